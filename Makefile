@@ -1,0 +1,50 @@
+# Everything a developer types. The environment is made once, in .venv, and made again when the pins change.
+
+PYTHON ?= python3
+JOBS ?= 2
+PY := .venv/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check -qq
+PYTEST := $(PY) -m pytest --quiet --numprocesses $(JOBS)
+LOCK = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --custom-compile-command 'make lock' $(ARGS)
+
+.PHONY: help demo test soak bench lock clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 8
+
+demo: .venv/ready ## see it work, in a folder that is thrown away
+	@$(PY) docs/demo.py
+
+test: .venv/ready ## the everyday check: lint, types, tests
+	@echo 'ruff ...'; $(PY) -m ruff check --quiet .
+	@echo 'mypy ...'; $(PY) -m mypy --strict --no-error-summary src
+	@echo 'pytest ...'; $(PYTEST)
+
+soak: .venv/ready ## the deep check: every property at length, kill loops (takes a good while)
+	@HYPOTHESIS_PROFILE=deep KEEPSAKE_SOAK=1 $(PYTEST) -m 'soak or hypothesis' --durations 10
+
+bench: .venv/ready ## measure the ledger on this machine
+	@$(PY) bench/ledger.py
+
+lock: .venv/ready ## write the pins anew after a change of dependencies; ARGS=--upgrade takes newer ones
+	@$(LOCK) pyproject.toml --output-file requirements/base.lock
+	@$(LOCK) pyproject.toml requirements/dev.in --constraints requirements/base.lock --output-file requirements/dev.lock
+
+clean: ## remove whatever the others made
+	@rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/pinned: requirements/dev.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo 'keepsake needs Python 3.11 or newer: make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || { echo 'Python cannot make environments here: apt-get install python3-venv' >&2; exit 1; }
+	@echo 'making .venv, once (needs the package index, takes about half a minute) ...'
+	@rm -rf .venv && $(PYTHON) -m venv .venv
+	@$(PIP) install --require-hashes -r requirements/dev.lock
+	@touch $@
+
+.venv/ready: .venv/pinned pyproject.toml
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@

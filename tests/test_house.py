@@ -1,0 +1,30 @@
+"""The house as a whole: what it offers by name, how long its files are, what it ships."""
+
+import zipfile
+from pathlib import Path
+
+import keepsake
+
+SRC = Path(__file__).parent.parent / "src"
+LONGEST_FILE = 400
+
+
+def test_the_public_names_are_one_sorted_list_and_each_is_there():
+    names = list(keepsake.__all__)
+
+    assert names == sorted(set(names))
+    assert [name for name in names if not hasattr(keepsake, name)] == []
+
+
+def test_no_source_file_is_too_long_to_read():
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in SRC.rglob("*.py")}
+
+    assert {str(path): length for path, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+def test_the_wheel_carries_the_types_and_every_module(wheel):
+    shipped = set(zipfile.ZipFile(wheel).namelist())
+    modules = {path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py")}
+
+    assert "keepsake/py.typed" in shipped
+    assert modules - shipped == set()

@@ -1,0 +1,257 @@
+"""Who may import whom. The rooms are the folders of src/keepsake; this file is the map.
+
+Every import counts, also one inside a function or under TYPE_CHECKING. The files at the top of the package are
+the front door: they may import any room, and no room imports them.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parent.parent / "src"
+PACKAGE = "keepsake"
+SETTINGS = "keepsake.memory.settings"
+
+MAY_IMPORT = {
+    "surfaces": {"memory", "stores", "records"},
+    "memory": {
+        "stores", "repair", "recall", "decide", "consolidate", "exchange", "ledger", "projections", "models", "records",
+    },
+    "stores": {"decide", "consolidate", "ledger", "projections", "recall", "exchange", "repair", "records"},
+    "repair": {"ledger", "projections", "records"},
+    "recall": {"projections", "records"},
+    "decide": {"records"},
+    "consolidate": {"records"},
+    "exchange": {"records"},
+    "ledger": {"records"},
+    "projections": {"records"},
+    "models": {"records"},
+    "records": set(),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One module names another; `target` is as long as the source spells it."""
+
+    source: str
+    target: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    name: str
+    path: Path
+    tree: ast.Module
+
+    def at(self, node: ast.expr | ast.stmt) -> str:
+        return f"{self.path}:{node.lineno}"
+
+    def imports(self) -> Iterator[Import]:
+        for node in ast.walk(self.tree):
+            for target in self._targets(node):
+                yield Import(self.name, target, self.at(node))
+
+    def _targets(self, node: ast.AST) -> list[str]:
+        match node:
+            case ast.Import(names=names):
+                return [alias.name for alias in names]
+            case ast.ImportFrom(module=module, names=names, level=level):
+                base = ".".join(part for part in (self._above(level), module) if part)
+                return [f"{base}.{alias.name}" for alias in names]
+            case ast.Call(
+                func=ast.Attribute(attr="import_module") | ast.Name(id="import_module" | "__import__"),
+                args=[ast.Constant(value=str(name)), *_],
+            ):
+                return [name]
+        return []
+
+    def _above(self, level: int) -> str:
+        """The package that `level` dots mean in this file."""
+        if level == 0:
+            return ""
+        parts = self.name.split(".")
+        return ".".join(parts[: len(parts) - level + (self.path.name == "__init__.py")])
+
+    def reads_of_the_environment(self) -> Iterator[str]:
+        os_names = {
+            alias.asname or "os"
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Import)
+            for alias in node.names
+            if alias.name == "os" or (alias.name.startswith("os.") and not alias.asname)
+        }
+        doors = {"environ", "environb", "getenv", "getenvb"}
+        for node in ast.walk(self.tree):
+            match node:
+                case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in os_names and attr in doors:
+                    yield self.at(node)
+                case ast.ImportFrom(module="os", level=0, names=names) if doors & {alias.name for alias in names}:
+                    yield self.at(node)
+                case ast.keyword(arg="envvar" | "auto_envvar_prefix", value=value):  # click reads it for us
+                    yield self.at(value)
+
+
+def modules(src: Path) -> dict[str, Module]:
+    found = {}
+    for path in sorted((src / PACKAGE).rglob("*.py")):
+        parts = path.relative_to(src).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = Module(name, path, ast.parse(path.read_text(encoding="utf-8"), str(path)))
+    return found
+
+
+def room(name: str, known: dict[str, Module]) -> str | None:
+    """The folder under the package in which `name` lives; None for the front door."""
+    is_top_file = name in known and known[name].path.parent.name == PACKAGE
+    return None if is_top_file else name.split(".")[1]
+
+
+def room_violations(known: dict[str, Module]) -> Iterator[str]:
+    for module in known.values():
+        here = room(module.name, known)
+        if here is None:
+            continue
+        if here not in MAY_IMPORT:
+            yield f"{module.path}:1: room {here!r} is not on the map"
+            continue
+        for each in module.imports():
+            if each.target.split(".")[0] != PACKAGE:
+                continue
+            there = room(resolve(each.target, known), known)
+            if there != here and there not in MAY_IMPORT[here]:
+                may = ", ".join(sorted(MAY_IMPORT[here])) or "nothing of ours"
+                yield f"{each.where}: {here} imports {there or 'the front door'} ({each.target}); {here} → {may}"
+
+
+def outside_violations(known: dict[str, Module]) -> Iterator[str]:
+    for module in known.values():
+        for each in module.imports():
+            if each.target.split(".")[0] in {"bench", "tests"}:
+                yield f"{each.where}: the program imports {each.target}; bench and tests import it, never the reverse"
+
+
+def environment_violations(known: dict[str, Module]) -> Iterator[str]:
+    for module in known.values():
+        if module.name == SETTINGS or module.name.startswith(SETTINGS + "."):
+            continue
+        for where in module.reads_of_the_environment():
+            yield f"{where}: only {SETTINGS} reads the environment"
+
+
+def cycle_violations(known: dict[str, Module]) -> Iterator[str]:
+    """Modules from which one can get back to where one began; one line for each such ring."""
+    edges: dict[str, dict[str, str]] = {name: {} for name in known}
+    for module in known.values():
+        for each in module.imports():
+            target = resolve(each.target, known)
+            if target in known:
+                edges[module.name].setdefault(target, each.where)
+    told: set[str] = set()
+    for start in known:
+        ring = way_back(start, edges)
+        if ring and told.isdisjoint(ring):
+            told.update(ring)
+            yield f"{edges[ring[0]][ring[1]]}: modules import each other: {' → '.join(ring)}"
+
+
+def way_back(start: str, edges: dict[str, dict[str, str]]) -> list[str]:
+    """The shortest way from `start` to itself, or nothing."""
+    trails, seen = [[start]], set[str]()
+    for trail in trails:
+        for target in edges[trail[-1]]:
+            if target == start:
+                return [*trail, start]
+            if target not in seen:
+                seen.add(target)
+                trails.append([*trail, target])
+    return []
+
+
+def resolve(target: str, known: dict[str, Module]) -> str:
+    """The module meant by `from a.b import c`: a.b.c if that is a module, else a.b."""
+    parent = target.rpartition(".")[0]
+    return parent if target not in known and parent in known else target
+
+
+RULES = [room_violations, outside_violations, environment_violations, cycle_violations]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_program_keeps_the_map(rule):
+    broken = list(rule(modules(SRC)))
+    assert not broken, "\n" + "\n".join(broken)
+
+
+def made_up(tmp_path: Path, files: dict[str, str]) -> dict[str, Module]:
+    for name, text in {"__init__.py": "", **files}.items():
+        path = tmp_path / PACKAGE / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return modules(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("rule", "files", "where", "says"),
+    [
+        (room_violations, {"records/a.py": "import keepsake.ledger.b\n", "ledger/b.py": ""},
+         "records/a.py:1", "records imports ledger"),
+        (room_violations, {"ledger/a.py": "def f():\n    from keepsake.projections import b\n", "projections/b.py": ""},
+         "ledger/a.py:2", "ledger imports projections"),
+        (room_violations, {"recall/a.py": "if TYPE_CHECKING:\n    from ..memory.b import B\n", "memory/b.py": ""},
+         "recall/a.py:2", "recall imports memory"),
+        (room_violations, {"recall/__init__.py": "from .. import memory\n", "memory/__init__.py": ""},
+         "recall/__init__.py:1", "recall imports memory"),
+        (room_violations, {"projections/index/a.py": "from ...ledger import b\n", "ledger/b.py": ""},
+         "projections/index/a.py:1", "projections imports ledger"),
+        (room_violations, {"stores/a.py": "import_module('keepsake.memory')\n", "memory/__init__.py": ""},
+         "stores/a.py:1", "stores imports memory"),
+        (room_violations, {"surfaces/a.py": "from keepsake import Memory\n"},
+         "surfaces/a.py:1", "surfaces imports the front door"),
+        (room_violations, {"surfaces/a.py": "from keepsake.door import x\n", "door.py": ""},
+         "surfaces/a.py:1", "surfaces imports the front door"),
+        (room_violations, {"util/a.py": ""}, "util/a.py:1", "room 'util' is not on the map"),
+        (outside_violations, {"ledger/a.py": "\nfrom tests.strategies import events\n"},
+         "ledger/a.py:2", "tests.strategies"),
+        (outside_violations, {"__init__.py": "import bench.ledger\n"}, "__init__.py:1", "bench.ledger"),
+        (environment_violations, {"ledger/a.py": "import os as o\no.environ['X']\n"}, "ledger/a.py:2", "only"),
+        (environment_violations, {"ledger/a.py": "import os.path\nos.getenv('X')\n"}, "ledger/a.py:2", "only"),
+        (environment_violations, {"surfaces/a.py": "from os import environ\n"}, "surfaces/a.py:1", "only"),
+        (environment_violations, {"surfaces/a.py": "click.option('--x', envvar='X')\n"}, "surfaces/a.py:1", "only"),
+        (cycle_violations, {"ledger/a.py": "from . import b\n", "ledger/b.py": "def f():\n    from .a import x\n"},
+         "ledger/a.py:1", "keepsake.ledger.a → keepsake.ledger.b → keepsake.ledger.a"),
+        (cycle_violations, {"ledger/__init__.py": "from .a import x\n", "ledger/a.py": "from . import x\n"},
+         "ledger/__init__.py:1", "keepsake.ledger → keepsake.ledger.a → keepsake.ledger"),
+        (cycle_violations, {"ledger/a.py": "from . import b\n", "ledger/b.py": "from . import c\n",
+                            "ledger/c.py": "from . import a\n"},
+         "ledger/a.py:1", "keepsake.ledger.a → keepsake.ledger.b → keepsake.ledger.c → keepsake.ledger.a"),
+    ],
+)  # fmt: skip
+def test_a_broken_rule_is_named_with_its_file_and_line(tmp_path, rule, files, where, says):
+    [line] = rule(made_up(tmp_path, files))
+
+    assert f"{PACKAGE}/{where}: " in line
+    assert says in line
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_tree_that_keeps_the_map_is_left_alone(tmp_path, rule):
+    tree = made_up(tmp_path, {
+        "__init__.py": "from keepsake.memory import Memory\nfrom .records import Event\n",
+        "__main__.py": "from keepsake.surfaces.cli import main\n",
+        "surfaces/cli/__init__.py": "from ...memory import Memory\nfrom . import show\n",
+        "surfaces/cli/show.py": "from keepsake.records import Event\n",
+        "memory/__init__.py": "from keepsake.memory.settings import home\nfrom keepsake.ledger import append\n",
+        "memory/settings.py": "import os\nhome = os.environ.get('KEEPSAKE_HOME')\n",
+        "ledger/__init__.py": "",
+        "ledger/append.py": "import os\nfrom keepsake.records.event import Event\nfrom . import disk\nos.fsync(1)\n",
+        "ledger/disk.py": "",
+        "records/__init__.py": "from .event import Event\n",
+        "records/event.py": "",
+    })  # fmt: skip
+
+    assert list(rule(tree)) == []
