@@ -1,0 +1,35 @@
+"""Time as keepsake writes it: UTC, microseconds, a Z. Such texts sort as the moments they name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from keepsake.records.errors import Refused
+
+Clock = Callable[[], datetime]
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
+
+
+def system_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+def stamp(moment: datetime) -> str:
+    """`moment` as the ledger writes it. A naive datetime is refused: it names no moment."""
+    if moment.tzinfo is None:
+        raise Refused(f"{moment.isoformat()} has no time zone: add one, for example datetime(..., tzinfo=timezone.utc)")
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond:06d}Z"
+
+
+def parse_moment(text: str) -> str:
+    """A date, or a date and time with a zone (`Z`, `+02:00`), as the ledger writes it. A bare date is its midnight UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise Refused(f"not a time: {text!r}; write it like 2026-05-03 or 2026-05-03T14:00:00Z") from None
+    if moment.tzinfo is None and _DAY.match(text):
+        moment = moment.replace(tzinfo=UTC)
+    return stamp(moment)

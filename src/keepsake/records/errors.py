@@ -1,0 +1,60 @@
+"""Every error keepsake raises, grouped by what its reader should do next.
+
+KeepsakeError
+├── Refused          change the request; nothing was changed
+│   ├── NotFound       no such belief, event, backup or stretch
+│   ├── NotWritable    this folder, disk or program version may only read
+│   └── Closed         open the memory again (it was closed, or forked)
+├── Moved            read again and decide again; nothing was changed
+├── Busy             try again; nothing was changed
+│   └── NotWritten     the disk refused (full, failing); what was there before is whole
+└── Damaged          stop and run `keepsake check`; the disk contradicts itself
+    ├── RolledBack     the ledger is shorter than, or other than, a witness says
+    └── Missing        a stretch of the ledger that is needed is not in the folder
+
+A message is one line: what is wrong, where, and the way out.
+"""
+
+
+class KeepsakeError(Exception):
+    """Something keepsake has to tell its caller."""
+
+
+class Refused(KeepsakeError):
+    """The request cannot be granted as it stands. Nothing was changed."""
+
+
+class NotFound(Refused):
+    """What was asked for is not here."""
+
+
+class NotWritable(Refused):
+    """Reading is possible, writing is not."""
+
+
+class Closed(Refused):
+    """The object no longer stands for an open folder."""
+
+
+class Moved(KeepsakeError):
+    """What the caller had read has changed since. Nothing was changed."""
+
+
+class Busy(KeepsakeError):
+    """Another writer is at it. Nothing was changed."""
+
+
+class NotWritten(Busy):
+    """The disk refused the write; it was taken back."""
+
+
+class Damaged(KeepsakeError):
+    """The disk contradicts itself. Nothing repairs it silently."""
+
+
+class RolledBack(Damaged):
+    """The ledger lacks what a witness saw in it."""
+
+
+class Missing(Damaged):
+    """A stretch of the ledger is needed and not in the folder."""
