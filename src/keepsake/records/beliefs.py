@@ -1,0 +1,339 @@
+"""What is held now: every belief's current version, folded from events.
+
+Applying the same events in the same order always gives the same state. Versions are kept as the JSON they were recorded
+as, so that what is handed out is always a fresh copy, and writing a snapshot costs little more than joining them.
+
+Between `begin` and `commit`, every change is noted with what was there before, so that `rollback` can undo a write
+that did not reach the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+from keepsake.records import ids
+from keepsake.records.belief import OWNER, Belief
+from keepsake.records.errors import NotFound, Refused
+from keepsake.records.event import Event
+
+PUT = "belief.put/1"
+SUPERSEDE = "belief.supersede/1"
+TOMBSTONE = "belief.tombstone/1"
+INVALIDATE = "belief.invalidate/1"
+ERASE = "erase/1"
+
+_GONE = object()
+
+
+class Held(NamedTuple):
+    """The current version of one belief. `ref`, its first version's id, is its identity."""
+
+    ref: str
+    raw: bytes
+    key: str
+    user: str
+    path: str
+    kind: str
+    status: str
+    confidence: float
+    first: int  # the event that recorded its first version
+    seq: int
+    at: str
+    words: int  # how often its words have changed
+
+    def belief(self) -> Belief:
+        return Belief.from_body(orjson.loads(self.raw), self.seq, self.at)
+
+    def body(self) -> dict[str, Any]:
+        body: dict[str, Any] = orjson.loads(self.raw)
+        return body
+
+
+class Beliefs:
+    """The state that decisions are made on."""
+
+    def __init__(self) -> None:
+        self._undo: list[tuple[dict[Any, Any], Any, Any]] | None = None
+        self.clear()
+
+    def clear(self) -> None:
+        self.held: dict[str, Held] = {}  # by ref
+        self._versions: dict[str, tuple[str, int]] = {}  # version id → (ref, its words)
+        self._ids: dict[str, dict[str, None]] = {}  # ref → its version ids
+        self._keys: dict[tuple[str, str, str], str] = {}  # (user, path, key) → ref
+        self._said: dict[tuple[str, str], str] = {}  # (user, idempotency key) → version id
+        self._above: dict[str, dict[str, None]] = {}  # ref → what rests on it
+        self._among: dict[tuple[str, str, Any], dict[str, None]] = {}  # (user, field, value) → refs
+
+    # -- following the ledger ----------------------------------------------------------------------------------------
+
+    def knows(self, op: str) -> bool:
+        return op in _ACTS
+
+    def apply(self, event: Event) -> None:
+        """Take in one event. One that speaks of something erased changes nothing."""
+        act = _ACTS.get(event.op)
+        if act is not None and event.body is not None:
+            act(self, event, event.body)
+
+    def records(self) -> int:
+        """How much a snapshot has to hold."""
+        return len(self._versions)
+
+    def begin(self) -> None:
+        self._undo = []
+
+    def commit(self) -> None:
+        self._undo = None
+
+    def rollback(self) -> None:
+        undo, self._undo = self._undo or [], None
+        for table, key, before in reversed(undo):
+            if before is _GONE:
+                table.pop(key, None)
+            else:
+                table[key] = before
+
+    def _set(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+        if self._undo is not None:
+            self._undo.append((table, key, table.get(key, _GONE)))
+        table[key] = value
+
+    def _drop(self, table: dict[Any, Any], key: Any) -> None:
+        if key in table:
+            if self._undo is not None:
+                self._undo.append((table, key, table[key]))
+            del table[key]
+
+    def _under(self, table: dict[Any, dict[str, None]], key: Any) -> dict[str, None]:
+        if key not in table:
+            self._set(table, key, {})
+        return table[key]
+
+    def _put(self, event: Event, body: dict[str, Any]) -> None:
+        belief = body["belief"]
+        self._install(belief["id"], belief, event, first=event.seq, words=0)
+        if "idempotency_key" in body:
+            self._set(self._said, (belief.get("user", OWNER), body["idempotency_key"]), belief["id"])
+
+    def _supersede(self, event: Event, body: dict[str, Any]) -> None:
+        belief, replaced = body["belief"], [self._versions[i][0] for i in body["replaces"] if i in self._versions]
+        if not replaced:
+            self._put(event, body)
+            return
+        before = self.held[replaced[0]]
+        changed = before.body().get("text", "") != belief.get("text", "")
+        self._install(before.ref, belief, event, first=before.first, words=before.words + changed)
+        for other in dict.fromkeys(replaced[1:]):
+            if other != before.ref:
+                self._lead(other, before.ref)
+        if "idempotency_key" in body:
+            self._set(self._said, (before.user, body["idempotency_key"]), belief["id"])
+
+    def _lead(self, ref: str, to: str) -> None:
+        """From now on every name of `ref` names `to`."""
+        held = self.held[ref]
+        self._forget_places(held)
+        for name in list(self._ids[ref]):
+            self._set(self._versions, name, (to, -1))
+            self._set(self._ids[to], name, None)
+        self._drop(self._ids, ref)
+        self._drop(self.held, ref)
+        self._set(self._keys, (held.user, held.path, held.key), to)
+
+    def _change(self, event: Event, body: dict[str, Any]) -> None:
+        """A belief is no longer held, and why; its words stay."""
+        if body["id"] not in self._versions:
+            return
+        held = self.held[self._versions[body["id"]][0]]
+        belief = held.body()
+        belief["status"] = "tombstone" if event.op == TOMBSTONE else "invalidated"
+        belief.pop("reason", None)
+        if body.get("reason"):
+            belief["reason"] = body["reason"]
+        self._install(held.ref, belief, event, first=held.first, words=held.words)
+
+    def _erase(self, event: Event, body: dict[str, Any]) -> None:
+        for name in body.get("ids", ()):
+            if name in self._versions:
+                self._remove(self._versions[name][0])
+
+    def _remove(self, ref: str) -> None:
+        held = self.held[ref]
+        self._forget_places(held)
+        for name in list(self._ids[ref]):
+            self._drop(self._versions, name)
+        for table, kept in ((self._keys, ref), (self._said, None)):
+            for key in [k for k, value in table.items() if value == kept or value in self._ids[ref]]:
+                self._drop(table, key)
+        self._drop(self._ids, ref)
+        self._drop(self.held, ref)
+
+    def _install(self, ref: str, belief: dict[str, Any], event: Event, *, first: int, words: int) -> None:
+        if ref in self.held:
+            self._forget_places(self.held[ref])
+        held = Held(
+            ref, orjson.dumps(belief), belief["key"], belief.get("user", OWNER), belief.get("path", ""),
+            belief.get("kind", "fact"), belief.get("status", "active"), belief["confidence"],
+            first, event.seq, event.ts, words,
+        )  # fmt: skip
+        self._hold(held, belief["id"], belief.get("rests_on", ()))
+
+    def _hold(self, held: Held, version: str, rests_on: Any) -> None:
+        self._set(self.held, held.ref, held)
+        self._set(self._versions, version, (held.ref, held.words))
+        self._set(self._under(self._ids, held.ref), version, None)
+        self._set(self._keys, (held.user, held.path, held.key), held.ref)
+        for place in _places(held):
+            self._set(self._under(self._among, place), held.ref, None)
+        for below in rests_on:
+            self._set(self._under(self._above, below), held.ref, None)
+
+    def _forget_places(self, held: Held) -> None:
+        for place in _places(held):
+            self._drop(self._among[place], held.ref)
+        for below in held.body().get("rests_on", ()):
+            self._drop(self._above[below], held.ref)
+
+    # -- snapshots ---------------------------------------------------------------------------------------------------
+
+    def dump(self) -> bytes:
+        """All of it as JSON, a belief a line."""
+        lines = [_dump_one(held, self._ids[held.ref], self._versions) for held in self.held.values()]
+        rest = {
+            "keys": [[*key, ref] for key, ref in self._keys.items() if self.held[ref].key != key[2]],
+            "said": [[*key, name] for key, name in self._said.items()],
+        }
+        return b'{"beliefs":[\n' + b",\n".join(lines) + b"\n]," + orjson.dumps(rest)[1:]
+
+    def load(self, raw: Any) -> None:
+        """Instead of what is held: what `dump` wrote."""
+        self.clear()
+        for body, ref, first, seq, at, words, versions in raw["beliefs"]:
+            held = Held(
+                ref, orjson.dumps(body), body["key"], body.get("user", OWNER), body.get("path", ""),
+                body.get("kind", "fact"), body.get("status", "active"), body["confidence"], first, seq, at, words,
+            )  # fmt: skip
+            self._hold(held, body["id"], body.get("rests_on", ()))
+            if versions:
+                self._ids[ref] = {name: None for name, _ in versions}
+                self._versions.update({name: (ref, its_words) for name, its_words in versions})
+        self._keys.update({(user, path, key): ref for user, path, key, ref in raw["keys"]})
+        self._said.update({(user, key): name for user, key, name in raw["said"]})
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    def taken(self, version: str) -> bool:
+        return version in self._versions
+
+    def find(self, name: str, *, user: str = OWNER, path: str = "") -> Held | None:
+        """The belief that `name` names: its key, any version's id, or the last six characters of one."""
+        ref = self._keys.get((user, path, name))
+        if ref is None and name in self._versions:
+            ref = self._versions[name][0]
+        if ref is None and ids.SHORT_ID.match(name):
+            ref = self._by_short_id(name, user)
+        held = self.held.get(ref) if ref else None
+        return held if held and held.user == user else None
+
+    def _by_short_id(self, short: str, user: str) -> str | None:
+        found = {ref for name, (ref, _) in self._versions.items() if name.endswith(short) and self.held[ref].user == user}
+        if len(found) > 1:
+            raise Refused(f"{short} names {len(found)} beliefs; write more of the id")
+        return found.pop() if found else None
+
+    def get(self, name: str, *, user: str = OWNER, path: str = "") -> Held:
+        """The same, or NotFound."""
+        held = self.find(name, user=user, path=path)
+        if held is None:
+            raise NotFound(f"nothing is known as {name!r}; `keepsake log` shows what is")
+        return held
+
+    def read_before(self, name: str, held: Held) -> bool:
+        """Whether `name` is an older version of `held`, with other words than it has now."""
+        known = self._versions.get(name)
+        return known is not None and known != (held.ref, held.words)
+
+    def said(self, user: str, idempotency_key: str) -> Held | None:
+        """What was recorded for that key of the caller's, if anything."""
+        name = self._said.get((user, idempotency_key))
+        return self.held[self._versions[name][0]] if name in self._versions else None
+
+    def ids_of(self, held: Held) -> list[str]:
+        return list(self._ids[held.ref])
+
+    def resting_on(self, held: Held) -> list[Held]:
+        """What rests directly on a belief, under any of its names."""
+        above = {ref: None for name in self._ids[held.ref] for ref in self._above.get(name, ())}
+        return [self.held[ref] for ref in above if ref in self.held]
+
+    def query(
+        self,
+        *,
+        user: str = OWNER,
+        path: str = "",
+        kind: str | None = None,
+        status: str = "active",
+        min_confidence: float | None = None,
+        where: Callable[[Held], bool] | None = None,
+    ) -> list[Held]:
+        """The beliefs that fit, oldest first. Reads the smallest of the sets that may hold them. `status=""` is any."""
+        chosen = min(self._sets(user, kind, status, min_confidence), key=len)
+        found = [self.held[ref] for ref in chosen]
+        least = 0.0 if min_confidence is None else min_confidence
+        return sorted(
+            (
+                held
+                for held in found
+                if held.user == user
+                and held.path == path
+                and kind in (None, held.kind)
+                and status in ("", held.status)
+                and held.confidence >= least
+                and (where is None or where(held))
+            ),
+            key=lambda held: held.first,
+        )
+
+    def _sets(self, user: str, kind: str | None, status: str, least: float | None) -> Iterator[dict[str, None]]:
+        yield self._among.get((user, "user", ""), {})
+        if kind is not None:
+            yield self._among.get((user, "kind", kind), {})
+        if status:
+            yield self._among.get((user, "status", status), {})
+        if least is not None:
+            steps = range(_step(min(max(least, 0.0), 1.0)), _STEPS + 1)
+            sure = [self._among.get((user, "confidence", step), {}) for step in steps]
+            if sum(map(len, sure)) < len(self._among.get((user, "user", ""), {})):
+                yield {ref: None for among in sure for ref in among}
+
+
+_STEPS = 100
+
+
+def _step(confidence: float) -> int:
+    return int(confidence * _STEPS)
+
+
+def _places(held: Held) -> tuple[tuple[str, str, Any], ...]:
+    """The sets that a belief is found in."""
+    user = held.user
+    return (
+        (user, "user", ""), (user, "kind", held.kind), (user, "status", held.status),
+        (user, "confidence", _step(held.confidence)),
+    )  # fmt: skip
+
+
+def _dump_one(held: Held, names: dict[str, None], versions: dict[str, tuple[str, int]]) -> bytes:
+    older = [[name, versions[name][1]] for name in names] if len(names) > 1 else []
+    rest = orjson.dumps([held.ref, held.first, held.seq, held.at, held.words, older])
+    return b"[" + held.raw + b"," + rest[1:]
+
+
+_ACTS = {
+    PUT: Beliefs._put, SUPERSEDE: Beliefs._supersede, TOMBSTONE: Beliefs._change, INVALIDATE: Beliefs._change,
+    ERASE: Beliefs._erase,
+}  # fmt: skip

@@ -1,0 +1,109 @@
+"""What was held when: the same fold, stopped earlier.
+
+A moment is a place in the ledger: the seq of an event, or a time (what had been recorded by then). When a thing was true
+in the world is another question (`valid_from`, `valid_to`) and never answered by this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from keepsake.records.belief import OWNER, Belief
+from keepsake.records.beliefs import Beliefs, Held
+from keepsake.records.clock import parse_moment, stamp
+from keepsake.records.errors import Refused
+from keepsake.records.event import Event
+
+Moment = int | str | datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One step in a belief's life."""
+
+    seq: int
+    at: str
+    op: str
+    by: str
+    belief: Belief
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"seq": self.seq, "at": self.at, "op": self.op, "by": self.by, "belief": self.belief.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one belief was at two moments; None where it was not held."""
+
+    key: str
+    before: Belief | None
+    after: Belief | None
+
+    @property
+    def what(self) -> str:
+        if self.before is None:
+            return "added"
+        return "gone" if self.after is None else "changed"
+
+    def to_dict(self) -> dict[str, Any]:
+        before, after = (b.to_dict() if b else None for b in (self.before, self.after))
+        return {"key": self.key, "what": self.what, "before": before, "after": after}
+
+
+def is_by(moment: Moment) -> Callable[[Event], bool]:
+    """Whether an event had been recorded by that moment."""
+    if isinstance(moment, bool):
+        raise Refused("a moment is an event's number or a time")
+    if isinstance(moment, int):
+        return lambda event: event.seq <= moment
+    until = stamp(moment) if isinstance(moment, datetime) else parse_moment(moment)
+    return lambda event: event.ts <= until
+
+
+def beliefs_at(events: Iterable[Event], moment: Moment) -> Beliefs:
+    """What was held at `moment`. Groups are whole or absent in any ledger, so an event's number may cut one."""
+    then, known = is_by(moment), Beliefs()
+    for event in events:
+        if not then(event):
+            break
+        known.apply(event)
+    return known
+
+
+def history(events: Iterable[Event], names: Iterable[str]) -> Iterator[Version]:
+    """The versions of the belief that has those version ids, oldest first. Erased ones leave nothing to show."""
+    wanted, known = set(names), Beliefs()
+    for event in events:
+        if event.body is None or not _speaks_of(event.body, wanted):
+            continue
+        known.apply(event)
+        for held in known.held.values():
+            if held.seq == event.seq:
+                yield Version(event.seq, event.ts, event.op, event.by, held.belief())
+
+
+def _speaks_of(body: dict[str, Any], wanted: set[str]) -> bool:
+    named = (body.get("belief", {}).get("id"), body.get("id"), *body.get("replaces", ()))
+    return any(name in wanted for name in named)
+
+
+def diff(before: Beliefs, after: Beliefs, *, user: str = OWNER) -> list[Change]:
+    """What came to be held, ceased to be held, or changed, between two states of one ledger."""
+    old, new = _held_by(before, user), _held_by(after, user)
+    changes = []
+    for ref in dict.fromkeys([*old, *new]):
+        left, right = old.get(ref), new.get(ref)
+        if left is None or right is None or left.raw != right.raw:
+            belief = [held.belief() if held else None for held in (left, right)]
+            changes.append(Change((right or left or _NEVER).key, belief[0], belief[1]))
+    return changes
+
+
+def _held_by(known: Beliefs, user: str) -> dict[str, Held]:
+    return {held.ref: held for held in known.held.values() if held.user == user and held.status == "active"}
+
+
+_NEVER = Held("", b"", "", "", "", "", "", 0.0, 0, 0, "", 0)
