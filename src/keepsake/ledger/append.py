@@ -1,0 +1,292 @@
+"""Writing events so that acknowledged means on disk.
+
+A write is always: lock, catch up, decide, record, sync, release. What it decides on is never stale, because nobody
+else can write between catching up and recording. The call returns after the sync, and memory advances only then.
+
+What a crash leaves: before the sync, some or none of the bytes, which the next writer recognises as torn and sets
+aside; after it, the whole group. A failed write is cut back and the writer goes on. A failed sync is never retried,
+because nobody can know what the medium holds: the file is cut back, or the lock file is marked so that every process
+looks first, and this writer is closed for good.
+
+`durability="group"` lets callers in several threads share one sync. Each still waits for it, and each decision sees
+the ones before it. There is no weaker mode.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from keepsake.ledger import format as fmt
+from keepsake.ledger.disk import Disk, write_all
+from keepsake.ledger.follow import Follower
+from keepsake.ledger.load import Book
+from keepsake.ledger.lock import Witness
+from keepsake.ledger.scan import Place
+from keepsake.records import ids
+from keepsake.records.clock import Clock, stamp, system_clock
+from keepsake.records.errors import Closed, KeepsakeError, NotWritable, NotWritten, Refused
+from keepsake.records.event import Draft, Event
+from keepsake.records.strict_json import check
+
+Decide = Callable[[], Sequence[Draft]]
+
+_HEADER_ROOM = 640  # more than any header needs beside its data
+
+
+class _Pending(NamedTuple):
+    """A draft with everything but its place in the chain."""
+
+    draft: Draft
+    id: str
+    ts: str
+    by: str
+    data: bytes
+
+
+class _Ticket:
+    """One caller's wish in a group: what to decide, and what came of it."""
+
+    def __init__(self, decide: Decide, by: str) -> None:
+        self.decide, self.by = decide, by
+        self.events: list[Event] | None = None
+        self.error: BaseException | None = None
+
+
+class Writer(Follower):
+    """The one long-lived handle through which a process appends to a ledger."""
+
+    def __init__(
+        self,
+        folder: Path,
+        book: Book,
+        *,
+        by: str = "python:local",
+        durability: str = "full",
+        clock: Clock = system_clock,
+        disk: Disk | None = None,
+        read_only: bool = False,
+        patience: float = 30.0,
+        pins: Sequence[Witness] = (),
+        begin_with: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Open `folder`, made if need be. `begin_with` goes into the first line if this is the one who writes it."""
+        if durability not in ("full", "group"):
+            raise Refused(f"durability is 'full' or 'group', not {durability!r}")
+        self.by, self.durability, self._clock = fmt.check_by(by), durability, clock
+        self._begin_with = begin_with
+        self._queue: deque[_Ticket] = deque()
+        self._batch: list[_Pending] | None = None
+        self._ulid_time: tuple[int, str] = (-1, "")
+        super().__init__(folder, book, disk=disk or Disk(), read_only=read_only, patience=patience, pins=pins)
+
+    def write(self, decide: Decide, *, by: str | None = None) -> list[Event]:
+        """Record what `decide` returns, as one atomic group, and return it once it is on disk.
+
+        `decide` is called under the lock, on caught-up state; what it raises is passed on and nothing is written.
+        """
+        ticket = _Ticket(decide, by or self.by)
+        if self._batch is None and self.durability == "group":
+            self._queue.append(ticket)
+        else:
+            with self._turn():
+                if self._batch is not None:
+                    return self._join_batch(ticket)
+                self._lead([ticket])
+                return _answer(ticket)
+        with self._turn():
+            if ticket.events is None and ticket.error is None:
+                self._lead([self._queue.popleft() for _ in range(len(self._queue))])
+            return _answer(ticket)
+
+    def append(self, drafts: Sequence[Draft], *, by: str | None = None) -> list[Event]:
+        """Record `drafts` as they are."""
+        return self.write(lambda: drafts, by=by)
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """All writes of the block become one atomic group: on disk when the block ends, or not at all.
+
+        The folder is locked meanwhile, so keep the block short. An exception in it takes everything back.
+        """
+        with self._turn():
+            if self._batch is not None:
+                raise Refused("a batch is open already; end it first")
+            with self._lock.exclusive():
+                self._ready_to_write()
+                self._batch = []
+                self.book.begin()
+                try:
+                    yield
+                    self._commit([self._batch])
+                except BaseException:
+                    self.book.rollback()
+                    raise
+                finally:
+                    self._batch = None
+                self.book.commit()
+                self._after_writing()
+
+    def _join_batch(self, ticket: _Ticket) -> list[Event]:
+        assert self._batch is not None
+        taken = self._take(ticket.decide(), ticket.by, self._end.seq + 1 + len(self._batch))
+        self._batch += [pending for pending, _ in taken]
+        return [event for _, event in taken]
+
+    def _lead(self, tickets: list[_Ticket]) -> None:
+        """Decide and record for everyone who waits, with one sync."""
+        try:
+            with self._lock.exclusive():
+                self._ready_to_write()
+                self.book.begin()
+                try:
+                    self._decide_all(tickets)
+                except BaseException:
+                    self.book.rollback()
+                    raise
+                self.book.commit()
+                self._after_writing()
+        except BaseException as error:
+            mine, others = tickets[0], tickets[1:]
+            mine.error = mine.error or error
+            for ticket in others:
+                ticket.error = ticket.error or _passed_on(error)
+
+    def _decide_all(self, tickets: list[_Ticket]) -> None:
+        groups: list[tuple[_Ticket, list[_Pending]]] = []
+        seq = self._end.seq + 1
+        for ticket in tickets:
+            try:
+                taken = self._take(ticket.decide(), ticket.by, seq)
+            except Exception as error:  # whatever it is, it is this caller's alone
+                ticket.error = error
+                continue
+            seq += len(taken)
+            groups.append((ticket, [pending for pending, _ in taken]))
+        events = iter(self._commit([group for _, group in groups]))
+        for ticket, group in groups:
+            ticket.events = [next(events) for _ in group]
+
+    def _take(self, drafts: Sequence[Draft], by: str, seq: int) -> list[tuple[_Pending, Event]]:
+        """Check and apply drafts, as the events they will be from `seq` on."""
+        ts = self.now()
+        pending = [self._prepare(draft, by, ts) for draft in drafts]
+        taken = []
+        for number, item in enumerate(pending, seq):
+            event = Event(number, ts, item.draft.op, item.id, by, "", dict(item.draft.body))
+            self.book.apply(event)
+            taken.append((item, event))
+        return taken
+
+    def _prepare(self, draft: Draft, by: str, ts: str) -> _Pending:
+        try:
+            check(draft.body)
+        except ValueError as error:
+            raise Refused(f"cannot be written: {error}") from None
+        drawn = os.urandom(26)
+        data = fmt.data_of(draft.body, drawn[10:].hex())
+        if len(data) + _HEADER_ROOM > fmt.MAX_LINE:
+            raise Refused(f"too long: {len(data):,} bytes, and {fmt.MAX_LINE - _HEADER_ROOM:,} is the limit; say it in parts")
+        return _Pending(draft, self._event_id(drawn[:10]), ts, fmt.check_by(by), data)
+
+    def _event_id(self, drawn: bytes) -> str:
+        now = int(self._clock().timestamp() * 1000)
+        if self._ulid_time[0] != now:
+            self._ulid_time = (now, ids.ulid_time(now))
+        return self._ulid_time[1] + ids.ulid_random(drawn)
+
+    def now(self) -> str:
+        """The time for the next event: never before the last one's, so that a time names a place in the ledger."""
+        return max(stamp(self._clock()), self._end.ts)
+
+    def _commit(self, groups: Sequence[Sequence[_Pending]]) -> list[Event]:
+        """Encode, write and sync; then, and only then, advance."""
+        seq, prev, ts = self._end.seq, self._end.hash, self._end.ts
+        batch, lines, slices, events = seq + 1, [], [], []
+        for group in groups:
+            for left, item in zip(range(len(group) - 1, -1, -1), group, strict=True):
+                seq, ts = seq + 1, item.ts
+                op = item.draft.op
+                line, head, prev = fmt.encode(seq, ts, op, item.id, item.by, batch, left, prev, item.data)
+                lines.append(line)
+                slices.append(head)
+                events.append(Event(seq, ts, op, item.id, item.by, prev, dict(item.draft.body)))
+        if events:
+            blob = b"".join(lines)
+            self._put_on_disk(blob)
+            self._advance(Place(self._end.offset + len(blob), seq, prev, ts), slices, events)
+        return events
+
+    def _put_on_disk(self, blob: bytes) -> None:
+        try:
+            write_all(self._disk, self._fd, blob)
+        except BaseException as error:
+            self._cut_back(f"the disk failed ({error})")
+            if isinstance(error, OSError):
+                raise NotWritten(f"not written, and nothing was changed: {self.folder.wal}: {error.strerror}") from error
+            raise
+        try:
+            self._disk.sync(self._fd)
+        except BaseException as error:
+            self._cut_back(f"the disk failed ({error})")
+            if isinstance(error, OSError):
+                self._dead = f"a sync of {self.folder.wal} failed ({error.strerror}); check the disk, then open the memory again"
+                raise NotWritten(f"not written: {self._dead}") from error
+            raise
+
+    def _cut_back(self, why: str) -> None:
+        """Take back what a failed write left. If even that fails, everyone must look before the next write."""
+        try:
+            self._disk.truncate(self._fd, self._end.offset)
+        except OSError:
+            self._dead = f"{why}, and it could not be taken back; open the memory again"
+            self._lock.leave(self._end.seq, self._end.hash, self._end.offset, recover=True)
+
+    def _advance(self, end: Place, slices: list[bytes], events: list[Event]) -> None:
+        self._end = end
+        self._slices += slices
+        for event in events:
+            self.standing.apply(event)
+        self._lock.leave(end.seq, end.hash, end.offset)
+
+    def _ready_to_write(self) -> None:
+        """Catch up, and make sure that writing is allowed."""
+        self._must_be_writable()
+        self._catch_up()
+        self._must_be_writable()
+
+    def _must_be_writable(self) -> None:
+        if self.trouble is not None:
+            raise type(self.trouble)(*self.trouble.args)
+        if not self.writable:
+            raise NotWritable(f"{self.folder.root} may only be read here; ask its owner, or copy it somewhere of your own")
+        if self.standing.strange:
+            raise NotWritable(
+                f"{self.folder.root} holds events of a newer keepsake ({self.standing.strange}): this one reads and does not"
+                " write; upgrade keepsake"
+            )
+
+    def _after_writing(self) -> None:
+        """Care that is due after a write. It may fail without taking the write back."""
+        with suppress(OSError, KeepsakeError):
+            self._care()
+
+    def _care(self) -> None:
+        """What a ledger does for itself; see ledger.py."""
+
+
+def _passed_on(error: BaseException) -> BaseException:
+    """What the others in a group are told. A Ctrl-C was meant for one thread."""
+    return error if isinstance(error, Exception) else NotWritten("another caller was interrupted; try again")
+
+
+def _answer(ticket: _Ticket) -> list[Event]:
+    if ticket.error is not None:
+        raise ticket.error
+    if ticket.events is None:
+        raise Closed("the memory was closed before this could be written; open it again")
+    return ticket.events

@@ -1,0 +1,116 @@
+"""Copies of the truth: the ledger, its sealed stretches, settings and checkpoint. What is derived grows back.
+
+A copy is made beside its final name (`<time>.new`) while others go on writing; only its last part is copied under the
+lock, so that it ends at a whole group. Erasures recorded meanwhile are applied to it before it gets its name. Then it is
+read back from its first line to its last: a copy that cannot be trusted is not called a backup.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from keepsake.ledger import format as fmt
+from keepsake.ledger import restore
+from keepsake.ledger.disk import Disk, copy
+from keepsake.ledger.erase import erased_in_copy, hollow_out
+from keepsake.ledger.folder import Folder
+from keepsake.ledger.ledger import Ledger
+from keepsake.ledger.lock import Lock
+from keepsake.records.clock import Clock, stamp, system_clock
+from keepsake.records.errors import KeepsakeError, Refused
+from keepsake.records.event import Draft
+
+
+def back_up(ledger: Ledger, to: Path | None = None) -> Path:
+    """Make a consistent copy under `backup/`, or under `to`, and return its place."""
+    if to is not None and to.resolve().is_relative_to(ledger.folder.root.resolve()):
+        raise Refused(f"{to} is inside the memory itself; name a folder outside, or none")
+    parent = to or ledger.folder.backups
+    ledger.disk.make_folder(parent)
+    target = restore.free_name(parent, ledger.now())
+    making = target.with_name(target.name + ".new")
+    ledger.disk.make_folder(making)
+    try:
+        _fill(ledger, Folder(making))
+        restore.check_copy(making)
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        raise
+    ledger.disk.rename(making, target)
+    ledger.disk.sync_folder(parent)
+    if to is not None:
+        ledger.append([Draft(fmt.COPY, {"place": str(target.resolve())})])
+    return target
+
+
+def _fill(ledger: Ledger, target: Folder) -> None:
+    disk, source = ledger.disk, ledger.folder
+    for path in (source.checkpoint, source.settings):
+        if path.exists():
+            copy(disk, path, target.root / path.name)
+    ledger.refresh()
+    begun_at, inode = ledger.end, os.stat(source.wal).st_ino
+    _copy_stretches(disk, source, target, begun_at.offset)
+    with ledger.hold():
+        if os.stat(source.wal).st_ino != inode:  # compacted meanwhile: the stretches are others now
+            target.wal.unlink()
+            _copy_stretches(disk, source, target, ledger.end.offset)
+        else:
+            copy(disk, source.wal, target.wal, begun_at.offset, ledger.end.offset)
+        hollow_out(disk, target, restore.named_in(target))
+    disk.sync_folder(target.root)
+
+
+def _copy_stretches(disk: Disk, source: Folder, target: Folder, end: int) -> None:
+    disk.make_folder(target.sealed)
+    for stretch in source.sealed_stretches():
+        if not (target.sealed / stretch.path.name).exists():
+            copy(disk, stretch.path, target.sealed / stretch.path.name)
+    copy(disk, source.wal, target.wal, 0, end)
+    disk.sync_folder(target.sealed)
+
+
+def restore_from(
+    root: Path,
+    source: Path,
+    *,
+    by: str = "python:local",
+    clock: Clock = system_clock,
+    disk: Disk | None = None,
+    erased: frozenset[str] = frozenset(),
+    patience: float = 30.0,
+) -> tuple[int, str]:
+    """Put the copy at `source` in place of the ledger at `root`; return the head (seq, hash) that was left behind.
+
+    Erasures of the ledger being left, of the copy's own list and those in `erased` are applied. The witness in the lock
+    file is set anew.
+    """
+    disk, folder = disk or Disk(), Folder(root)
+    disk.make_folder(root)
+    lock = Lock(folder.lock, disk, patience=patience)
+    try:
+        with lock.exclusive():
+            restore.finish(disk, folder)
+            good = restore.check_copy(source)
+            left = _head(folder, lock)
+            names = restore.named_in(folder) | erased | erased_in_copy(good.folder) | good.named
+            restore.lay_out(disk, folder, good, names, left, stamp(clock()), by)
+            restore.finish(disk, folder)
+            end = restore.check_copy(root).end
+            lock.leave(end.seq, end.hash, end.offset)
+    finally:
+        lock.close()
+    return left
+
+
+def _head(folder: Folder, lock: Lock) -> tuple[int, str]:
+    """The head being left: what can be read of the ledger, or what the witness saw if that is further."""
+    witness = lock.witness()
+    seen = (witness.seq, witness.hash) if witness else (-1, fmt.ZERO)
+    try:
+        end = restore.check_copy(folder.root).end
+    except KeepsakeError:
+        return seen
+    return max(seen, (end.seq, end.hash))

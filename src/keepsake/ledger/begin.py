@@ -1,0 +1,60 @@
+"""The first line, and what to do when there is no living stretch.
+
+A missing `events.wal` is a new memory only if nothing else speaks of an old one. If a sealed stretch or a witness is
+there, a compaction was interrupted between its two renames, and it is finished: by the line that had been prepared,
+or, if that is gone too, the ledger counts as rolled back. It is never a new beginning.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from keepsake.ledger import format as fmt
+from keepsake.ledger.disk import Disk, write_new
+from keepsake.ledger.folder import Folder
+from keepsake.ledger.lock import Witness
+from keepsake.ledger.read import first_line as first_line_of
+from keepsake.records import ids
+from keepsake.records.errors import RolledBack
+
+
+def first_line(ts: str, by: str, extra: Mapping[str, Any] | None = None) -> bytes:
+    """The line that names a new ledger."""
+    body = {"ledger": os.urandom(16).hex(), "format": fmt.FORMAT, "begun": ts, **(extra or {})}
+    return fmt.encode(0, ts, fmt.BEGIN, ids.event_id(ts), by, 0, 0, fmt.ZERO, fmt.data_of(body, fmt.fresh_salt()))[0]
+
+
+def fresh_wal(folder: Folder) -> Path:
+    return folder.wal.with_name(folder.wal.name + ".new")
+
+
+def ensure(disk: Disk, folder: Folder, witness: Witness | None, first: Callable[[], bytes]) -> None:
+    """There is an `events.wal` when this returns."""
+    if folder.wal.exists():
+        return
+    sealed = folder.sealed_stretches()
+    if not sealed and witness is None:
+        write_new(disk, fresh_wal(folder), first())
+    elif not sealed or not _continues(fresh_wal(folder), sealed[-1].last, sealed[-1].path):
+        raise RolledBack(f"{folder.wal} is gone, and other files speak of it; put it back, or run `keepsake restore`")
+    disk.rename(fresh_wal(folder), folder.wal)
+    disk.sync_folder(folder.root)
+
+
+def _continues(fresh: Path, last: int | None, sealed: Path) -> bool:
+    """Whether `fresh` is a prepared stretch that follows the end of the sealed one."""
+    try:
+        line = fmt.parse(first_line_of(fresh))
+        return line.sound and line.seq == (last or 0) + 1 and line.prev == _last_hash(sealed)
+    except (OSError, fmt.BadLine):
+        return False
+
+
+def _last_hash(path: Path) -> str:
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(0, size - fmt.MAX_LINE - 1))
+        return fmt.parse(file.read().rstrip(b"\n").rpartition(b"\n")[2] + b"\n").hash

@@ -1,0 +1,110 @@
+"""Destroying the words of an event while its proof stands.
+
+The `data` of a line is overwritten by `null` and spaces, byte for byte as long as before: the header, the chain, the
+tree and every offset stay as they were. Overwriting the same line again changes nothing, so an erasure that was cut
+short is finished by doing it once more.
+
+It reaches every file of the folder that can hold the words: the living stretch, sealed ones, copies under `backup/`
+(each gets a list of what was erased from it, first), and the files in `sealed/` that are no stretches: torn ends and
+ledgers that were taken over are removed whole. It does not reach copies elsewhere, nor what a disk keeps in blocks it
+has let go of.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from keepsake.ledger import format as fmt
+from keepsake.ledger.disk import Disk, copy, overwrite, replace
+from keepsake.ledger.folder import Folder
+from keepsake.ledger.read import raw_lines
+
+PER_EVENT = 8000  # line hashes that fit in one event with room to spare
+
+
+def hollow_out_folder(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
+    """Erase `lines` (by hash) from everything under `folder`, its copies included."""
+    for copy_folder in folder.copies():
+        _note_in_copy(disk, copy_folder, lines)
+        hollow_out(disk, copy_folder, lines)
+    hollow_out(disk, folder, lines)
+
+
+def hollow_out(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
+    """Erase `lines` from the stretches of one folder, and remove what else may hold their words."""
+    paths = [stretch.path for stretch in folder.sealed_stretches()] + [folder.wal]
+    for path in paths:
+        if path.exists():
+            hollow_out_file(disk, path, lines)
+    strays = list(strays_in(folder))
+    for stray in strays:
+        disk.remove(stray)
+    if strays:
+        disk.sync_folder(folder.sealed)
+
+
+def strays_in(folder: Folder) -> Iterator[Path]:
+    """Files in `sealed/` that are not stretches of this chain."""
+    stretches = {stretch.path for stretch in folder.sealed_stretches()}
+    if folder.sealed.is_dir():
+        yield from (path for path in sorted(folder.sealed.iterdir()) if path not in stretches and path.is_file())
+
+
+def hollow_out_file(disk: Disk, path: Path, lines: Collection[str]) -> int:
+    """Erase `lines` where they stand in one file; return how many do."""
+    spans = list(_spans(path, frozenset(lines)))
+    if spans:
+        fd = disk.open(path, os.O_RDWR)
+        try:
+            for start, length in spans:
+                overwrite(disk, fd, fmt.hollow(length), start)
+            disk.sync(fd)
+        finally:
+            disk.close(fd)
+    return len(spans)
+
+
+def _spans(path: Path, lines: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """Where the data of those lines stands: offset and length."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        for offset, raw in raw_lines(fd, 0, os.fstat(fd).st_size):
+            header = fmt.HEADER.match(raw)
+            if header and header[fmt.HASH_GROUP].decode() in lines:
+                yield offset + header.end(), len(raw) - header.end() - len(b"}\n")
+    finally:
+        os.close(fd)
+
+
+def erased_in_copy(folder: Folder) -> set[str]:
+    """The lines that were erased from a copy after it was made."""
+    try:
+        return set(folder.erased.read_text().split())
+    except FileNotFoundError:
+        return set()
+
+
+def _note_in_copy(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
+    known = erased_in_copy(folder)
+    if fresh := [line for line in lines if line not in known]:
+        replace(disk, folder.erased, "".join(f"{line}\n" for line in [*sorted(known), *fresh]).encode())
+
+
+def keep_bytes(disk: Disk, folder: Folder, name: str, start: int, end: int | None = None) -> Path:
+    """Set bytes of the living stretch aside under `sealed/<name>`, on disk when this returns."""
+    disk.make_folder(folder.sealed)
+    target = _free_name(folder.sealed, name)
+    copy(disk, folder.wal, target, start, end)
+    disk.sync_folder(folder.sealed)
+    disk.sync_folder(folder.root)
+    return target
+
+
+def _free_name(parent: Path, name: str) -> Path:
+    number, target = 1, parent / name
+    while target.exists():
+        number += 1
+        target = parent / f"{name}-{number}"
+    return target

@@ -1,0 +1,96 @@
+"""The names of things in a memory folder. One home for each, so that no two modules can disagree.
+
+    events.wal        the living stretch of the chain
+    sealed/           closed stretches `<first>-<last>.wal`; `torn-…` bytes that were cut off; files taken over
+    snapshot.json     beliefs as of some event                                        (derived)
+    checkpoint        the last signed statement about the ledger
+    backup/<time>/    copies: events.wal, sealed/, keepsake.toml, checkpoint, erased
+    restoring/        a restore that is under way; nothing else ever lives there
+    lock              see lock.py
+
+A name ending in `.new` is a file being made. It counts for nothing until it is renamed; the next writer removes it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_SEALED = re.compile(r"(\d{12})-(\d{12})\.wal\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """One file of the chain: events `first` to `last` (None while it is still growing)."""
+
+    path: Path
+    first: int
+    last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Where things are in one folder (a memory's own, or a backup, which is laid out the same way)."""
+
+    root: Path
+
+    @property
+    def wal(self) -> Path:
+        return self.root / "events.wal"
+
+    @property
+    def sealed(self) -> Path:
+        return self.root / "sealed"
+
+    @property
+    def snapshot(self) -> Path:
+        return self.root / "snapshot.json"
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "keepsake.toml"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.root / "checkpoint"
+
+    @property
+    def backups(self) -> Path:
+        return self.root / "backup"
+
+    @property
+    def restoring(self) -> Path:
+        return self.root / "restoring"
+
+    @property
+    def erased(self) -> Path:
+        """In a copy: the hashes of lines that were erased after it was made."""
+        return self.root / "erased"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock"
+
+    def sealed_name(self, first: int, last: int) -> Path:
+        return self.sealed / f"{first:012d}-{last:012d}.wal"
+
+    def sealed_stretches(self) -> list[Stretch]:
+        """The closed stretches that are here, in order."""
+        try:
+            names = sorted(entry.name for entry in self.sealed.iterdir())
+        except FileNotFoundError:
+            return []
+        found = [(name, match) for name in names if (match := _SEALED.match(name))]
+        return [Stretch(self.sealed / name, int(match[1]), int(match[2])) for name, match in found]
+
+    def leftovers(self) -> list[Path]:
+        """What a crash left half made."""
+        return sorted(self.root.glob("*.new")) + sorted(self.sealed.glob("*.new"))
+
+    def torn(self) -> list[Path]:
+        return sorted(self.sealed.glob("torn-*"))
+
+    def copies(self) -> list[Folder]:
+        """The backups inside this folder, oldest first."""
+        return [Folder(path) for path in sorted(self.backups.glob("*")) if path.is_dir()]

@@ -1,0 +1,264 @@
+"""Opening a ledger and keeping up with it, while others write.
+
+Opening never raises because of damage: what is good is shown, `trouble` says what is wrong, and writing is refused.
+Only a folder from which nothing can be shown (a stretch is missing) raises.
+
+Readers take a shared lock to read the length, so they never see a line that is not on disk. If the length is not the
+one the last writer left in the lock file, someone died while writing: then whoever may write looks at the end under the
+exclusive lock, sets aside what is torn, and goes on.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from keepsake.ledger import begin, recover
+from keepsake.ledger import format as fmt
+from keepsake.ledger.disk import Disk
+from keepsake.ledger.folder import Folder
+from keepsake.ledger.load import START, Book, Loaded, fold_event, load
+from keepsake.ledger.lock import Lock, Witness
+from keepsake.ledger.merkle import Range, leaf_hash
+from keepsake.ledger.read import Chain, raw_lines
+from keepsake.ledger.scan import Place, scan
+from keepsake.ledger.snapshot import Snapshot
+from keepsake.ledger.standing import Standing
+from keepsake.records.errors import Closed, Damaged, KeepsakeError, NotFound, RolledBack
+from keepsake.records.event import Event
+
+_SELF = "this process"
+
+
+class Follower:
+    """A ledger folder, open, and what is held in it."""
+
+    def __init__(
+        self, folder: Path, book: Book, *, disk: Disk, read_only: bool, patience: float, pins: Sequence[Witness] = ()
+    ) -> None:
+        self.folder, self.book, self.pins = Folder(folder), book, tuple(pins)
+        self.standing, self.trouble = Standing(), None
+        self._disk, self._pid, self._dead = disk, os.getpid(), ""
+        self._thread = threading.RLock()
+        self._fd, self._inode, self._stretch, self._end = -1, -1, 0, START
+        self._tree, self._slices = Range(), list[bytes]()
+        self._loaded: Snapshot | None = None  # the snapshot that the last loading started from
+        self.writable = not read_only and _may_make(self.folder, disk)
+        if not self.writable and not self.folder.root.is_dir():
+            raise NotFound(f"there is no memory at {folder}, and it may not be made there")
+        self._lock = Lock(self.folder.lock, disk, patience=patience)
+        self.writable = self.writable and self._lock.writable
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    trouble: KeepsakeError | None
+
+    def _open(self) -> None:
+        if self.writable:
+            with self._lock.exclusive():
+                self._before_loading()
+                begin.ensure(self._disk, self.folder, self._lock.witness(), self._first_line)
+                self._reload()
+                self._after_loading()
+        else:
+            with self._lock.shared():
+                if not self.folder.wal.exists():
+                    raise NotFound(f"there is no memory at {self.folder.root}")
+                self._reload()
+
+    def _before_loading(self) -> None:
+        """Finish what stands in the way of reading; see ledger.py."""
+
+    def _after_loading(self) -> None:
+        """Finish what a crash cut short; see ledger.py."""
+
+    def _first_line(self) -> bytes:
+        raise AssertionError("a ledger is begun by its writer")
+
+    def _mend(self, verdict: recover.Verdict, size: int) -> None:
+        raise AssertionError("a torn end is set aside by a writer")
+
+    def close(self) -> None:
+        """Let go of the folder. Closing twice is closing once."""
+        if self._fd >= 0:
+            self._disk.close(self._fd)
+        self._fd = -1
+        self._lock.close()
+        self._dead = self._dead or f"the memory at {self.folder.root} is closed; open it again"
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """One thread at a time, in the process that opened the ledger."""
+        if os.getpid() != self._pid:
+            raise Closed(f"{self.folder.root} was opened before a fork; open it again in this process")
+        with self._thread:
+            if self._dead:
+                raise Closed(self._dead)
+            yield
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Keep writers out for a moment, with everything they wrote known here."""
+        with self._turn(), self._lock.shared():
+            self._keep_up()
+            yield
+
+    @property
+    def disk(self) -> Disk:
+        return self._disk
+
+    @property
+    def end(self) -> Place:
+        """The last event known here: its seq, hash and time, and the length of the living stretch."""
+        return self._end
+
+    def refresh(self) -> None:
+        """Take in what others wrote. Costs one `stat` when nobody did."""
+        with self._turn():
+            if self._is_current():
+                return
+            with self._lock.shared():
+                if self._keep_up() or not self.writable:
+                    return
+            with self._lock.exclusive():
+                self._catch_up()
+
+    def _is_current(self) -> bool:
+        try:
+            seen = os.stat(self.folder.wal)
+        except FileNotFoundError:
+            return False
+        return seen.st_ino == self._inode and seen.st_size == self._end.offset
+
+    def _keep_up(self) -> bool:
+        """Under any lock: read what a writer finished. False if someone must look closer."""
+        try:
+            seen = os.stat(self.folder.wal)
+        except FileNotFoundError:
+            return False
+        witness = self._lock.witness()
+        if seen.st_ino != self._inode or witness is None or witness.recover or witness.length != seen.st_size:
+            return False
+        if witness.length == self._end.offset:
+            return witness.hash == self._end.hash
+        return seen.st_size > self._end.offset and self._follow(seen.st_size)
+
+    def _follow(self, size: int) -> bool:
+        """Check and fold the lines up to `size`. False, and nothing folded, if one is bad."""
+        found = scan(self._fd, self._end, size)
+        if found.settle() or found.open_group:
+            return False
+        for _, raw in raw_lines(self._fd, self._end.offset, size):
+            line = fmt.parse(raw)
+            fold_event(line.event(), self.book, self.standing)
+            self._slices.append(line.slice)
+        self._end = found.end
+        return True
+
+    def _catch_up(self) -> None:
+        """Under the exclusive lock: know all there is, and set right what a crash left."""
+        if not self._keep_up():
+            self._before_loading()
+            begin.ensure(self._disk, self.folder, self._lock.witness(), self._first_line)
+            self._reload()
+            self._after_loading()
+        elif self.standing.erasing:
+            self._after_loading()
+
+    def _reload(self) -> None:
+        """Read the folder anew, and judge it by every witness there is, this process among them."""
+        known = self._end
+        self._reopen()
+        size = os.fstat(self._fd).st_size
+        witness = self._lock.witness()
+        loaded = load(self.folder, self._fd, size, self.book, witness)
+        self._adopt(loaded)
+        mine = Witness(known.seq, known.hash, name=_SELF)
+        self.trouble = self._judge(loaded, [w for w in (witness, *self.pins, mine) if w is not None and w.seq >= 0])
+        if self.trouble is None and self.writable:
+            if loaded.verdict.kind == "torn":
+                self._mend(loaded.verdict, size)
+            self._lock.leave(self._end.seq, self._end.hash, self._end.offset)
+
+    def _reopen(self) -> None:
+        fd = _open_wal(self.folder.wal, self._disk, writing=self.writable)
+        if self._fd >= 0:
+            self._disk.close(self._fd)
+        self._fd, self._inode = fd, os.fstat(fd).st_ino
+        if self.writable:
+            self._disk.sync(fd)  # a writer that was killed may have left lines that only the kernel knows
+
+    def _adopt(self, loaded: Loaded) -> None:
+        self._end, self._stretch = loaded.verdict.end, loaded.stretch
+        self.standing, self._tree, self._slices = loaded.standing, loaded.tree, []
+        self._loaded = loaded.snapshot
+
+    def _judge(self, loaded: Loaded, witnesses: list[Witness]) -> KeepsakeError | None:
+        verdict = loaded.verdict
+        if verdict.kind == "damaged":
+            return Damaged(f"events.wal is damaged: {verdict.why}; run `keepsake check`")
+        if verdict.kind == "rolled back":
+            return _rolled_back(verdict.why)
+        for witness in witnesses:
+            if why := self._contradiction(witness):
+                return _rolled_back(why)
+        return None
+
+    def _contradiction(self, witness: Witness) -> str:
+        """What `witness` saw that is not so, or nothing. What this process knew, a restore may have left behind."""
+        if witness.name == _SELF and any(seq >= witness.seq for seq, _ in self.standing.abandoned):
+            return ""
+        if witness.seq > self._end.seq:
+            return f"it ends at event {self._end.seq}, and {witness.name} has seen event {witness.seq}"
+        hashed = self.chain().hash_at(witness.seq)
+        return "" if hashed in (None, witness.hash) else f"event {witness.seq} is not the one that {witness.name} has seen"
+
+    def chain(self) -> Chain:
+        """The files of the chain, up to the last event known here."""
+        return Chain(self.folder, self._end.offset)
+
+    def events(self, start: int = 0, stop: int | None = None) -> Iterator[Event]:
+        """The events from `start` on, as they are recorded. Erased ones have no body."""
+        self.refresh()
+        for line in self.chain().lines(start, min(stop or self._end.seq + 1, self._end.seq + 1)):
+            yield (line if line.sound or fmt.is_hollow(line.data) else self._read_again(line.seq)).event()
+
+    def _read_again(self, seq: int) -> fmt.Line:
+        """An erasure was under way as the line was read: look again while nobody writes."""
+        with self._lock.shared():
+            return self.chain().line(seq)
+
+    def tree(self) -> Range:
+        """The Merkle tree of all events known here."""
+        if self._slices:
+            self._tree.extend([leaf_hash(piece) for piece in self._slices])
+            self._slices = []
+        return self._tree
+
+
+def _rolled_back(why: str) -> RolledBack:
+    return RolledBack(f"the ledger was rolled back or replaced: {why}; run `keepsake check`, then `keepsake restore`")
+
+
+def _may_make(folder: Folder, disk: Disk) -> bool:
+    """Make the folder if need be; False if this user may not write there."""
+    try:
+        if not folder.root.is_dir():
+            disk.make_folder(folder.root)
+            disk.sync_folder(folder.root.parent)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+    target = folder.wal if folder.wal.exists() else folder.root
+    return os.access(target, os.W_OK) and os.access(folder.root, os.W_OK)
+
+
+def _open_wal(path: Path, disk: Disk, *, writing: bool) -> int:
+    return disk.open(path, (os.O_RDWR | os.O_APPEND) if writing else os.O_RDONLY)

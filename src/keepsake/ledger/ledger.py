@@ -1,0 +1,185 @@
+"""The ledger of one folder: what `append` and `follow` do, and the care it takes of itself.
+
+Care is done under the exclusive lock and is made of steps that may each be the last before a crash. Whatever a crash
+leaves is either what was there before, or is finished by the next one who opens the folder for writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from keepsake.ledger import begin, erase, recover, restore, snapshot
+from keepsake.ledger import format as fmt
+from keepsake.ledger.append import Writer
+from keepsake.ledger.disk import copy, remove_if_there, write_new
+from keepsake.ledger.folder import Stretch
+from keepsake.ledger.merkle import leaf_hash
+from keepsake.ledger.scan import Place
+from keepsake.records.clock import stamp
+from keepsake.records.errors import NotWritten, Refused
+from keepsake.records.event import Draft, Event
+
+Erased = Callable[[], Iterable[str]]
+
+
+class Ledger(Writer):
+    """A memory's truth, open."""
+
+    # -- opening -----------------------------------------------------------------------------------------------------
+
+    def _first_line(self) -> bytes:
+        return begin.first_line(stamp(self._clock()), self.by, self._begin_with)
+
+    def _before_loading(self) -> None:
+        restore.finish(self._disk, self.folder)
+
+    def _mend(self, verdict: recover.Verdict, size: int) -> None:
+        """Set aside what a crash tore. The bytes are kept first; only then is the file cut back."""
+        name = f"torn-{verdict.end.seq + 1:012d}"
+        kept = erase.keep_bytes(self._disk, self.folder, name, verdict.end.offset, size)
+        self._disk.truncate(self._fd, verdict.end.offset)
+        self._disk.sync(self._fd)
+        self._own(fmt.TORN, {"after": verdict.end.seq, "bytes": size - verdict.end.offset, "kept": kept.name})
+
+    def _after_loading(self) -> None:
+        if self.trouble is not None:
+            return
+        if self._loaded is not None and self._loaded.path == snapshot.fresh_path(self.folder):
+            snapshot.install(self._disk, self.folder)
+        for leftover in self.folder.leftovers():
+            self._disk.remove(leftover)
+        self._finish_erasing()
+
+    def _own(self, op: str, body: Mapping[str, Any]) -> Event:
+        """Record something about the ledger itself. The lock is held."""
+        pending = self._prepare(Draft(op, body), self.by, self.now())
+        event = self._commit([[pending]])[0]
+        self.book.apply(event)
+        return event
+
+    # -- snapshots and compaction ------------------------------------------------------------------------------------
+
+    def _care(self) -> None:
+        if snapshot.due(self._end.seq - self.standing.snapshot_seq, self.book.records()):
+            self._take_snapshot()
+
+    def _take_snapshot(self) -> None:
+        """Write down what is held now. A crash leaves the old snapshot, or the new one under its `.new` name."""
+        content = snapshot.compose(self._end, self._stretch, self.tree(), self.standing.dump(), self.book.dump())
+        digest = snapshot.write_fresh(self._disk, self.folder, content)
+        self._own(fmt.SNAPSHOT, {"snapshot": digest, "seq": self._end.seq, "place": self.folder.snapshot.name})
+        snapshot.install(self._disk, self.folder)
+
+    def compact(self) -> int:
+        """Close the living stretch and go on in a new file of one line; return how many events callers had written to it.
+
+        The chain goes on, and nothing is lost: the old stretch stands whole in `sealed/`.
+        """
+        with self._turn(), self._lock.exclusive():
+            self._refuse_in_batch("compact")
+            self._ready_to_write()
+            folded = self.standing.callers
+            if self._end.seq > self._stretch:
+                self._seal()
+            return folded
+
+    def _seal(self) -> None:
+        """Prepare the new stretch beside the old, then two renames. Between them there is no `events.wal`; `begin` knows."""
+        last, first = self._end, self._end.seq + 1
+        after = Place(0, last.seq, last.hash, last.ts)
+        content = snapshot.compose(after, first, self.tree(), self.standing.dump(), self.book.dump())
+        try:
+            digest = snapshot.write_fresh(self._disk, self.folder, content)
+            line, head, hashed, ts = self._seal_line(first, digest)
+            write_new(self._disk, begin.fresh_wal(self.folder), line)
+            self._disk.make_folder(self.folder.sealed)
+            self._disk.sync_folder(self.folder.root)
+            self._disk.rename(self.folder.wal, self.folder.sealed_name(self._stretch, last.seq))
+            self._disk.sync_folder(self.folder.sealed)
+            self._disk.sync_folder(self.folder.root)
+            self._disk.rename(begin.fresh_wal(self.folder), self.folder.wal)
+            self._disk.sync_folder(self.folder.root)
+            snapshot.install(self._disk, self.folder)
+        except OSError as error:
+            self._dead = f"compacting {self.folder.root} was interrupted ({error.strerror}); open it again to finish it"
+            raise NotWritten(self._dead) from error
+        self._reopen()
+        self._end, self._stretch = Place(len(line), first, hashed, ts), first
+        self._tree.append(leaf_hash(head))
+        self.standing.callers, self.standing.snapshot_seq, self.standing.epoch = 0, first, self.standing.epoch + 1
+        self._lock.leave(first, hashed, len(line))
+
+    def _seal_line(self, seq: int, digest: str) -> tuple[bytes, bytes, str, str]:
+        body = {
+            "stretch": {"first": self._stretch, "last": self._end.seq, "head": self._end.hash},
+            "events": self._end.seq - self._stretch + 1, "root": self.tree().root().hex(), "snapshot": digest,
+        }  # fmt: skip
+        pending = self._prepare(Draft(fmt.SEAL, body), self.by, self.now())
+        line, head, hashed = fmt.encode(
+            seq, pending.ts, fmt.SEAL, pending.id, pending.by, seq, 0, self._end.hash, pending.data
+        )
+        return line, head, hashed, pending.ts
+
+    def prune(self, to: Path) -> list[Path]:
+        """Move the sealed stretches to the folder `to`, and return where they are. What is held needs them no longer."""
+        with self._turn(), self._lock.exclusive():
+            self._refuse_in_batch("prune")
+            self._ready_to_write()
+            self._refuse_inside(to)
+            stretches = self.folder.sealed_stretches()
+            if stretches:
+                self._take_snapshot()
+            return [self._move_away(stretch, to) for stretch in stretches]
+
+    def _move_away(self, stretch: Stretch, to: Path) -> Path:
+        """Copy, record, remove: a crash leaves the stretch in one place or in both, never in none."""
+        self._disk.make_folder(to)
+        target, fresh = to / stretch.path.name, to / (stretch.path.name + ".new")
+        remove_if_there(self._disk, fresh)
+        copy(self._disk, stretch.path, fresh)
+        self._disk.rename(fresh, target)
+        self._disk.sync_folder(to)
+        self._own(fmt.PRUNE, {"first": stretch.first, "last": stretch.last, "place": str(to.resolve())})
+        self._disk.remove(stretch.path)
+        self._disk.sync_folder(self.folder.sealed)
+        return target
+
+    def _refuse_inside(self, to: Path) -> None:
+        if to.resolve().is_relative_to(self.folder.root.resolve()):
+            raise Refused(f"{to} is inside the memory itself; name a folder outside {self.folder.root}")
+
+    # -- erasure -----------------------------------------------------------------------------------------------------
+
+    def erase(self, choose: Callable[[], tuple[Iterable[str], Callable[[Event], bool]]]) -> int:
+        """Destroy the words of events; return how many there were.
+
+        `choose` is called under the lock and answers with the ids that are to go, and which events speak of them.
+        """
+        with self._turn(), self._lock.exclusive():
+            self._refuse_in_batch("erase")
+            self._ready_to_write()
+            gone, speaks = choose()
+            chain = self.chain()
+            lines = [line.hash for line in chain.lines(chain.first) if line.sound and speaks(line.event())]
+            names = list(gone)
+            for start in range(0, max(len(lines), 1), erase.PER_EVENT):
+                self._own(fmt.ERASE, {"lines": lines[start : start + erase.PER_EVENT], "ids": names})
+            self._finish_erasing()
+            return len(lines)
+
+    def _finish_erasing(self) -> None:
+        """Carry out every erasure that is recorded and not done. Doing it twice is doing it once."""
+        pending = dict(self.standing.erasing)
+        if not pending:
+            return
+        for lines in pending.values():
+            erase.hollow_out_folder(self._disk, self.folder, lines)
+        self._take_snapshot()
+        for seq in pending:
+            self._own(fmt.ERASED, {"of": seq})
+
+    def _refuse_in_batch(self, what: str) -> None:
+        if self._batch is not None:
+            raise Refused(f"cannot {what} inside a batch; end the batch first")

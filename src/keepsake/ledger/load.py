@@ -1,0 +1,153 @@
+"""From the files of a folder to what is held: snapshot if it may be used, else everything from the first line.
+
+Two passes. The first checks (scan), so that nothing is folded that a later line shows to be damaged; the second folds
+what the verdict let stand. Reading changes nothing on disk.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from keepsake.ledger import format as fmt
+from keepsake.ledger import recover, snapshot
+from keepsake.ledger.folder import Folder, Stretch
+from keepsake.ledger.lift import lift
+from keepsake.ledger.lock import Witness
+from keepsake.ledger.merkle import Range, leaf_hash
+from keepsake.ledger.read import Chain, first_line, raw_lines
+from keepsake.ledger.recover import Verdict
+from keepsake.ledger.scan import Bad, Place, Progress, Scan, scan
+from keepsake.ledger.standing import Standing
+from keepsake.records.errors import Damaged, Missing
+from keepsake.records.event import Event
+
+START = Place(0, -1, fmt.ZERO)
+
+
+class Book(Protocol):
+    """What is held, folded from events. The ledger feeds it and never looks inside.
+
+    Between `begin` and `commit` it may be told to `rollback` to where it was.
+    """
+
+    def apply(self, event: Event) -> None: ...
+    def knows(self, op: str) -> bool: ...
+    def records(self) -> int: ...
+    def dump(self) -> bytes: ...
+    def load(self, raw: Any) -> None: ...
+    def clear(self) -> None: ...
+    def begin(self) -> None: ...
+    def commit(self) -> None: ...
+    def rollback(self) -> None: ...
+
+
+@dataclass(slots=True)
+class Loaded:
+    """A ledger as it was found."""
+
+    verdict: Verdict
+    standing: Standing
+    tree: Range  # of everything up to the verdict's end
+    stretch: int  # first seq of the living stretch
+    snapshot: snapshot.Snapshot | None
+
+
+def load(folder: Folder, fd: int, size: int, book: Book, witness: Witness | None, progress: Progress | None = None) -> Loaded:
+    """Fold the folder into `book`, as far as it is good. Raises Missing or Damaged if nothing can be shown at all."""
+    first = _first_of_living(folder)
+    for candidate in snapshot.candidates(folder):
+        if candidate.stretch == first and candidate.place.offset <= size:
+            loaded = _from_snapshot(candidate, fd, size, book, witness, progress)
+            if loaded:
+                return loaded
+    return _from_the_first_line(folder, fd, size, first, book, witness, progress)
+
+
+def _first_of_living(folder: Folder) -> int:
+    """The seq with which `events.wal` begins; if its first line is bad, the one it should begin with."""
+    try:
+        return fmt.parse(first_line(folder.wal)).seq
+    except fmt.BadLine:
+        sealed = folder.sealed_stretches()
+        return (sealed[-1].last or 0) + 1 if sealed else 0
+
+
+def _from_snapshot(
+    candidate: snapshot.Snapshot, fd: int, size: int, book: Book, witness: Witness | None, progress: Progress | None
+) -> Loaded | None:
+    """None if the ledger does not vouch for this snapshot."""
+    found = scan(fd, candidate.place, size, progress=progress)
+    if found.snapshot != candidate.digest:
+        return None
+    standing = Standing.load(candidate.standing, candidate.place.seq)
+    book.clear()
+    book.load(candidate.book)
+    verdict = recover.judge(fd, size, found, found.settle(), witness)
+    _fold(fd, candidate.place.offset, verdict.end.offset, book, standing, candidate.tree)
+    return Loaded(verdict, standing, candidate.tree, candidate.stretch, candidate)
+
+
+def _from_the_first_line(
+    folder: Folder, fd: int, size: int, first: int, book: Book, witness: Witness | None, progress: Progress | None
+) -> Loaded:
+    earlier = [stretch for stretch in folder.sealed_stretches() if stretch.last is not None and stretch.last < first]
+    start, scans = _scan_sealed(folder, earlier, first, progress)
+    living = scan(fd, start, size, progress=progress)
+    named = living.named.union(*(found.named for found in scans))
+    for stretch, found in zip(earlier, scans, strict=True):
+        if bad := found.settle(named):
+            raise _bad_stretch(stretch, bad)
+    verdict = recover.judge(fd, size, living, living.settle(named), witness)
+    standing, tree = Standing(), Range()
+    book.clear()
+    for stretch in earlier:
+        with open(stretch.path, "rb") as file:
+            _fold(file.fileno(), 0, os.fstat(file.fileno()).st_size, book, standing, tree)
+    _fold(fd, 0, verdict.end.offset, book, standing, tree)
+    return Loaded(verdict, standing, tree, first, None)
+
+
+def _scan_sealed(folder: Folder, earlier: list[Stretch], first: int, progress: Progress | None) -> tuple[Place, list[Scan]]:
+    """Check the sealed stretches before event `first`; return where the living one starts."""
+    place, scans = START, []
+    for stretch in earlier:
+        if stretch.first != place.seq + 1:
+            break
+        with open(stretch.path, "rb") as file:
+            found = scan(file.fileno(), Place(0, place.seq, place.hash), os.fstat(file.fileno()).st_size, progress=progress)
+        scans.append(found)
+        place = found.end
+        if found.bad or found.open_group or place.seq != stretch.last:
+            raise _bad_stretch(stretch, found.bad or Bad(place.offset, place.seq + 1, "it ends too soon", place))
+    if place.seq + 1 != first:
+        raise Missing(Chain(folder).missing(place.seq + 1, first))
+    return Place(0, place.seq, place.hash), scans
+
+
+def _bad_stretch(stretch: Stretch, bad: Bad) -> Damaged:
+    return Damaged(f"sealed/{stretch.path.name}, event {bad.seq} at byte {bad.offset}: {bad.why}; run `keepsake check`")
+
+
+def _fold(fd: int, start: int, end: int, book: Book, standing: Standing, tree: Range) -> None:
+    tree.extend(_leaves_while_folding(fd, start, end, book, standing))
+
+
+def _leaves_while_folding(fd: int, start: int, end: int, book: Book, standing: Standing) -> Iterator[bytes]:
+    for _, raw in raw_lines(fd, start, end):
+        line = fmt.parse(raw)
+        fold_event(line.event(), book, standing)
+        yield leaf_hash(line.slice)
+
+
+def fold_event(event: Event, book: Book, standing: Standing) -> None:
+    """Apply one event, in today's shape, wherever it belongs. One that nobody knows makes the ledger read-only."""
+    event = lift(event)
+    standing.apply(event)
+    if event.op in fmt.HOUSEKEEPING or book.knows(event.op):
+        book.apply(event)
+    else:
+        standing.strange = event.op
+

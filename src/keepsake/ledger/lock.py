@@ -1,0 +1,115 @@
+"""Who may write now, and the last thing every door can agree on.
+
+The lock is the system's own (`flock` on the file `lock`), so it is free again when its holder dies, however it
+dies. The file is never removed: two processes must always be locking the same one.
+
+Inside it stands the **witness**: the seq and hash of the last event that was synced, and the length of `events.wal`
+at that moment, with a checksum. It is written after each sync and is itself not synced: after a power cut it may be
+old or gone, but if it is there, then what it names was on disk. A ledger that is shorter than, or other than, its
+witness was rolled back. A witness marked `recover` means that a sync failed: whoever comes next must look first.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from keepsake.ledger.disk import Disk
+from keepsake.records.errors import Busy
+
+_WITNESS = re.compile(rb"(ok|recover) (\d+) ([0-9a-f]{64}) (\d+) ([0-9a-f]{8})\n")
+_ROOM = 128
+
+
+class Witness(NamedTuple):
+    """Someone who saw event `seq` with this hash. `length` is known to the lock's own witness alone."""
+
+    seq: int
+    hash: str
+    length: int = -1
+    recover: bool = False
+    name: str = "the lock file"
+
+
+class Lock:
+    """The lock of one folder, held by at most one writer, or any number of readers."""
+
+    def __init__(self, path: Path, disk: Disk, *, patience: float) -> None:
+        self.path, self._disk, self._patience = path, disk, patience
+        self._fd, self.writable = _open(path, disk)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            self._disk.close(self._fd)
+        self._fd = -1
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        self._take(fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Hold off writers. Without a lock file (a folder on a read-only medium) there is nobody to hold off."""
+        if self._fd < 0:
+            yield
+            return
+        self._take(fcntl.LOCK_SH)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def _take(self, how: int) -> None:
+        try:
+            fcntl.flock(self._fd, how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._wait(how)
+
+    def _wait(self, how: int) -> None:
+        give_up, pause = time.monotonic() + self._patience, 0.0002
+        while True:
+            time.sleep(pause)
+            with suppress(BlockingIOError):
+                fcntl.flock(self._fd, how | fcntl.LOCK_NB)
+                return
+            if time.monotonic() > give_up:
+                raise Busy(f"{self.path.parent} is being written by another process; try again in a moment")
+            pause = min(pause * 1.5, 0.01)
+
+    def witness(self) -> Witness | None:
+        """What the last writer left, or None if nothing readable is there."""
+        found = _WITNESS.match(os.pread(self._fd, _ROOM, 0)) if self._fd >= 0 else None
+        if found is None or zlib.crc32(found[0][:-9]) != int(found[5], 16):
+            return None
+        return Witness(int(found[2]), found[3].decode(), int(found[4]), found[1] == b"recover")
+
+    def leave(self, seq: int, hashed: str, length: int, *, recover: bool = False) -> None:
+        """Put a witness. A disk that refuses is no reason to fail: an older witness is still true."""
+        text = b"%b %d %b %d " % (b"recover" if recover else b"ok", seq, hashed.encode(), length)
+        line = text + b"%08x\n" % zlib.crc32(text)
+        with suppress(OSError):
+            self._disk.pwrite(self._fd, line.ljust(_ROOM), 0)
+
+
+def _open(path: Path, disk: Disk) -> tuple[int, bool]:
+    try:
+        return disk.open(path, os.O_RDWR | os.O_CREAT), True
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EROFS, errno.EPERM):
+            raise
+    try:
+        return disk.open(path, os.O_RDONLY), False
+    except (FileNotFoundError, PermissionError):
+        return -1, False

@@ -1,0 +1,141 @@
+"""Reading events back: from any seq, across sealed stretches, without reading what comes before.
+
+Lines stand in order of seq, so the line of an event is found by bisection: a few reads, however long the file.
+What is read here is only what some scan has vouched for (`end` of the living stretch); each line is still checked
+against its own hash and digest, because the disk may have changed since.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from keepsake.ledger import format as fmt
+from keepsake.ledger.folder import Folder, Stretch
+from keepsake.records.errors import Damaged, Missing, NotFound
+
+_SEQ = re.compile(rb'\{"seq":(\d{1,16}),')
+_NEAR = 1 << 16
+
+
+def first_line(path: Path) -> bytes:
+    """The first line of a file, newline included; what there is of it if it has no end."""
+    with open(path, "rb") as file:
+        return file.readline(fmt.MAX_LINE + 1)
+
+
+def first_seq(path: Path) -> int:
+    """The seq of the first event in a stretch. Raises BadLine."""
+    return fmt.parse(first_line(path)).seq
+
+
+def raw_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """The whole lines between two offsets, each with its own offset."""
+    rest = b""
+    while start < end and (block := os.pread(fd, min(1 << 20, end - start), start)):
+        buffer, at = rest + block, start - len(rest)
+        start += len(block)
+        position = 0
+        while (cut := buffer.find(b"\n", position)) >= 0:
+            yield at + position, buffer[position : cut + 1]
+            position = cut + 1
+        rest = buffer[position:]
+
+
+def offset_of(fd: int, size: int, seq: int) -> int:
+    """Where the line of event `seq` begins, or would begin. The first line is taken to begin at 0."""
+    low, high = 0, size
+    while high - low > _NEAR:
+        middle = (low + high) // 2
+        at, number = _line_after(fd, middle, high)
+        if number is None or number > seq:
+            high = middle
+        else:
+            low = at
+    for at, raw in raw_lines(fd, low, size):
+        if (found := _SEQ.match(raw)) is None or int(found[1]) >= seq:
+            return at
+    return size
+
+
+def _line_after(fd: int, offset: int, end: int) -> tuple[int, int | None]:
+    """The first line that begins after `offset`: where, and its seq."""
+    lines = raw_lines(fd, offset, min(end, offset + 2 * fmt.MAX_LINE))
+    next(lines, None)
+    at, raw = next(lines, (end, b""))
+    found = _SEQ.match(raw)
+    return at, int(found[1]) if found else None
+
+
+class Chain:
+    """The stretches of one folder, from the oldest that is here to the living one up to `end`."""
+
+    def __init__(self, folder: Folder, end: int | None = None) -> None:
+        self.folder = folder
+        self.stretches = folder.sealed_stretches()
+        if folder.wal.exists():
+            self.stretches.append(Stretch(folder.wal, first_seq(folder.wal), None))
+        self._end = end
+
+    @property
+    def first(self) -> int:
+        """The first event that is still here."""
+        return self.stretches[0].first if self.stretches else 0
+
+    def lines(self, start: int = 0, stop: int | None = None) -> Iterator[fmt.Line]:
+        """The lines of events `start` … `stop - 1`. Raises Missing if they are not all here, Damaged if one is bad."""
+        for stretch in self.stretches:
+            if stretch.last is not None and stretch.last < start:
+                continue
+            if stop is not None and stretch.first >= stop:
+                return
+            if stretch.first > start:
+                raise Missing(self.missing(start, stretch.first))
+            for line in self._lines_of(stretch, start):
+                if stop is not None and line.seq >= stop:
+                    return
+                yield line
+                start = line.seq + 1
+
+    def _lines_of(self, stretch: Stretch, start: int) -> Iterator[fmt.Line]:
+        fd = os.open(stretch.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            size = os.fstat(fd).st_size
+            end = size if stretch.last is not None or self._end is None else min(size, self._end)
+            at = offset_of(fd, end, start) if start > stretch.first else 0
+            for offset, raw in raw_lines(fd, at, end):
+                yield _checked(raw, stretch, offset)
+        finally:
+            os.close(fd)
+
+    def line(self, seq: int) -> fmt.Line:
+        """The line of one event."""
+        for found in self.lines(seq, seq + 1):
+            return found
+        raise NotFound(f"there is no event {seq}")
+
+    def hash_at(self, seq: int) -> str | None:
+        """The hash of event `seq`; None if it is not in the chain, or in a stretch that was moved away."""
+        for stretch in self.stretches:
+            if stretch.first == seq + 1:
+                return fmt.parse(first_line(stretch.path)).prev
+        try:
+            return self.line(seq).hash
+        except (NotFound, Missing):
+            return None
+
+    def missing(self, start: int, first: int) -> str:
+        """What to say when events `start` to `first - 1` are needed and not here."""
+        return (
+            f"events {start} to {first - 1} are not in {self.folder.sealed}: they were moved away;"
+            f" put their files back there (the log says where they went: keepsake log --op ledger.prune)"
+        )
+
+
+def _checked(raw: bytes, stretch: Stretch, offset: int) -> fmt.Line:
+    try:
+        return fmt.parse(raw)
+    except fmt.BadLine as bad:
+        raise Damaged(f"{stretch.path.name}, byte {offset}: {bad}; run `keepsake check`") from None

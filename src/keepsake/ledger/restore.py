@@ -1,0 +1,173 @@
+"""Going back to a copy: on purpose, on the record, and in steps that a crash cannot confuse.
+
+1. The copy is laid out under `restoring/`, erasures applied, and a last line added that names the head being left.
+2. `restoring/ready` is written. From here on the restore will be finished, by this process or the next.
+3. Piece by piece the old goes to `backup/<time>-before-restore/` and the new takes its place. A piece that is still
+   under `restoring/` has not been swapped, so doing it again continues where it stopped.
+4. `restoring/` is removed.
+
+A crash before step 2 leaves the ledger as it was; the next writer removes what was half laid out.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from keepsake.ledger import format as fmt
+from keepsake.ledger.disk import Disk, copy, write_all, write_new
+from keepsake.ledger.erase import PER_EVENT, erased_in_copy, hollow_out
+from keepsake.ledger.folder import Folder
+from keepsake.ledger.read import Chain
+from keepsake.ledger.scan import Place, Scan, scan
+from keepsake.records import ids
+from keepsake.records.errors import Damaged, NotFound
+
+_READY = "ready"
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy that was checked: where it ends, and which lines its own events say are erased."""
+
+    folder: Folder
+    end: Place
+    named: frozenset[str]
+
+
+def check_copy(source: Path) -> Copy:
+    """Read a copy from its first line to its last. Raises Damaged if any of it is not as it was written."""
+    folder = Folder(source)
+    if not folder.wal.is_file():
+        raise NotFound(f"{source} is not a backup: it holds no events.wal")
+    scans, place = [], None
+    for stretch in Chain(folder).stretches:
+        start = Place(0, -1, fmt.ZERO) if place is None and stretch.first == 0 else place
+        start = start or Place(0, stretch.first - 1, fmt.parse(_first(stretch.path)).prev)
+        found = _scan_file(stretch.path, Place(0, start.seq, start.hash))
+        scans.append((stretch.path, found))
+        place = found.end
+    named = frozenset().union(erased_in_copy(folder), *(found.named for _, found in scans))
+    for path, found in scans:
+        if bad := found.settle(named):
+            raise Damaged(f"the copy is damaged: {path}, event {bad.seq} at byte {bad.offset}: {bad.why}; take another")
+    assert place is not None
+    return Copy(folder, place, named - erased_in_copy(folder))
+
+
+def _first(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.readline(fmt.MAX_LINE + 1)
+
+
+def _scan_file(path: Path, start: Place) -> Scan:
+    with open(path, "rb") as file:
+        return scan(file.fileno(), start, os.fstat(file.fileno()).st_size)
+
+
+def named_in(folder: Folder) -> set[str]:
+    """The lines that the events of a ledger say are erased, as far as it can be read."""
+    named: set[str] = set()
+    for path in [*(stretch.path for stretch in folder.sealed_stretches()), folder.wal]:
+        if path.exists():
+            try:
+                line = fmt.parse(_first(path))
+            except fmt.BadLine:
+                continue
+            named |= _scan_file(path, Place(0, line.seq - 1, line.prev)).named
+    return named
+
+
+def lay_out(
+    disk: Disk, folder: Folder, source: Copy, erased: Collection[str], left: tuple[int, str], ts: str, by: str
+) -> None:
+    """Steps 1 and 2: everything the restored ledger will be, under `restoring/`."""
+    target = Folder(folder.restoring)
+    discard(disk, folder)
+    disk.make_folder(target.sealed)
+    for stretch in source.folder.sealed_stretches():
+        copy(disk, stretch.path, target.sealed / stretch.path.name)
+    copy(disk, source.folder.wal, target.wal, 0, source.end.offset)
+    if source.folder.checkpoint.exists():
+        copy(disk, source.folder.checkpoint, target.checkpoint)
+    hollow_out(disk, target, erased)
+    _add_last_lines(disk, target, source.end, sorted(set(erased) - source.named), left, ts, by, source.folder.root.name)
+    disk.sync_folder(target.sealed)
+    write_new(disk, target.root / _READY, free_name(folder.backups, ts, "-before-restore").name.encode())
+    disk.sync_folder(target.root)
+    disk.sync_folder(folder.root)
+
+
+def _add_last_lines(
+    disk: Disk, target: Folder, end: Place, erased: list[str], left: tuple[int, str], ts: str, by: str, name: str
+) -> None:
+    """The events that say what was left behind, as one group."""
+    seq, prev, lines = end.seq, end.hash, []
+    parts = [erased[at : at + PER_EVENT] for at in range(0, max(len(erased), 1), PER_EVENT)]
+    ts = max(ts, end.ts)
+    for number, part in enumerate(parts, 1):
+        body = {"from": name, "abandoned": {"seq": left[0], "hash": left[1]}, "lines": part}
+        seq += 1
+        data = fmt.data_of(body, fmt.fresh_salt())
+        more = len(parts) - number
+        line, _, prev = fmt.encode(seq, ts, fmt.RESTORE, ids.event_id(ts), by, end.seq + 1, more, prev, data)
+        lines.append(line)
+    fd = disk.open(target.wal, os.O_WRONLY | os.O_APPEND)
+    try:
+        write_all(disk, fd, b"".join(lines))
+        disk.sync(fd)
+    finally:
+        disk.close(fd)
+
+
+def free_name(parent: Path, ts: str, what: str = "") -> Path:
+    """A name for a copy, from the time, and a number if another has it already."""
+    name = ts[:19].replace("-", "").replace(":", "") + what
+    number, target = 1, parent / name
+    while target.exists() or target.with_name(target.name + ".new").exists():
+        number += 1
+        target = parent / f"{name}-{number}"
+    return target
+
+
+def discard(disk: Disk, folder: Folder) -> None:
+    """Forget a restore that never became ready."""
+    if folder.restoring.exists():
+        shutil.rmtree(folder.restoring)
+        disk.sync_folder(folder.root)
+
+
+def finish(disk: Disk, folder: Folder) -> bool:
+    """Steps 3 and 4, from wherever they stopped. False if no restore was under way."""
+    if not folder.restoring.exists():
+        return False
+    fresh = Folder(folder.restoring)
+    try:
+        name = (fresh.root / _READY).read_text().strip()
+    except FileNotFoundError:
+        discard(disk, folder)
+        return False
+    before = Folder(folder.backups / name)
+    disk.make_folder(before.root)
+    if fresh.wal.exists():  # nothing is in its new place before this one: what stands there is the old
+        _swap(disk, folder.checkpoint, before.checkpoint, fresh.checkpoint)
+        _swap(disk, folder.sealed, before.sealed, fresh.sealed)
+        _swap(disk, folder.wal, before.wal, fresh.wal)
+    for derived in (folder.snapshot, folder.snapshot.with_name(folder.snapshot.name + ".new")):
+        derived.unlink(missing_ok=True)
+    for path in (before.root, folder.backups, folder.root):
+        disk.sync_folder(path)
+    disk.remove(fresh.root / _READY)
+    discard(disk, folder)
+    return True
+
+
+def _swap(disk: Disk, current: Path, before: Path, fresh: Path) -> None:
+    """Move `current` out and `fresh` in. If `before` is there already, `current` has been moved out."""
+    if current.exists() and not before.exists():
+        disk.rename(current, before)
+    if fresh.exists():
+        disk.rename(fresh, current)

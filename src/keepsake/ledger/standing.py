@@ -1,0 +1,92 @@
+"""What the ledger knows of itself, folded from its own events: who it is, what was erased, where copies went.
+
+It is part of every snapshot, so that an erasure that a crash cut short is finished even if a snapshot came between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from keepsake.ledger import format as fmt
+from keepsake.records.event import Event
+
+
+@dataclass(slots=True)
+class Standing:
+    """Applying the same events in the same order always gives the same standing."""
+
+    ledger: str = ""
+    version: int = fmt.FORMAT
+    begun: str = ""
+    erasing: dict[int, list[str]] = field(default_factory=dict)  # seq of the erase event → line hashes
+    erasures: int = 0
+    copies: list[str] = field(default_factory=list)  # places outside the folder that hold copies
+    abandoned: list[tuple[int, str]] = field(default_factory=list)  # heads that a restore left behind
+    snapshot_seq: int = -1
+    epoch: int = 0  # how often the ledger was compacted
+    callers: int = 0  # events that callers wrote, in the living stretch
+    strange: str = ""  # an event this program does not know: it may read, and must not write
+
+    def apply(self, event: Event) -> None:
+        act = _ACTS.get(event.op)
+        if act is None:
+            self.callers += 1
+        elif event.body is not None:
+            act(self, event, event.body)
+
+    def dump(self) -> dict[str, Any]:
+        return {
+            "ledger": self.ledger, "version": self.version, "begun": self.begun,
+            "erasing": {str(seq): lines for seq, lines in self.erasing.items()}, "erasures": self.erasures,
+            "copies": self.copies, "abandoned": self.abandoned, "epoch": self.epoch, "callers": self.callers, "strange": self.strange,
+        }  # fmt: skip
+
+    @classmethod
+    def load(cls, raw: dict[str, Any], snapshot_seq: int) -> Standing:
+        return cls(
+            ledger=raw["ledger"], version=raw["version"], begun=raw["begun"],
+            erasing={int(seq): list(lines) for seq, lines in raw["erasing"].items()}, erasures=raw["erasures"],
+            copies=list(raw["copies"]), abandoned=[(seq, hashed) for seq, hashed in raw["abandoned"]],
+            epoch=raw["epoch"], callers=raw["callers"], strange=raw["strange"], snapshot_seq=snapshot_seq,
+        )  # fmt: skip
+
+
+def _begin(self: Standing, event: Event, body: dict[str, Any]) -> None:
+    self.ledger, self.version, self.begun = body["ledger"], body["format"], event.ts
+
+
+def _seal(self: Standing, event: Event, _: dict[str, Any]) -> None:
+    self.callers, self.snapshot_seq, self.epoch = 0, event.seq, self.epoch + 1
+
+
+def _snapshot(self: Standing, event: Event, _: dict[str, Any]) -> None:
+    self.snapshot_seq = event.seq
+
+
+def _erase(self: Standing, event: Event, body: dict[str, Any]) -> None:
+    self.erasing[event.seq] = list(body["lines"])
+    self.erasures += 1
+
+
+def _erased(self: Standing, _: Event, body: dict[str, Any]) -> None:
+    self.erasing.pop(body["of"], None)
+
+
+def _copy(self: Standing, _: Event, body: dict[str, Any]) -> None:
+    if body["place"] not in self.copies:
+        self.copies.append(body["place"])
+
+
+def _restore(self: Standing, _: Event, body: dict[str, Any]) -> None:
+    self.abandoned.append((body["abandoned"]["seq"], body["abandoned"]["hash"]))
+
+
+def _nothing(_: Standing, __: Event, ___: dict[str, Any]) -> None:
+    """The event is for the reader of the log."""
+
+
+_ACTS = {
+    fmt.BEGIN: _begin, fmt.SEAL: _seal, fmt.SNAPSHOT: _snapshot, fmt.ERASE: _erase, fmt.ERASED: _erased,
+    fmt.COPY: _copy, fmt.PRUNE: _copy, fmt.RESTORE: _restore, fmt.TORN: _nothing, fmt.REPAIR: _nothing,
+}  # fmt: skip
