@@ -1,0 +1,157 @@
+"""What may be said of beliefs, and which events say it.
+
+Nothing here touches a disk or a clock: a fresh id is drawn by the function that the caller passes in. A decision that
+changes nothing (the same thing said again) gives no drafts. A refusal names the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from keepsake.records.belief import OWNER, Belief
+from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
+from keepsake.records.errors import Moved, Refused
+from keepsake.records.event import Draft, Event
+
+Draw = Callable[[], str]
+
+WEAKER = 0.5  # what is left of the confidence of a belief when something it rests on falls
+
+_OF_THE_VERSION = ("id", "reason", "weakened")
+
+
+def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_key: str = "") -> list[Draft]:
+    """State a belief. A key that is known is superseded as a whole; the same thing said again is no event."""
+    user = fields.get("user", OWNER)
+    if idempotency_key and known.said(user, idempotency_key):
+        return []
+    name = fields.get("key", "")
+    current = known.find(name, user=user, path=fields.get("path", "")) if name else None
+    fresh = draw()
+    given = {**fields, "key": current.key if current else fields.get("key", fresh)}
+    belief = Belief(id=fresh, **_with_refs(known, given, user, current))
+    if current is None:
+        return [_draft(PUT, belief, idempotency_key)]
+    if _says_the_same(current, belief):
+        return []
+    return [_draft(SUPERSEDE, belief, idempotency_key, replaces=[current.body()["id"]])]
+
+
+def revise(
+    known: Beliefs, name: str, changes: Mapping[str, Any], draw: Draw, *, reason: str = "", user: str = OWNER, path: str = ""
+) -> list[Draft]:
+    """Replace a belief by a version that differs in `changes`. Refused (Moved) if `name` is a version with older words."""
+    current = known.get(name, user=user, path=path)
+    if known.read_before(name, current):
+        raise Moved(f"{name} has been revised since; it is {current.belief().id} now: read it again, then decide")
+    kept = current.body()
+    fields = {**Belief.from_body(kept).to_body(), **_with_refs(known, changes, user, current), "id": draw(), "reason": reason}
+    belief = Belief.from_body(fields)
+    if _says_the_same(current, belief):
+        return []
+    return [_draft(SUPERSEDE, belief, replaces=[kept["id"]])]
+
+
+def tombstone(known: Beliefs, name: str, *, reason: str = "", user: str = OWNER, path: str = "") -> list[Draft]:
+    """Put a belief out of sight. Its words and its history stay."""
+    current = known.get(name, user=user, path=path)
+    if current.status == "tombstone":
+        return []
+    return [Draft(TOMBSTONE, _because({"id": current.body()["id"]}, reason))]
+
+
+def invalidate(
+    known: Beliefs, name: str, draw: Draw, *, reason: str, user: str = OWNER, path: str = ""
+) -> list[Draft]:
+    """A belief proved wrong: what rests on it becomes a hypothesis with half its confidence.
+
+    Once: neither a second way to the same belief, nor invalidating again, weakens it further. A tombstone stays one.
+    """
+    if not reason:
+        raise Refused("say why it is no longer held: the reason is what later readers have")
+    current = known.get(name, user=user, path=path)
+    if current.status == "invalidated":
+        return []
+    if current.status == "tombstone":
+        raise Refused(f"{name} is forgotten already; what rests on it can be revised one by one")
+    drafts = [Draft(INVALIDATE, _because({"id": current.body()["id"]}, reason))]
+    return drafts + [_weaken(held, current.ref, via, draw) for held, via in _all_above(known, current)]
+
+
+def _all_above(known: Beliefs, cause: Held) -> Iterable[tuple[Held, str]]:
+    """What rests on `cause`, directly or through others, nearest first, each once; and through which belief."""
+    seen, queue = {cause.ref}, [cause]
+    while queue:
+        below = queue.pop(0)
+        for held in known.resting_on(below):
+            if held.ref in seen or held.status not in ("active", "deprecated"):
+                continue
+            seen.add(held.ref)
+            queue.append(held)
+            if all(by != cause.ref for by, _ in held.belief().weakened):
+                yield held, below.ref
+
+
+def _weaken(held: Held, cause: str, via: str, draw: Draw) -> Draft:
+    before = held.belief()
+    weaker = {
+        **before.to_body(), "id": draw(), "is_hypothesis": True, "confidence": before.confidence * WEAKER,
+        "weakened": (*before.weakened, (cause, via)),
+    }  # fmt: skip
+    return _draft(SUPERSEDE, Belief.from_body(weaker), replaces=[before.id])
+
+
+def merge(
+    known: Beliefs, names: list[str], changes: Mapping[str, Any], draw: Draw, *, reason: str = "", user: str = OWNER
+) -> list[Draft]:
+    """One belief in place of several. The first one's key goes on; the others' names lead to it."""
+    first, *others = [known.get(name, user=user).body() for name in names]
+    fields = {**first, **_with_refs(known, changes, user, None), "id": draw(), "status": "active", "reason": reason}
+    belief = Belief.from_body(fields)
+    return [_draft(SUPERSEDE, belief, replaces=[first["id"], *(other["id"] for other in others)])]
+
+
+def erase(known: Beliefs, names: Iterable[str], *, user: str = OWNER, path: str = "") -> tuple[list[str], Callable[[Event], bool]]:
+    """The version ids that go, and which events speak of them."""
+    gone = {version: None for name in names for version in known.ids_of(known.get(name, user=user, path=path))}
+
+    def speaks(event: Event) -> bool:
+        body = event.body or {}
+        said = (body.get("belief", {}).get("id"), body.get("id"), *body.get("replaces", ()))
+        return event.op.startswith("belief.") and any(name in gone for name in said)
+
+    return list(gone), speaks
+
+
+def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: Held | None) -> dict[str, Any]:
+    """`fields`, with what it rests on by identity: a name may change hands, the first id does not."""
+    found = dict(fields)
+    if names := fields.get("rests_on"):
+        below = [known.find(name, user=user, path=fields.get("path", "")) for name in names]
+        for name, held in zip(names, below, strict=True):
+            if held is None:
+                raise Refused(f"it is said to rest on {name!r}, which is not known; state that first")
+            if current and held.ref == current.ref:
+                raise Refused(f"{name!r} cannot rest on itself")
+        found["rests_on"] = tuple(held.ref for held in below if held)
+    return found
+
+
+def _draft(op: str, belief: Belief, idempotency_key: str = "", replaces: list[str] | None = None) -> Draft:
+    body: dict[str, Any] = {"belief": belief.to_body()}
+    if replaces:
+        body["replaces"] = replaces
+    if idempotency_key:
+        body["idempotency_key"] = idempotency_key
+    return Draft(op, body)
+
+
+def _because(body: dict[str, Any], reason: str) -> dict[str, Any]:
+    return {**body, "reason": reason} if reason else body
+
+
+def _says_the_same(current: Held, belief: Belief) -> bool:
+    before = current.belief().to_body()
+    after = belief.to_body()
+    return all(before.get(name) == after.get(name) for name in before.keys() | after.keys() if name not in _OF_THE_VERSION)
