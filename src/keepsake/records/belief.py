@@ -54,11 +54,16 @@ class Belief:
     at: str = ""  # when it was recorded
 
     def __post_init__(self) -> None:
-        for name in _TEXTS:
-            if not isinstance(getattr(self, name), str):
-                raise Refused(f"a belief's {name} is text, not {type(getattr(self, name)).__name__}")
-        for name in _LISTS:
-            _check_list(name, getattr(self, name))
+        kinds = {
+            type(self.id), type(self.key), type(self.text), type(self.kind), type(self.status), type(self.source_type),
+            type(self.user), type(self.session), type(self.agent), type(self.path), type(self.about),
+            type(self.valid_from), type(self.valid_to), type(self.expires), type(self.trust), type(self.reason),
+        }  # fmt: skip
+        if kinds != _ONLY_TEXT:
+            raise Refused(_not_text(self))
+        for name, values in zip(_LISTS, (self.evidence, self.tags, self.triple, self.rests_on), strict=True):
+            if values != ():
+                _check_list(name, values)
         if not self.key:
             raise Refused("a belief needs a key (an id of its own): an empty one names nothing")
         if not self.user:
@@ -79,8 +84,9 @@ class Belief:
             raise Refused("a triple is three texts: subject, predicate, object")
         if not isinstance(data, dict) or not isinstance(views, dict):
             raise Refused("a belief's data is a dictionary")
-        for name in _MOMENTS:
-            _check_moment(name, getattr(self, name))
+        if self.valid_from or self.valid_to or self.expires:
+            for name in _MOMENTS:
+                _check_moment(name, getattr(self, name))
 
     @property
     def is_held(self) -> bool:
@@ -89,8 +95,11 @@ class Belief:
 
     def to_body(self) -> dict[str, Any]:
         """What the ledger records: the fields that say something. `seq` and `at` are the event's own."""
-        body = {name: value for name in _RECORDED if (value := getattr(self, name)) != _DEFAULTS[name]}
-        body["confidence"] = float(self.confidence)
+        body: dict[str, Any] = {"id": self.id, "key": self.key, "confidence": float(self.confidence)}
+        for name, default in _SAID_IF_OTHER:
+            value = getattr(self, name)
+            if value != default:
+                body[name] = value
         return body
 
     @classmethod
@@ -118,12 +127,18 @@ _TEXTS = (
     "id", "key", "text", "kind", "status", "source_type", "user", "session", "agent", "path", "about",
     "valid_from", "valid_to", "expires", "trust", "reason",
 )  # fmt: skip
+_ONLY_TEXT = {str}
 _LISTS = ("evidence", "tags", "triple", "rests_on")
 _MOMENTS = ("valid_from", "valid_to", "expires")
 _DEFAULTS: dict[str, Any] = {
     f.name: f.default if f.default is not MISSING else {} for f in fields(Belief) if f.name not in ("seq", "at")
 }
-_RECORDED = tuple(_DEFAULTS)
+_SAID_IF_OTHER = tuple((name, value) for name, value in _DEFAULTS.items() if name not in ("id", "key", "confidence"))
+
+
+def _not_text(belief: Belief) -> str:
+    wrong = next(name for name in _TEXTS if type(getattr(belief, name)) is not str)
+    return f"a belief's {wrong} is text, not {type(getattr(belief, wrong)).__name__}"
 
 
 def _check_list(name: str, values: object) -> None:

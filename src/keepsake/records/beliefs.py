@@ -32,7 +32,7 @@ class Held(NamedTuple):
     """The current version of one belief. `ref`, its first version's id, is its identity."""
 
     ref: str
-    raw: bytes
+    line: bytes  # as a snapshot holds it: [what was recorded, ref, first, seq, at, words]
     key: str
     user: str
     path: str
@@ -45,11 +45,19 @@ class Held(NamedTuple):
     words: int  # how often its words have changed
 
     def belief(self) -> Belief:
-        return Belief.from_body(orjson.loads(self.raw), self.seq, self.at)
+        return Belief.from_body(self.body(), self.seq, self.at)
 
     def body(self) -> dict[str, Any]:
-        body: dict[str, Any] = orjson.loads(self.raw)
+        body: dict[str, Any] = orjson.loads(self.line)[0]
         return body
+
+    @classmethod
+    def of(cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int) -> Held:
+        get = body.get
+        return cls(
+            ref, orjson.dumps([body, ref, first, seq, at, words]), body["key"], get("user", OWNER), get("path", ""),
+            get("kind", "fact"), get("status", "active"), body["confidence"], first, seq, at, words,
+        )  # fmt: skip
 
 
 class Beliefs:
@@ -175,11 +183,7 @@ class Beliefs:
     def _install(self, ref: str, belief: dict[str, Any], event: Event, *, first: int, words: int) -> None:
         if ref in self.held:
             self._forget_places(self.held[ref])
-        held = Held(
-            ref, orjson.dumps(belief), belief["key"], belief.get("user", OWNER), belief.get("path", ""),
-            belief.get("kind", "fact"), belief.get("status", "active"), belief["confidence"],
-            first, event.seq, event.ts, words,
-        )  # fmt: skip
+        held = Held.of(ref, belief, first, event.seq, event.ts, words)
         self._hold(held, belief["id"], belief.get("rests_on", ()))
 
     def _hold(self, held: Held, version: str, rests_on: Any) -> None:
@@ -201,26 +205,27 @@ class Beliefs:
     # -- snapshots ---------------------------------------------------------------------------------------------------
 
     def dump(self) -> bytes:
-        """All of it as JSON, a belief a line."""
-        lines = [_dump_one(held, self._ids[held.ref], self._versions) for held in self.held.values()]
+        """All of it as JSON, a belief a line. The lines stand ready, so this costs little more than joining them."""
         rest = {
+            "versions": [
+                [ref, [[name, self._versions[name][1]] for name in names]]
+                for ref, names in self._ids.items()
+                if len(names) > 1
+            ],
             "keys": [[*key, ref] for key, ref in self._keys.items() if self.held[ref].key != key[2]],
             "said": [[*key, name] for key, name in self._said.items()],
         }
-        return b'{"beliefs":[\n' + b",\n".join(lines) + b"\n]," + orjson.dumps(rest)[1:]
+        lines = b",\n".join([held.line for held in self.held.values()])
+        return b'{"beliefs":[\n' + lines + b"\n]," + orjson.dumps(rest)[1:]
 
     def load(self, raw: Any) -> None:
         """Instead of what is held: what `dump` wrote."""
         self.clear()
-        for body, ref, first, seq, at, words, versions in raw["beliefs"]:
-            held = Held(
-                ref, orjson.dumps(body), body["key"], body.get("user", OWNER), body.get("path", ""),
-                body.get("kind", "fact"), body.get("status", "active"), body["confidence"], first, seq, at, words,
-            )  # fmt: skip
-            self._hold(held, body["id"], body.get("rests_on", ()))
-            if versions:
-                self._ids[ref] = {name: None for name, _ in versions}
-                self._versions.update({name: (ref, its_words) for name, its_words in versions})
+        for body, ref, first, seq, at, words in raw["beliefs"]:
+            self._hold(Held.of(ref, body, first, seq, at, words), body["id"], body.get("rests_on", ()))
+        for ref, names in raw["versions"]:
+            self._ids[ref] = {name: None for name, _ in names}
+            self._versions.update({name: (ref, words) for name, words in names})
         self._keys.update({(user, path, key): ref for user, path, key, ref in raw["keys"]})
         self._said.update({(user, key): name for user, key, name in raw["said"]})
 
@@ -266,9 +271,9 @@ class Beliefs:
         return list(self._ids[held.ref])
 
     def resting_on(self, held: Held) -> list[Held]:
-        """What rests directly on a belief, under any of its names."""
-        above = {ref: None for name in self._ids[held.ref] for ref in self._above.get(name, ())}
-        return [self.held[ref] for ref in above if ref in self.held]
+        """What rests directly on a belief, under any of its names, oldest first."""
+        above = {ref for name in self._ids[held.ref] for ref in self._above.get(name, ())}
+        return sorted((self.held[ref] for ref in above if ref in self.held), key=lambda held: held.first)
 
     def query(
         self,
@@ -325,12 +330,6 @@ def _places(held: Held) -> tuple[tuple[str, str, Any], ...]:
         (user, "user", ""), (user, "kind", held.kind), (user, "status", held.status),
         (user, "confidence", _step(held.confidence)),
     )  # fmt: skip
-
-
-def _dump_one(held: Held, names: dict[str, None], versions: dict[str, tuple[str, int]]) -> bytes:
-    older = [[name, versions[name][1]] for name in names] if len(names) > 1 else []
-    rest = orjson.dumps([held.ref, held.first, held.seq, held.at, held.words, older])
-    return b"[" + held.raw + b"," + rest[1:]
 
 
 _ACTS = {

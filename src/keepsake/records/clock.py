@@ -21,11 +21,13 @@ def stamp(moment: datetime) -> str:
     """`moment` as the ledger writes it. A naive datetime is refused: it names no moment."""
     if moment.tzinfo is None:
         raise Refused(f"{moment.isoformat()} has no time zone: add one, for example datetime(..., tzinfo=timezone.utc)")
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond:06d}Z"
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def parse_moment(text: str) -> str:
-    """A date, or a date and time with a zone (`Z`, `+02:00`), as the ledger writes it. A bare date is its midnight UTC."""
+    """A date, or a date and time with a zone (`Z`, `+02:00`), as the ledger writes it. A date is its midnight, UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

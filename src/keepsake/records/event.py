@@ -6,7 +6,6 @@ whose `body` is None was erased: it happened, its place and proof stand, its wor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
@@ -14,7 +13,7 @@ class Draft(NamedTuple):
     """What a decision wants recorded."""
 
     op: str
-    body: Mapping[str, Any]
+    body: dict[str, Any]
 
 
 class Event(NamedTuple):

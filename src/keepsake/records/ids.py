@@ -28,6 +28,11 @@ def ulid_time(milliseconds: int) -> str:
     return _letters(milliseconds, 5)
 
 
+def ulid_time_of(ts: str) -> str:
+    """The same, from a time as the ledger writes it."""
+    return ulid_time(int(datetime.fromisoformat(ts).timestamp() * 1000))
+
+
 def ulid_random(ten_bytes: bytes) -> str:
     """The other sixteen letters."""
     return _letters(int.from_bytes(ten_bytes), 8)
@@ -35,8 +40,7 @@ def ulid_random(ten_bytes: bytes) -> str:
 
 def event_id(ts: str) -> str:
     """A fresh id for an event of that time."""
-    milliseconds = int(datetime.fromisoformat(ts).timestamp() * 1000)
-    return ulid_time(milliseconds) + ulid_random(os.urandom(10))
+    return ulid_time_of(ts) + ulid_random(os.urandom(10))
 
 
 def belief_id(ts: str, taken: Callable[[str], bool]) -> str:

@@ -96,7 +96,7 @@ def diff(before: Beliefs, after: Beliefs, *, user: str = OWNER) -> list[Change]:
     changes = []
     for ref in dict.fromkeys([*old, *new]):
         left, right = old.get(ref), new.get(ref)
-        if left is None or right is None or left.raw != right.raw:
+        if left is None or right is None or left.line != right.line:
             belief = [held.belief() if held else None for held in (left, right)]
             changes.append(Change((right or left or _NEVER).key, belief[0], belief[1]))
     return changes

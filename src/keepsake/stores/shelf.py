@@ -1,0 +1,80 @@
+"""A memory folder, open: its ledger, what is held, and what was held at any moment before.
+
+`Memory` and `ChronoStore` are two ways of speaking to the same shelf. Every read first takes in what other processes
+wrote; what is handed out is a copy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from keepsake.ledger.ledger import Ledger
+from keepsake.records import ids, timeline
+from keepsake.records.belief import OWNER
+from keepsake.records.beliefs import Beliefs, Held
+from keepsake.records.event import Event
+from keepsake.records.timeline import Change, Moment, Version
+from keepsake.records.why import Why, what_rests_on, why
+
+
+class Shelf:
+    """One open folder. Options are those of the ledger."""
+
+    def __init__(self, folder: Path, **options: Any) -> None:
+        self.book = Beliefs()
+        self.ledger = Ledger(folder, self.book, **options)
+
+    def close(self) -> None:
+        self.ledger.close()
+
+    def draw(self) -> Callable[[], str]:
+        """A source of fresh belief ids for one decision, none of which is taken."""
+        minute, drawn = self.ledger.now(), set[str]()
+
+        def fresh() -> str:
+            name = ids.belief_id(minute, lambda name: name in drawn or self.book.taken(name))
+            drawn.add(name)
+            return name
+
+        return fresh
+
+    @contextmanager
+    def known(self, believed_at: Moment | None = None) -> Iterator[Beliefs]:
+        """What is held, or was at that moment."""
+        with self.ledger.reading():
+            if believed_at is None:
+                yield self.book
+                return
+        yield timeline.beliefs_at(self.ledger.events(), believed_at)
+
+    def events(self, start: int = 0) -> Iterator[Event]:
+        """The events that are still here, from `start` on."""
+        return self.ledger.events(max(start, self.ledger.chain().first))
+
+    def history(self, name: str, *, user: str = OWNER, path: str = "") -> list[Version]:
+        """Every version of a belief, oldest first."""
+        with self.known() as known:
+            names = known.ids_of(known.get(name, user=user, path=path))
+        return list(timeline.history(self.events(), names))
+
+    def diff(self, before: Moment, after: Moment | None = None, *, user: str = OWNER) -> list[Change]:
+        """What came, went or changed between two moments."""
+        with self.known(before) as old, self.known(after) as new:
+            return timeline.diff(old, new, user=user)
+
+    def why(self, name: str, *, user: str = OWNER, path: str = "") -> Why:
+        with self.known() as known:
+            return why(known, known.get(name, user=user, path=path))
+
+    def what_rests_on(self, name: str, *, user: str = OWNER, path: str = "") -> list[Held]:
+        with self.known() as known:
+            return what_rests_on(known, known.get(name, user=user, path=path))
+
+
+def is_memory(folder: Path) -> bool:
+    """Whether a ledger lives at `folder`."""
+    return os.path.exists(folder / "events.wal")
