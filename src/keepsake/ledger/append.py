@@ -15,17 +15,17 @@ the ones before it. There is no weaker mode.
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import Disk, write_all
-from keepsake.ledger.follow import Follower
+from keepsake.ledger.follow import Follower, Pins
 from keepsake.ledger.load import Book
-from keepsake.ledger.lock import Witness
 from keepsake.ledger.scan import Place
 from keepsake.records import ids
 from keepsake.records.clock import Clock, stamp, system_clock
@@ -57,6 +57,19 @@ class _Ticket:
         self.error: BaseException | None = None
 
 
+class _Pen:
+    """Held by whoever is writing. A class of its own because each write picks it up, and a generator costs more."""
+
+    def __init__(self, owner: Writer) -> None:
+        self._owner = owner
+
+    def __enter__(self) -> None:
+        self._owner._pick_up()
+
+    def __exit__(self, *_: object) -> None:
+        self._owner._lay_down()
+
+
 class Writer(Follower):
     """The one long-lived handle through which a process appends to a ledger."""
 
@@ -71,7 +84,7 @@ class Writer(Follower):
         disk: Disk | None = None,
         read_only: bool = False,
         patience: float = 30.0,
-        pins: Sequence[Witness] = (),
+        pins: Pins | None = None,
         begin_with: Mapping[str, Any] | None = None,
     ) -> None:
         """Open `folder`, made if need be. `begin_with` goes into the first line if this is the one who writes it."""
@@ -81,7 +94,9 @@ class Writer(Follower):
         self._begin_with = begin_with
         self._queue: deque[_Ticket] = deque()
         self._batch: list[_Pending] | None = None
-        self._ulid_time: tuple[int, str] = (-1, "")
+        self._batch_owner = 0
+        self._moment, self._ulid_time = "", ""  # of the write that is under way
+        self._pen = _Pen(self)
         super().__init__(folder, book, disk=disk or Disk(), read_only=read_only, patience=patience, pins=pins)
 
     def write(self, decide: Decide, *, by: str | None = None) -> list[Event]:
@@ -89,15 +104,28 @@ class Writer(Follower):
 
         `decide` is called under the lock, on caught-up state; what it raises is passed on and nothing is written.
         """
-        ticket = _Ticket(decide, by or self.by)
-        if self._batch is None and self.durability == "group":
-            self._queue.append(ticket)
-        else:
-            with self._turn():
-                if self._batch is not None:
-                    return self._join_batch(ticket)
-                self._lead([ticket])
-                return _answer(ticket)
+        source = fmt.check_by(by) if by else self.by
+        if self._in_batch():
+            return self._join_batch(decide, source)
+        return self._write_in_group(decide, source) if self.durability == "group" else self._write_alone(decide, source)
+
+    def _write_alone(self, decide: Decide, by: str) -> list[Event]:
+        with self._pen:
+            self.book.begin()
+            try:
+                taken = self._take(decide(), by, self._end.seq + 1)
+                events = self._commit([[pending for pending, _ in taken]])
+            except BaseException:
+                self.book.rollback()
+                raise
+            self.book.commit()
+            self._after_writing()
+            return events
+
+    def _write_in_group(self, decide: Decide, by: str) -> list[Event]:
+        """Whoever gets a turn first writes for all who wait."""
+        ticket = _Ticket(decide, by)
+        self._queue.append(ticket)
         with self._turn():
             if ticket.events is None and ticket.error is None:
                 self._lead([self._queue.popleft() for _ in range(len(self._queue))])
@@ -114,11 +142,10 @@ class Writer(Follower):
         The folder is locked meanwhile, so keep the block short. An exception in it takes everything back.
         """
         with self._turn():
-            if self._batch is not None:
+            if self._in_batch():
                 raise Refused("a batch is open already; end it first")
-            with self._lock.exclusive():
-                self._ready_to_write()
-                self._batch = []
+            with self._writing():
+                self._batch, self._batch_owner = [], threading.get_ident()
                 self.book.begin()
                 try:
                     yield
@@ -131,17 +158,25 @@ class Writer(Follower):
                 self.book.commit()
                 self._after_writing()
 
-    def _join_batch(self, ticket: _Ticket) -> list[Event]:
+    def refresh(self) -> None:
+        """Take in what others wrote. Inside a batch nobody else can have written."""
+        if not self._in_batch():
+            super().refresh()
+
+    def _in_batch(self) -> bool:
+        """Whether this thread has a batch open. Other threads wait their turn."""
+        return self._batch is not None and self._batch_owner == threading.get_ident()
+
+    def _join_batch(self, decide: Decide, by: str) -> list[Event]:
         assert self._batch is not None
-        taken = self._take(ticket.decide(), ticket.by, self._end.seq + 1 + len(self._batch))
+        taken = self._take(decide(), by, self._end.seq + 1 + len(self._batch))
         self._batch += [pending for pending, _ in taken]
         return [event for _, event in taken]
 
     def _lead(self, tickets: list[_Ticket]) -> None:
         """Decide and record for everyone who waits, with one sync."""
         try:
-            with self._lock.exclusive():
-                self._ready_to_write()
+            with self._writing():
                 self.book.begin()
                 try:
                     self._decide_all(tickets)
@@ -177,7 +212,7 @@ class Writer(Follower):
         pending = [self._prepare(draft, by, ts) for draft in drafts]
         taken = []
         for number, item in enumerate(pending, seq):
-            event = Event(number, ts, item.draft.op, item.id, by, "", dict(item.draft.body))
+            event = Event(number, ts, item.draft.op, item.id, by, "", item.draft.body)
             self.book.apply(event)
             taken.append((item, event))
         return taken
@@ -191,17 +226,11 @@ class Writer(Follower):
         data = fmt.data_of(draft.body, drawn[10:].hex())
         if len(data) + _HEADER_ROOM > fmt.MAX_LINE:
             raise Refused(f"too long: {len(data):,} bytes, and {fmt.MAX_LINE - _HEADER_ROOM:,} is the limit; say it in parts")
-        return _Pending(draft, self._event_id(drawn[:10]), ts, fmt.check_by(by), data)
-
-    def _event_id(self, drawn: bytes) -> str:
-        now = int(self._clock().timestamp() * 1000)
-        if self._ulid_time[0] != now:
-            self._ulid_time = (now, ids.ulid_time(now))
-        return self._ulid_time[1] + ids.ulid_random(drawn)
+        return _Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:10]), ts, by, data)
 
     def now(self) -> str:
         """The time for the next event: never before the last one's, so that a time names a place in the ledger."""
-        return max(stamp(self._clock()), self._end.ts)
+        return max(self._moment or stamp(self._clock()), self._end.ts)
 
     def _commit(self, groups: Sequence[Sequence[_Pending]]) -> list[Event]:
         """Encode, write and sync; then, and only then, advance."""
@@ -214,11 +243,13 @@ class Writer(Follower):
                 line, head, prev = fmt.encode(seq, ts, op, item.id, item.by, batch, left, prev, item.data)
                 lines.append(line)
                 slices.append(head)
-                events.append(Event(seq, ts, op, item.id, item.by, prev, dict(item.draft.body)))
+                events.append(Event(seq, ts, op, item.id, item.by, prev, item.draft.body))
         if events:
             blob = b"".join(lines)
             self._put_on_disk(blob)
-            self._advance(Place(self._end.offset + len(blob), seq, prev, ts), slices, events)
+            end = Place(self._end.offset + len(blob), seq, prev, ts)
+            self._tip = (end.offset - len(lines[-1]), slices[-1] + b',"hash":"%b"' % prev.encode())
+            self._advance(end, slices, events)
         return events
 
     def _put_on_disk(self, blob: bytes) -> None:
@@ -234,8 +265,8 @@ class Writer(Follower):
         except BaseException as error:
             self._cut_back(f"the disk failed ({error})")
             if isinstance(error, OSError):
-                self._dead = f"a sync of {self.folder.wal} failed ({error.strerror}); check the disk, then open the memory again"
-                raise NotWritten(f"not written: {self._dead}") from error
+                self.dead = f"a sync of {self.folder.wal} failed ({error.strerror}); check the disk, then open the memory again"
+                raise NotWritten(f"not written: {self.dead}") from error
             raise
 
     def _cut_back(self, why: str) -> None:
@@ -243,7 +274,7 @@ class Writer(Follower):
         try:
             self._disk.truncate(self._fd, self._end.offset)
         except OSError:
-            self._dead = f"{why}, and it could not be taken back; open the memory again"
+            self.dead = f"{why}, and it could not be taken back; open the memory again"
             self._lock.leave(self._end.seq, self._end.hash, self._end.offset, recover=True)
 
     def _advance(self, end: Place, slices: list[bytes], events: list[Event]) -> None:
@@ -253,11 +284,31 @@ class Writer(Follower):
             self.standing.apply(event)
         self._lock.leave(end.seq, end.hash, end.offset)
 
-    def _ready_to_write(self) -> None:
-        """Catch up, and make sure that writing is allowed."""
-        self._must_be_writable()
-        self._catch_up()
-        self._must_be_writable()
+    def _writing(self) -> _Pen:
+        """The lock is held, all is known, writing is allowed, and one moment holds for the whole block."""
+        return self._pen
+
+    def _pick_up(self) -> None:
+        self._gate.enter()
+        try:
+            self._lock.take()
+        except BaseException:
+            self._gate.leave()
+            raise
+        try:
+            self._must_be_writable()
+            self._catch_up()
+            self._must_be_writable()
+        except BaseException:
+            self._lay_down()
+            raise
+        moment = self._clock()
+        self._moment, self._ulid_time = stamp(moment), ids.ulid_time(int(moment.timestamp() * 1000))
+
+    def _lay_down(self) -> None:
+        self._moment, self._ulid_time = "", ""
+        self._lock.release()
+        self._gate.leave()
 
     def _must_be_writable(self) -> None:
         if self.trouble is not None:
@@ -272,8 +323,10 @@ class Writer(Follower):
 
     def _after_writing(self) -> None:
         """Care that is due after a write. It may fail without taking the write back."""
-        with suppress(OSError, KeepsakeError):
+        try:
             self._care()
+        except (OSError, KeepsakeError):
+            return
 
     def _care(self) -> None:
         """What a ledger does for itself; see ledger.py."""

@@ -17,6 +17,7 @@ from keepsake.ledger.disk import Disk, write_new
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lock import Witness
 from keepsake.ledger.read import first_line as first_line_of
+from keepsake.ledger.read import last_line
 from keepsake.records import ids
 from keepsake.records.errors import RolledBack
 
@@ -25,6 +26,16 @@ def first_line(ts: str, by: str, extra: Mapping[str, Any] | None = None) -> byte
     """The line that names a new ledger."""
     body = {"ledger": os.urandom(16).hex(), "format": fmt.FORMAT, "begun": ts, **(extra or {})}
     return fmt.encode(0, ts, fmt.BEGIN, ids.event_id(ts), by, 0, 0, fmt.ZERO, fmt.data_of(body, fmt.fresh_salt()))[0]
+
+
+def ledger_id(folder: Folder) -> str:
+    """Which ledger lives in a folder, or in a copy: the first line of any stretch names it. Nothing if it cannot be read."""
+    for path in [*(stretch.path for stretch in folder.sealed_stretches()), folder.wal]:
+        try:
+            return str(fmt.body_of(fmt.parse(first_line_of(path)).data).get("ledger", ""))
+        except (OSError, fmt.BadLine):
+            continue
+    return ""
 
 
 def fresh_wal(folder: Folder) -> Path:
@@ -55,6 +66,4 @@ def _continues(fresh: Path, last: int | None, sealed: Path) -> bool:
 
 def _last_hash(path: Path) -> str:
     with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        file.seek(max(0, size - fmt.MAX_LINE - 1))
-        return fmt.parse(file.read().rstrip(b"\n").rpartition(b"\n")[2] + b"\n").hash
+        return fmt.parse(last_line(file.fileno(), os.fstat(file.fileno()).st_size)).hash

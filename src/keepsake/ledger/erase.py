@@ -6,7 +6,7 @@ short is finished by doing it once more.
 
 It reaches every file of the folder that can hold the words: the living stretch, sealed ones, copies under `backup/`
 (each gets a list of what was erased from it, first), and the files in `sealed/` that are no stretches: torn ends and
-ledgers that were taken over are removed whole. It does not reach copies elsewhere, nor what a disk keeps in blocks it
+ledgers that were taken over, and old copies of those, are removed whole. It does not reach copies elsewhere, nor what a disk keeps in blocks it
 has let go of.
 """
 
@@ -19,17 +19,35 @@ from pathlib import Path
 from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import Disk, copy, overwrite, replace
 from keepsake.ledger.folder import Folder
-from keepsake.ledger.read import raw_lines
+from keepsake.ledger.read import first_line, raw_lines
 
 PER_EVENT = 8000  # line hashes that fit in one event with room to spare
 
 
 def hollow_out_folder(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
     """Erase `lines` (by hash) from everything under `folder`, its copies included."""
-    for copy_folder in folder.copies():
-        _note_in_copy(disk, copy_folder, lines)
-        hollow_out(disk, copy_folder, lines)
+    for copied in folder.copies():
+        if _is_foreign(copied):
+            _remove_whole(disk, copied)
+        else:
+            _note_in_copy(disk, copied, lines)
+            hollow_out(disk, copied, lines)
     hollow_out(disk, folder, lines)
+
+
+def _is_foreign(folder: Folder) -> bool:
+    """Whether a copy is of a ledger that was taken over: its lines are not laid out as ours."""
+    if not folder.wal.is_file():
+        return False
+    begins = first_line(folder.wal)
+    return not begins.startswith(b'{"seq":') or begins.startswith(b'{"seq": ')
+
+
+def _remove_whole(disk: Disk, folder: Folder) -> None:
+    for path in sorted(folder.root.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else disk.remove(path)
+    folder.root.rmdir()
+    disk.sync_folder(folder.root.parent)
 
 
 def hollow_out(disk: Disk, folder: Folder, lines: Collection[str]) -> None:

@@ -29,48 +29,20 @@ class Stretch:
     last: int | None
 
 
-@dataclass(frozen=True, slots=True)
 class Folder:
     """Where things are in one folder (a memory's own, or a backup, which is laid out the same way)."""
 
-    root: Path
-
-    @property
-    def wal(self) -> Path:
-        return self.root / "events.wal"
-
-    @property
-    def sealed(self) -> Path:
-        return self.root / "sealed"
-
-    @property
-    def snapshot(self) -> Path:
-        return self.root / "snapshot.json"
-
-    @property
-    def settings(self) -> Path:
-        return self.root / "keepsake.toml"
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.root / "checkpoint"
-
-    @property
-    def backups(self) -> Path:
-        return self.root / "backup"
-
-    @property
-    def restoring(self) -> Path:
-        return self.root / "restoring"
-
-    @property
-    def erased(self) -> Path:
-        """In a copy: the hashes of lines that were erased after it was made."""
-        return self.root / "erased"
-
-    @property
-    def lock(self) -> Path:
-        return self.root / "lock"
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.wal = root / "events.wal"
+        self.sealed = root / "sealed"
+        self.snapshot = root / "snapshot.json"
+        self.settings = root / "keepsake.toml"
+        self.checkpoint = root / "checkpoint"
+        self.backups = root / "backup"
+        self.restoring = root / "restoring"
+        self.erased = root / "erased"  # in a copy: the hashes of lines that were erased after it was made
+        self.lock = root / "lock"
 
     def sealed_name(self, first: int, last: int) -> Path:
         return self.sealed / f"{first:012d}-{last:012d}.wal"

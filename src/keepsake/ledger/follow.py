@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from keepsake.ledger.folder import Folder
 from keepsake.ledger.load import START, Book, Loaded, fold_event, load
 from keepsake.ledger.lock import Lock, Witness
 from keepsake.ledger.merkle import Range, leaf_hash
-from keepsake.ledger.read import Chain, raw_lines
+from keepsake.ledger.read import Chain, last_line, raw_lines
 from keepsake.ledger.scan import Place, scan
 from keepsake.ledger.snapshot import Snapshot
 from keepsake.ledger.standing import Standing
@@ -33,19 +33,51 @@ from keepsake.records.event import Event
 
 _SELF = "this process"
 
+Pins = Callable[[str], Sequence[Witness]]  # the witnesses outside the folder, for the ledger of that id
+
+
+def _no_pins(_: str) -> Sequence[Witness]:
+    return ()
+
+
+class _Gate:
+    """What every call passes through. A class of its own because each write does, and a generator costs more."""
+
+    def __init__(self, owner: Follower) -> None:
+        self._owner, self._thread, self._pid = owner, threading.RLock(), os.getpid()
+
+    def __enter__(self) -> None:
+        self.enter()
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()
+
+    def enter(self) -> None:
+        if os.getpid() != self._pid:
+            raise Closed(f"{self._owner.folder.root} was opened before a fork; open it again in this process")
+        self._thread.acquire()
+        if self._owner.dead:
+            self._thread.release()
+            raise Closed(self._owner.dead)
+
+    def leave(self) -> None:
+        self._thread.release()
+
 
 class Follower:
     """A ledger folder, open, and what is held in it."""
 
     def __init__(
-        self, folder: Path, book: Book, *, disk: Disk, read_only: bool, patience: float, pins: Sequence[Witness] = ()
+        self, folder: Path, book: Book, *, disk: Disk, read_only: bool, patience: float, pins: Pins | None = None
     ) -> None:
-        self.folder, self.book, self.pins = Folder(folder), book, tuple(pins)
+        self.folder, self.book, self._pins = Folder(folder), book, pins or _no_pins
         self.standing, self.trouble = Standing(), None
-        self._disk, self._pid, self._dead = disk, os.getpid(), ""
-        self._thread = threading.RLock()
+        self._disk, self.dead = disk, ""  # why nothing can be done with it any more
+        self._gate = _Gate(self)
+        self._wal = os.fspath(self.folder.wal)
         self._fd, self._inode, self._stretch, self._end = -1, -1, 0, START
         self._tree, self._slices = Range(), list[bytes]()
+        self._tip = (0, b"")  # where the last line begins, and its header
         self._loaded: Snapshot | None = None  # the snapshot that the last loading started from
         self.writable = not read_only and _may_make(self.folder, disk)
         if not self.writable and not self.folder.root.is_dir():
@@ -91,17 +123,11 @@ class Follower:
             self._disk.close(self._fd)
         self._fd = -1
         self._lock.close()
-        self._dead = self._dead or f"the memory at {self.folder.root} is closed; open it again"
+        self.dead = self.dead or f"the memory at {self.folder.root} is closed; open it again"
 
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _turn(self) -> _Gate:
         """One thread at a time, in the process that opened the ledger."""
-        if os.getpid() != self._pid:
-            raise Closed(f"{self.folder.root} was opened before a fork; open it again in this process")
-        with self._thread:
-            if self._dead:
-                raise Closed(self._dead)
-            yield
+        return self._gate
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -130,9 +156,16 @@ class Follower:
             with self._lock.exclusive():
                 self._catch_up()
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Everything that was written is known in the block, and nothing changes meanwhile in this process."""
+        with self._turn():
+            self.refresh()
+            yield
+
     def _is_current(self) -> bool:
         try:
-            seen = os.stat(self.folder.wal)
+            seen = os.stat(self._wal)
         except FileNotFoundError:
             return False
         return seen.st_ino == self._inode and seen.st_size == self._end.offset
@@ -140,14 +173,16 @@ class Follower:
     def _keep_up(self) -> bool:
         """Under any lock: read what a writer finished. False if someone must look closer."""
         try:
-            seen = os.stat(self.folder.wal)
+            seen = os.stat(self._wal)
         except FileNotFoundError:
             return False
+        if seen.st_ino == self._inode and seen.st_size == self._end.offset and self._lock.unchanged():
+            return self._tip_is_mine()
         witness = self._lock.witness()
         if seen.st_ino != self._inode or witness is None or witness.recover or witness.length != seen.st_size:
             return False
         if witness.length == self._end.offset:
-            return witness.hash == self._end.hash
+            return witness.hash == self._end.hash and self._tip_is_mine()
         return seen.st_size > self._end.offset and self._follow(seen.st_size)
 
     def _follow(self, size: int) -> bool:
@@ -160,7 +195,17 @@ class Follower:
             fold_event(line.event(), self.book, self.standing)
             self._slices.append(line.slice)
         self._end = found.end
+        self._remember_tip()
         return True
+
+    def _remember_tip(self) -> None:
+        """Keep the last line's header, so that a look tells whether the file is still the one known."""
+        line = last_line(self._fd, self._end.offset)
+        self._tip = (self._end.offset - len(line), line[: line.find(b',"data":')])
+
+    def _tip_is_mine(self) -> bool:
+        at, header = self._tip
+        return os.pread(self._fd, len(header), at) == header
 
     def _catch_up(self) -> None:
         """Under the exclusive lock: know all there is, and set right what a crash left."""
@@ -181,7 +226,8 @@ class Follower:
         loaded = load(self.folder, self._fd, size, self.book, witness)
         self._adopt(loaded)
         mine = Witness(known.seq, known.hash, name=_SELF)
-        self.trouble = self._judge(loaded, [w for w in (witness, *self.pins, mine) if w is not None and w.seq >= 0])
+        witnesses = (witness, *self._pins(self.standing.ledger), mine)
+        self.trouble = self._judge(loaded, [w for w in witnesses if w is not None and w.seq >= 0])
         if self.trouble is None and self.writable:
             if loaded.verdict.kind == "torn":
                 self._mend(loaded.verdict, size)
@@ -199,6 +245,7 @@ class Follower:
         self._end, self._stretch = loaded.verdict.end, loaded.stretch
         self.standing, self._tree, self._slices = loaded.standing, loaded.tree, []
         self._loaded = loaded.snapshot
+        self._remember_tip()
 
     def _judge(self, loaded: Loaded, witnesses: list[Witness]) -> KeepsakeError | None:
         verdict = loaded.verdict
@@ -232,7 +279,7 @@ class Follower:
 
     def _read_again(self, seq: int) -> fmt.Line:
         """An erasure was under way as the line was read: look again while nobody writes."""
-        with self._lock.shared():
+        with self._turn(), self._lock.shared():
             return self.chain().line(seq)
 
     def tree(self) -> Range:

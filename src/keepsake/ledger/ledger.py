@@ -6,7 +6,8 @@ leaves is either what was there before, or is finished by the next one who opens
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,10 @@ class Ledger(Writer):
         if self._loaded is not None and self._loaded.path == snapshot.fresh_path(self.folder):
             snapshot.install(self._disk, self.folder)
         for leftover in self.folder.leftovers():
-            self._disk.remove(leftover)
+            shutil.rmtree(leftover) if leftover.is_dir() else self._disk.remove(leftover)
         self._finish_erasing()
 
-    def _own(self, op: str, body: Mapping[str, Any]) -> Event:
+    def _own(self, op: str, body: dict[str, Any]) -> Event:
         """Record something about the ledger itself. The lock is held."""
         pending = self._prepare(Draft(op, body), self.by, self.now())
         event = self._commit([[pending]])[0]
@@ -62,8 +63,12 @@ class Ledger(Writer):
     # -- snapshots and compaction ------------------------------------------------------------------------------------
 
     def _care(self) -> None:
+        """Write a snapshot when one is due. If the disk refuses, try again when the next would be, not at every write."""
         if snapshot.due(self._end.seq - self.standing.snapshot_seq, self.book.records()):
-            self._take_snapshot()
+            try:
+                self._take_snapshot()
+            finally:
+                self.standing.snapshot_seq = max(self.standing.snapshot_seq, self._end.seq)
 
     def _take_snapshot(self) -> None:
         """Write down what is held now. A crash leaves the old snapshot, or the new one under its `.new` name."""
@@ -77,9 +82,8 @@ class Ledger(Writer):
 
         The chain goes on, and nothing is lost: the old stretch stands whole in `sealed/`.
         """
-        with self._turn(), self._lock.exclusive():
-            self._refuse_in_batch("compact")
-            self._ready_to_write()
+        self._refuse_in_batch("compact")
+        with self._writing():
             folded = self.standing.callers
             if self._end.seq > self._stretch:
                 self._seal()
@@ -103,17 +107,18 @@ class Ledger(Writer):
             self._disk.sync_folder(self.folder.root)
             snapshot.install(self._disk, self.folder)
         except OSError as error:
-            self._dead = f"compacting {self.folder.root} was interrupted ({error.strerror}); open it again to finish it"
-            raise NotWritten(self._dead) from error
+            self.dead = f"compacting {self.folder.root} was interrupted ({error.strerror}); open it again to finish it"
+            raise NotWritten(self.dead) from error
         self._reopen()
         self._end, self._stretch = Place(len(line), first, hashed, ts), first
+        self._remember_tip()
         self._tree.append(leaf_hash(head))
         self.standing.callers, self.standing.snapshot_seq, self.standing.epoch = 0, first, self.standing.epoch + 1
         self._lock.leave(first, hashed, len(line))
 
     def _seal_line(self, seq: int, digest: str) -> tuple[bytes, bytes, str, str]:
         body = {
-            "stretch": {"first": self._stretch, "last": self._end.seq, "head": self._end.hash},
+            "ledger": self.standing.ledger, "stretch": {"first": self._stretch, "last": self._end.seq, "head": self._end.hash},
             "events": self._end.seq - self._stretch + 1, "root": self.tree().root().hex(), "snapshot": digest,
         }  # fmt: skip
         pending = self._prepare(Draft(fmt.SEAL, body), self.by, self.now())
@@ -124,9 +129,8 @@ class Ledger(Writer):
 
     def prune(self, to: Path) -> list[Path]:
         """Move the sealed stretches to the folder `to`, and return where they are. What is held needs them no longer."""
-        with self._turn(), self._lock.exclusive():
-            self._refuse_in_batch("prune")
-            self._ready_to_write()
+        self._refuse_in_batch("prune")
+        with self._writing():
             self._refuse_inside(to)
             stretches = self.folder.sealed_stretches()
             if stretches:
@@ -157,9 +161,8 @@ class Ledger(Writer):
 
         `choose` is called under the lock and answers with the ids that are to go, and which events speak of them.
         """
-        with self._turn(), self._lock.exclusive():
-            self._refuse_in_batch("erase")
-            self._ready_to_write()
+        self._refuse_in_batch("erase")
+        with self._writing():
             gone, speaks = choose()
             chain = self.chain()
             lines = [line.hash for line in chain.lines(chain.first) if line.sound and speaks(line.event())]
@@ -181,5 +184,5 @@ class Ledger(Writer):
             self._own(fmt.ERASED, {"of": seq})
 
     def _refuse_in_batch(self, what: str) -> None:
-        if self._batch is not None:
+        if self._in_batch():
             raise Refused(f"cannot {what} inside a batch; end the batch first")

@@ -17,7 +17,7 @@ from keepsake.ledger.folder import Folder, Stretch
 from keepsake.ledger.lift import lift
 from keepsake.ledger.lock import Witness
 from keepsake.ledger.merkle import Range, leaf_hash
-from keepsake.ledger.read import Chain, first_line, raw_lines
+from keepsake.ledger.read import first_line, missing, raw_lines
 from keepsake.ledger.recover import Verdict
 from keepsake.ledger.scan import Bad, Place, Progress, Scan, scan
 from keepsake.ledger.standing import Standing
@@ -123,7 +123,7 @@ def _scan_sealed(folder: Folder, earlier: list[Stretch], first: int, progress: P
         if found.bad or found.open_group or place.seq != stretch.last:
             raise _bad_stretch(stretch, found.bad or Bad(place.offset, place.seq + 1, "it ends too soon", place))
     if place.seq + 1 != first:
-        raise Missing(Chain(folder).missing(place.seq + 1, first))
+        raise Missing(missing(folder, place.seq + 1, first))
     return Place(0, place.seq, place.hash), scans
 
 

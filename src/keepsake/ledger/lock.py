@@ -45,24 +45,38 @@ class Lock:
     def __init__(self, path: Path, disk: Disk, *, patience: float) -> None:
         self.path, self._disk, self._patience = path, disk, patience
         self._fd, self.writable = _open(path, disk)
+        self._held = False
+        self._left = b""  # what this process last put into the file, or found true there
 
     def close(self) -> None:
         if self._fd >= 0:
             self._disk.close(self._fd)
         self._fd = -1
 
+    def take(self) -> None:
+        """Hold it alone, until `release`."""
+        self._take(fcntl.LOCK_EX)
+        self._held = True
+
+    def release(self) -> None:
+        self._held = False
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
+
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        self._take(fcntl.LOCK_EX)
+        self.take()
         try:
             yield
         finally:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            self.release()
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Hold off writers. Without a lock file (a folder on a read-only medium) there is nobody to hold off."""
-        if self._fd < 0:
+        """Hold off writers. Without a lock file (a folder on a read-only medium) there is nobody to hold off.
+
+        Whoever holds it exclusively already goes on doing so: asking the system again would weaken it.
+        """
+        if self._fd < 0 or self._held:
             yield
             return
         self._take(fcntl.LOCK_SH)
@@ -88,6 +102,10 @@ class Lock:
                 raise Busy(f"{self.path.parent} is being written by another process; try again in a moment")
             pause = min(pause * 1.5, 0.01)
 
+    def unchanged(self) -> bool:
+        """Whether the file holds exactly what this process left there: nobody has written since."""
+        return self._fd >= 0 and os.pread(self._fd, _ROOM, 0) == self._left
+
     def witness(self) -> Witness | None:
         """What the last writer left, or None if nothing readable is there."""
         found = _WITNESS.match(os.pread(self._fd, _ROOM, 0)) if self._fd >= 0 else None
@@ -98,9 +116,12 @@ class Lock:
     def leave(self, seq: int, hashed: str, length: int, *, recover: bool = False) -> None:
         """Put a witness. A disk that refuses is no reason to fail: an older witness is still true."""
         text = b"%b %d %b %d " % (b"recover" if recover else b"ok", seq, hashed.encode(), length)
-        line = text + b"%08x\n" % zlib.crc32(text)
-        with suppress(OSError):
-            self._disk.pwrite(self._fd, line.ljust(_ROOM), 0)
+        line = (text + b"%08x\n" % zlib.crc32(text)).ljust(_ROOM)
+        try:
+            self._disk.pwrite(self._fd, line, 0)
+            self._left = b"" if recover else line
+        except OSError:
+            self._left = b""
 
 
 def _open(path: Path, disk: Disk) -> tuple[int, bool]:

@@ -2,7 +2,8 @@
 
 Lines stand in order of seq, so the line of an event is found by bisection: a few reads, however long the file.
 What is read here is only what some scan has vouched for (`end` of the living stretch); each line is still checked
-against its own hash and digest, because the disk may have changed since.
+against its own hash and digest, because the disk may have changed since. Nobody is kept from compacting meanwhile:
+a stretch is known by its first event, and found again under its new name.
 """
 
 from __future__ import annotations
@@ -27,8 +28,16 @@ def first_line(path: Path) -> bytes:
 
 
 def first_seq(path: Path) -> int:
-    """The seq of the first event in a stretch. Raises BadLine."""
-    return fmt.parse(first_line(path)).seq
+    """The seq of the first event in a stretch. Raises Damaged."""
+    return _checked(first_line(path), path, 0).seq
+
+
+def missing(folder: Folder, start: int, first: int) -> str:
+    """What to say when events `start` to `first - 1` are needed and not here."""
+    return (
+        f"events {start} to {first - 1} are not in {folder.sealed}: they were moved away;"
+        f" put their files back there (the log says where they went: keepsake log --op ledger.prune)"
+    )
 
 
 def raw_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
@@ -42,6 +51,18 @@ def raw_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
             yield at + position, buffer[position : cut + 1]
             position = cut + 1
         rest = buffer[position:]
+
+
+def last_line(fd: int, end: int) -> bytes:
+    """The line that ends at offset `end`, newline included; nothing if there is none."""
+    reach = 1 << 12
+    while end:
+        block = os.pread(fd, min(reach, end), max(0, end - reach))
+        cut = block.rfind(b"\n", 0, len(block) - 1)
+        if cut >= 0 or reach >= end:
+            return block[cut + 1 :]
+        reach *= 4
+    return b""
 
 
 def offset_of(fd: int, size: int, seq: int) -> int:
@@ -73,11 +94,10 @@ class Chain:
     """The stretches of one folder, from the oldest that is here to the living one up to `end`."""
 
     def __init__(self, folder: Folder, end: int | None = None) -> None:
-        self.folder = folder
-        self.stretches = folder.sealed_stretches()
-        if folder.wal.exists():
-            self.stretches.append(Stretch(folder.wal, first_seq(folder.wal), None))
-        self._end = end
+        self.folder, self._end = folder, end
+        living = _living(folder) if end != 0 else []  # looked for first: what is sealed meanwhile is found below
+        until = living[0].first if living else None
+        self.stretches = [s for s in folder.sealed_stretches() if until is None or s.first < until] + living
 
     @property
     def first(self) -> int:
@@ -92,7 +112,7 @@ class Chain:
             if stop is not None and stretch.first >= stop:
                 return
             if stretch.first > start:
-                raise Missing(self.missing(start, stretch.first))
+                raise Missing(missing(self.folder, start, stretch.first))
             for line in self._lines_of(stretch, start):
                 if stop is not None and line.seq >= stop:
                     return
@@ -100,15 +120,28 @@ class Chain:
                 start = line.seq + 1
 
     def _lines_of(self, stretch: Stretch, start: int) -> Iterator[fmt.Line]:
-        fd = os.open(stretch.path, os.O_RDONLY | os.O_CLOEXEC)
+        path, fd = self._open(stretch)
         try:
             size = os.fstat(fd).st_size
             end = size if stretch.last is not None or self._end is None else min(size, self._end)
             at = offset_of(fd, end, start) if start > stretch.first else 0
             for offset, raw in raw_lines(fd, at, end):
-                yield _checked(raw, stretch, offset)
+                yield _checked(raw, path, offset)
         finally:
             os.close(fd)
+
+    def _open(self, stretch: Stretch) -> tuple[Path, int]:
+        """The file that begins with the stretch's first event, wherever it is now."""
+        sealed = [each.path for each in self.folder.sealed_stretches() if each.first == stretch.first]
+        for path in (stretch.path, *sealed):
+            try:
+                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
+            if stretch.last is not None or _begins_with(fd, stretch.first):
+                return path, fd
+            os.close(fd)
+        raise Missing(missing(self.folder, stretch.first, (stretch.last or stretch.first) + 1))
 
     def line(self, seq: int) -> fmt.Line:
         """The line of one event."""
@@ -120,22 +153,27 @@ class Chain:
         """The hash of event `seq`; None if it is not in the chain, or in a stretch that was moved away."""
         for stretch in self.stretches:
             if stretch.first == seq + 1:
-                return fmt.parse(first_line(stretch.path)).prev
+                return _checked(first_line(stretch.path), stretch.path, 0).prev
         try:
             return self.line(seq).hash
         except (NotFound, Missing):
             return None
 
-    def missing(self, start: int, first: int) -> str:
-        """What to say when events `start` to `first - 1` are needed and not here."""
-        return (
-            f"events {start} to {first - 1} are not in {self.folder.sealed}: they were moved away;"
-            f" put their files back there (the log says where they went: keepsake log --op ledger.prune)"
-        )
+
+def _living(folder: Folder) -> list[Stretch]:
+    try:
+        return [Stretch(folder.wal, first_seq(folder.wal), None)]
+    except FileNotFoundError:
+        return []
 
 
-def _checked(raw: bytes, stretch: Stretch, offset: int) -> fmt.Line:
+def _begins_with(fd: int, seq: int) -> bool:
+    found = _SEQ.match(os.pread(fd, 32, 0))
+    return found is not None and int(found[1]) == seq
+
+
+def _checked(raw: bytes, path: Path, offset: int) -> fmt.Line:
     try:
         return fmt.parse(raw)
     except fmt.BadLine as bad:
-        raise Damaged(f"{stretch.path.name}, byte {offset}: {bad}; run `keepsake check`") from None
+        raise Damaged(f"{path.name}, byte {offset}: {bad}; run `keepsake check`") from None

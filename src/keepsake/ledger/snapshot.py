@@ -22,6 +22,7 @@ from keepsake.ledger.folder import Folder
 from keepsake.ledger.merkle import Range
 from keepsake.ledger.scan import Place
 
+FORMAT = 1
 SMALLEST_GAP = 50
 
 
@@ -46,7 +47,7 @@ def due(events_since: int, records: int) -> bool:
 def compose(place: Place, stretch: int, tree: Range, standing: dict[str, Any], book: bytes) -> bytes:
     """The bytes of a snapshot. The nonce keeps its recorded digest from being a hash of someone's words alone."""
     head = {
-        "format": 1, "seq": place.seq, "hash": place.hash, "ts": place.ts, "offset": place.offset, "stretch": stretch,
+        "format": FORMAT, "seq": place.seq, "hash": place.hash, "ts": place.ts, "offset": place.offset, "stretch": stretch,
         "nonce": os.urandom(16).hex(), "tree": tree.to_json(), "standing": standing,
     }  # fmt: skip
     return orjson.dumps(head)[:-1] + b',"book":' + book + b"}\n"
@@ -79,6 +80,8 @@ def _read(path: Path) -> Snapshot | None:
     try:
         content = path.read_bytes()
         raw = orjson.loads(content)
+        if raw["format"] != FORMAT:
+            return None
         place = Place(int(raw["offset"]), int(raw["seq"]), str(raw["hash"]), str(raw["ts"]))
         tree = Range.from_json(raw["tree"])
         digest = sha256(content).hexdigest()

@@ -54,6 +54,8 @@ class Standing:
 
 def _begin(self: Standing, event: Event, body: dict[str, Any]) -> None:
     self.ledger, self.version, self.begun = body["ledger"], body["format"], event.ts
+    if self.version > fmt.FORMAT:
+        self.strange = f"ledger format {self.version}"
 
 
 def _seal(self: Standing, event: Event, _: dict[str, Any]) -> None:
