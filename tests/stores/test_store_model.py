@@ -19,7 +19,7 @@ KEYS = st.sampled_from(["a", "b", "c", "ключ", "d/e"])
 
 
 class StoreModel(RuleBasedStateMachine):
-    """`self.model` is what a plain dictionary would hold; `self.erased` what must never come back."""
+    """`model` is what a plain dictionary would hold; `copies` what each backup would bring back."""
 
     @initialize()
     def begin(self) -> None:
@@ -27,7 +27,6 @@ class StoreModel(RuleBasedStateMachine):
         self.store = ChronoStore(self.home).open()
         self.model: dict[str, ChronoRecord] = {}
         self.copies: list[tuple[Path, dict[str, ChronoRecord]]] = []
-        self.erased: set[str] = set()
 
     def teardown(self) -> None:
         if hasattr(self, "home"):
@@ -39,7 +38,6 @@ class StoreModel(RuleBasedStateMachine):
         record = ChronoRecord(id=key, label=label, confidence=confidence, evidence=evidence, data=data)
         self.store.upsert(record)
         self.model[key] = record
-        self.erased.discard(key)
 
     @rule(key=KEYS)
     def delete(self, key: str) -> None:
@@ -74,14 +72,13 @@ class StoreModel(RuleBasedStateMachine):
     def restore(self, data: st.DataObject) -> None:
         place, model = data.draw(st.sampled_from(self.copies))
         restore_from(self.store.root, place)
-        self.model = {key: record for key, record in model.items() if key not in self.erased}
+        self.model = dict(model)
 
     @rule(key=KEYS)
     def erase(self, key: str) -> None:
         if key in self.model:
             self.store.erase(key)
             del self.model[key]
-            self.erased.add(key)
             self.copies = [(place, {k: r for k, r in model.items() if k != key}) for place, model in self.copies]
 
     @rule(snapshot=st.booleans())

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from keepsake.records.belief import OWNER, Belief
+from keepsake.records.belief import OWNER, recorded
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft, Event
 
 Draw = Callable[[], str]
 
+CONFIDENCE = 0.7  # of what is said without one
 WEAKER = 0.5  # what is left of the confidence of a belief when something it rests on falls
 
-_OF_THE_VERSION = ("id", "reason", "weakened")
+_OF_THE_VERSION = {"id", "reason", "weakened"}
 
 
 def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_key: str = "") -> list[Draft]:
@@ -29,8 +30,10 @@ def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_ke
     name = fields.get("key", "")
     current = known.find(name, user=user, path=fields.get("path", "")) if name else None
     fresh = draw()
-    given = {**fields, "key": current.key if current else fields.get("key", fresh)}
-    belief = Belief(id=fresh, **_with_refs(known, given, user, current))
+    given = {"id": fresh, "key": fresh, "confidence": CONFIDENCE, **fields}
+    if current:
+        given["key"] = current.key
+    belief = recorded(_with_refs(known, given, user, current))
     if current is None:
         return [_draft(PUT, belief, idempotency_key)]
     if _says_the_same(current, belief):
@@ -45,12 +48,12 @@ def revise(
     current = known.get(name, user=user, path=path)
     if known.read_before(name, current):
         raise Moved(f"{name} has been revised since; it is {current.belief().id} now: read it again, then decide")
-    kept = current.body()
-    fields = {**Belief.from_body(kept).to_body(), **_with_refs(known, changes, user, current), "id": draw(), "reason": reason}
-    belief = Belief.from_body(fields)
+    kept = current.belief()
+    fields = {**kept.to_body(), **_with_refs(known, changes, user, current), "id": draw(), "reason": reason}
+    belief = recorded(fields)
     if _says_the_same(current, belief):
         return []
-    return [_draft(SUPERSEDE, belief, replaces=[kept["id"]])]
+    return [_draft(SUPERSEDE, belief, replaces=[kept.id])]
 
 
 def tombstone(known: Beliefs, name: str, *, reason: str = "", user: str = OWNER, path: str = "") -> list[Draft]:
@@ -99,35 +102,49 @@ def _weaken(held: Held, cause: str, via: str, draw: Draw) -> Draft:
         **before.to_body(), "id": draw(), "is_hypothesis": True, "confidence": before.confidence * WEAKER,
         "weakened": (*before.weakened, (cause, via)),
     }  # fmt: skip
-    return _draft(SUPERSEDE, Belief.from_body(weaker), replaces=[before.id])
+    return _draft(SUPERSEDE, recorded(weaker), replaces=[before.id])
 
 
 def merge(
     known: Beliefs, names: list[str], changes: Mapping[str, Any], draw: Draw, *, reason: str = "", user: str = OWNER
 ) -> list[Draft]:
     """One belief in place of several. The first one's key goes on; the others' names lead to it."""
-    first, *others = [known.get(name, user=user).body() for name in names]
-    fields = {**first, **_with_refs(known, changes, user, None), "id": draw(), "status": "active", "reason": reason}
-    belief = Belief.from_body(fields)
-    return [_draft(SUPERSEDE, belief, replaces=[first["id"], *(other["id"] for other in others)])]
+    first, *others = [known.get(name, user=user).belief() for name in names]
+    fields = {**first.to_body(), **_with_refs(known, changes, user, None), "id": draw(), "status": "active", "reason": reason}
+    return [_draft(SUPERSEDE, recorded(fields), replaces=[first.id, *(other.id for other in others)])]
 
 
-def erase(known: Beliefs, names: Iterable[str], *, user: str = OWNER, path: str = "") -> tuple[list[str], Callable[[Event], bool]]:
-    """The version ids that go, and which events speak of them."""
-    gone = {version: None for name in names for version in known.ids_of(known.get(name, user=user, path=path))}
+def erase(
+    known: Beliefs, names: Iterable[str], *, user: str = OWNER, path: str = ""
+) -> tuple[Iterable[str], Callable[[Event], bool]]:
+    """The version ids that go, and which events speak of them.
+
+    Asked of events in order, the second answer also recognises versions that only an older copy has, and their ids join
+    the first: a copy may hold what a restore left behind.
+    """
+    found = [known.get(name, user=user, path=path) for name in names]
+    gone = {version: None for held in found for version in known.ids_of(held)}
+    keys = {(held.user, held.path, held.key) for held in found}
 
     def speaks(event: Event) -> bool:
         body = event.body or {}
-        said = (body.get("belief", {}).get("id"), body.get("id"), *body.get("replaces", ()))
-        return event.op.startswith("belief.") and any(name in gone for name in said)
+        belief = body.get("belief", {})
+        if not event.op.startswith("belief."):
+            return False
+        key = (belief.get("user", OWNER), belief.get("path", ""), belief.get("key"))
+        if key in keys or any(name in gone for name in (belief.get("id"), body.get("id"), *body.get("replaces", ()))):
+            gone.update({name: None for name in (belief.get("id"), body.get("id")) if name})
+            return True
+        return False
 
-    return list(gone), speaks
+    return gone.keys(), speaks
 
 
 def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: Held | None) -> dict[str, Any]:
     """`fields`, with what it rests on by identity: a name may change hands, the first id does not."""
+    names = fields.get("rests_on")
     found = dict(fields)
-    if names := fields.get("rests_on"):
+    if names:
         below = [known.find(name, user=user, path=fields.get("path", "")) for name in names]
         for name, held in zip(names, below, strict=True):
             if held is None:
@@ -138,8 +155,8 @@ def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: He
     return found
 
 
-def _draft(op: str, belief: Belief, idempotency_key: str = "", replaces: list[str] | None = None) -> Draft:
-    body: dict[str, Any] = {"belief": belief.to_body()}
+def _draft(op: str, belief: dict[str, Any], idempotency_key: str = "", replaces: list[str] | None = None) -> Draft:
+    body: dict[str, Any] = {"belief": belief}
     if replaces:
         body["replaces"] = replaces
     if idempotency_key:
@@ -151,7 +168,7 @@ def _because(body: dict[str, Any], reason: str) -> dict[str, Any]:
     return {**body, "reason": reason} if reason else body
 
 
-def _says_the_same(current: Held, belief: Belief) -> bool:
+def _says_the_same(current: Held, belief: dict[str, Any]) -> bool:
     before = current.belief().to_body()
-    after = belief.to_body()
-    return all(before.get(name) == after.get(name) for name in before.keys() | after.keys() if name not in _OF_THE_VERSION)
+    said = (before.keys() | belief.keys()) - _OF_THE_VERSION
+    return all(before.get(name) == belief.get(name) for name in said)

@@ -110,15 +110,16 @@ class Writer(Follower):
         return self._write_in_group(decide, source) if self.durability == "group" else self._write_alone(decide, source)
 
     def _write_alone(self, decide: Decide, by: str) -> list[Event]:
+        """The plain case: nothing is applied before it is on disk, so there is nothing to undo."""
         with self._pen:
-            self.book.begin()
+            ts = self.now()
+            events = self._commit([[self._prepare(draft, by, ts) for draft in decide()]])
             try:
-                taken = self._take(decide(), by, self._end.seq + 1)
-                events = self._commit([[pending for pending, _ in taken]])
+                for event in events:
+                    self.book.apply(event)
             except BaseException:
-                self.book.rollback()
+                self._inode = -1  # what is held is no longer what is recorded: read it anew before the next use
                 raise
-            self.book.commit()
             self._after_writing()
             return events
 

@@ -13,7 +13,7 @@ has let go of.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from keepsake.ledger import format as fmt
@@ -68,6 +68,23 @@ def strays_in(folder: Folder) -> Iterator[Path]:
     stretches = {stretch.path for stretch in folder.sealed_stretches()}
     if folder.sealed.is_dir():
         yield from (path for path in sorted(folder.sealed.iterdir()) if path not in stretches and path.is_file())
+
+
+def lines_in(folder: Folder) -> Iterator[fmt.Line]:
+    """The lines of a copy that can be read, in order."""
+    paths = [stretch.path for stretch in folder.sealed_stretches()] + [folder.wal]
+    for path in paths:
+        if path.is_file():
+            with open(path, "rb") as file:
+                yield from _readable(raw_lines(file.fileno(), 0, os.fstat(file.fileno()).st_size))
+
+
+def _readable(lines: Iterable[tuple[int, bytes]]) -> Iterator[fmt.Line]:
+    for _, raw in lines:
+        try:
+            yield fmt.parse(raw)
+        except fmt.BadLine:
+            continue
 
 
 def hollow_out_file(disk: Disk, path: Path, lines: Collection[str]) -> int:

@@ -166,11 +166,14 @@ class Ledger(Writer):
             gone, speaks = choose()
             chain = self.chain()
             lines = [line.hash for line in chain.lines(chain.first) if line.sound and speaks(line.event())]
-            names = list(gone)
+            own = len(lines)
+            for copied in self.folder.copies():
+                lines += [line.hash for line in erase.lines_in(copied) if line.sound and speaks(line.event())]
+            lines, names = list(dict.fromkeys(lines)), list(gone)
             for start in range(0, max(len(lines), 1), erase.PER_EVENT):
                 self._own(fmt.ERASE, {"lines": lines[start : start + erase.PER_EVENT], "ids": names})
             self._finish_erasing()
-            return len(lines)
+            return own
 
     def _finish_erasing(self) -> None:
         """Carry out every erasure that is recorded and not done. Doing it twice is doing it once."""

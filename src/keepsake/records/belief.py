@@ -9,12 +9,14 @@ belief that was handed out are the caller's own copy: changing them changes noth
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
 from keepsake.records.errors import Refused
+
+Check = Callable[[str, object], None]
 
 OWNER = "me"
 STATUSES = ("active", "deprecated", "invalidated", "superseded", "tombstone")
@@ -47,46 +49,14 @@ class Belief:
     expires: str = ""
     trust: str = "human"
     reason: str = ""  # why this version replaced the one before, or why it is no longer held
-    weakened: tuple[tuple[str, str], ...] = ()  # (what was invalidated, the belief in between through which it reached here)
+    weakened: tuple[tuple[str, ...], ...] = ()  # (what was invalidated, and through which belief it reached this one)
     data: dict[str, Any] = field(default_factory=dict)
     views: dict[str, Any] = field(default_factory=dict)
     seq: int = -1  # the event that recorded this version
     at: str = ""  # when it was recorded
 
     def __post_init__(self) -> None:
-        kinds = {
-            type(self.id), type(self.key), type(self.text), type(self.kind), type(self.status), type(self.source_type),
-            type(self.user), type(self.session), type(self.agent), type(self.path), type(self.about),
-            type(self.valid_from), type(self.valid_to), type(self.expires), type(self.trust), type(self.reason),
-        }  # fmt: skip
-        if kinds != _ONLY_TEXT:
-            raise Refused(_not_text(self))
-        for name, values in zip(_LISTS, (self.evidence, self.tags, self.triple, self.rests_on), strict=True):
-            if values != ():
-                _check_list(name, values)
-        if not self.key:
-            raise Refused("a belief needs a key (an id of its own): an empty one names nothing")
-        if not self.user:
-            raise Refused("a belief belongs to a user: an empty name is nobody")
-        self._check_values()
-
-    def _check_values(self) -> None:
-        if self.status not in STATUSES:
-            raise Refused(f"status {self.status!r} is not known; it is one of {', '.join(STATUSES)}")
-        if self.trust not in TRUST:
-            raise Refused(f"trust {self.trust!r} is not known; it is one of {', '.join(TRUST)}")
-        number: object = self.confidence
-        data: object = self.data
-        views: object = self.views
-        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
-            raise Refused(f"confidence is a number from 0 to 1, not {number!r}")
-        if self.triple and len(self.triple) != 3:
-            raise Refused("a triple is three texts: subject, predicate, object")
-        if not isinstance(data, dict) or not isinstance(views, dict):
-            raise Refused("a belief's data is a dictionary")
-        if self.valid_from or self.valid_to or self.expires:
-            for name in _MOMENTS:
-                _check_moment(name, getattr(self, name))
+        recorded({name: getattr(self, name) for name in _DEFAULTS})
 
     @property
     def is_held(self) -> bool:
@@ -95,12 +65,7 @@ class Belief:
 
     def to_body(self) -> dict[str, Any]:
         """What the ledger records: the fields that say something. `seq` and `at` are the event's own."""
-        body: dict[str, Any] = {"id": self.id, "key": self.key, "confidence": float(self.confidence)}
-        for name, default in _SAID_IF_OTHER:
-            value = getattr(self, name)
-            if value != default:
-                body[name] = value
-        return body
+        return recorded({name: getattr(self, name) for name in _DEFAULTS})
 
     @classmethod
     def from_body(cls, body: dict[str, Any], seq: int = -1, at: str = "") -> Belief:
@@ -110,7 +75,7 @@ class Belief:
             if name in known:
                 known[name] = tuple(known[name])
         if "weakened" in known:
-            known["weakened"] = tuple((cause, via) for cause, via in known["weakened"])
+            known["weakened"] = tuple(tuple(pair) for pair in known["weakened"])
         return cls(**known, seq=seq, at=at)
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,38 +88,100 @@ class Belief:
         return f"<Belief {name} {text!r} {self.status} {self.confidence:g}>"
 
 
-_TEXTS = (
-    "id", "key", "text", "kind", "status", "source_type", "user", "session", "agent", "path", "about",
-    "valid_from", "valid_to", "expires", "trust", "reason",
-)  # fmt: skip
-_ONLY_TEXT = {str}
-_LISTS = ("evidence", "tags", "triple", "rests_on")
-_MOMENTS = ("valid_from", "valid_to", "expires")
+def recorded(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A belief as the ledger records it: the fields that say something, each checked. Raises Refused with the reason."""
+    body = {}
+    for name, value in fields.items():
+        if name not in _DEFAULTS:
+            raise Refused(f"a belief has no field {name!r}; what is your own goes into `data`")
+        if value != _DEFAULTS[name] or name in _ALWAYS:
+            _CHECKS[name](name, value)
+            body[name] = value
+    for name in _ALWAYS:
+        if name not in body:
+            raise Refused(f"a belief needs its {name}")
+    return body
+
+
+def _text(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise Refused(f"a belief's {name} is text, not {type(value).__name__}")
+
+
+def _key(name: str, value: object) -> None:
+    _text(name, value)
+    if not value:
+        raise Refused("a belief needs a key (an id of its own): an empty one names nothing")
+
+
+def _user(name: str, value: object) -> None:
+    _text(name, value)
+    if not value:
+        raise Refused("a belief belongs to a user: an empty name is nobody")
+
+
+def _one_of(known: tuple[str, ...]) -> Check:
+    def check(name: str, value: object) -> None:
+        if value not in known:
+            raise Refused(f"{name} {value!r} is not known; it is one of {', '.join(known)}")
+
+    return check
+
+
+def _confidence(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise Refused(f"{name} is a number from 0 to 1, not {value!r}")
+
+
+def _truth(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise Refused(f"{name} is true or false, not {value!r}")
+
+
+def _list(name: str, value: object) -> None:
+    if not isinstance(value, tuple):
+        raise Refused(f"a belief's {name} is a tuple of texts, not {type(value).__name__}")
+    for item in value:
+        if not isinstance(item, str):
+            raise Refused(f"a belief's {name} holds texts, not {type(item).__name__}")
+
+
+def _triple(name: str, value: object) -> None:
+    _list(name, value)
+    if isinstance(value, tuple) and len(value) != 3:
+        raise Refused("a triple is three texts: subject, predicate, object")
+
+
+def _moment(name: str, value: object) -> None:
+    _text(name, value)
+    try:
+        datetime.fromisoformat(str(value))
+    except ValueError:
+        raise Refused(f"{name} is a date or time like 2026-05-03, not {value!r}") from None
+
+
+def _object(name: str, value: object) -> None:
+    if not isinstance(value, dict):
+        raise Refused(f"a belief's {name} is a dictionary, not {type(value).__name__}")
+
+
+def _pairs(name: str, value: object) -> None:
+    if not isinstance(value, tuple):
+        raise Refused(f"a belief's {name} is a tuple of pairs, not {type(value).__name__}")
+
+
+_CHECKS: dict[str, Check] = {
+    "id": _key, "key": _key, "text": _text, "kind": _text, "status": _one_of(STATUSES), "confidence": _confidence,
+    "source_type": _text, "evidence": _list, "is_hypothesis": _truth, "tags": _list, "user": _user, "session": _text,
+    "agent": _text, "path": _text, "about": _text, "triple": _triple, "valid_from": _moment, "valid_to": _moment,
+    "rests_on": _list, "expires": _moment, "trust": _one_of(TRUST), "reason": _text, "weakened": _pairs,
+    "data": _object, "views": _object,
+}  # fmt: skip
 _DEFAULTS: dict[str, Any] = {
-    f.name: f.default if f.default is not MISSING else {} for f in fields(Belief) if f.name not in ("seq", "at")
+    f.name: f.default if f.default is not MISSING else {} for f in fields(Belief) if f.name in _CHECKS
 }
-_SAID_IF_OTHER = tuple((name, value) for name, value in _DEFAULTS.items() if name not in ("id", "key", "confidence"))
-
-
-def _not_text(belief: Belief) -> str:
-    wrong = next(name for name in _TEXTS if type(getattr(belief, name)) is not str)
-    return f"a belief's {wrong} is text, not {type(getattr(belief, wrong)).__name__}"
-
-
-def _check_list(name: str, values: object) -> None:
-    if not isinstance(values, tuple):
-        raise Refused(f"a belief's {name} is a tuple of texts, not {type(values).__name__}")
-    for value in values:
-        if not isinstance(value, str):
-            raise Refused(f"a belief's {name} holds texts, not {type(value).__name__}")
-
-
-def _check_moment(name: str, text: str) -> None:
-    if text:
-        try:
-            datetime.fromisoformat(text)
-        except ValueError:
-            raise Refused(f"{name} is a date or time like 2026-05-03, not {text!r}") from None
+_ALWAYS = ("id", "key", "confidence")
+_LISTS = tuple(name for name, check in _CHECKS.items() if check in (_list, _triple))
 
 
 def texts(values: Iterable[str], name: str) -> tuple[str, ...]:

@@ -117,9 +117,11 @@ class Beliefs:
             del table[key]
 
     def _under(self, table: dict[Any, dict[str, None]], key: Any) -> dict[str, None]:
-        if key not in table:
-            self._set(table, key, {})
-        return table[key]
+        """The set at `key`. An empty one that a rollback leaves behind says nothing."""
+        found = table.get(key)
+        if found is None:
+            found = table[key] = {}
+        return found
 
     def _put(self, event: Event, body: dict[str, Any]) -> None:
         belief = body["belief"]
@@ -187,14 +189,19 @@ class Beliefs:
         self._hold(held, belief["id"], belief.get("rests_on", ()))
 
     def _hold(self, held: Held, version: str, rests_on: Any) -> None:
-        self._set(self.held, held.ref, held)
-        self._set(self._versions, version, (held.ref, held.words))
-        self._set(self._under(self._ids, held.ref), version, None)
-        self._set(self._keys, (held.user, held.path, held.key), held.ref)
-        for place in _places(held):
-            self._set(self._under(self._among, place), held.ref, None)
-        for below in rests_on:
-            self._set(self._under(self._above, below), held.ref, None)
+        ref = held.ref
+        changes: list[tuple[dict[Any, Any], Any, Any]] = [
+            (self.held, ref, held),
+            (self._versions, version, (ref, held.words)),
+            (self._under(self._ids, ref), version, None),
+            (self._keys, (held.user, held.path, held.key), ref),
+        ]
+        changes += [(self._under(self._among, place), ref, None) for place in _places(held)]
+        changes += [(self._under(self._above, below), ref, None) for below in rests_on]
+        if self._undo is not None:
+            self._undo += [(table, key, table.get(key, _GONE)) for table, key, _ in changes]
+        for table, key, value in changes:
+            table[key] = value
 
     def _forget_places(self, held: Held) -> None:
         for place in _places(held):
