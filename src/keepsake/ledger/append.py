@@ -18,7 +18,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +55,9 @@ class _Ticket:
         self.decide, self.by = decide, by
         self.events: list[Event] | None = None
         self.error: BaseException | None = None
+
+    def waits(self) -> bool:
+        return self.events is None and self.error is None
 
 
 class _Pen:
@@ -127,10 +130,14 @@ class Writer(Follower):
         """Whoever gets a turn first writes for all who wait."""
         ticket = _Ticket(decide, by)
         self._queue.append(ticket)
-        with self._turn():
-            if ticket.events is None and ticket.error is None:
-                self._lead([self._queue.popleft() for _ in range(len(self._queue))])
-            return _answer(ticket)
+        try:
+            with self._turn():
+                if ticket.waits():
+                    self._lead(ticket)
+        except Closed:  # closed meanwhile: that is no matter for one who was served before
+            if ticket.waits():
+                raise
+        return _answer(ticket)
 
     def append(self, drafts: Sequence[Draft], *, by: str | None = None) -> list[Event]:
         """Record `drafts` as they are."""
@@ -149,15 +156,25 @@ class Writer(Follower):
                 self._batch, self._batch_owner = [], threading.get_ident()
                 self.book.begin()
                 try:
-                    yield
-                    self._commit([self._batch])
-                except BaseException:
-                    self.book.rollback()
-                    raise
+                    with self._undone_on_error():
+                        yield
+                        self._commit([self._batch])
                 finally:
                     self._batch = None
                 self.book.commit()
                 self._after_writing()
+
+    @contextmanager
+    def _undone_on_error(self) -> Iterator[None]:
+        """If the block fails, what is held is as before; or, if it failed after recording, is read anew before the next use."""
+        end = self._end
+        try:
+            yield
+        except BaseException:
+            self.book.rollback()
+            if self._end is not end:
+                self._inode = -1
+            raise
 
     def refresh(self) -> None:
         """Take in what others wrote. Inside a batch nobody else can have written."""
@@ -174,23 +191,22 @@ class Writer(Follower):
         self._batch += [pending for pending, _ in taken]
         return [event for _, event in taken]
 
-    def _lead(self, tickets: list[_Ticket]) -> None:
-        """Decide and record for everyone who waits, with one sync."""
+    def _lead(self, mine: _Ticket) -> None:
+        """Decide and record for everyone who waits, with one sync. What goes wrong is told to those it went wrong for."""
+        tickets = [self._queue.popleft() for _ in range(len(self._queue))]
         try:
             with self._writing():
                 self.book.begin()
-                try:
+                with self._undone_on_error():
                     self._decide_all(tickets)
-                except BaseException:
-                    self.book.rollback()
-                    raise
                 self.book.commit()
                 self._after_writing()
         except BaseException as error:
-            mine, others = tickets[0], tickets[1:]
-            mine.error = mine.error or error
-            for ticket in others:
-                ticket.error = ticket.error or _passed_on(error)
+            for ticket in tickets:
+                if ticket.waits():
+                    ticket.error = error if ticket is mine else _passed_on(error)
+            if mine.events is not None or not isinstance(error, Exception):
+                raise
 
     def _decide_all(self, tickets: list[_Ticket]) -> None:
         groups: list[tuple[_Ticket, list[_Pending]]] = []
@@ -219,8 +235,11 @@ class Writer(Follower):
         return taken
 
     def _prepare(self, draft: Draft, by: str, ts: str) -> _Pending:
+        fmt.check_op(draft.op)
         try:
             check(draft.body)
+            if type(draft.body) is not dict:
+                raise ValueError("the body of an event is an object")
         except ValueError as error:
             raise Refused(f"cannot be written: {error}") from None
         drawn = os.urandom(26)
@@ -235,6 +254,8 @@ class Writer(Follower):
 
     def _commit(self, groups: Sequence[Sequence[_Pending]]) -> list[Event]:
         """Encode, write and sync; then, and only then, advance."""
+        if not self._gate.is_mine():
+            raise Closed(f"{self.folder.root} was opened before a fork; what was begun there is written there")
         seq, prev, ts = self._end.seq, self._end.hash, self._end.ts
         batch, lines, slices, events = seq + 1, [], [], []
         for group in groups:
@@ -257,33 +278,41 @@ class Writer(Follower):
         try:
             write_all(self._disk, self._fd, blob)
         except BaseException as error:
-            self._cut_back(f"the disk failed ({error})")
+            self._cut_back(f"the disk failed ({error})", then_sync=True)
             if isinstance(error, OSError):
                 raise NotWritten(f"not written, and nothing was changed: {self.folder.wal}: {error.strerror}") from error
             raise
         try:
-            self._disk.sync(self._fd)
+            self._sync()
         except BaseException as error:
             self._cut_back(f"the disk failed ({error})")
             if isinstance(error, OSError):
-                self.dead = f"a sync of {self.folder.wal} failed ({error.strerror}); check the disk, then open the memory again"
                 raise NotWritten(f"not written: {self.dead}") from error
             raise
 
-    def _cut_back(self, why: str) -> None:
-        """Take back what a failed write left. If even that fails, everyone must look before the next write."""
+    def _cut_back(self, why: str, *, then_sync: bool = False) -> None:
+        """Take back what a failed write left. If even that fails, everyone must look before the next write.
+
+        After a failed write that is synced, so that its bytes cannot come back in the middle of the next. After a failed
+        sync nothing is.
+        """
         try:
             self._disk.truncate(self._fd, self._end.offset)
+            if then_sync:
+                self._sync()
         except OSError:
-            self.dead = f"{why}, and it could not be taken back; open the memory again"
-            self._lock.leave(self._end.seq, self._end.hash, self._end.offset, recover=True)
+            self.dead = self.dead or f"{why}, and it could not be taken back; open the memory again"
+            with suppress(OSError):
+                self._lock.mark(self._end.seq, self._end.hash, self._end.offset, "refused")
 
     def _advance(self, end: Place, slices: list[bytes], events: list[Event]) -> None:
+        self._inode, inode = -1, self._inode  # whoever interrupts this must read it anew
         self._end = end
         self._slices += slices
         for event in events:
             self.standing.apply(event)
         self._lock.leave(end.seq, end.hash, end.offset)
+        self._inode = inode
 
     def _writing(self) -> _Pen:
         """The lock is held, all is known, writing is allowed, and one moment holds for the whole block."""
@@ -292,14 +321,17 @@ class Writer(Follower):
     def _pick_up(self) -> None:
         self._gate.enter()
         try:
+            self._must_be_free()
             self._lock.take()
         except BaseException:
             self._gate.leave()
             raise
         try:
-            self._must_be_writable()
             self._catch_up()
             self._must_be_writable()
+        except OSError as error:
+            self._lay_down()
+            raise NotWritten(f"not written: {self.dead or error.strerror}; nothing was changed") from error
         except BaseException:
             self._lay_down()
             raise
@@ -311,11 +343,21 @@ class Writer(Follower):
         self._lock.release()
         self._gate.leave()
 
+    def _must_be_free(self) -> None:
+        """Before the lock is taken: this user may write, and is not deciding what to write at this moment."""
+        if not self.writable:
+            raise NotWritable(f"{self.folder.root} may only be read here; ask its owner, or copy it somewhere of your own")
+        if self._lock.held:
+            raise Refused("a write is under way in this thread; finish it first")
+
     def _must_be_writable(self) -> None:
         if self.trouble is not None:
             raise type(self.trouble)(*self.trouble.args)
-        if not self.writable:
-            raise NotWritable(f"{self.folder.root} may only be read here; ask its owner, or copy it somewhere of your own")
+        if self.standing.version > fmt.FORMAT:
+            raise NotWritable(
+                f"{self.folder.root} has the format of a newer keepsake ({self.standing.version}): this one reads and does not"
+                " write; upgrade keepsake"
+            )
         if self.standing.strange:
             raise NotWritable(
                 f"{self.folder.root} holds events of a newer keepsake ({self.standing.strange}): this one reads and does not"

@@ -12,14 +12,14 @@ import shutil
 from pathlib import Path
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger import restore
-from keepsake.ledger.disk import Disk, copy
+from keepsake.ledger import restore, unfinished
+from keepsake.ledger.disk import Disk, copy, ensure_folder
 from keepsake.ledger.erase import erased_in_copy, hollow_out
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.ledger import Ledger
 from keepsake.ledger.lock import Lock
 from keepsake.records.clock import Clock, stamp, system_clock
-from keepsake.records.errors import KeepsakeError, Refused
+from keepsake.records.errors import KeepsakeError, NotWritten, Refused
 from keepsake.records.event import Draft
 
 
@@ -28,19 +28,15 @@ def back_up(ledger: Ledger, to: Path | None = None) -> Path:
     if to is not None and to.resolve().is_relative_to(ledger.folder.root.resolve()):
         raise Refused(f"{to} is inside the memory itself; name a folder outside, or none")
     parent = to or ledger.folder.backups
-    ledger.disk.make_folder(parent)
-    target = restore.free_name(parent, ledger.now())
-    making = target.with_name(target.name + ".new")
-    ledger.disk.make_folder(making)
     try:
-        _fill(ledger, Folder(making))
-        restore.check_copy(making)
-    except BaseException:
-        shutil.rmtree(making, ignore_errors=True)
-        raise
-    ledger.disk.rename(making, target)
-    ledger.disk.sync_folder(parent)
-    if to is not None:
+        ensure_folder(ledger.disk, parent)
+        unfinished.discard(parent)
+        with unfinished.made(ledger.disk, parent, ledger.now()) as (making, target):
+            _fill(ledger, Folder(making))
+            restore.check_copy(making)
+    except OSError as error:
+        raise NotWritten(f"no backup was made: {error.filename or parent}: {error.strerror}") from error
+    if to is not None and ledger.writable and ledger.trouble is None:
         ledger.append([Draft(fmt.COPY, {"place": str(target.resolve())})])
     return target
 
@@ -50,12 +46,16 @@ def _fill(ledger: Ledger, target: Folder) -> None:
     for path in (source.checkpoint, source.settings):
         if path.exists():
             copy(disk, path, target.root / path.name)
-    ledger.refresh()
-    begun_at, inode = ledger.end, os.stat(source.wal).st_ino
-    _copy_stretches(disk, source, target, begun_at.offset)
     with ledger.hold():
-        if os.stat(source.wal).st_ino != inode:  # compacted meanwhile: the stretches are others now
-            target.wal.unlink()
+        begun_at, inode = ledger.end, os.stat(source.wal).st_ino
+    try:
+        _copy_stretches(disk, source, target, begun_at.offset)
+    except FileNotFoundError:
+        inode = -1
+    with ledger.hold():
+        if os.stat(source.wal).st_ino != inode:  # compacted meanwhile: the stretches are others now, so begin again
+            shutil.rmtree(target.sealed)
+            target.wal.unlink(missing_ok=True)
             _copy_stretches(disk, source, target, ledger.end.offset)
         else:
             copy(disk, source.wal, target.wal, begun_at.offset, ledger.end.offset)
@@ -66,8 +66,7 @@ def _fill(ledger: Ledger, target: Folder) -> None:
 def _copy_stretches(disk: Disk, source: Folder, target: Folder, end: int) -> None:
     disk.make_folder(target.sealed)
     for stretch in source.sealed_stretches():
-        if not (target.sealed / stretch.path.name).exists():
-            copy(disk, stretch.path, target.sealed / stretch.path.name)
+        copy(disk, stretch.path, target.sealed / stretch.path.name)
     copy(disk, source.wal, target.wal, 0, end)
     disk.sync_folder(target.sealed)
 
@@ -88,20 +87,31 @@ def restore_from(
     file is set anew.
     """
     disk, folder = disk or Disk(), Folder(root)
-    disk.make_folder(root)
-    lock = Lock(folder.lock, disk, patience=patience)
     try:
-        with lock.exclusive():
-            restore.finish(disk, folder)
-            good = restore.check_copy(source)
-            left = _head(folder, lock)
-            names = restore.named_in(folder) | erased | erased_in_copy(good.folder) | good.named
-            restore.lay_out(disk, folder, good, names, left, stamp(clock()), by)
-            restore.finish(disk, folder)
-            end = restore.check_copy(root).end
-            lock.leave(end.seq, end.hash, end.offset)
-    finally:
-        lock.close()
+        ensure_folder(disk, root)
+        lock = Lock(folder.lock, disk, patience=patience)
+        try:
+            with lock.exclusive():
+                return _restore(disk, folder, lock, source, erased, stamp(clock()), by)
+        finally:
+            lock.close()
+    except OSError as error:
+        raise NotWritten(
+            f"not restored yet: {error.filename or root}: {error.strerror}; if it was begun, opening {root} finishes it"
+        ) from error
+
+
+def _restore(
+    disk: Disk, folder: Folder, lock: Lock, source: Path, erased: frozenset[str], ts: str, by: str
+) -> tuple[int, str]:
+    restore.finish(disk, folder, lock)
+    good = restore.check_copy(source)
+    left = _head(folder, lock)
+    names = restore.named_in(folder) | erased | erased_in_copy(good.folder) | good.named
+    if witness := lock.witness():  # from now on, everyone who has the folder open must look before writing
+        lock.mark(witness.seq, witness.hash, witness.length, "recover")
+    restore.lay_out(disk, folder, good, names, left, ts, by)
+    restore.finish(disk, folder, lock)
     return left
 
 

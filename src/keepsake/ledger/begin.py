@@ -1,8 +1,8 @@
 """The first line, and what to do when there is no living stretch.
 
-A missing `events.wal` is a new memory only if nothing else speaks of an old one. If a sealed stretch or a witness is
-there, a compaction was interrupted between its two renames, and it is finished: by the line that had been prepared,
-or, if that is gone too, the ledger counts as rolled back. It is never a new beginning.
+A missing `events.wal` is a new memory only if nothing else speaks of an old one: no sealed stretch, no witness, no
+snapshot, no checkpoint, no backup. If a compaction was interrupted between its two renames, it is finished by the line
+that had been prepared. Anything else counts as rolled back. It is never a new beginning.
 """
 
 from __future__ import annotations
@@ -47,23 +47,34 @@ def ensure(disk: Disk, folder: Folder, witness: Witness | None, first: Callable[
     if folder.wal.exists():
         return
     sealed = folder.sealed_stretches()
-    if not sealed and witness is None:
+    if not sealed and witness is None and not _is_remembered(folder):
         write_new(disk, fresh_wal(folder), first())
-    elif not sealed or not _continues(fresh_wal(folder), sealed[-1].last, sealed[-1].path):
+    elif sealed and _continues(fresh_wal(folder), sealed[-1].last, sealed[-1].path):
+        disk.sync_folder(folder.sealed)
+    else:
         raise RolledBack(f"{folder.wal} is gone, and other files speak of it; put it back, or run `keepsake restore`")
     disk.rename(fresh_wal(folder), folder.wal)
     disk.sync_folder(folder.root)
+
+
+def _is_remembered(folder: Folder) -> bool:
+    """Whether something here was made from a ledger."""
+    return folder.snapshot.exists() or folder.checkpoint.exists() or bool(folder.copies())
 
 
 def _continues(fresh: Path, last: int | None, sealed: Path) -> bool:
     """Whether `fresh` is a prepared stretch that follows the end of the sealed one."""
     try:
         line = fmt.parse(first_line_of(fresh))
-        return line.sound and line.seq == (last or 0) + 1 and line.prev == _last_hash(sealed)
+        return line.sound and line.seq == (last or 0) + 1 and line.prev == last_hash(sealed)
     except (OSError, fmt.BadLine):
         return False
 
 
-def _last_hash(path: Path) -> str:
+def last_hash(path: Path) -> str:
+    """The hash of a stretch's last event; nothing if that cannot be read."""
     with open(path, "rb") as file:
-        return fmt.parse(last_line(file.fileno(), os.fstat(file.fileno()).st_size)).hash
+        try:
+            return fmt.parse(last_line(file.fileno(), os.fstat(file.fileno()).st_size)).hash
+        except fmt.BadLine:
+            return ""

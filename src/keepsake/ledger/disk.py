@@ -7,6 +7,7 @@ Nothing here retries a failed sync: after one, what the kernel holds and what th
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sys
@@ -60,21 +61,35 @@ class Disk:
         os.makedirs(path, mode=0o700, exist_ok=True)
 
 
+def ensure_folder(disk: Disk, path: Path) -> None:
+    """`path` is a folder, and on the medium, with all that was missing above it."""
+    if not path.is_dir():
+        ensure_folder(disk, path.parent)
+        disk.make_folder(path)
+        disk.sync_folder(path.parent)
+
+
 def write_all(disk: Disk, fd: int, data: bytes) -> None:
     """Append all of `data`, however many calls it takes."""
     written = disk.write(fd, data)
     if written < len(data):
         rest = memoryview(data)[written:]
         while rest:
-            rest = rest[disk.write(fd, rest) :]
+            rest = rest[_some(disk.write(fd, rest)) :]
 
 
 def overwrite(disk: Disk, fd: int, data: bytes, offset: int) -> None:
     """Put `data` over what stands at `offset`."""
     rest = memoryview(data)
     while rest:
-        done = disk.pwrite(fd, rest, offset)
+        done = _some(disk.pwrite(fd, rest, offset))
         rest, offset = rest[done:], offset + done
+
+
+def _some(written: int) -> int:
+    if written == 0:
+        raise OSError(errno.EIO, "the disk took nothing")
+    return written
 
 
 def write_new(disk: Disk, path: Path, data: bytes) -> None:

@@ -19,16 +19,16 @@ from pathlib import Path
 
 from keepsake.ledger import begin, recover
 from keepsake.ledger import format as fmt
-from keepsake.ledger.disk import Disk
+from keepsake.ledger.disk import Disk, ensure_folder
 from keepsake.ledger.folder import Folder
-from keepsake.ledger.load import START, Book, Loaded, fold_event, load
+from keepsake.ledger.load import START, Book, Loaded, fold_line, load
 from keepsake.ledger.lock import Lock, Witness
 from keepsake.ledger.merkle import Range, leaf_hash
 from keepsake.ledger.read import Chain, last_line, raw_lines
 from keepsake.ledger.scan import Place, scan
 from keepsake.ledger.snapshot import Snapshot
 from keepsake.ledger.standing import Standing
-from keepsake.records.errors import Closed, Damaged, KeepsakeError, NotFound, RolledBack
+from keepsake.records.errors import Closed, Damaged, KeepsakeError, NotFound, NotWritten, Refused, RolledBack
 from keepsake.records.event import Event
 
 _SELF = "this process"
@@ -53,7 +53,7 @@ class _Gate:
         self.leave()
 
     def enter(self) -> None:
-        if os.getpid() != self._pid:
+        if not self.is_mine():
             raise Closed(f"{self._owner.folder.root} was opened before a fork; open it again in this process")
         self._thread.acquire()
         if self._owner.dead:
@@ -62,6 +62,19 @@ class _Gate:
 
     def leave(self) -> None:
         self._thread.release()
+
+    def is_mine(self) -> bool:
+        """Whether this process made it, and not one that it was forked from."""
+        return os.getpid() == self._pid
+
+    @contextmanager
+    def last(self) -> Iterator[None]:
+        """For closing: wait for whoever is inside. A forked child has nobody to wait for."""
+        if not self.is_mine():
+            yield
+            return
+        with self._thread:
+            yield
 
 
 class Follower:
@@ -76,33 +89,40 @@ class Follower:
         self._gate = _Gate(self)
         self._wal = os.fspath(self.folder.wal)
         self._fd, self._inode, self._stretch, self._end = -1, -1, 0, START
+        self._known = START  # the furthest that this process has seen, and has found nothing wrong with
         self._tree, self._slices = Range(), list[bytes]()
         self._tip = (0, b"")  # where the last line begins, and its header
         self._loaded: Snapshot | None = None  # the snapshot that the last loading started from
-        self.writable = not read_only and _may_make(self.folder, disk)
-        if not self.writable and not self.folder.root.is_dir():
-            raise NotFound(f"there is no memory at {folder}, and it may not be made there")
-        self._lock = Lock(self.folder.lock, disk, patience=patience)
-        self.writable = self.writable and self._lock.writable
+        try:
+            self._make_or_find(read_only, patience)
+        except OSError as error:
+            raise _unopened(folder, error) from error
         try:
             self._open()
+        except OSError as error:
+            self.close()
+            raise _unopened(folder, error) from error
         except BaseException:
             self.close()
             raise
 
     trouble: KeepsakeError | None
 
+    def _make_or_find(self, read_only: bool, patience: float) -> None:
+        self.writable = not read_only and _may_make(self.folder, self._disk)
+        if not self.writable and not self.folder.root.is_dir():
+            raise NotFound(f"there is no memory at {self.folder.root}, and it may not be made there")
+        self._lock = Lock(self.folder.lock, self._disk, patience=patience)
+        self.writable = self.writable and self._lock.writable
+
     def _open(self) -> None:
         if self.writable:
             with self._lock.exclusive():
-                self._before_loading()
-                begin.ensure(self._disk, self.folder, self._lock.witness(), self._first_line)
-                self._reload()
-                self._after_loading()
+                self._begin_anew()
         else:
             with self._lock.shared():
                 if not self.folder.wal.exists():
-                    raise NotFound(f"there is no memory at {self.folder.root}")
+                    raise NotFound(_nothing_to_read(self.folder))
                 self._reload()
 
     def _before_loading(self) -> None:
@@ -118,12 +138,13 @@ class Follower:
         raise AssertionError("a torn end is set aside by a writer")
 
     def close(self) -> None:
-        """Let go of the folder. Closing twice is closing once."""
-        if self._fd >= 0:
-            self._disk.close(self._fd)
-        self._fd = -1
-        self._lock.close()
-        self.dead = self.dead or f"the memory at {self.folder.root} is closed; open it again"
+        """Let go of the folder, when whatever is being written is written. Closing twice is closing once."""
+        with self._gate.last():
+            if self._fd >= 0:
+                self._disk.close(self._fd)
+            self._fd = -1
+            self._lock.close()
+            self.dead = self.dead or f"the memory at {self.folder.root} is closed; open it again"
 
     def _turn(self) -> _Gate:
         """One thread at a time, in the process that opened the ledger."""
@@ -132,8 +153,11 @@ class Follower:
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Keep writers out for a moment, with everything they wrote known here."""
-        with self._turn(), self._lock.shared():
-            self._keep_up()
+        with self._turn(), self._lock.exclusive() if self.writable else self._lock.shared():
+            try:
+                self._catch_up() if self.writable else self._look()
+            except OSError as error:
+                raise _unread(self.folder, error) from error
             yield
 
     @property
@@ -150,11 +174,25 @@ class Follower:
         with self._turn():
             if self._is_current():
                 return
-            with self._lock.shared():
-                if self._keep_up() or not self.writable:
-                    return
-            with self._lock.exclusive():
-                self._catch_up()
+            try:
+                self._read_on()
+            except OSError as error:
+                raise _unread(self.folder, error) from error
+
+    def _read_on(self) -> None:
+        with self._lock.shared():
+            if self._look() or not self.writable:
+                return
+        with self._lock.exclusive():
+            self._catch_up()
+
+    def _look(self) -> bool:
+        """Under a shared lock: keep up. Whoever may not write, and so may not set anything right, reads all anew."""
+        if self._keep_up():
+            return True
+        if not self.writable and self.folder.wal.exists():
+            self._reload()
+        return False
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -172,6 +210,8 @@ class Follower:
 
     def _keep_up(self) -> bool:
         """Under any lock: read what a writer finished. False if someone must look closer."""
+        if self.trouble is not None:
+            return False
         try:
             seen = os.stat(self._wal)
         except FileNotFoundError:
@@ -192,8 +232,10 @@ class Follower:
             return False
         for _, raw in raw_lines(self._fd, self._end.offset, size):
             line = fmt.parse(raw)
-            fold_event(line.event(), self.book, self.standing)
+            self._inode, inode = -1, self._inode  # if this fails, what is held must be read anew
+            fold_line(line, self.book, self.standing)
             self._slices.append(line.slice)
+            self._inode = inode
         self._end = found.end
         self._remember_tip()
         return True
@@ -210,36 +252,75 @@ class Follower:
     def _catch_up(self) -> None:
         """Under the exclusive lock: know all there is, and set right what a crash left."""
         if not self._keep_up():
-            self._before_loading()
-            begin.ensure(self._disk, self.folder, self._lock.witness(), self._first_line)
-            self._reload()
-            self._after_loading()
+            self._begin_anew()
         elif self.standing.erasing:
             self._after_loading()
 
-    def _reload(self) -> None:
-        """Read the folder anew, and judge it by every witness there is, this process among them."""
-        known = self._end
-        self._reopen()
-        size = os.fstat(self._fd).st_size
+    def _begin_anew(self) -> None:
+        """Under the exclusive lock: finish what stands in the way, read everything, and set right what a crash left."""
+        self._before_loading()
+        begin.ensure(self._disk, self.folder, self._lock.witness(), self._first_line)
+        torn = self._reload()
+        if self.trouble is None:
+            try:
+                self._set_right(torn)
+            except (OSError, NotWritten) as error:  # what is there can still be read
+                if self.dead:
+                    raise
+                why = error.strerror if isinstance(error, OSError) else error
+                self.trouble = NotWritten(f"{self.folder.root} cannot be set right after a crash: {why}; free some space, or check the disk")
+
+    def _set_right(self, torn: recover.Verdict | None) -> None:
         witness = self._lock.witness()
-        loaded = load(self.folder, self._fd, size, self.book, witness)
+        if torn:
+            self._mend(torn, os.fstat(self._fd).st_size)
+        if witness and (witness.recover or (witness.seq, witness.hash) in self.standing.abandoned):
+            self._lock.settle(self._end.seq, self._end.hash, self._end.offset)
+        else:
+            self._lock.leave(self._end.seq, self._end.hash, self._end.offset)
+        self._after_loading()
+
+    def _reload(self) -> recover.Verdict | None:
+        """Read the folder anew, and judge it by every witness there is, this process among them. What is torn is returned."""
+        if self.trouble is None:
+            self._known = self._end
+        self._reopen()
+        try:
+            loaded, witness = self._load()
+        except BaseException:
+            self._inode = -1  # what is held is not what this file says: read it anew before the next use
+            raise
         self._adopt(loaded)
-        mine = Witness(known.seq, known.hash, name=_SELF)
+        mine = Witness(self._known.seq, self._known.hash, name=_SELF)
         witnesses = (witness, *self._pins(self.standing.ledger), mine)
         self.trouble = self._judge(loaded, [w for w in witnesses if w is not None and w.seq >= 0])
-        if self.trouble is None and self.writable:
-            if loaded.verdict.kind == "torn":
-                self._mend(loaded.verdict, size)
-            self._lock.leave(self._end.seq, self._end.hash, self._end.offset)
+        return loaded.verdict if loaded.verdict.kind == "torn" else None
+
+    def _load(self) -> tuple[Loaded, Witness | None]:
+        size, witness = os.fstat(self._fd).st_size, self._lock.witness()
+        loaded = load(self.folder, self._fd, size, self.book, witness)
+        if witness and (witness.seq, witness.hash) in loaded.standing.abandoned:
+            witness = None  # a restore or a repair left that head behind, and died before it could set the witness anew
+            loaded = load(self.folder, self._fd, size, self.book, witness)
+        return loaded, witness
 
     def _reopen(self) -> None:
+        """Open the living stretch. Its last lines, and its name, may be known to the kernel alone: see to it that they last."""
         fd = _open_wal(self.folder.wal, self._disk, writing=self.writable)
         if self._fd >= 0:
             self._disk.close(self._fd)
         self._fd, self._inode = fd, os.fstat(fd).st_ino
         if self.writable:
-            self._disk.sync(fd)  # a writer that was killed may have left lines that only the kernel knows
+            self._sync()
+            self._disk.sync_folder(self.folder.root)
+
+    def _sync(self) -> None:
+        """Put the living stretch on the medium. If that fails nobody can know what is there, and this handle is closed."""
+        try:
+            self._disk.sync(self._fd)
+        except OSError as error:
+            self.dead = f"a sync of {self.folder.wal} failed ({error.strerror}); check the disk, then open the memory again"
+            raise
 
     def _adopt(self, loaded: Loaded) -> None:
         self._end, self._stretch = loaded.verdict.end, loaded.stretch
@@ -253,9 +334,12 @@ class Follower:
             return Damaged(f"events.wal is damaged: {verdict.why}; run `keepsake check`")
         if verdict.kind == "rolled back":
             return _rolled_back(verdict.why)
-        for witness in witnesses:
-            if why := self._contradiction(witness):
-                return _rolled_back(why)
+        try:
+            for witness in witnesses:
+                if why := self._contradiction(witness):
+                    return _rolled_back(why)
+        except Damaged as damage:  # what a witness speaks of cannot be read
+            return damage
         return None
 
     def _contradiction(self, witness: Witness) -> str:
@@ -274,7 +358,7 @@ class Follower:
     def events(self, start: int = 0, stop: int | None = None) -> Iterator[Event]:
         """The events from `start` on, as they are recorded. Erased ones have no body."""
         self.refresh()
-        for line in self.chain().lines(start, min(stop or self._end.seq + 1, self._end.seq + 1)):
+        for line in self.chain().lines(start, self._end.seq + 1 if stop is None else min(stop, self._end.seq + 1)):
             yield (line if line.sound or fmt.is_hollow(line.data) else self._read_again(line.seq)).event()
 
     def _read_again(self, seq: int) -> fmt.Line:
@@ -294,12 +378,27 @@ def _rolled_back(why: str) -> RolledBack:
     return RolledBack(f"the ledger was rolled back or replaced: {why}; run `keepsake check`, then `keepsake restore`")
 
 
+def _unopened(folder: Path, error: OSError) -> KeepsakeError:
+    """What to say when the system would not let a folder be opened."""
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return Refused(f"{error.filename or folder} may not be read by this user; ask its owner")
+    return NotWritten(f"{folder} could not be opened: {error.strerror}; nothing that was recorded is lost")
+
+
+def _unread(folder: Folder, error: OSError) -> NotWritten:
+    return NotWritten(f"{folder.root} could not be read to its end: {error.strerror}; try again, or check the disk")
+
+
+def _nothing_to_read(folder: Folder) -> str:
+    if folder.sealed_stretches() or folder.restoring.exists():
+        return f"{folder.root} was left in the middle of a compaction or a restore; open it for writing to finish that"
+    return f"there is no memory at {folder.root}"
+
+
 def _may_make(folder: Folder, disk: Disk) -> bool:
     """Make the folder if need be; False if this user may not write there."""
     try:
-        if not folder.root.is_dir():
-            disk.make_folder(folder.root)
-            disk.sync_folder(folder.root.parent)
+        ensure_folder(disk, folder.root)
     except OSError as error:
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise

@@ -58,6 +58,7 @@ BEFORE_HASH = len(b',"hash":"')
 _OP = re.compile(r"[a-z]+(?:\.[a-z]+)*/[1-9]\d{0,3}\Z")
 _BY = re.compile(r"[a-z]+:[0-9a-z]{1,32}\Z")
 _HOLLOW = re.compile(rb"null *\Z")
+_LONGEST_OP = 64
 
 
 class BadLine(Exception):
@@ -131,7 +132,7 @@ def encode(
 
 
 def check_op(op: str) -> str:
-    if not _OP.match(op):
+    if len(op) > _LONGEST_OP or not _OP.match(op):
         raise Refused(f"not an operation: {op!r}")
     return op
 

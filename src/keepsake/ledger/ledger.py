@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from keepsake.ledger import begin, erase, recover, restore, snapshot
+from keepsake.ledger import begin, erase, recover, restore, snapshot, unfinished
 from keepsake.ledger import format as fmt
 from keepsake.ledger.append import Writer
-from keepsake.ledger.disk import copy, remove_if_there, write_new
+from keepsake.ledger.disk import copy, ensure_folder, remove_if_there, write_new
 from keepsake.ledger.folder import Stretch
 from keepsake.ledger.merkle import leaf_hash
 from keepsake.ledger.scan import Place
@@ -34,14 +34,14 @@ class Ledger(Writer):
         return begin.first_line(stamp(self._clock()), self.by, self._begin_with)
 
     def _before_loading(self) -> None:
-        restore.finish(self._disk, self.folder)
+        restore.finish(self._disk, self.folder, self._lock)
 
     def _mend(self, verdict: recover.Verdict, size: int) -> None:
         """Set aside what a crash tore. The bytes are kept first; only then is the file cut back."""
         name = f"torn-{verdict.end.seq + 1:012d}"
         kept = erase.keep_bytes(self._disk, self.folder, name, verdict.end.offset, size)
         self._disk.truncate(self._fd, verdict.end.offset)
-        self._disk.sync(self._fd)
+        self._sync()
         self._own(fmt.TORN, {"after": verdict.end.seq, "bytes": size - verdict.end.offset, "kept": kept.name})
 
     def _after_loading(self) -> None:
@@ -51,14 +51,14 @@ class Ledger(Writer):
             snapshot.install(self._disk, self.folder)
         for leftover in self.folder.leftovers():
             shutil.rmtree(leftover) if leftover.is_dir() else self._disk.remove(leftover)
+        unfinished.discard(self.folder.backups)
         self._finish_erasing()
 
-    def _own(self, op: str, body: dict[str, Any]) -> Event:
-        """Record something about the ledger itself. The lock is held."""
-        pending = self._prepare(Draft(op, body), self.by, self.now())
-        event = self._commit([[pending]])[0]
-        self.book.apply(event)
-        return event
+    def _own(self, op: str, *bodies: dict[str, Any]) -> None:
+        """Record something about the ledger itself, as one group. The lock is held."""
+        ts = self.now()
+        for event in self._commit([[self._prepare(Draft(op, body), self.by, ts) for body in bodies]]):
+            self.book.apply(event)
 
     # -- snapshots and compaction ------------------------------------------------------------------------------------
 
@@ -100,16 +100,19 @@ class Ledger(Writer):
             write_new(self._disk, begin.fresh_wal(self.folder), line)
             self._disk.make_folder(self.folder.sealed)
             self._disk.sync_folder(self.folder.root)
+        except OSError as error:
+            raise NotWritten(f"not compacted, and nothing was changed: {self.folder.root}: {error.strerror}") from error
+        try:
             self._disk.rename(self.folder.wal, self.folder.sealed_name(self._stretch, last.seq))
             self._disk.sync_folder(self.folder.sealed)
             self._disk.sync_folder(self.folder.root)
             self._disk.rename(begin.fresh_wal(self.folder), self.folder.wal)
             self._disk.sync_folder(self.folder.root)
             snapshot.install(self._disk, self.folder)
+            self._reopen()
         except OSError as error:
             self.dead = f"compacting {self.folder.root} was interrupted ({error.strerror}); open it again to finish it"
             raise NotWritten(self.dead) from error
-        self._reopen()
         self._end, self._stretch = Place(len(line), first, hashed, ts), first
         self._remember_tip()
         self._tree.append(leaf_hash(head))
@@ -133,14 +136,19 @@ class Ledger(Writer):
         with self._writing():
             self._refuse_inside(to)
             stretches = self.folder.sealed_stretches()
-            if stretches:
-                self._take_snapshot()
-            return [self._move_away(stretch, to) for stretch in stretches]
+            try:
+                if stretches:
+                    self._take_snapshot()
+                return [self._move_away(stretch, to) for stretch in stretches]
+            except OSError as error:
+                raise NotWritten(f"not all was moved, and nothing is lost: {error.filename or to}: {error.strerror}") from error
 
     def _move_away(self, stretch: Stretch, to: Path) -> Path:
         """Copy, record, remove: a crash leaves the stretch in one place or in both, never in none."""
-        self._disk.make_folder(to)
+        ensure_folder(self._disk, to)
         target, fresh = to / stretch.path.name, to / (stretch.path.name + ".new")
+        if target.exists() and begin.last_hash(target) != begin.last_hash(stretch.path):
+            raise Refused(f"{target} is another ledger's; name another folder")
         remove_if_there(self._disk, fresh)
         copy(self._disk, stretch.path, fresh)
         self._disk.rename(fresh, target)
@@ -170,9 +178,14 @@ class Ledger(Writer):
             for copied in self.folder.copies():
                 lines += [line.hash for line in erase.lines_in(copied) if line.sound and speaks(line.event())]
             lines, names = list(dict.fromkeys(lines)), list(gone)
-            for start in range(0, max(len(lines), 1), erase.PER_EVENT):
-                self._own(fmt.ERASE, {"lines": lines[start : start + erase.PER_EVENT], "ids": names})
-            self._finish_erasing()
+            parts = range(0, max(len(lines), 1), erase.PER_EVENT)
+            self._own(fmt.ERASE, *({"lines": lines[start : start + erase.PER_EVENT], "ids": names} for start in parts))
+            try:
+                self._finish_erasing()
+            except OSError as error:
+                raise NotWritten(
+                    f"the erasure is recorded, but not finished: {error.strerror}; whoever opens {self.folder.root} next goes on"
+                ) from error
             return own
 
     def _finish_erasing(self) -> None:

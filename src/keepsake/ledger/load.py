@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger import recover, snapshot
+from keepsake.ledger.erase import erased_in_copy
 from keepsake.ledger.folder import Folder, Stretch
 from keepsake.ledger.lift import lift
 from keepsake.ledger.lock import Witness
@@ -21,7 +22,7 @@ from keepsake.ledger.read import first_line, missing, raw_lines
 from keepsake.ledger.recover import Verdict
 from keepsake.ledger.scan import Bad, Place, Progress, Scan, scan
 from keepsake.ledger.standing import Standing
-from keepsake.records.errors import Damaged, Missing
+from keepsake.records.errors import Damaged, KeepsakeError, Missing
 from keepsake.records.event import Event
 
 START = Place(0, -1, fmt.ZERO)
@@ -58,9 +59,22 @@ class Loaded:
 def load(folder: Folder, fd: int, size: int, book: Book, witness: Witness | None, progress: Progress | None = None) -> Loaded:
     """Fold the folder into `book`, as far as it is good. Raises Missing or Damaged if nothing can be shown at all."""
     first = _first_of_living(folder)
+    if witness and witness.seq < first:
+        witness = witness._replace(length=-1)  # it tells the length of an earlier stretch
+    if not witness or witness.mark != "refused" or not 0 <= witness.length < size:
+        return _load(folder, fd, size, first, book, witness, progress)
+    loaded = _load(folder, fd, witness.length, first, book, witness, progress)
+    if loaded.verdict.kind == "clean":
+        loaded.verdict = Verdict("torn", loaded.verdict.end, "the last write was refused and could not be taken back")
+    return loaded
+
+
+def _load(
+    folder: Folder, fd: int, size: int, first: int, book: Book, witness: Witness | None, progress: Progress | None
+) -> Loaded:
     for candidate in snapshot.candidates(folder):
         if candidate.stretch == first and candidate.place.offset <= size:
-            loaded = _from_snapshot(candidate, fd, size, book, witness, progress)
+            loaded = _from_snapshot(candidate, fd, size, book, witness, erased_in_copy(folder), progress)
             if loaded:
                 return loaded
     return _from_the_first_line(folder, fd, size, first, book, witness, progress)
@@ -76,8 +90,9 @@ def _first_of_living(folder: Folder) -> int:
 
 
 def _from_snapshot(
-    candidate: snapshot.Snapshot, fd: int, size: int, book: Book, witness: Witness | None, progress: Progress | None
-) -> Loaded | None:
+    candidate: snapshot.Snapshot, fd: int, size: int, book: Book, witness: Witness | None, erased: set[str],
+    progress: Progress | None,
+) -> Loaded | None:  # fmt: skip
     """None if the ledger does not vouch for this snapshot."""
     found = scan(fd, candidate.place, size, progress=progress)
     if found.snapshot != candidate.digest:
@@ -85,7 +100,7 @@ def _from_snapshot(
     standing = Standing.load(candidate.standing, candidate.place.seq)
     book.clear()
     book.load(candidate.book)
-    verdict = recover.judge(fd, size, found, found.settle(), witness)
+    verdict = recover.judge(fd, size, found, found.settle(erased), witness)
     _fold(fd, candidate.place.offset, verdict.end.offset, book, standing, candidate.tree)
     return Loaded(verdict, standing, candidate.tree, candidate.stretch, candidate)
 
@@ -96,7 +111,7 @@ def _from_the_first_line(
     earlier = [stretch for stretch in folder.sealed_stretches() if stretch.last is not None and stretch.last < first]
     start, scans = _scan_sealed(folder, earlier, first, progress)
     living = scan(fd, start, size, progress=progress)
-    named = living.named.union(*(found.named for found in scans))
+    named = living.named.union(erased_in_copy(folder), *(found.named for found in scans))
     for stretch, found in zip(earlier, scans, strict=True):
         if bad := found.settle(named):
             raise _bad_stretch(stretch, bad)
@@ -138,11 +153,19 @@ def _fold(fd: int, start: int, end: int, book: Book, standing: Standing, tree: R
 def _leaves_while_folding(fd: int, start: int, end: int, book: Book, standing: Standing) -> Iterator[bytes]:
     for _, raw in raw_lines(fd, start, end):
         line = fmt.parse(raw)
-        fold_event(line.event(), book, standing)
+        fold_line(line, book, standing)
         yield leaf_hash(line.slice)
 
 
-def fold_event(event: Event, book: Book, standing: Standing) -> None:
+def fold_line(line: fmt.Line, book: Book, standing: Standing) -> None:
+    """Apply the event of one line. Raises Damaged if it cannot have been recorded by us: the line is whole, its words are not."""
+    try:
+        _fold_event(line.event(), book, standing)
+    except (LookupError, TypeError, ValueError, AttributeError, KeepsakeError, fmt.BadLine):
+        raise Damaged(f"event {line.seq} is whole, but not what {line.op} should be; run `keepsake check`") from None
+
+
+def _fold_event(event: Event, book: Book, standing: Standing) -> None:
     """Apply one event, in today's shape, wherever it belongs. One that nobody knows makes the ledger read-only."""
     event = lift(event)
     standing.apply(event)

@@ -6,7 +6,11 @@ dies. The file is never removed: two processes must always be locking the same o
 Inside it stands the **witness**: the seq and hash of the last event that was synced, and the length of `events.wal`
 at that moment, with a checksum. It is written after each sync and is itself not synced: after a power cut it may be
 old or gone, but if it is there, then what it names was on disk. A ledger that is shorter than, or other than, its
-witness was rolled back. A witness marked `recover` means that a sync failed: whoever comes next must look first.
+witness was rolled back.
+
+A witness may be marked, and then whoever comes next must look before anything else: `recover` says that more is under
+way than the ledger shows (a restore), `refused` that bytes beyond its length were refused to their writer and could not
+be taken back. A mark is lifted by a witness that *is* synced, so that a power cut cannot bring it back.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from typing import NamedTuple
 from keepsake.ledger.disk import Disk
 from keepsake.records.errors import Busy
 
-_WITNESS = re.compile(rb"(ok|recover) (\d+) ([0-9a-f]{64}) (\d+) ([0-9a-f]{8})\n")
+_WITNESS = re.compile(rb"(ok|recover|refused) (\d+) ([0-9a-f]{64}) (\d+) ([0-9a-f]{8})\n")
 _ROOM = 128
 
 
@@ -35,8 +39,13 @@ class Witness(NamedTuple):
     seq: int
     hash: str
     length: int = -1
-    recover: bool = False
+    mark: str = "ok"
     name: str = "the lock file"
+
+    @property
+    def recover(self) -> bool:
+        """Whether someone must look before anything is written."""
+        return self.mark != "ok"
 
 
 class Lock:
@@ -45,7 +54,7 @@ class Lock:
     def __init__(self, path: Path, disk: Disk, *, patience: float) -> None:
         self.path, self._disk, self._patience = path, disk, patience
         self._fd, self.writable = _open(path, disk)
-        self._held = False
+        self._pid, self.held = os.getpid(), False
         self._left = b""  # what this process last put into the file, or found true there
 
     def close(self) -> None:
@@ -56,14 +65,20 @@ class Lock:
     def take(self) -> None:
         """Hold it alone, until `release`."""
         self._take(fcntl.LOCK_EX)
-        self._held = True
+        self.held = True
 
     def release(self) -> None:
-        self._held = False
-        fcntl.flock(self._fd, fcntl.LOCK_UN)
+        """Let others in. A forked child shares the lock with its parent, who still needs it."""
+        self.held = False
+        if self._fd >= 0 and os.getpid() == self._pid:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
+        """Hold it alone. Whoever does already goes on doing so."""
+        if self.held:
+            yield
+            return
         self.take()
         try:
             yield
@@ -76,14 +91,14 @@ class Lock:
 
         Whoever holds it exclusively already goes on doing so: asking the system again would weaken it.
         """
-        if self._fd < 0 or self._held:
+        if self._fd < 0 or self.held:
             yield
             return
         self._take(fcntl.LOCK_SH)
         try:
             yield
         finally:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            self.release()
 
     def _take(self, how: int) -> None:
         try:
@@ -111,17 +126,29 @@ class Lock:
         found = _WITNESS.match(os.pread(self._fd, _ROOM, 0)) if self._fd >= 0 else None
         if found is None or zlib.crc32(found[0][:-9]) != int(found[5], 16):
             return None
-        return Witness(int(found[2]), found[3].decode(), int(found[4]), found[1] == b"recover")
+        return Witness(int(found[2]), found[3].decode(), int(found[4]), found[1].decode())
 
-    def leave(self, seq: int, hashed: str, length: int, *, recover: bool = False) -> None:
+    def leave(self, seq: int, hashed: str, length: int) -> None:
         """Put a witness. A disk that refuses is no reason to fail: an older witness is still true."""
-        text = b"%b %d %b %d " % (b"recover" if recover else b"ok", seq, hashed.encode(), length)
+        with suppress(OSError):
+            self._put(seq, hashed, length, b"ok")
+
+    def mark(self, seq: int, hashed: str, length: int, mark: str) -> None:
+        """Put a witness that makes everyone look first."""
+        self._put(seq, hashed, length, mark.encode())
+
+    def settle(self, seq: int, hashed: str, length: int) -> None:
+        """Put a witness in place of one that is marked, or no longer true. No power cut brings that one back."""
+        self._put(seq, hashed, length, b"ok")
+        self._disk.sync(self._fd)
+
+    def _put(self, seq: int, hashed: str, length: int, mark: bytes) -> None:
+        text = b"%b %d %b %d " % (mark, seq, hashed.encode(), length)
         line = (text + b"%08x\n" % zlib.crc32(text)).ljust(_ROOM)
-        try:
-            self._disk.pwrite(self._fd, line, 0)
-            self._left = b"" if recover else line
-        except OSError:
-            self._left = b""
+        self._left = b""
+        self._disk.pwrite(self._fd, line, 0)
+        if mark == b"ok":
+            self._left = line
 
 
 def _open(path: Path, disk: Disk) -> tuple[int, bool]:
@@ -134,3 +161,27 @@ def _open(path: Path, disk: Disk) -> tuple[int, bool]:
         return disk.open(path, os.O_RDONLY), False
     except (FileNotFoundError, PermissionError):
         return -1, False
+
+
+def look(path: Path, wal: Path) -> tuple[int, Witness | None]:
+    """The length of the living stretch, and the witness that goes with it, without opening either for writing.
+
+    A copy has no lock file: nobody writes to it.
+    """
+    if not path.exists():
+        return (wal.stat().st_size if wal.exists() else 0), None
+    lock = Lock(path, _ReadOnly(), patience=30.0)
+    try:
+        with lock.shared():
+            return (wal.stat().st_size if wal.exists() else 0), lock.witness()
+    finally:
+        lock.close()
+
+
+class _ReadOnly(Disk):
+    """A disk that makes nothing."""
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+        if flags & (os.O_RDWR | os.O_CREAT):
+            raise PermissionError(errno.EACCES, "for reading only")
+        return super().open(path, flags, mode)

@@ -1,10 +1,12 @@
 """Going back to a copy: on purpose, on the record, and in steps that a crash cannot confuse.
 
 1. The copy is laid out under `restoring/`, erasures applied, and a last line added that names the head being left.
-2. `restoring/ready` is written. From here on the restore will be finished, by this process or the next.
+2. `restoring/ready` is written. From here on the restore will be finished, by this process or the next; the witness in
+   the lock file is marked beforehand, so that nobody who has the folder open writes to the old ledger meanwhile.
 3. Piece by piece the old goes to `backup/<time>-before-restore/` and the new takes its place. A piece that is still
    under `restoring/` has not been swapped, so doing it again continues where it stopped.
-4. `restoring/` is removed.
+4. The witness is set anew, and synced: the old one would call the restored ledger rolled back.
+5. `restoring/` is removed.
 
 A crash before step 2 leaves the ledger as it was; the next writer removes what was half laid out.
 """
@@ -17,10 +19,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+import orjson
+
 from keepsake.ledger import format as fmt
-from keepsake.ledger.disk import Disk, copy, write_all, write_new
+from keepsake.ledger import unfinished
+from keepsake.ledger.disk import Disk, copy, ensure_folder, replace, write_all
 from keepsake.ledger.erase import PER_EVENT, erased_in_copy, hollow_out
 from keepsake.ledger.folder import Folder
+from keepsake.ledger.lock import Lock
 from keepsake.ledger.read import Chain
 from keepsake.ledger.scan import Place, Scan, scan
 from keepsake.records import ids
@@ -81,6 +87,17 @@ def named_in(folder: Folder) -> set[str]:
     return named
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What `restoring/ready` says: where the old goes, whether a checkpoint comes, and the head that will be there."""
+
+    before: str
+    checkpoint: bool
+    seq: int
+    hash: str
+    length: int
+
+
 def lay_out(
     disk: Disk, folder: Folder, source: Copy, erased: Collection[str], left: tuple[int, str], ts: str, by: str
 ) -> None:
@@ -94,17 +111,19 @@ def lay_out(
     if source.folder.checkpoint.exists():
         copy(disk, source.folder.checkpoint, target.checkpoint)
     hollow_out(disk, target, erased)
-    _add_last_lines(disk, target, source.end, sorted(set(erased) - source.named), left, ts, by, source.folder.root.name)
+    fresh = sorted(set(erased) - source.named)
+    seq, hashed = _add_last_lines(disk, target, source.end, fresh, left, ts, by, source.folder.root.name)
     disk.sync_folder(target.sealed)
-    write_new(disk, target.root / _READY, free_name(folder.backups, ts, "-before-restore").name.encode())
-    disk.sync_folder(target.root)
+    name = unfinished.free_name(folder.backups, ts, "-before-restore").name
+    plan = _Plan(name, target.checkpoint.exists(), seq, hashed, target.wal.stat().st_size)
     disk.sync_folder(folder.root)
+    replace(disk, target.root / _READY, orjson.dumps(plan))
 
 
 def _add_last_lines(
     disk: Disk, target: Folder, end: Place, erased: list[str], left: tuple[int, str], ts: str, by: str, name: str
-) -> None:
-    """The events that say what was left behind, as one group."""
+) -> tuple[int, str]:
+    """Add the events that say what was left behind, as one group; return the new head."""
     seq, prev, lines = end.seq, end.hash, []
     parts = [erased[at : at + PER_EVENT] for at in range(0, max(len(erased), 1), PER_EVENT)]
     ts = max(ts, end.ts)
@@ -121,16 +140,7 @@ def _add_last_lines(
         disk.sync(fd)
     finally:
         disk.close(fd)
-
-
-def free_name(parent: Path, ts: str, what: str = "") -> Path:
-    """A name for a copy, from the time, and a number if another has it already."""
-    name = ts[:19].replace("-", "").replace(":", "") + what
-    number, target = 1, parent / name
-    while target.exists() or target.with_name(target.name + ".new").exists():
-        number += 1
-        target = parent / f"{name}-{number}"
-    return target
+    return seq, prev
 
 
 def discard(disk: Disk, folder: Folder) -> None:
@@ -140,34 +150,38 @@ def discard(disk: Disk, folder: Folder) -> None:
         disk.sync_folder(folder.root)
 
 
-def finish(disk: Disk, folder: Folder) -> bool:
-    """Steps 3 and 4, from wherever they stopped. False if no restore was under way."""
+def finish(disk: Disk, folder: Folder, lock: Lock) -> bool:
+    """Steps 3 to 5, from wherever they stopped. False if no restore was under way."""
     if not folder.restoring.exists():
         return False
     fresh = Folder(folder.restoring)
     try:
-        name = (fresh.root / _READY).read_text().strip()
+        plan = _Plan(**orjson.loads((fresh.root / _READY).read_bytes()))
     except FileNotFoundError:
         discard(disk, folder)
         return False
-    before = Folder(folder.backups / name)
-    disk.make_folder(before.root)
-    if fresh.wal.exists():  # nothing is in its new place before this one: what stands there is the old
-        _swap(disk, folder.checkpoint, before.checkpoint, fresh.checkpoint)
+    before = Folder(folder.backups / plan.before)
+    ensure_folder(disk, before.root)
+    if fresh.wal.exists():  # the last piece has not been swapped
+        if plan.checkpoint:
+            _swap(disk, folder.checkpoint, before.checkpoint, fresh.checkpoint)
+        elif folder.checkpoint.exists():
+            disk.rename(folder.checkpoint, before.checkpoint)
         _swap(disk, folder.sealed, before.sealed, fresh.sealed)
         _swap(disk, folder.wal, before.wal, fresh.wal)
     for derived in (folder.snapshot, folder.snapshot.with_name(folder.snapshot.name + ".new")):
         derived.unlink(missing_ok=True)
     for path in (before.root, folder.backups, folder.root):
         disk.sync_folder(path)
+    lock.settle(plan.seq, plan.hash, plan.length)
     disk.remove(fresh.root / _READY)
     discard(disk, folder)
     return True
 
 
 def _swap(disk: Disk, current: Path, before: Path, fresh: Path) -> None:
-    """Move `current` out and `fresh` in. If `before` is there already, `current` has been moved out."""
-    if current.exists() and not before.exists():
-        disk.rename(current, before)
+    """Move `current` out and `fresh` in. If `fresh` is there no more, that is done; if `before` is, half of it is."""
     if fresh.exists():
+        if current.exists() and not before.exists():
+            disk.rename(current, before)
         disk.rename(fresh, current)

@@ -22,7 +22,7 @@ class Standing:
     erasing: dict[int, list[str]] = field(default_factory=dict)  # seq of the erase event → line hashes
     erasures: int = 0
     copies: list[str] = field(default_factory=list)  # places outside the folder that hold copies
-    abandoned: list[tuple[int, str]] = field(default_factory=list)  # heads that a restore left behind
+    abandoned: list[tuple[int, str]] = field(default_factory=list)  # heads that a restore or a repair left behind
     snapshot_seq: int = -1
     epoch: int = 0  # how often the ledger was compacted
     callers: int = 0  # events that callers wrote, in the living stretch
@@ -84,11 +84,18 @@ def _restore(self: Standing, _: Event, body: dict[str, Any]) -> None:
     self.abandoned.append((body["abandoned"]["seq"], body["abandoned"]["hash"]))
 
 
+def _repair(self: Standing, event: Event, body: dict[str, Any]) -> None:
+    """A repair that gave events other places left a head behind, as a restore does. It knows who the ledger is."""
+    self.ledger = self.ledger or str(body.get("ledger", ""))
+    if "abandoned" in body:
+        _restore(self, event, body)
+
+
 def _nothing(_: Standing, __: Event, ___: dict[str, Any]) -> None:
     """The event is for the reader of the log."""
 
 
 _ACTS = {
     fmt.BEGIN: _begin, fmt.SEAL: _seal, fmt.SNAPSHOT: _snapshot, fmt.ERASE: _erase, fmt.ERASED: _erased,
-    fmt.COPY: _copy, fmt.PRUNE: _copy, fmt.RESTORE: _restore, fmt.TORN: _nothing, fmt.REPAIR: _nothing,
+    fmt.COPY: _copy, fmt.PRUNE: _copy, fmt.RESTORE: _restore, fmt.TORN: _nothing, fmt.REPAIR: _repair,
 }  # fmt: skip

@@ -92,15 +92,17 @@ def recorded(fields: Mapping[str, Any]) -> dict[str, Any]:
     """A belief as the ledger records it: the fields that say something, each checked. Raises Refused with the reason."""
     body = {}
     for name, value in fields.items():
-        if name not in _DEFAULTS:
-            raise Refused(f"a belief has no field {name!r}; what is your own goes into `data`")
-        if value != _DEFAULTS[name] or name in _ALWAYS:
-            _CHECKS[name](name, value)
+        if value != _DEFAULTS.get(name, _NO_FIELD) or name in _ALWAYS:
+            _CHECKS.get(name, _no_field)(name, value)
             body[name] = value
     for name in _ALWAYS:
         if name not in body:
             raise Refused(f"a belief needs its {name}")
     return body
+
+
+def _no_field(name: str, _: object) -> None:
+    raise Refused(f"a belief has no field {name!r}; what is your own goes into `data`")
 
 
 def _text(name: str, value: object) -> None:
@@ -180,6 +182,7 @@ _CHECKS: dict[str, Check] = {
 _DEFAULTS: dict[str, Any] = {
     f.name: f.default if f.default is not MISSING else {} for f in fields(Belief) if f.name in _CHECKS
 }
+_NO_FIELD = object()
 _ALWAYS = ("id", "key", "confidence")
 _LISTS = tuple(name for name, check in _CHECKS.items() if check in (_list, _triple))
 

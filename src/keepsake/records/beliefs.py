@@ -9,7 +9,7 @@ that did not reach the disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 import orjson
@@ -310,8 +310,8 @@ class Beliefs:
             key=lambda held: held.first,
         )
 
-    def _sets(self, user: str, kind: str | None, status: str, least: float | None) -> Iterator[dict[str, None]]:
-        yield self._among.get((user, "user", ""), {})
+    def _sets(self, user: str, kind: str | None, status: str, least: float | None) -> Iterator[Collection[str]]:
+        yield self.held
         if kind is not None:
             yield self._among.get((user, "kind", kind), {})
         if status:
@@ -319,8 +319,8 @@ class Beliefs:
         if least is not None:
             steps = range(_step(min(max(least, 0.0), 1.0)), _STEPS + 1)
             sure = [self._among.get((user, "confidence", step), {}) for step in steps]
-            if sum(map(len, sure)) < len(self._among.get((user, "user", ""), {})):
-                yield {ref: None for among in sure for ref in among}
+            if sum(map(len, sure)) < len(self.held):
+                yield [ref for among in sure for ref in among]
 
 
 _STEPS = 100
@@ -333,10 +333,7 @@ def _step(confidence: float) -> int:
 def _places(held: Held) -> tuple[tuple[str, str, Any], ...]:
     """The sets that a belief is found in."""
     user = held.user
-    return (
-        (user, "user", ""), (user, "kind", held.kind), (user, "status", held.status),
-        (user, "confidence", _step(held.confidence)),
-    )  # fmt: skip
+    return (user, "kind", held.kind), (user, "status", held.status), (user, "confidence", _step(held.confidence))
 
 
 _ACTS = {

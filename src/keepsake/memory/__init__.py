@@ -1,0 +1,1 @@
+"""The one object people hold."""

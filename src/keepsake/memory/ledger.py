@@ -1,0 +1,87 @@
+"""`m.ledger`: the chain itself, for whoever wants it proved.
+
+A chain shows that nothing inside it was changed. It cannot show that its end is gone, or that its holder wrote all of it
+anew; a checkpoint, signed and pinned outside the folder, can.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from keepsake.ledger import checkpoint as checkpoints
+from keepsake.ledger import format as fmt
+from keepsake.ledger import prove
+from keepsake.ledger.checkpoint import Keyring
+from keepsake.ledger.ledger import Ledger
+from keepsake.ledger.note import NoteError, Verifier
+from keepsake.ledger.scan import Progress
+from keepsake.ledger.verify import Report, verify
+from keepsake.memory import settings
+from keepsake.records.errors import Refused
+
+
+def verify_folder(folder: Path, *, processes: int = 1, progress: Progress | None = None) -> Report:
+    """Check every line of a folder, which may be too damaged to open."""
+    return verify(folder, processes=processes, checkpoints=checkpoints.check(folder, settings.keyring()), progress=progress)
+
+
+def _verifier(key: str) -> Verifier:
+    try:
+        return Verifier(key)
+    except NoteError as error:
+        raise Refused(f"not a verifier key: {error}") from None
+
+
+class LedgerOf:
+    """The ledger of one open memory."""
+
+    def __init__(self, ledger: Ledger, keyring: Keyring) -> None:
+        self._ledger, self._keyring = ledger, keyring
+
+    @property
+    def id(self) -> str:
+        return self._ledger.standing.ledger
+
+    @property
+    def pin_path(self) -> Path:
+        """Where the last checkpoint is kept, outside the folder."""
+        return self._keyring.pin_path(self.id)
+
+    @property
+    def verifier_key(self) -> str:
+        """What someone else needs to check a proof or a checkpoint."""
+        return self._keyring.signer(self.id).verifier_key
+
+    def verify(self, *, processes: int = 1, progress: Progress | None = None) -> Report:
+        """Check every line, from the first that is here to the last."""
+        self._ledger.refresh()
+        return verify_folder(self._ledger.folder.root, processes=processes, progress=progress)
+
+    def checkpoint(self) -> str:
+        """Sign the ledger's size, head and root; keep the note in the folder and pin it outside."""
+        return checkpoints.take(self._ledger, self._keyring)
+
+    def prove(self, seq: int) -> str:
+        """That event `seq` is in the ledger, for someone who has only a checkpoint and the key to check it with."""
+        note = self.checkpoint()
+        return prove.inclusion(self._ledger, seq, note, checkpoints.verifier_of(self.id, self._keyring))
+
+    def check_proof(self, text: str, key: str | None = None) -> dict[str, Any]:
+        """What a proof proves. Raises Refused if it proves nothing."""
+        return prove.check_inclusion(text, _verifier(key) if key else checkpoints.verifier_of(self.id, self._keyring))
+
+    def compact(self) -> int:
+        """Close the living stretch and go on in a new file; return how many events callers had written to it."""
+        return self._ledger.compact()
+
+    def prune(self, to: str | Path) -> list[Path]:
+        """Move closed stretches to a folder of yours; return where they are."""
+        return self._ledger.prune(Path(to).expanduser())
+
+    def note_erasures(self) -> None:
+        """Tell the pin what was erased, so that a restore of an older copy erases it again."""
+        if self._keyring.pin(self.id):
+            events = self._ledger.events(self._ledger.chain().first)
+            gone = [line for event in events if event.op == fmt.ERASE and event.body for line in event.body["lines"]]
+            self._keyring.add_erased(self.id, gone)

@@ -1,0 +1,332 @@
+"""The one object people hold: what was said, to be read, replayed and proved.
+
+Every write is decided on what is known at that moment, recorded in the ledger and on disk before the call returns. Every
+read takes in what other processes wrote. What is handed out is the caller's own.
+
+Without a scope it reads and writes the owner's (`user="me"`). No call reads across users.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from keepsake.decide import belief as decide
+from keepsake.ledger.backup import back_up, restore_from
+from keepsake.ledger.checkpoint import take, witnesses
+from keepsake.ledger.lock import Witness
+from keepsake.memory import settings
+from keepsake.memory.beliefs import BeliefsOf
+from keepsake.memory.ledger import LedgerOf
+from keepsake.records.belief import OWNER, Belief, texts
+from keepsake.records.beliefs import Beliefs
+from keepsake.records.clock import Clock, stamp, system_clock
+from keepsake.records.errors import NotFound, Refused
+from keepsake.records.event import Draft, Event
+from keepsake.records.timeline import Change, Moment, Version
+from keepsake.records.why import Why
+from keepsake.stores.shelf import Shelf, is_memory
+from keepsake.stores.takeover import is_old, take_over
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A memory at a glance."""
+
+    folder: str
+    beliefs: int
+    forgotten: int
+    events: int
+    ledger: str
+    last: str  # time of the last event
+    writable: bool
+    trouble: str
+    warning: str
+    checkpoint: int | None  # events covered by the newest checkpoint kept outside the folder
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What an erasure destroys: the beliefs, how many events lose their words, and the copies it cannot reach."""
+
+    beliefs: tuple[Belief, ...]
+    events: int
+    elsewhere: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        found = [belief.to_dict() for belief in self.beliefs]
+        return {"beliefs": found, "events": self.events, "elsewhere": list(self.elsewhere)}
+
+
+class Memory:
+    """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        user: str = OWNER,
+        by: str = "python:local",
+        durability: str | None = None,
+        clock: Clock = system_clock,
+        read_only: bool = False,
+    ) -> None:
+        self.folder = settings.locate(path)
+        self.user, self._by, self._clock = user, by, clock
+        self._keyring = settings.keyring()
+        options: dict[str, Any] = {"by": by, "clock": clock, "read_only": read_only}
+        options["durability"] = durability or settings.read_settings(self.folder).durability
+        if is_old(self.folder):
+            take_over(self.folder, **options)
+        self._shelf = Shelf(self.folder, pins=self._pins, **options)
+
+    def _pins(self, ledger_id: str) -> list[Witness]:
+        return witnesses(self.folder, ledger_id, self._keyring)
+
+    def close(self) -> None:
+        """Let go of the folder. Everything that was acknowledged is on disk already."""
+        self._shelf.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Memory {self.folder} of {self.user}>"
+
+    @cached_property
+    def beliefs(self) -> BeliefsOf:
+        """What is held true, to be looked through."""
+        return BeliefsOf(self._shelf, self.user)
+
+    @cached_property
+    def ledger(self) -> LedgerOf:
+        """The chain itself: verify, checkpoint, prove, compact, prune."""
+        return LedgerOf(self._shelf.ledger, self._keyring)
+
+    # -- saying ------------------------------------------------------------------------------------------------------
+
+    def remember(
+        self,
+        text: str,
+        *,
+        key: str = "",
+        about: str = "",
+        kind: str = "fact",
+        confidence: float = 0.7,
+        source_type: str = "observed",
+        evidence: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        is_hypothesis: bool = False,
+        rests_on: Iterable[str] = (),
+        triple: Iterable[str] = (),
+        valid_from: date | str | None = None,
+        valid_to: date | str | None = None,
+        expires: date | str | None = None,
+        data: Mapping[str, Any] | None = None,
+        trust: str = "human",
+        user: str | None = None,
+        session: str = "",
+        agent: str = "",
+        path: str = "",
+        idempotency_key: str = "",
+    ) -> Belief:
+        """Hold something true, and return it as it is held now.
+
+        A `key` that is known is superseded; without one, this is a belief of its own. The same thing said again under
+        its key, or with an `idempotency_key` that was used, writes nothing.
+        """
+        said: object = text
+        if not isinstance(said, str) or not said.strip():
+            raise Refused("there is nothing to remember: say it in words")
+        fields: dict[str, Any] = {
+            "text": text, "about": about, "kind": kind, "confidence": confidence, "source_type": source_type,
+            "evidence": texts(evidence, "evidence"), "tags": texts(tags, "tags"), "is_hypothesis": is_hypothesis,
+            "rests_on": texts(rests_on, "rests_on"), "triple": texts(triple, "triple"),
+            "valid_from": _moment(valid_from), "valid_to": _moment(valid_to), "expires": _moment(expires),
+            "data": dict(data or {}), "trust": trust, "user": self._user(user), "session": session, "agent": agent,
+            "path": path,
+        }  # fmt: skip
+        if key:
+            fields["key"] = key
+        events = self._write(lambda: decide.put(self._book, fields, self._shelf.draw(), idempotency_key=idempotency_key))
+        if events and events[-1].body:
+            return self._now(events[-1].body["belief"]["id"], user, path)
+        return self._again(key, idempotency_key, user, path)
+
+    def _again(self, key: str, idempotency_key: str, user: str | None, path: str) -> Belief:
+        """What is held already."""
+        said = self._book.said(self._user(user), idempotency_key) if idempotency_key else None
+        return said.belief() if said else self._now(key, user, path)
+
+    def revise(
+        self, name: str, text: str | None = None, *, reason: str = "", user: str | None = None, path: str = "", **changes: Any
+    ) -> Belief:
+        """Replace a belief by a better one; the old version stays in its history.
+
+        `name` is a key or an id. An id whose words have changed since you read it is refused (Moved).
+        """
+        for name_of_list in ("evidence", "tags", "triple", "rests_on"):
+            if name_of_list in changes:
+                changes[name_of_list] = texts(changes[name_of_list], name_of_list)
+        if text is not None:
+            changes["text"] = text
+        self._write(
+            lambda: decide.revise(
+                self._book, name, changes, self._shelf.draw(), reason=reason, user=self._user(user), path=path
+            )
+        )
+        return self._now(name, user, path)
+
+    def forget(self, name: str, *, reason: str = "", user: str | None = None, path: str = "") -> Belief:
+        """Put a belief out of sight. It stays in history; `erase` is the one that destroys."""
+        self._write(lambda: decide.tombstone(self._book, name, reason=reason, user=self._user(user), path=path))
+        return self._now(name, user, path)
+
+    def invalidate(self, name: str, reason: str, *, user: str | None = None, path: str = "") -> list[Belief]:
+        """It proved wrong. What rests on it becomes a hypothesis with half the confidence; that is what is returned."""
+        who = self._user(user)
+        events = self._write(
+            lambda: decide.invalidate(self._book, name, self._shelf.draw(), reason=reason, user=who, path=path)
+        )
+        return [self._now(event.body["belief"]["id"], user, path) for event in events[1:] if event.body]
+
+    def what_would_go(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
+        """What `erase` would destroy."""
+        with self._shelf.known() as known:
+            _, speaks = decide.erase(known, names, user=self._user(user), path=path)
+            found = tuple(known.get(name, user=self._user(user), path=path).belief() for name in names)
+        events = sum(speaks(event) for event in self._shelf.events())
+        return Erasure(found, events, tuple(self._shelf.ledger.standing.copies))
+
+    def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
+        """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays."""
+        going = self.what_would_go(*names, user=user, path=path)
+        self._shelf.ledger.erase(lambda: decide.erase(self._book, names, user=self._user(user), path=path))
+        self.ledger.note_erasures()
+        return going
+
+    @contextmanager
+    def batch(self) -> Iterator[Memory]:
+        """All writes of the block become one: on disk when it ends, or not at all."""
+        with self._shelf.ledger.batch():
+            yield self
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def get(
+        self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = ""
+    ) -> Belief | None:
+        """A belief by its key, by any version's id, or by the last six characters of one; None if there is none."""
+        with self._shelf.known(believed_at) as known:
+            held = known.find(name, user=self._user(user), path=path)
+            return held.belief() if held else None
+
+    def show(self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = "") -> Belief:
+        """The same, but a name that names nothing is an error."""
+        belief = self.get(name, believed_at=believed_at, user=user, path=path)
+        if belief is None:
+            raise NotFound(f"nothing is known as {name!r}; `keepsake log` shows what is")
+        return belief
+
+    def history(self, name: str, *, user: str | None = None, path: str = "") -> list[Version]:
+        """Every version of a belief, oldest first."""
+        return self._shelf.history(name, user=self._user(user), path=path)
+
+    def diff(self, before: Moment, after: Moment | None = None, *, user: str | None = None) -> list[Change]:
+        """What came, went or changed between two moments (event numbers, times)."""
+        return self._shelf.diff(before, after, user=self._user(user))
+
+    def why(self, name: str, *, user: str | None = None, path: str = "") -> Why:
+        """The chain of reasons for a belief's standing."""
+        return self._shelf.why(name, user=self._user(user), path=path)
+
+    def what_rests_on(self, name: str, *, user: str | None = None, path: str = "") -> list[Belief]:
+        """Everything that stands on a belief, directly or through others."""
+        return [held.belief() for held in self._shelf.what_rests_on(name, user=self._user(user), path=path)]
+
+    def log(self, start: int = 0, *, op: str = "", follow: bool = False, pause: float = 0.2) -> Iterator[Event]:
+        """The events from `start` on, oldest first; those of one kind (`belief`, `belief.put`) if `op` is given.
+
+        With `follow` it goes on as others write, until the caller stops asking.
+        """
+        while True:
+            for event in self._shelf.events(start):
+                start = event.seq + 1
+                if event.op.startswith(op):
+                    yield event
+            if not follow:
+                return
+            time.sleep(pause)
+
+    def status(self) -> Status:
+        """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
+        with self._shelf.known() as known:
+            ledger = self._shelf.ledger
+            pin = self._keyring.pin(ledger.standing.ledger)
+            held = known.query(user=self.user, status="active")
+            gone = known.query(user=self.user, status="tombstone")
+            return Status(
+                str(self.folder), len(held), len(gone), ledger.end.seq + 1, ledger.standing.ledger, ledger.end.ts,
+                ledger.writable, str(ledger.trouble or ""), settings.unsafe_place(self.folder), pin.size if pin else None,
+            )  # fmt: skip
+
+    # -- care --------------------------------------------------------------------------------------------------------
+
+    def backup(self, to: str | Path | None = None) -> Path:
+        """Make a checked copy under `backup/` (or under `to`) and return its place."""
+        return back_up(self._shelf.ledger, Path(to).expanduser() if to else None)
+
+    @classmethod
+    def restore(
+        cls, source: str | Path, path: str | Path | None = None, *, by: str = "python:local", clock: Clock = system_clock
+    ) -> Memory:
+        """Go back to a copy, on the record: what is left behind is kept under `backup/`, and the pin is set anew."""
+        folder, ring = settings.locate(path), settings.keyring()
+        source = Path(source).expanduser()
+        if not is_memory(source) and is_memory(folder / "backup" / source):
+            source = folder / "backup" / source
+        ledger_id = settings.ledger_at(source)
+        restore_from(folder, source, by=by, clock=clock, erased=frozenset(ring.erased(ledger_id)))
+        if ring.pin(ledger_id):
+            shelf = Shelf(folder, by=by, clock=clock)
+            try:
+                take(shelf.ledger, ring, anew=True)
+            finally:
+                shelf.close()
+        return cls(folder, by=by, clock=clock)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _book(self) -> Beliefs:
+        return self._shelf.book
+
+    def _write(self, decision: Callable[[], list[Draft]]) -> list[Event]:
+        return self._shelf.ledger.write(decision)
+
+    def _user(self, user: str | None) -> str:
+        return self.user if user is None else user
+
+    def _now(self, name: str, user: str | None, path: str) -> Belief:
+        with self._shelf.known() as known:
+            return known.get(name, user=self._user(user), path=path).belief()
+
+
+def _moment(value: date | str | None) -> str:
+    """A caller's date or time as a belief holds it. A date stays a date: not every fact has an hour."""
+    if isinstance(value, datetime):
+        return stamp(value)
+    return value.isoformat() if isinstance(value, date) else value or ""

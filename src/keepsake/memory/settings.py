@@ -1,0 +1,101 @@
+"""Where a memory lives and how it is set: the only place that reads the environment.
+
+The folder: a path that was given; else `$KEEPSAKE_HOME`; else the nearest `.keepsake/` up the tree; else `~/.keepsake`.
+Keys and pins live outside every memory folder, so that whoever changes a folder cannot change its witness along with it.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from keepsake.ledger.begin import ledger_id
+from keepsake.ledger.checkpoint import Keyring
+from keepsake.ledger.folder import Folder
+from keepsake.records.errors import Refused
+
+NAME = ".keepsake"
+
+TEMPLATE = """\
+# Settings of this memory. Edit freely; a line that is missing has the value shown here.
+
+[ledger]
+# durability = "full"     # "full": each write is synced by itself; "group": writers in several threads share a sync
+"""
+
+_REMOTE = ("nfs", "cifs", "smb", "sshfs", "fuse.rclone", "fuse.s3fs", "9p", "afs", "ceph", "glusterfs")
+_SYNCED = ("dropbox", "onedrive", "google drive", "googledrive", "icloud", "mobile documents", "nextcloud", "syncthing")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `keepsake.toml` says."""
+
+    durability: str = "full"
+
+
+def locate(path: str | Path | None = None) -> Path:
+    """The folder of the memory that is meant."""
+    if path is not None:
+        return Path(path).expanduser()
+    if home := os.environ.get("KEEPSAKE_HOME"):
+        return Path(home).expanduser()
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / NAME).is_dir():
+            return folder / NAME
+    return Path.home() / NAME
+
+
+def read_settings(folder: Path) -> Settings:
+    """The settings of a folder; defaults where it has none."""
+    try:
+        raw = tomllib.loads((folder / "keepsake.toml").read_text("utf-8"))
+    except FileNotFoundError:
+        return Settings()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Refused(f"{folder / 'keepsake.toml'} cannot be read: {error}; mend that line, or remove the file") from None
+    durability = raw.get("ledger", {}).get("durability", "full")
+    if durability not in ("full", "group"):
+        raise Refused(f"{folder / 'keepsake.toml'}: ledger.durability is \"full\" or \"group\", not {durability!r}")
+    return Settings(durability)
+
+
+def keyring() -> Keyring:
+    """Signing keys and pins, where programs of this user keep such things."""
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return Keyring(keys=config / "keepsake" / "keys", pins=state / "keepsake" / "pins")
+
+
+def ledger_at(folder: Path) -> str:
+    """The id of the ledger in a folder or a copy; nothing if none can be read."""
+    return ledger_id(Folder(folder))
+
+
+def wants_colour() -> bool:
+    """Whether this user has not said no to colour (https://no-color.org)."""
+    return not os.environ.get("NO_COLOR")
+
+
+def unsafe_place(folder: Path) -> str:
+    """Why this folder is a risky place for a memory, or nothing: locks and syncs mean little on a network."""
+    place = folder.expanduser().absolute()
+    if any(name in part.lower() for part in place.parts for name in _SYNCED):
+        return f"{folder} looks like a cloud-synced folder: another machine's copy may overwrite it; keep it elsewhere"
+    kind = _file_system(place)
+    if kind.startswith(_REMOTE):
+        return f"{folder} is on a network file system ({kind}): locks may not hold there; keep it on a local disk"
+    return ""
+
+
+def _file_system(place: Path) -> str:
+    """The kind of file system a path is on, where the system tells."""
+    try:
+        mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
+    except OSError:
+        return ""
+    over = [(where, kind) for where, kind in mounts if place.is_relative_to(where.replace("\\040", " "))]
+    return max(over, key=lambda mount: len(mount[0]), default=("", ""))[1]

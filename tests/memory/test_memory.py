@@ -1,0 +1,393 @@
+"""The one object people hold."""
+
+from __future__ import annotations
+
+import os
+import threading
+from datetime import UTC, date, datetime
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from keepsake import ChronoRecord, ChronoStore, Memory, Moved, NotFound, Refused, RolledBack
+from keepsake.records.errors import Closed
+
+
+def _texts(memory: Memory, **query: str) -> list[str]:
+    return [belief.text for belief in memory.beliefs.query(**query)]  # type: ignore[arg-type]
+
+
+# -- where ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_memory_is_made_on_first_use_for_its_owner_alone(memory: Memory, home: Path) -> None:
+    memory.remember("tea")
+
+    assert memory.folder == home / ".keepsake"
+    assert (home / ".keepsake").stat().st_mode & 0o777 == 0o700
+    modes = {path.name: path.stat().st_mode & 0o777 for path in memory.folder.iterdir() if path.is_file()}
+    assert set(modes.values()) == {0o600}
+
+
+def test_the_folder_is_the_given_one_then_the_environments_then_the_nearest_then_the_owners(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = tmp_path / "project" / "src" / "deep"
+    deep.mkdir(parents=True)
+    monkeypatch.chdir(deep)
+    with Memory() as m:
+        assert m.folder == home / ".keepsake"
+    (tmp_path / "project" / ".keepsake").mkdir()
+    with Memory() as m:
+        assert m.folder == tmp_path / "project" / ".keepsake"
+    monkeypatch.setenv("KEEPSAKE_HOME", str(tmp_path / "elsewhere"))
+    with Memory() as m:
+        assert m.folder == tmp_path / "elsewhere"
+    with Memory(tmp_path / "given") as m:
+        assert m.folder == tmp_path / "given"
+
+
+def test_a_setting_that_makes_no_sense_is_refused_with_the_line(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    settings = tmp_path / "m" / "keepsake.toml"
+    settings.write_text('[ledger]\ndurability = "sometimes"\n')
+    with pytest.raises(Refused, match="keepsake.toml.*sometimes"):
+        Memory(tmp_path / "m")
+    settings.write_text("[ledger\n")
+    with pytest.raises(Refused, match="cannot be read"):
+        Memory(tmp_path / "m")
+
+
+# -- saying ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_remembered_is_found_after_opening_again(memory: Memory) -> None:
+    said = memory.remember(
+        "Ana prefers tea", about="person-ana", tags=["taste"], evidence=["she said so"], confidence=0.9,
+        valid_from=date(2026, 5, 3), expires=datetime(2027, 1, 1, tzinfo=UTC), data={"cups": 2}, agent="planner",
+    )  # fmt: skip
+    memory.close()
+
+    with Memory() as again:
+        assert again.show(said.key) == said
+        assert again.get(said.id[-6:]) == said
+        assert (said.valid_from, said.expires) == ("2026-05-03", "2027-01-01T00:00:00.000000Z")
+        assert _texts(again, about="person-ana") == ["Ana prefers tea"]
+        assert _texts(again, tag="taste", containing="TEA") == ["Ana prefers tea"]
+        assert _texts(again, tag="other") == []
+
+
+@pytest.mark.parametrize("nothing", ["", "  \n", None, 3])
+def test_there_is_nothing_to_remember_in_no_words(memory: Memory, nothing: str) -> None:
+    with pytest.raises(Refused, match="nothing to remember"):
+        memory.remember(nothing)
+    assert len(memory.beliefs) == 0
+
+
+def test_a_mistake_in_a_word_is_answered_with_the_right_form(memory: Memory) -> None:
+    with pytest.raises(Refused, match=r"write \['taste'\]"):
+        memory.remember("tea", tags="taste")
+    with pytest.raises(Refused, match="from 0 to 1"):
+        memory.remember("tea", confidence=50)
+    with pytest.raises(Refused, match="like 2026-05-03"):
+        memory.remember("tea", expires="next week")
+    with pytest.raises(Refused, match="no time zone"):
+        memory.remember("tea", expires=datetime(2027, 1, 1))
+
+
+def test_revising_keeps_history_and_forgetting_hides(memory: Memory) -> None:
+    said = memory.remember("the port is 5432", key="port")
+    memory.revise(said.id, "the port is 6543", reason="moved behind the pooler")
+    memory.forget("port", reason="no longer used")
+
+    assert len(memory.beliefs) == 0
+    versions = [(v.belief.text, v.belief.status, v.belief.reason) for v in memory.history("port")]
+    assert versions == [
+        ("the port is 5432", "active", ""),
+        ("the port is 6543", "active", "moved behind the pooler"),
+        ("the port is 6543", "tombstone", "no longer used"),
+    ]
+    with pytest.raises(Moved):
+        memory.revise(said.id, "the port is 7654")
+
+
+def test_the_same_request_sent_twice_is_written_once(memory: Memory) -> None:
+    first = memory.remember("tea", idempotency_key="request-1")
+    again = memory.remember("tea", idempotency_key="request-1")
+    assert first == again
+    assert len(memory.beliefs) == 1
+
+
+def test_a_batch_is_written_whole_or_not_at_all(memory: Memory) -> None:
+    with pytest.raises(ZeroDivisionError), memory.batch():
+        memory.remember("tea", key="a")
+        assert memory.show("a").text == "tea"
+        memory.remember("coffee", key="a")
+        raise ZeroDivisionError
+    assert memory.beliefs.all() == []
+
+    with memory.batch():
+        memory.remember("tea", key="a")
+        memory.remember("coffee", key="b", rests_on=["a"])
+    assert [event.op for event in memory.log(op="belief")] == ["belief.put/1", "belief.put/1"]
+    with pytest.raises(Refused, match="batch"), memory.batch():
+        memory.erase("a")
+
+
+def test_another_thread_waits_for_a_batch_and_is_not_part_of_it(memory: Memory) -> None:
+    done = threading.Thread(target=lambda: memory.remember("from the other thread"))
+    with pytest.raises(KeyError), memory.batch():
+        memory.remember("in the batch")
+        done.start()
+        raise KeyError
+    done.join()
+
+    assert _texts(memory) == ["from the other thread"]
+
+
+# -- users ----------------------------------------------------------------------------------------------------------
+
+
+def test_no_read_crosses_a_user(memory: Memory) -> None:
+    mine = memory.remember("mine", key="k")
+    hers = memory.remember("hers", key="k", user="ana")
+
+    with Memory(user="ana") as ana:
+        assert _texts(ana) == ["hers"]
+        assert ana.get(mine.id) is None
+        assert ana.show("k").text == "hers"
+        with pytest.raises(NotFound):
+            ana.erase(mine.id)
+        with pytest.raises(NotFound):
+            ana.history(mine.id)
+        assert ana.diff(0) != []
+        assert {change.after.text for change in ana.diff(0) if change.after} == {"hers"}
+    assert memory.get(hers.id) is None
+    assert _texts(memory) == ["mine"]
+
+
+# -- time and reasons -----------------------------------------------------------------------------------------------
+
+
+def test_what_was_held_then_is_still_answered(memory: Memory) -> None:
+    first = memory.remember("tea", key="k")
+    memory.revise("k", "coffee")
+    memory.ledger.compact()
+
+    assert memory.show("k", believed_at=first.seq).text == "tea"
+    assert memory.show("k", believed_at=first.at).text == "tea"
+    assert [b.text for b in memory.beliefs.query(believed_at=first.seq)] == ["tea"]
+    assert [(c.what, c.before and c.before.text) for c in memory.diff(first.seq)] == [("changed", "tea")]
+
+
+def test_what_rests_on_a_fallen_belief_is_weakened_and_says_why(memory: Memory) -> None:
+    memory.remember("the scale was calibrated", key="scale", confidence=1.0)
+    memory.remember("it weighs 3 g", key="weight", confidence=0.8, rests_on=["scale"])
+    (weakened,) = memory.invalidate("scale", "it was off by 2 g")
+
+    assert (weakened.key, weakened.is_hypothesis, weakened.confidence) == ("weight", True, 0.4)
+    assert [b.key for b in memory.what_rests_on("scale")] == ["weight"]
+    assert "it was off by 2 g" in str(memory.why("weight"))
+
+
+def test_the_log_can_be_followed_while_others_write(memory: Memory) -> None:
+    memory.remember("one")
+
+    def write() -> None:
+        with Memory() as other:
+            other.remember("two")
+            other.ledger.compact()
+            other.remember("three")
+
+    follower = memory.log(op="belief", follow=True, pause=0.01)
+    first = next(follower)
+    writer = threading.Thread(target=write)
+    writer.start()
+    seen = [first, *islice(follower, 2)]
+    writer.join()
+
+    assert [event.body["belief"]["text"] for event in seen if event.body] == ["one", "two", "three"]
+
+
+# -- the same beliefs through both doors ----------------------------------------------------------------------------
+
+
+def test_what_is_stated_through_one_door_is_seen_through_the_other(tmp_path: Path) -> None:
+    with ChronoStore(tmp_path) as store, Memory(tmp_path / ".chronomemory") as m:
+        store.upsert(ChronoRecord(id="FACT-001", label="water freezes at 0 °C", evidence=["NIST"]))
+        assert m.show("FACT-001").text == "water freezes at 0 °C"
+        m.remember("tea is hot", key="FACT-002", confidence=0.95)
+        record = store.get("FACT-002")
+        assert record == ChronoRecord(id="FACT-002", label="tea is hot", confidence=0.95)
+
+
+# -- erasing --------------------------------------------------------------------------------------------------------
+
+
+def _holding(folder: Path, word: bytes) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and word in path.read_bytes()]
+
+
+def test_erasing_shows_what_would_go_and_then_leaves_no_word_of_it(memory: Memory, home: Path, tmp_path: Path) -> None:
+    memory.remember("the marzipan is hidden", key="secret", tags=["marzipan-tag"], idempotency_key="marzipan-request")
+    memory.revise("secret", "the marzipan was moved", reason="marzipan reasons")
+    memory.remember("harmless", key="other")
+    elsewhere = memory.backup(tmp_path / "usb")
+    memory.backup()
+    memory.ledger.checkpoint()
+    memory.ledger.compact()
+
+    going = memory.what_would_go("secret")
+    assert ([b.text for b in going.beliefs], going.events) == (["the marzipan was moved"], 2)
+    assert going.elsewhere == (str(elsewhere),)
+    assert _holding(memory.folder, b"marzipan") != []
+
+    assert memory.erase("secret") == going
+    assert _holding(home, b"marzipan") == []
+    assert memory.get("secret") is None
+    report = memory.ledger.verify()
+    assert report.ok, report
+    assert report.outside
+    for copy in (memory.folder / "backup").iterdir():
+        with Memory(copy, read_only=True) as old:
+            assert old.get("secret") is None
+            assert old.show("other").text == "harmless"
+
+
+def test_a_restored_copy_does_not_bring_erased_words_back(memory: Memory, home: Path, tmp_path: Path) -> None:
+    memory.remember("the marzipan is hidden", key="secret")
+    memory.remember("harmless", key="other")
+    memory.ledger.checkpoint()
+    elsewhere = memory.backup(tmp_path / "usb")
+    memory.erase("secret")
+    memory.close()
+
+    with Memory.restore(elsewhere) as restored:
+        assert restored.get("secret") is None
+        assert restored.show("other").text == "harmless"
+        assert restored.ledger.verify().ok
+        restored.remember("life goes on")
+    assert _holding(home, b"marzipan") == []
+
+
+def test_even_a_memory_that_was_lost_remembers_through_its_pin_what_was_erased(
+    memory: Memory, home: Path, tmp_path: Path
+) -> None:
+    memory.remember("the marzipan is hidden", key="secret")
+    memory.ledger.checkpoint()
+    elsewhere = memory.backup(tmp_path / "usb")
+    memory.erase("secret")
+    memory.close()
+    os.rename(memory.folder, tmp_path / "lost")
+
+    with Memory.restore(elsewhere) as restored:
+        assert restored.get("secret") is None
+        assert restored.ledger.verify().ok
+    assert _holding(home, b"marzipan") == []
+
+
+# -- backup and restore ---------------------------------------------------------------------------------------------
+
+
+def test_restoring_keeps_what_was_left_behind_and_says_so(memory: Memory) -> None:
+    memory.remember("before", key="a")
+    copy = memory.backup()
+    memory.remember("after", key="b")
+
+    with Memory.restore(copy.name) as restored:
+        assert _texts(restored) == ["before"]
+        (event,) = restored.log(op="ledger.restore")
+        assert event.body is not None
+        assert event.body["abandoned"]["seq"] == 3 - 1
+        left = [path for path in (restored.folder / "backup").iterdir() if "before-restore" in path.name]
+        with Memory(left[0], read_only=True) as old:
+            assert _texts(old) == ["before", "after"]
+    assert _texts(memory) == ["before"]
+    memory.remember("goes on")
+
+
+def test_two_restores_in_one_second_lose_nothing(memory: Memory) -> None:
+    memory.remember("one", key="a")
+    copy = memory.backup()
+    memory.remember("two", key="b")
+    memory.close()
+    Memory.restore(copy).close()
+    with Memory() as m:
+        m.remember("three", key="c")
+    Memory.restore(copy).close()
+
+    with Memory() as m:
+        found = set()
+        for path in (m.folder / "backup").iterdir():
+            with Memory(path, read_only=True) as old:
+                found |= {belief.text for belief in old.beliefs}
+    assert found == {"one", "two", "three"}
+
+
+def test_a_damaged_backup_is_not_restored_and_nothing_is_touched(memory: Memory) -> None:
+    memory.remember("precious words")
+    copy = memory.backup()
+    wal = copy / "events.wal"
+    wal.write_bytes(wal.read_bytes().replace(b"precious", b"worthles"))
+    before = (memory.folder / "events.wal").read_bytes()
+
+    with pytest.raises(Exception, match="the copy is damaged"):
+        Memory.restore(copy)
+    with pytest.raises(NotFound, match="not a backup"):
+        Memory.restore("nowhere")
+    assert (memory.folder / "events.wal").read_bytes() == before
+    assert _texts(memory) == ["precious words"]
+
+
+# -- the pin --------------------------------------------------------------------------------------------------------
+
+
+def test_a_rolled_back_folder_is_noticed_through_the_pin_and_not_written_to(memory: Memory) -> None:
+    memory.remember("one")
+    old = {path.name: path.read_bytes() for path in memory.folder.iterdir() if path.is_file()}
+    memory.remember("two")
+    memory.ledger.checkpoint()
+    memory.close()
+    for path in memory.folder.iterdir():
+        if path.is_file() and path.name != "checkpoint":
+            path.unlink()
+    for name, content in old.items():
+        (memory.folder / name).write_bytes(content)
+
+    with Memory() as again:
+        assert _texts(again) == ["one"]
+        assert not again.ledger.verify().ok
+        with pytest.raises(RolledBack, match="restore"):
+            again.remember("three")
+
+
+def test_another_ledger_put_in_place_of_a_pinned_one_is_noticed(memory: Memory, tmp_path: Path) -> None:
+    memory.remember("the real one")
+    memory.ledger.checkpoint()
+    memory.close()
+    os.rename(memory.folder, tmp_path / "moved")
+    with Memory(tmp_path / "forged") as forged:
+        forged.remember("the forged one")
+    os.rename(tmp_path / "forged", memory.folder)
+
+    with Memory() as again, pytest.raises(RolledBack):
+        again.remember("on top of a forgery")
+
+
+def test_status_tells_how_it_is(memory: Memory) -> None:
+    memory.remember("one", key="a")
+    memory.remember("two")
+    memory.forget("a")
+    status = memory.status()
+
+    assert (status.beliefs, status.forgotten, status.events, status.trouble, status.checkpoint) == (1, 1, 4, "", None)
+    memory.ledger.checkpoint()
+    assert memory.status().checkpoint == 4
+
+
+def test_a_closed_memory_says_so(memory: Memory) -> None:
+    memory.close()
+    memory.close()
+    with pytest.raises(Closed, match="open it again"):
+        memory.remember("too late")
