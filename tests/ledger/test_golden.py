@@ -1,0 +1,93 @@
+"""A ledger that an older release wrote is read the same way for ever, and is never rewritten for that."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keepsake.ledger.lift import LIFTS
+from keepsake.ledger.verify import verify
+from keepsake.records.errors import NotWritable
+from keepsake.records.event import Draft
+from keepsake.stores.shelf import Shelf
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "ledger-1"
+
+
+@pytest.fixture
+def golden(tmp_path: Path) -> Path:
+    shutil.copytree(GOLDEN, tmp_path / "ledger")
+    return tmp_path / "ledger"
+
+
+def _held(shelf: Shelf, user: str = "me") -> dict[str, tuple[str, str, float]]:
+    with shelf.known() as known:
+        return {held.key: (held.belief().text, held.status, held.confidence) for held in known.query(user=user, status="")}
+
+
+def test_the_first_format_is_read_as_it_was_meant(golden: Path) -> None:
+    assert verify(golden).ok
+    shelf = Shelf(golden)
+
+    assert _held(shelf) == {
+        "ana-drinks": ("Ana switched to coffee", "active", 0.9),
+        "scale": ("the scale was calibrated", "invalidated", 1.0),
+        "weight": ("it weighs 3 g", "active", 0.35),
+        "line ends": ("one\u2028two\u2029three\u0085four\nfive", "active", 0.7),
+        "x": ("x and y", "active", 0.7),
+    }
+    assert {key: status for key, (_, status, _) in _held(shelf, "ana").items()} == {
+        "batch-0": "active", "batch-1": "tombstone", "batch-2": "active",
+    }  # fmt: skip
+    assert "it was off by 2 g" in str(shelf.why("weight"))
+    assert shelf.ledger.standing.ledger == verify_id(golden)
+    with shelf.known() as known:
+        assert known.get("y").key == "x"
+        said = known.said("me", "r-1")
+        assert said is not None
+        assert said.key == "ana-drinks"
+
+
+def verify_id(golden: Path) -> str:
+    first = next(iter(Shelf(golden, read_only=True).events()))
+    assert first.body is not None
+    return str(first.body["ledger"])
+
+
+def test_reading_an_old_ledger_changes_no_byte_of_it(golden: Path) -> None:
+    before = {path: path.read_bytes() for path in golden.rglob("*.wal")}
+    Shelf(golden).close()
+    assert {path: path.read_bytes() for path in golden.rglob("*.wal")} == before
+
+
+def test_an_event_of_a_newer_program_is_passed_over_and_nothing_is_written(golden: Path) -> None:
+    shelf = Shelf(golden)
+    shelf.ledger.append([Draft("belief.dream/7", {"text": "from the future"})])
+    shelf.close()
+    before = (golden / "events.wal").read_bytes()
+
+    old = Shelf(golden)
+    assert "ana-drinks" in _held(old)
+    with pytest.raises(NotWritable, match=r"belief\.dream/7.*upgrade keepsake"):
+        old.ledger.append([Draft("belief.put/1", {})])
+    assert (golden / "events.wal").read_bytes() == before
+
+
+def test_an_old_event_is_lifted_to_todays_shape_as_it_is_read(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def name_it(body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """A made-up older shape, in which the belief stood in the body itself."""
+        return "belief.put/1", {"belief": body}
+
+    shelf = Shelf(golden)
+    monkeypatch.setitem(LIFTS, "belief.say/1", name_it)
+    shelf.ledger.append([Draft("belief.say/1", {"id": "20260101-0000-abcdef", "key": "old", "confidence": 0.5, "text": "said"})])
+    shelf.close()
+
+    lifted = Shelf(golden)
+    assert _held(lifted)["old"] == ("said", "active", 0.5)
+    (event,) = [event for event in lifted.events() if event.op == "belief.say/1"]
+    assert event.body is not None
+    assert "belief" not in event.body
