@@ -30,7 +30,9 @@ class Desk:
     def record(self, drafts: Sequence[Draft]) -> list[Draft]:
         for draft in drafts:
             body = orjson.loads(orjson.dumps(draft.body))
-            event = Event(len(self.events) + 1, f"2026-01-01T00:00:{len(self.events):02d}.000000Z", draft.op, "", "", "", body)
+            event = Event(
+                len(self.events) + 1, f"2026-01-01T00:00:{len(self.events):02d}.000000Z", draft.op, "", "", "", body
+            )
             self.events.append(event)
             self.known.apply(event)
         return list(drafts)

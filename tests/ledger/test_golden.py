@@ -25,7 +25,9 @@ def golden(tmp_path: Path) -> Path:
 
 def _held(shelf: Shelf, user: str = "me") -> dict[str, tuple[str, str, float]]:
     with shelf.known() as known:
-        return {held.key: (held.belief().text, held.status, held.confidence) for held in known.query(user=user, status="")}
+        return {
+            held.key: (held.belief().text, held.status, held.confidence) for held in known.query(user=user, status="")
+        }
 
 
 def test_the_first_format_is_read_as_it_was_meant(golden: Path) -> None:
@@ -83,7 +85,9 @@ def test_an_old_event_is_lifted_to_todays_shape_as_it_is_read(golden: Path, monk
 
     shelf = Shelf(golden)
     monkeypatch.setitem(LIFTS, "belief.say/1", name_it)
-    shelf.ledger.append([Draft("belief.say/1", {"id": "20260101-0000-abcdef", "key": "old", "confidence": 0.5, "text": "said"})])
+    shelf.ledger.append(
+        [Draft("belief.say/1", {"id": "20260101-0000-abcdef", "key": "old", "confidence": 0.5, "text": "said"})]
+    )
     shelf.close()
 
     lifted = Shelf(golden)

@@ -120,11 +120,15 @@ def test_the_same_request_sent_twice_is_written_once(memory: Memory) -> None:
 
 
 def test_a_batch_is_written_whole_or_not_at_all(memory: Memory) -> None:
-    with pytest.raises(ZeroDivisionError), memory.batch():
-        memory.remember("tea", key="a")
-        assert memory.show("a").text == "tea"
-        memory.remember("coffee", key="a")
-        raise ZeroDivisionError
+    def change_of_mind() -> None:
+        with memory.batch():
+            memory.remember("tea", key="a")
+            assert memory.show("a").text == "tea"
+            memory.remember("coffee", key="a")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        change_of_mind()
     assert memory.beliefs.all() == []
 
     with memory.batch():
@@ -137,10 +141,15 @@ def test_a_batch_is_written_whole_or_not_at_all(memory: Memory) -> None:
 
 def test_another_thread_waits_for_a_batch_and_is_not_part_of_it(memory: Memory) -> None:
     done = threading.Thread(target=lambda: memory.remember("from the other thread"))
-    with pytest.raises(KeyError), memory.batch():
-        memory.remember("in the batch")
-        done.start()
-        raise KeyError
+
+    def batch() -> None:
+        with memory.batch():
+            memory.remember("in the batch")
+            done.start()
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        batch()
     done.join()
 
     assert _texts(memory) == ["from the other thread"]

@@ -253,7 +253,11 @@ def _holds(path: Path, *words: bytes) -> bool:
 
 
 def test_an_item_that_cannot_be_taken_is_reported_and_skipped(store: ChronoStore, tmp_path: Path) -> None:
-    items = [{"title": "no id"}, {"id": "R-1", "title": "too sure", "confidence": 7.5}, {"id": "R-2", "status": "Deprecated"}]
+    items = [
+        {"title": "no id"},
+        {"id": "R-1", "title": "too sure", "confidence": 7.5},
+        {"id": "R-2", "status": "Deprecated"},
+    ]
     (tmp_path / "requirements.json").write_bytes(orjson.dumps(items))
 
     with pytest.warns(SkippedRecord) as warned:

@@ -171,7 +171,11 @@ def test_json_is_migrated_once_and_what_changed_is_updated(project: str) -> None
 
         record = store.get("TC-1")
         assert record is not None
-        assert (record.kind, record.label, record.data) == ("testcase", "Start it twice", {"id": "TC-1", "title": "Start it twice"})
+        assert (record.kind, record.label, record.data) == (
+            "testcase",
+            "Start it twice",
+            {"id": "TC-1", "title": "Start it twice"},
+        )
 
 
 def test_the_bridge_reads_json_until_there_is_a_store_and_then_the_store(project: str) -> None:

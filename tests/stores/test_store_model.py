@@ -96,7 +96,7 @@ class StoreModel(RuleBasedStateMachine):
 
     @rule(cut=st.integers(1, 200))
     def crash_while_writing(self, cut: int) -> None:
-        """Power fails in the middle of a write that nobody was told of: its bytes are cut anywhere, the witness is old."""
+        """Power fails in a write that nobody was told of: its bytes are cut anywhere, the witness is old."""
         wal, lock = self.store.root / "events.wal", self.store.root / "lock"
         whole, witness = wal.read_bytes(), lock.read_bytes()
         self.store.upsert(ChronoRecord(id="never acknowledged", label=str(len(whole))))

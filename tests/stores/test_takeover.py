@@ -12,17 +12,19 @@ from keepsake.exchange import chronomemory
 from keepsake.records.errors import Damaged
 from keepsake.stores.takeover import SkippedRecord
 
+_RECORD = (
+    '"record": {"id": "FACT-001", "kind": "fact", "status": "%s", "label": "%s", "confidence": %s,'
+    ' "source_type": "observed", "evidence": %s, "epistemic_boundary": [], "is_hypothesis": false,'
+    ' "model_assumptions": {}, "recursion_depth": 0, "data": {}}'
+)
+_FIRST = "8b954992612af79c4e20785cc564be37f3501108bae97e9a06796983cc8bebd8"
+_SECOND = "3f77795e9c1b2a7fd9eeca181750aa96864eedf25667406ce9b92680521860c7"
+_HEAD = '"ts": "2026-01-02T03:04:05Z", "op": "%s", "record_id": "FACT-001"'
+_SAID = ("active", "Water freezes at 0°C at standard pressure", "1.0", '["NIST", "textbook-chemistry"]')
 GOLDEN = (
-    '{"seq": 1, "ts": "2026-01-02T03:04:05Z", "op": "upsert", "record_id": "FACT-001", "record": {"id": "FACT-001", "kind":'
-    ' "fact", "status": "active", "label": "Water freezes at 0°C at standard pressure", "confidence": 1.0, "source_type":'
-    ' "observed", "evidence": ["NIST", "textbook-chemistry"], "epistemic_boundary": [], "is_hypothesis": false,'
-    ' "model_assumptions": {}, "recursion_depth": 0, "data": {}}, "prev_hash": "", "hash":'
-    ' "8b954992612af79c4e20785cc564be37f3501108bae97e9a06796983cc8bebd8", "recursion_depth": 0}\n'
-    '{"seq": 2, "ts": "2026-01-02T03:04:05Z", "op": "delete", "record_id": "FACT-001", "record": {"id": "FACT-001", "kind":'
-    ' "fact", "status": "tombstone", "label": "", "confidence": 0.7, "source_type": "observed", "evidence": [],'
-    ' "epistemic_boundary": [], "is_hypothesis": false, "model_assumptions": {}, "recursion_depth": 0, "data": {}},'
-    ' "prev_hash": "8b954992612af79c4e20785cc564be37f3501108bae97e9a06796983cc8bebd8", "hash":'
-    ' "3f77795e9c1b2a7fd9eeca181750aa96864eedf25667406ce9b92680521860c7", "recursion_depth": 0}\n'
+    f'{{"seq": 1, {_HEAD % "upsert"}, {_RECORD % _SAID}, "prev_hash": "", "hash": "{_FIRST}", "recursion_depth": 0}}\n'
+    f'{{"seq": 2, {_HEAD % "delete"}, {_RECORD % ("tombstone", "", "0.7", "[]")},'
+    f' "prev_hash": "{_FIRST}", "hash": "{_SECOND}", "recursion_depth": 0}}\n'
 ).encode()
 
 

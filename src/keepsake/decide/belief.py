@@ -42,9 +42,16 @@ def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_ke
 
 
 def revise(
-    known: Beliefs, name: str, changes: Mapping[str, Any], draw: Draw, *, reason: str = "", user: str = OWNER, path: str = ""
+    known: Beliefs,
+    name: str,
+    changes: Mapping[str, Any],
+    draw: Draw,
+    *,
+    reason: str = "",
+    user: str = OWNER,
+    path: str = "",
 ) -> list[Draft]:
-    """Replace a belief by a version that differs in `changes`. Refused (Moved) if `name` is a version with older words."""
+    """Replace a belief by a version that differs in `changes`. Moved, if `name` is a version with older words."""
     current = known.get(name, user=user, path=path)
     if known.read_before(name, current):
         raise Moved(f"{name} has been revised since; it is {current.belief().id} now: read it again, then decide")
@@ -64,9 +71,7 @@ def tombstone(known: Beliefs, name: str, *, reason: str = "", user: str = OWNER,
     return [Draft(TOMBSTONE, _because({"id": current.body()["id"]}, reason))]
 
 
-def invalidate(
-    known: Beliefs, name: str, draw: Draw, *, reason: str, user: str = OWNER, path: str = ""
-) -> list[Draft]:
+def invalidate(known: Beliefs, name: str, draw: Draw, *, reason: str, user: str = OWNER, path: str = "") -> list[Draft]:
     """A belief proved wrong: what rests on it becomes a hypothesis with half its confidence.
 
     Once: neither a second way to the same belief, nor invalidating again, weakens it further. A tombstone stays one.
@@ -110,7 +115,13 @@ def merge(
 ) -> list[Draft]:
     """One belief in place of several. The first one's key goes on; the others' names lead to it."""
     first, *others = [known.get(name, user=user).belief() for name in names]
-    fields = {**first.to_body(), **_with_refs(known, changes, user, None), "id": draw(), "status": "active", "reason": reason}
+    fields = {
+        **first.to_body(),
+        **_with_refs(known, changes, user, None),
+        "id": draw(),
+        "status": "active",
+        "reason": reason,
+    }
     return [_draft(SUPERSEDE, recorded(fields), replaces=[first.id, *(other.id for other in others)])]
 
 

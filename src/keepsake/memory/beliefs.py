@@ -31,7 +31,11 @@ class BeliefsOf:
         """The beliefs that fit, oldest first. `status=""` is any; `containing` is a part of the text, in any case."""
         with self._shelf.known(believed_at) as known:
             found = known.query(
-                user=self._user if user is None else user, path=path, kind=kind, status=status, min_confidence=min_confidence
+                user=self._user if user is None else user,
+                path=path,
+                kind=kind,
+                status=status,
+                min_confidence=min_confidence,
             )
             beliefs = [held.belief() for held in found]
         needle = containing.casefold()

@@ -1,7 +1,7 @@
 """`m.ledger`: the chain itself, for whoever wants it proved.
 
-A chain shows that nothing inside it was changed. It cannot show that its end is gone, or that its holder wrote all of it
-anew; a checkpoint, signed and pinned outside the folder, can.
+A chain shows that nothing inside it was changed. It cannot show that its end is gone, or that its holder wrote all of
+it anew; a checkpoint, signed and pinned outside the folder, can.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from keepsake.records.errors import Refused
 
 def verify_folder(folder: Path, *, processes: int = 1, progress: Progress | None = None) -> Report:
     """Check every line of a folder, which may be too damaged to open."""
-    return verify(folder, processes=processes, checkpoints=checkpoints.check(folder, settings.keyring()), progress=progress)
+    return verify(
+        folder, processes=processes, checkpoints=checkpoints.check(folder, settings.keyring()), progress=progress
+    )
 
 
 def _verifier(key: str) -> Verifier:

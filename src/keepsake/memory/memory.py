@@ -1,7 +1,7 @@
 """The one object people hold: what was said, to be read, replayed and proved.
 
-Every write is decided on what is known at that moment, recorded in the ledger and on disk before the call returns. Every
-read takes in what other processes wrote. What is handed out is the caller's own.
+Every write is decided on what is known at that moment, recorded in the ledger and on disk before the call returns.
+Every read takes in what other processes wrote. What is handed out is the caller's own.
 
 Without a scope it reads and writes the owner's (`user="me"`). No call reads across users.
 """
@@ -100,7 +100,9 @@ class Memory:
     def __enter__(self) -> Memory:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -161,7 +163,9 @@ class Memory:
         }  # fmt: skip
         if key:
             fields["key"] = key
-        events = self._write(lambda: decide.put(self._book, fields, self._shelf.draw(), idempotency_key=idempotency_key))
+        events = self._write(
+            lambda: decide.put(self._book, fields, self._shelf.draw(), idempotency_key=idempotency_key)
+        )
         if events and events[-1].body:
             return self._now(events[-1].body["belief"]["id"], user, path)
         return self._again(key, idempotency_key, user, path)
@@ -172,7 +176,14 @@ class Memory:
         return said.belief() if said else self._now(key, user, path)
 
     def revise(
-        self, name: str, text: str | None = None, *, reason: str = "", user: str | None = None, path: str = "", **changes: Any
+        self,
+        name: str,
+        text: str | None = None,
+        *,
+        reason: str = "",
+        user: str | None = None,
+        path: str = "",
+        **changes: Any,
     ) -> Belief:
         """Replace a belief by a better one; the old version stays in its history.
 
@@ -280,7 +291,8 @@ class Memory:
             gone = known.query(user=self.user, status="tombstone")
             return Status(
                 str(self.folder), len(held), len(gone), ledger.end.seq + 1, ledger.standing.ledger, ledger.end.ts,
-                ledger.writable, str(ledger.trouble or ""), settings.unsafe_place(self.folder), pin.size if pin else None,
+                ledger.writable, str(ledger.trouble or ""), settings.unsafe_place(self.folder),
+                pin.size if pin else None,
             )  # fmt: skip
 
     # -- care --------------------------------------------------------------------------------------------------------
@@ -291,7 +303,12 @@ class Memory:
 
     @classmethod
     def restore(
-        cls, source: str | Path, path: str | Path | None = None, *, by: str = "python:local", clock: Clock = system_clock
+        cls,
+        source: str | Path,
+        path: str | Path | None = None,
+        *,
+        by: str = "python:local",
+        clock: Clock = system_clock,
     ) -> Memory:
         """Go back to a copy, on the record: what is left behind is kept under `backup/`, and the pin is set anew."""
         folder, ring = settings.locate(path), settings.keyring()

@@ -1,7 +1,7 @@
 """Where a memory lives and how it is set: the only place that reads the environment.
 
 The folder: a path that was given; else `$KEEPSAKE_HOME`; else the nearest `.keepsake/` up the tree; else `~/.keepsake`.
-Keys and pins live outside every memory folder, so that whoever changes a folder cannot change its witness along with it.
+Keys and pins live outside every memory folder, so that whoever changes a folder does not change its witness too.
 """
 
 from __future__ import annotations
@@ -56,10 +56,12 @@ def read_settings(folder: Path) -> Settings:
     except FileNotFoundError:
         return Settings()
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Refused(f"{folder / 'keepsake.toml'} cannot be read: {error}; mend that line, or remove the file") from None
+        raise Refused(
+            f"{folder / 'keepsake.toml'} cannot be read: {error}; mend that line, or remove the file"
+        ) from None
     durability = raw.get("ledger", {}).get("durability", "full")
     if durability not in ("full", "group"):
-        raise Refused(f"{folder / 'keepsake.toml'}: ledger.durability is \"full\" or \"group\", not {durability!r}")
+        raise Refused(f'{folder / "keepsake.toml"}: ledger.durability is "full" or "group", not {durability!r}')
     return Settings(durability)
 
 

@@ -89,7 +89,7 @@ class Belief:
 
 
 def recorded(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A belief as the ledger records it: the fields that say something, each checked. Raises Refused with the reason."""
+    """A belief as the ledger records it: the fields that say something, each checked. Refused, with the reason."""
     body = {}
     for name, value in fields.items():
         if value != _DEFAULTS.get(name, _NO_FIELD) or name in _ALWAYS:

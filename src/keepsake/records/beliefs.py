@@ -166,7 +166,7 @@ class Beliefs:
             belief["reason"] = body["reason"]
         self._install(held.ref, belief, event, first=held.first, words=held.words)
 
-    def _erase(self, event: Event, body: dict[str, Any]) -> None:
+    def _erase(self, _: Event, body: dict[str, Any]) -> None:
         for name in body.get("ids", ()):
             if name in self._versions:
                 self._remove(self._versions[name][0])
@@ -252,7 +252,9 @@ class Beliefs:
         return held if held and held.user == user else None
 
     def _by_short_id(self, short: str, user: str) -> str | None:
-        found = {ref for name, (ref, _) in self._versions.items() if name.endswith(short) and self.held[ref].user == user}
+        found = {
+            ref for name, (ref, _) in self._versions.items() if name.endswith(short) and self.held[ref].user == user
+        }
         if len(found) > 1:
             raise Refused(f"{short} names {len(found)} beliefs; write more of the id")
         return found.pop() if found else None

@@ -1,7 +1,7 @@
 """What was held when: the same fold, stopped earlier.
 
-A moment is a place in the ledger: the seq of an event, or a time (what had been recorded by then). When a thing was true
-in the world is another question (`valid_from`, `valid_to`) and never answered by this one.
+A moment is a place in the ledger: the seq of an event, or a time (what had been recorded by then). When a thing was
+true in the world is another question (`valid_from`, `valid_to`) and never answered by this one.
 """
 
 from __future__ import annotations

@@ -78,7 +78,9 @@ class EsdbBridge:
         if is_memory(self.project_dir / FOLDER):
             try:
                 with ChronoStore(self.project_dir) as store:
-                    return [_item(record) for record in store.query(kind=kind, status="") if record.status != "tombstone"]
+                    return [
+                        _item(record) for record in store.query(kind=kind, status="") if record.status != "tombstone"
+                    ]
             except (KeepsakeError, OSError) as error:
                 self._warn(error)
         return self._from_json(name, kind)

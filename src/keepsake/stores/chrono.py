@@ -54,13 +54,17 @@ class ChronoStore:
     def __enter__(self) -> ChronoStore:
         return self.open()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     @property
     def shelf(self) -> Shelf:
         if self._shelf is None:
-            raise Closed(f"the store of {self.project_dir} is not open; use `with ChronoStore(...) as store:` or call open()")
+            raise Closed(
+                f"the store of {self.project_dir} is not open; use `with ChronoStore(...) as store:` or call open()"
+            )
         return self._shelf
 
     # -- writing -----------------------------------------------------------------------------------------------------
@@ -85,7 +89,7 @@ class ChronoStore:
             return False
 
     def invalidate(self, record_id: str, reason: str) -> list[ChronoRecord]:
-        """It proved wrong: what rests on it becomes a hypothesis with half the confidence. Returns what was weakened."""
+        """It proved wrong: what rests on it becomes a hypothesis with half the confidence, and is returned."""
         shelf = self.shelf
         events = shelf.ledger.write(lambda: decide.invalidate(shelf.book, record_id, shelf.draw(), reason=reason))
         weakened = [event.body["belief"]["key"] for event in events[1:] if event.body]
@@ -169,7 +173,7 @@ class ChronoStore:
         return self.shelf.ledger.trouble is None and verify(self.root).ok
 
     def compact(self) -> int:
-        """Fold the log into a snapshot and a log of one line; return how many events were folded. History stays in sealed/."""
+        """Fold the log into a snapshot and a log of one line; return how many events that were. History stays."""
         return self.shelf.ledger.compact()
 
     def backup(self) -> Path:

@@ -59,7 +59,9 @@ def _take_over(disk: Disk, folder: Folder, options: dict[str, Any]) -> None:
     kept = f"chronomemory-{old.digest[:12]}"
     workshop = folder.root / "takeover.new"
     shutil.rmtree(workshop, ignore_errors=True)
-    source = {"taken_over": {"format": "chronomemory/0.1", "sha256": old.digest, "events": len(old.events), "kept": kept}}
+    source = {
+        "taken_over": {"format": "chronomemory/0.1", "sha256": old.digest, "events": len(old.events), "kept": kept}
+    }
     shelf = Shelf(workshop, disk=disk, begin_with=source, **options)
     try:
         _record_anew(shelf, list(_wishes(old, folder.snapshot)))
@@ -83,7 +85,9 @@ def _read(path: Path) -> chronomemory.OldLedger:
         old = chronomemory.read(data)
         return _with_its_end(data, old) if old.torn else old
     except ValueError as error:
-        raise Damaged(f"{path} was written by chronomemory and fails its own check ({error}); it is left as it is") from None
+        raise Damaged(
+            f"{path} was written by chronomemory and fails its own check ({error}); it is left as it is"
+        ) from None
 
 
 def _with_its_end(data: bytes, old: chronomemory.OldLedger) -> chronomemory.OldLedger:
@@ -96,7 +100,7 @@ def _with_its_end(data: bytes, old: chronomemory.OldLedger) -> chronomemory.OldL
 
 
 def _wishes(old: chronomemory.OldLedger, snapshot: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the old ledger says, in order: (op, record). After its compaction the records stood in the snapshot alone."""
+    """What the old ledger says, in order: (op, record). What it had compacted stands in its snapshot alone."""
     if old.events and old.events[0].op == "compact" and snapshot.exists():
         try:
             yield from (("upsert", record) for record in chronomemory.read_snapshot(snapshot.read_bytes()))

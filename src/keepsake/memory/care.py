@@ -1,0 +1,53 @@
+"""What is wrong with a memory, and setting it right, with the keys and pins of whoever asks.
+
+It takes a folder, not an open `Memory`: what is too damaged to be opened is what it is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from keepsake.ledger.scan import Progress
+from keepsake.memory import settings
+from keepsake.records.clock import Clock, system_clock
+from keepsake.records.errors import Refused
+from keepsake.repair import check as checking
+from keepsake.repair import mend
+from keepsake.repair.findings import CODES, Finding, found, worst_first
+from keepsake.repair.mend import Step
+
+__all__ = ["CODES", "Finding", "Step", "check", "plan", "repair"]
+
+
+def check(folder: Path, *, progress: Progress | None = None) -> list[Finding]:
+    """All that is wrong with the memory at `folder`, the worst first; nothing if it is well. Changes nothing."""
+    findings = checking.check(folder, keyring=settings.keyring(), progress=progress)
+    known = {finding.code for finding in findings}
+    return worst_first(findings + [finding for finding in _around(folder) if finding.code not in known])
+
+
+def plan(folder: Path, codes: Sequence[str]) -> list[Step]:
+    """What `repair` would do about these codes, in words. Changes nothing."""
+    steps = mend.plan(folder, codes, keyring=settings.keyring())
+    known = {step.code for step in steps}
+    around = [finding for finding in _around(folder) if finding.code in codes and finding.code not in known]
+    return steps + [Step(each.code, each.place, f"{each.text}; {each.remedy}", refused=True) for each in around]
+
+
+def repair(folder: Path, codes: Sequence[str], *, by: str = "python:local", clock: Clock = system_clock) -> list[Step]:
+    """Mend what these codes name; return what was done. If one cannot be mended: Refused, and nothing is changed."""
+    for step in plan(folder, codes):
+        if step.refused:
+            raise Refused(f"{step.code}, {step.place}: {step.text}")
+    return mend.apply(folder, codes, keyring=settings.keyring(), by=by, clock=clock)
+
+
+def _around(folder: Path) -> Iterator[Finding]:
+    """What the ledger cannot know: settings that mean nothing, and a place that is not safe."""
+    try:
+        settings.read_settings(folder)
+    except Refused as error:
+        yield found("settings-unreadable", "keepsake.toml", str(error))
+    if why := settings.unsafe_place(folder):
+        yield found("unsafe-place", str(folder), why)
