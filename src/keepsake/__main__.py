@@ -1,0 +1,5 @@
+"""`python -m keepsake`."""
+
+from keepsake.surfaces.cli import main
+
+main()

@@ -1,0 +1,79 @@
+"""The options with which a person says a belief. `remember` and `revise` have the same ones."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from keepsake.records.errors import Refused
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MOST = 1 << 20  # bytes; a ledger's line holds no more
+
+_LISTS = ("tags", "evidence", "rests_on")
+_OPTIONS = (
+    click.option("--about", metavar="ENTITY", help="Who or what it is about."),
+    click.option("--kind", metavar="KIND", help="What sort of belief it is.  [fact]"),
+    click.option("--confidence", type=float, metavar="0..1", help="How sure it is.  [0.7]"),
+    click.option("tags", "--tag", multiple=True, metavar="TAG", help="A word to find it by. Repeat for more."),
+    click.option("--evidence", multiple=True, metavar="TEXT", help="What speaks for it. Repeat for more."),
+    click.option(
+        "rests_on", "--rests-on", multiple=True, metavar="NAME", help="A belief it stands on. Repeat for more."
+    ),
+    click.option("is_hypothesis", "--hypothesis/--no-hypothesis", default=None, help="A guess, not yet known."),
+    click.option("--valid-from", metavar="DATE", help="Since when it is true in the world."),
+    click.option("--valid-to", metavar="DATE", help="Until when it is true in the world."),
+    click.option("--expires", metavar="DATE", help="After when it should not be relied on."),
+    click.option("--source-type", metavar="WORD", help="How it came to be known.  [observed]"),
+    click.option("--session", metavar="NAME", help="The session it was learned in."),
+    click.option("--agent", metavar="NAME", help="The agent that learned it."),
+)
+whose = click.option("--user", metavar="NAME", help="Whose memory it is.  [me]")
+
+
+def belief_options(function: F) -> F:
+    for option in reversed((*_OPTIONS, whose)):
+        function = option(function)
+    return function
+
+
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were used. An empty value empties a list: `--tag ''`."""
+    used = {name: value for name, value in options.items() if value is not None and value != ()}
+    for name, value in used.items():
+        if isinstance(value, str | tuple):
+            _check_utf8(f"--{name.replace('_', '-')}", "".join(value))
+    return {name: tuple(filter(None, value)) if name in _LISTS else value for name, value in used.items()}
+
+
+def text_from(words: tuple[str, ...], command: str) -> str | None:
+    """The text on the line, or what stands on standard input for `-`; None if there is neither."""
+    if len(words) > 1:
+        raise click.UsageError(f'put the text in quotes: keepsake {command} "{words[0]} {words[1]} …"')
+    _check_utf8("the text", "".join(words))
+    return from_standard_input() if words == ("-",) else words[0] if words else None
+
+
+def _check_utf8(what: str, text: str) -> None:
+    """Bytes on a command line that are no text arrive as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Refused(f"{what} is not UTF-8; convert it first, for example with iconv") from None
+
+
+def from_standard_input() -> str:
+    """All of standard input as text, without the newlines at its end."""
+    data = sys.stdin.buffer.read(MOST + 1)
+    if len(data) > MOST:
+        raise Refused(f"standard input holds more than {MOST:,} bytes; say it in parts")
+    try:
+        return data.decode().rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise Refused(
+            f"standard input is not UTF-8 (byte {error.start}); convert it first, for example with iconv"
+        ) from None

@@ -1,0 +1,96 @@
+"""What every command is told alike (which folder, text or JSON, how much to say of an error), and how it answers.
+
+Only a command that may make a memory opens a folder that is none yet; looking never makes one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from keepsake.memory.memory import Memory
+
+BY = "cli:local"
+
+
+@dataclass(slots=True)
+class Call:
+    """One run of the program."""
+
+    folder: str | None = None
+    json: bool = False
+    debug: bool = False
+
+    # -- the memory that is meant ------------------------------------------------------------------------------------
+
+    def locate(self) -> Path:
+        """The folder of the memory; it need not exist."""
+        from keepsake.memory import settings
+        from keepsake.records.errors import Refused
+
+        folder = settings.locate(self.folder)
+        if folder.exists() and not folder.is_dir():
+            raise Refused(f"{folder} is a file, and a memory is a folder; name another with --folder")
+        return folder
+
+    def there(self) -> Path:
+        """The same, but a folder that holds no memory is an error."""
+        from keepsake.records.errors import NotFound
+
+        folder = self.locate()
+        if not is_there(folder):
+            raise NotFound(f"there is no memory at {folder} yet; `keepsake remember` makes one, --folder names another")
+        return folder
+
+    def memory(self, *, user: str | None = None, make: bool = False, read_only: bool = False) -> Memory:
+        """The memory, open. Only `make` makes one that is not there."""
+        from keepsake.memory.memory import Memory
+        from keepsake.records.belief import OWNER
+
+        folder = self.locate() if make else self.there()
+        return Memory(folder, user=OWNER if user is None else user, by=BY, read_only=read_only)
+
+    # -- answering ---------------------------------------------------------------------------------------------------
+
+    def answer(self, value: Any, text: Callable[[], Iterable[str]]) -> None:
+        """Print `value` as JSON if that was asked for, else the lines of `text`."""
+        if self.json:
+            print_json(value)
+        else:
+            click.echo("\n".join(text()))
+
+    def note(self, text: str) -> None:
+        """Something beside the answer, for a person. It goes to standard error, so that the answer can be piped."""
+        if not self.json:
+            click.echo(text, err=True)
+
+
+def is_there(folder: Path) -> bool:
+    """Whether a ledger lives at `folder`, be it a damaged one."""
+    return any((folder / name).exists() for name in ("events.wal", "sealed", "lock"))
+
+
+def print_json(value: Any, *, indent: int | None = 2, end: str = "\n") -> None:
+    """One JSON value. A character that a terminal would obey is written in ASCII."""
+    import json
+
+    from keepsake.surfaces.cli.shown import shown_in_json
+
+    wide = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    text = json.dumps(value, ensure_ascii=not wide, indent=indent)
+    click.echo(shown_in_json(text) + end, nl=False)
+
+
+def on_a_terminal() -> bool:
+    """Whether a person is at the other end: asked a question, they can answer it."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+pass_call = click.make_pass_decorator(Call, ensure=True)

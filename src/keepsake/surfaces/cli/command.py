@@ -1,0 +1,171 @@
+"""How commands look and load: help pages of one form, options that mean the same everywhere, files read when called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from keepsake.surfaces.cli.call import Call
+from keepsake.surfaces.cli.map import PACKAGE, Entry
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+Sections = Sequence[tuple[str, Sequence[Entry]]]
+
+NAMES = {"help_option_names": ["-h", "--help"]}
+EXITS = {
+    0: "done",
+    1: "refused or not found: change the request",
+    2: "wrong usage",
+    3: "busy, or the disk refused: try again",
+    4: "damaged or not whole: run `keepsake check`",
+}
+
+
+def _tell(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """Put an option that every command has where all look for it, wherever on the line it was given."""
+
+    def callback(ctx: click.Context, _: click.Parameter, value: Any) -> None:
+        call = ctx.ensure_object(Call)
+        if value == "":
+            raise click.BadParameter("it is empty")
+        if value:
+            setattr(call, name, value)
+
+    return callback
+
+
+def everywhere(but: Sequence[str] = ()) -> list[click.Option]:
+    """The options that mean the same for every command."""
+    options = [
+        click.Option(["folder", "-C", "--folder"], help="The memory folder that is meant.", metavar="PATH"),
+        click.Option(["json", "--json"], is_flag=True, help="Print JSON, and nothing else, on standard output."),
+        click.Option(["debug", "--debug"], is_flag=True, help="With an error, print where in the program it arose."),
+    ]
+    for option in options:
+        option.expose_value, option.is_eager, option.callback = False, True, _tell(option.human_readable_name)
+    return [option for option in options if option.human_readable_name not in but]
+
+
+class Command(click.Command):
+    """A command with an example, its exit statuses, and the options that all have."""
+
+    def __init__(
+        self,
+        *args: Any,
+        example: str = "",
+        exits: dict[int, str] | None = None,
+        without: Sequence[str] = (),
+        **rest: Any,
+    ) -> None:
+        rest["context_settings"] = NAMES
+        super().__init__(*args, **rest)
+        self.example, self.exits = example, {**EXITS, **(exits or {})}
+        self.common = everywhere(without)
+        self.params += self.common
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from keepsake.memory import settings
+
+        if not settings.wants_colour():
+            ctx.color = False
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        own = [p for p in self.params if p not in self.common]
+        write_options(ctx, formatter, "Options", own)
+        write_options(ctx, formatter, "Everywhere", [*self.common, *_help_option(self, ctx)])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        if self.example:
+            write_block(formatter, "Example", [f"$ {line}" for line in self.example.strip().splitlines()])
+        with formatter.section("Exit status"):
+            formatter.write_dl([(str(status), meaning) for status, meaning in self.exits.items()])
+
+
+def command(entry: Entry, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a function the command of that entry; the entry's line is the first of its help."""
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        rest = (function.__doc__ or "").partition("\n")[2]
+        function.__doc__ = f"{entry.line}\n{rest}"
+        return click.command(entry.name, cls=Command, short_help=entry.line, **more)(function)
+
+    return decorate
+
+
+class Group(click.Group):
+    """Commands that are files; each is loaded when it is called."""
+
+    def __init__(self, *args: Any, sections: Sections = (), within: str = PACKAGE, **rest: Any) -> None:
+        rest["context_settings"] = NAMES
+        super().__init__(*args, **rest)
+        self.sections, self.within = sections, within
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return [entry.name for _, entries in self.sections for entry in entries]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in self.list_commands(ctx):
+            return None
+        found: click.Command = getattr(import_module(f"{self.within}.{name}"), name)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0]!r}{self._meant(ctx, args[0])}")
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """From the table, as the help is: the Tab key loads no command to name it."""
+        from click.shell_completion import CompletionItem
+
+        entries = [entry for _, entries in self.sections for entry in entries if entry.name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [CompletionItem(entry.name, help=entry.line) for entry in entries] + options
+
+    def _meant(self, ctx: click.Context, name: str) -> str:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, self.list_commands(ctx), n=1)
+        return f"; did you mean {near[0]!r}?" if near else ""
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        write_sections(formatter, self.sections)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        write_options(ctx, formatter, "Options", [*self.params, *_help_option(self, ctx)])
+
+
+def _help_option(command: click.Command, ctx: click.Context) -> list[click.Parameter]:
+    option = command.get_help_option(ctx)
+    return [option] if option else []
+
+
+def write_sections(formatter: click.HelpFormatter, sections: Sections) -> None:
+    for title, entries in sections:
+        with formatter.section(title):
+            formatter.write_dl([(entry.name.ljust(10), entry.line) for entry in entries])
+
+
+def write_options(
+    ctx: click.Context, formatter: click.HelpFormatter, title: str, params: Sequence[click.Parameter]
+) -> None:
+    options = [param for param in params if isinstance(param, click.Option)]  # arguments are told of in the text
+    if rows := [row for option in options if (row := option.get_help_record(ctx))]:
+        with formatter.section(title):
+            formatter.write_dl(rows)
+
+
+def write_block(formatter: click.HelpFormatter, title: str, lines: Sequence[str]) -> None:
+    """Lines as they are, under a title."""
+    with formatter.section(title):
+        for line in lines:
+            formatter.write(f"{'':>{formatter.current_indent}}{line}\n")

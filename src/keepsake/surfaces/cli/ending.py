@@ -1,0 +1,136 @@
+"""How every run ends: whatever goes wrong becomes one line with the way out, and an exit status.
+
+    0 done   1 refused or not found   2 wrong usage   3 busy, or the disk refused   4 damaged or not whole
+    70 a fault of keepsake itself   130 interrupted   141 the reader of a pipe went away
+
+`--debug` prints where it arose before that line.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from keepsake.surfaces.cli.call import Call
+
+FAULT, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
+
+_NOT_YOURS = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NOT_A_FOLDER = (errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
+
+
+def end_well(run: Callable[[], Any], call: Call) -> int:
+    """Run a command and return its exit status, with everything it printed on its way."""
+    _print_anything()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=UserWarning)
+        warnings.showwarning = _show_warning
+        try:
+            status = run()
+            sys.stdout.flush()
+        except BaseException as error:
+            status = _tell(error, call)
+    _let_go_of_output()
+    return status if isinstance(status, int) else 0
+
+
+def _tell(error: BaseException, call: Call) -> int:
+    if isinstance(error, SystemExit):  # the end of a completion request
+        return error.code if isinstance(error.code, int) else 0
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        return BROKEN_PIPE
+    if call.debug:
+        _print_trace(error)
+    line, status = line_and_status(error)
+    _to_stderr(f"keepsake: {line}")
+    return status
+
+
+def line_and_status(error: BaseException) -> tuple[str, int]:
+    """What a person is told of an error, and the exit status that tells it to a script."""
+    from keepsake.records.errors import Busy, Damaged, KeepsakeError
+
+    if isinstance(error, click.UsageError):
+        return _usage(error), 2
+    if isinstance(error, click.ClickException):
+        return _sentence(error.format_message()), 1
+    if isinstance(error, KeepsakeError):
+        return str(error), 4 if isinstance(error, Damaged) else 3 if isinstance(error, Busy) else 1
+    if isinstance(error, OSError):
+        return _system(error)
+    what = f"{type(error).__name__}: {error}"
+    return f"this is a fault of keepsake: {what}; run it again with --debug and report it", FAULT
+
+
+def _usage(error: click.UsageError) -> str:
+    where = error.ctx.command_path if error.ctx else "keepsake"
+    return f"{_sentence(error.format_message())} (see `{where} --help`)"
+
+
+def _sentence(message: str) -> str:
+    """A message of click's as the second half of a line."""
+    message = " ".join(message.split()).removesuffix(".").replace(". ", "; ")
+    return message[:1].lower() + message[1:] if message[1:2].islower() else message
+
+
+def _system(error: OSError) -> tuple[str, int]:
+    """What the system said, and where."""
+    said = (error.strerror or str(error)).lower()
+    place = _name(error.filename2 or error.filename)
+    if error.errno in _NOT_YOURS:
+        return f"{place}: {said}; ask its owner, or name another folder with --folder", 1
+    if error.errno in _NOT_A_FOLDER:
+        return f"{place}: {said}; name another folder with --folder", 1
+    if error.errno == errno.ENOENT:
+        return f"{place}: {said}; look at the path", 1
+    return f"{place}: {said}; make room or check the disk, then try again", 3
+
+
+def _name(filename: object) -> str:
+    if filename is None or isinstance(filename, int):
+        return "the system refused"
+    return os.fsdecode(filename) if isinstance(filename, bytes) else str(filename)
+
+
+def _print_trace(error: BaseException) -> None:
+    import traceback
+
+    for line in "".join(traceback.format_exception(error)).splitlines():
+        _to_stderr(line)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    _to_stderr(f"keepsake: {message}")
+
+
+def _to_stderr(line: str) -> None:
+    from keepsake.surfaces.cli.shown import shown
+
+    try:
+        click.echo(shown(line), err=True)
+    except OSError:
+        return  # nobody is listening; the exit status still tells
+
+
+def _print_anything() -> None:
+    """Text that the terminal's encoding lacks is printed as escapes, not as an error."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _let_go_of_output() -> None:
+    """Leave nothing for the interpreter to print into a pipe that is gone as it ends."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

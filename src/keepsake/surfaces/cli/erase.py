@@ -1,0 +1,81 @@
+"""`keepsake erase`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from keepsake.records.errors import Refused
+from keepsake.surfaces.cli.belief_options import whose
+from keepsake.surfaces.cli.belief_page import table
+from keepsake.surfaces.cli.call import Call, on_a_terminal, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.copies import copies_in
+from keepsake.surfaces.cli.map import DAILY
+from keepsake.surfaces.cli.moments import count, their
+from keepsake.surfaces.cli.names import complete
+from keepsake.surfaces.cli.paint import bold, dim, warn
+from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.cli.shown import shown
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Erasure
+
+
+@command(DAILY[3], example="keepsake erase ana-tea --yes", exits={1: "refused, not found, or answered with no"})
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete)
+@click.option("--yes", is_flag=True, help="Do not ask; for scripts.")
+@click.option("--dry-run", is_flag=True, help="Show what would go, and stop.")
+@whose
+@pass_call
+def erase(call: Call, names: tuple[str, ...], yes: bool, dry_run: bool, user: str | None) -> None:
+    """Destroy the words of beliefs; the proof stays
+
+    Shows what would go and asks first. The words of every version of each NAME go, here and in the backups inside the
+    folder, and cannot be brought back. That something stood there stays provable. Copies elsewhere are
+    named, not reached.
+    """
+    with call.memory(user=user) as memory:
+        going = memory.what_would_go(*names)
+        if dry_run:
+            call.answer({**going.to_dict(), "erased": False}, lambda: _what(going, memory.folder))
+            return
+        if not yes:
+            _ask(call, going, memory.folder)
+        with waiting("Erasing …"):
+            gone = memory.erase(*names)
+    call.answer({**gone.to_dict(), "erased": True}, lambda: _done(gone))
+
+
+def _ask(call: Call, going: Erasure, folder: Path) -> None:
+    if call.json or not on_a_terminal():
+        raise Refused("erasing cannot be undone, and nobody is here to ask; see it with --dry-run, do it with --yes")
+    click.echo("\n".join(_what(going, folder)))
+    if not click.confirm("\nDestroy these words for good?"):
+        raise Refused("nothing was erased")
+
+
+def _what(going: Erasure, folder: Path) -> Iterator[str]:
+    number = len(going.beliefs)
+    yield bold(f"{count(number, 'belief')} would lose {their(number)} words:")
+    yield from table(list(going.beliefs), "  ")
+    yield ""
+    yield f"  {count(going.events, 'event')} of the ledger"
+    if copies := copies_in(folder):
+        yield f"  {count(len(copies), 'backup')} inside {shown(str(folder))}"
+    yield from _elsewhere(going, "would not be reached")
+
+
+def _done(gone: Erasure) -> Iterator[str]:
+    events = dim(f", {count(gone.events, 'event')} of the ledger")
+    yield f"{dim('Erased')} {bold(count(len(gone.beliefs), 'belief'))}{events}"
+    yield from _elsewhere(gone, "were not reached")
+
+
+def _elsewhere(going: Erasure, how: str) -> Iterator[str]:
+    if going.elsewhere:
+        yield warn(f"  copies elsewhere {how}; remove them yourself, or erase there too:")
+        yield from (f"    {shown(place)}" for place in going.elsewhere)

@@ -1,0 +1,91 @@
+"""An event on one line: where, when, by whom, what kind, and what it says in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from keepsake.records.belief import Belief
+from keepsake.records.event import Event
+from keepsake.surfaces.cli.moments import count, their, when
+from keepsake.surfaces.cli.names import handle
+from keepsake.surfaces.cli.paint import dim, width
+from keepsake.surfaces.cli.shown import cells, short
+
+Find = Callable[[str], Belief | None]
+
+_OP_ROOM, _BY_ROOM, _NAME_ROOM = 17, 12, 24
+
+
+def event_line(event: Event, find: Find, seq_room: int = 4) -> str:
+    """`find` gives the belief that an event speaks of without repeating its words."""
+    op = event.op.partition("/")[0]
+    left = f"{event.seq:>{seq_room}}  {when(event.ts)}  {short(event.by, 40):<{_BY_ROOM}}  "
+    kind = f"{short(op, 40):<{_OP_ROOM}}  "
+    room = width() - cells(left) - cells(kind)
+    return dim(left) + kind + summary(event, find, max(room, 20))
+
+
+def summary(event: Event, find: Find, room: int) -> str:
+    """What an event says, in at most `room` cells."""
+    if event.body is None:
+        return dim("(erased)")
+    if event.op.startswith("belief."):
+        return _of_belief(event.body, find, room)
+    tell = _TELL.get(event.op, _plainly)
+    try:
+        return dim(short(tell(event.body), room))
+    except (KeyError, TypeError):  # not as this program writes it
+        return dim(short(_plainly(event.body), room))
+
+
+def _of_belief(body: Mapping[str, Any], find: Find, room: int) -> str:
+    said = body.get("belief")
+    if isinstance(said, dict):
+        name, text, reason = said.get("key", ""), said.get("text", ""), said.get("reason", "")
+    else:
+        belief = find(str(body.get("id", "")))
+        name, text = (belief.key, belief.text) if belief else (str(body.get("id", "")), "")
+        reason = body.get("reason", "")
+    name = short(handle(str(name)), _NAME_ROOM)
+    because = f"({reason})" if reason else ""
+    words = " ".join(filter(None, (str(text), because)))
+    return f"{dim(name)}  {short(words, room - cells(name) - 2)}"
+
+
+def _begin(body: Mapping[str, Any]) -> str:
+    old = body.get("taken_over")
+    return "the ledger begins" + (f", with {count(old['events'], 'event')} of {old['format']}" if old else "")
+
+
+def _seal(body: Mapping[str, Any]) -> str:
+    return f"compacted: events {body['stretch']['first']} to {body['stretch']['last']} are sealed"
+
+
+def _torn(body: Mapping[str, Any]) -> str:
+    return f"{count(body['bytes'], 'byte')} that a crash left unfinished, kept in sealed/{body['kept']}"
+
+
+def _prune(body: Mapping[str, Any]) -> str:
+    return f"events {body['first']} to {body['last']} moved to {body['place']}"
+
+
+def _restore(body: Mapping[str, Any]) -> str:
+    return f"went back to {body['from']}; event {body['abandoned']['seq']} was the last one left behind"
+
+
+def _plainly(body: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in body.items())
+
+
+_TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "ledger.begin/1": _begin,
+    "ledger.seal/1": _seal,
+    "ledger.torn/1": _torn,
+    "ledger.prune/1": _prune,
+    "ledger.restore/1": _restore,
+    "ledger.copy/1": lambda body: f"copied to {body['place']}",
+    "snapshot/1": lambda body: f"what is held as of event {body['seq']}, so that opening is quick",
+    "erase/1": lambda body: f"{count(len(body['lines']), 'event')} lost {their(len(body['lines']))} words",
+    "erase.done/1": lambda body: f"the erasure of event {body['of']} is complete",
+}

@@ -1,0 +1,23 @@
+"""`keepsake ledger compact`."""
+
+from __future__ import annotations
+
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import LEDGER
+from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.cli.patience import waiting
+
+
+@command(LEDGER[3], example="keepsake ledger compact")
+@pass_call
+def compact(call: Call) -> None:
+    """Begin a new file; the old one is sealed, nothing is lost
+
+    What is held goes into a snapshot, the old events stay whole in `sealed/`, and the chain goes on in a new file of
+    one line. Prints how many events were folded.
+    """
+    with call.memory() as memory, waiting("Compacting …"):
+        folded = memory.ledger.compact()
+    call.answer({"folded": folded}, lambda: [f"{dim('Folded')} {bold(count(folded, 'event'))}"])

@@ -1,0 +1,37 @@
+"""`keepsake ledger prune`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import LEDGER
+from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.cli.shown import shown
+
+
+@command(LEDGER[4], example="keepsake ledger prune --to sealed-elsewhere")
+@click.option(
+    "--to", required=True, type=click.Path(), metavar="DIR", help="Where they go: a folder outside the memory."
+)
+@pass_call
+def prune(call: Call, to: str) -> None:
+    """Move sealed files to another place
+
+    What is held needs them no longer; the history of older beliefs, and a rebuild from the first event, do. Keep them.
+    An erasure does not reach them there. Prints where each is now.
+    """
+    with call.memory() as memory, waiting("Moving …"):
+        moved = memory.ledger.prune(to)
+    call.answer({"moved": [str(path) for path in moved]}, lambda: _page(moved))
+
+
+def _page(moved: list[Path]) -> Iterator[str]:
+    if not moved:
+        yield dim("nothing is sealed yet; `keepsake ledger compact` seals")
+    yield from (f"{dim('Moved to')} {bold(shown(str(path)))}" for path in moved)

@@ -1,0 +1,66 @@
+"""`keepsake ledger verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from keepsake.memory.ledger import verify_folder
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import LEDGER
+from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.paint import bad, dim, good, row, warn
+from keepsake.surfaces.cli.patience import progress
+from keepsake.surfaces.cli.shown import shown
+
+
+@command(
+    LEDGER[0],
+    example="""
+keepsake ledger verify
+keepsake ledger verify --processes 2""",
+    exits={0: "done: every event is as it was written", 4: "not whole: file, line and byte are printed"},
+)
+@click.option(
+    "--processes", type=click.IntRange(min=1), default=1, metavar="N", help="How many to read with at once.  [1]"
+)
+@pass_call
+def verify(call: Call, processes: int) -> int:
+    """Read every event and check that none was changed
+
+    Prints how many events there are, whether each is as it was written, and which witnesses could say that none is
+    missing at the end. Without one from outside the folder it says so: a chain alone cannot show that.
+    """
+    folder = call.there()
+    with progress("Verifying", _size(folder)) as tick:
+        report = verify_folder(folder, processes=processes, progress=tick)
+    call.answer(report.to_dict(), lambda: _page(report))
+    return 0 if report.ok else 4
+
+
+def _size(folder: Path) -> int:
+    """How many bytes there are to read."""
+    return sum(path.stat().st_size for path in (*folder.glob("events.wal"), *folder.glob("sealed/*.wal")))
+
+
+def _page(report: Any) -> Iterator[str]:
+    if report.ok:
+        yield good(f"Whole: {count(report.events, 'event')}, each as it was written")
+    else:
+        yield bad("Not whole")
+    yield ""
+    if report.bad:
+        bad_line = report.bad
+        yield from row("where", shown(f"{bad_line.file}, line {bad_line.line}, byte {bad_line.byte}"))
+        yield from row("event", str(bad_line.seq))
+        yield from row("what", shown(bad_line.why))
+    yield from row("events", f"{report.first:,} to {report.last:,}")
+    yield from row("head", dim(shown(report.head)))
+    yield from row("root", dim(shown(report.root or "")))
+    yield from row("witnesses", [shown(str(witness)) for witness in report.witnesses])
+    paint = shown if report.outside else lambda note: warn(shown(note))
+    yield from row("notes", [paint(note) for note in report.notes])

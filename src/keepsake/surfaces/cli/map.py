@@ -1,0 +1,51 @@
+"""Every command there is, and the line that introduces it. The help pages are made from this table alone.
+
+The names are frozen in the design: a new verb is added there first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+PACKAGE = "keepsake.surfaces.cli"
+
+
+class Entry(NamedTuple):
+    """One command. `line` is the first line of its own help, word for word."""
+
+    name: str
+    line: str
+
+
+DAILY = (
+    Entry("remember", "Hold something true"),
+    Entry("revise", "Replace a belief by a better one; its history stays"),
+    Entry("forget", "Put beliefs out of sight; they stay in history"),
+    Entry("erase", "Destroy the words of beliefs; the proof stays"),
+)
+LOOK = (
+    Entry("status", "Look at a memory as a whole"),
+    Entry("show", "Show what is held, or one belief"),
+    Entry("log", "List the events, oldest first"),
+)
+CARE = (
+    Entry("check", "Look for damage, and change nothing"),
+    Entry("repair", "Mend what `check` found, and keep the original"),
+    Entry("backup", "Make a checked copy"),
+    Entry("restore", "Go back to a copy; what is left behind is kept"),
+)
+SPECIALIST = (
+    Entry("init", "Make a memory in a folder of your choice"),
+    Entry("ledger", "Verify, witness, prove, compact and prune the ledger"),
+    Entry("migrate", "Take in the JSON files of specsmith"),
+)
+LEDGER = (
+    Entry("verify", "Read every event and check that none was changed"),
+    Entry("checkpoint", "Sign what the ledger holds now, and keep a witness outside it"),
+    Entry("prove", "Prove that an event is in the ledger, or check such a proof"),
+    Entry("compact", "Begin a new file; the old one is sealed, nothing is lost"),
+    Entry("prune", "Move sealed files to another place"),
+)
+
+FIRST_PAGE = (("Daily", DAILY), ("Look", LOOK), ("Care", CARE))
+SECOND_PAGE = (("Specialist", SPECIALIST),)

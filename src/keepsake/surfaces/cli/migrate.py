@@ -1,0 +1,60 @@
+"""`keepsake migrate`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from keepsake.stores.chrono import ChronoStore
+from keepsake.stores.takeover import SkippedRecord
+from keepsake.surfaces.cli.call import BY, Call, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import SPECIALIST
+from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.paint import bold, dim, warn
+from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.cli.shown import shown
+
+
+@command(
+    SPECIALIST[2],
+    without=("folder",),
+    example="""
+keepsake migrate
+keepsake migrate ../other/.specsmith --project .""",
+)
+@click.argument("source", default=".specsmith", type=click.Path(), metavar="[SOURCE]")
+@click.option(
+    "--project", type=click.Path(), metavar="DIR", help="Whose `.chronomemory` takes them in.  [where SOURCE lies]"
+)
+@pass_call
+def migrate(call: Call, source: str, project: str | None) -> None:
+    """Take in the JSON files of specsmith
+
+    SOURCE is the folder that holds requirements.json and testcases.json (default: ./.specsmith). They go into the
+    ledger under `.chronomemory/` of the project. What is unchanged is passed over, what has changed is revised. Prints
+    how many of each, and every item that could not be taken, with the reason.
+    """
+    folder = Path(source).absolute()
+    store = ChronoStore(project or folder.parent, by=BY)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always", SkippedRecord)
+        with waiting("Taking in …"), store:
+            counts = store.migrate_from_json(folder)
+    reasons = [str(warning.message) for warning in seen if issubclass(warning.category, SkippedRecord)]
+    answer = {**counts, "reasons": reasons, "folder": str(store.root)}
+    call.answer(answer, lambda: _page(counts, reasons, store.root))
+
+
+def _page(counts: dict[str, int], reasons: list[str], root: Path) -> Iterator[str]:
+    taken = f"{count(counts['requirements'], 'requirement')} and {count(counts['testcases'], 'test case')}"
+    yield f"{dim('Took in')} {bold(taken)}"
+    if same := counts["skipped"] - len(reasons):
+        yield dim(f"{count(same, 'item')} unchanged")
+    if reasons:
+        yield warn(f"{count(len(reasons), 'item')} not taken:")
+        yield from (f"  {shown(reason)}" for reason in reasons)
+    yield dim(f"see them with: keepsake -C {shown(str(root))} show")

@@ -1,0 +1,60 @@
+"""Times as people read and write them: in the zone of this machine. JSON keeps them as they are recorded, in UTC."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from keepsake.records.clock import system_clock
+from keepsake.records.errors import Refused
+from keepsake.surfaces.cli.shown import shown
+
+_STEPS = ((60, 1, "second"), (3600, 60, "minute"), (86400, 3600, "hour"), (30 * 86400, 86400, "day"))
+
+
+def when(ts: str) -> str:
+    """A recorded time, to the second."""
+    moment = _parse(ts)
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S") if moment else shown(ts)
+
+
+def ago(ts: str) -> str:
+    """How long ago that was, for what is recent; else the day."""
+    moment = _parse(ts)
+    if moment is None:
+        return shown(ts)
+    seconds = int((system_clock() - moment).total_seconds())
+    if -5 < seconds < 5:
+        return "just now"
+    for below, unit, name in _STEPS:
+        if 0 <= seconds < below:
+            return count(seconds // unit, name) + " ago"
+    return f"on {moment.astimezone():%Y-%m-%d}"
+
+
+def read_moment(text: str) -> int | datetime:
+    """An event's number, a date, or a time; in this machine's zone unless it names another."""
+    if text.isascii() and text.isdigit():
+        return int(text)
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise Refused(
+            f"not a moment: {text!r}; write an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)"
+        ) from None
+
+
+def count(number: int, noun: str) -> str:
+    """`1 event`, `1,200 events`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def their(number: int) -> str:
+    return "its" if number == 1 else "their"
+
+
+def _parse(ts: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(ts)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone()
+    except (ValueError, OverflowError):
+        return None

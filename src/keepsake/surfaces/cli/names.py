@@ -1,0 +1,55 @@
+"""How a belief is named on the command line, and how the Tab key completes such a name.
+
+Completion looks and never makes or changes anything. Whatever goes wrong, it offers nothing and says nothing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+from keepsake.records import ids
+from keepsake.surfaces.cli.call import BY, Call
+from keepsake.surfaces.cli.shown import short, shown
+
+if TYPE_CHECKING:
+    from keepsake.records.belief import Belief
+
+
+def handle(key: str) -> str:
+    """What a person types for a belief: its key, or the last six characters of an id that keepsake drew."""
+    return key[-6:] if ids.BELIEF_ID.match(key) else key
+
+
+def complete(ctx: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The beliefs whose name begins like that."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return [
+                CompletionItem(name, help=short(belief.text, 60))
+                for belief in _held(ctx)
+                for name in (handle(belief.key), belief.id)
+                if name.startswith(begun) and _can_be_typed(name) and (begun or name != belief.id)
+            ]
+    except Exception:  # a completion that fails is no completion; the command itself will say what is wrong
+        return []
+
+
+def _held(ctx: click.Context) -> Iterator[Belief]:
+    from keepsake.memory.memory import Memory
+    from keepsake.stores.shelf import is_memory
+    from keepsake.stores.takeover import is_old
+
+    folder = ctx.ensure_object(Call).locate()
+    if is_memory(folder) and not is_old(folder):
+        with Memory(folder, by=BY, read_only=True, user=ctx.params.get("user") or "me") as memory:
+            yield from memory.beliefs.query()
+
+
+def _can_be_typed(name: str) -> bool:
+    return shown(name) == name and not any(sign.isspace() for sign in name)

@@ -1,0 +1,43 @@
+"""`keepsake remember`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from keepsake.surfaces.cli.belief_options import belief_options, from_standard_input, given, text_from
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import DAILY
+from keepsake.surfaces.cli.said import said
+
+
+@command(
+    DAILY[0],
+    example="""
+keepsake remember "Ana prefers tea" --about ana --tag drinks
+keepsake remember "Ana drinks green tea" --key ana-tea --evidence "she said so"
+git log -1 --format=%B | keepsake remember --kind decision""",
+)
+@click.argument("text", nargs=-1, metavar="TEXT")
+@click.option("--key", metavar="NAME", help="Your own name for it. A name that is known gets a new version.")
+@belief_options
+@pass_call
+def remember(call: Call, /, text: tuple[str, ...], user: str | None, **options: Any) -> None:
+    """Hold something true
+
+    TEXT is what is held; `-`, or nothing, takes it from standard input. The memory is made on first use. Prints the
+    name under which it is known; it is on disk by then.
+    """
+    words = text_from(text, "remember")
+    if words is None:
+        if sys.stdin.isatty():
+            raise click.UsageError('say what to remember: keepsake remember "Ana prefers tea"')
+        words = from_standard_input()
+    fields = given(options)
+    with call.memory(user=user, make=True) as memory:
+        before = memory.get(fields["key"]) if fields.get("key") else None
+        belief = memory.remember(words, **fields)
+    call.answer(belief.to_dict(), lambda: said("Remembered", belief, before))

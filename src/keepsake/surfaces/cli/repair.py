@@ -1,0 +1,63 @@
+"""`keepsake repair`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from keepsake.memory import care
+from keepsake.records.errors import Refused
+from keepsake.surfaces.cli.call import BY, Call, on_a_terminal, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import CARE
+from keepsake.surfaces.cli.paint import bold, dim, warn
+from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.cli.shown import shown
+
+
+@command(
+    CARE[1],
+    example="keepsake repair torn-end --yes",
+    exits={1: "refused, cannot be mended, or answered with no"},
+)
+@click.argument("codes", nargs=-1, required=True, metavar="CODE...")
+@click.option("--yes", is_flag=True, help="Do not ask; for scripts.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and stop.")
+@pass_call
+def repair(call: Call, codes: tuple[str, ...], yes: bool, dry_run: bool) -> None:
+    """Mend what `check` found, and keep the original
+
+    CODE is what `keepsake check` calls it. Shows what would be done and asks first. If one of them cannot be mended,
+    nothing is changed. What was damaged is kept under `sealed/`, and every mend is an event.
+    """
+    folder = call.there()
+    with waiting("Looking …"):
+        steps = care.plan(folder, codes)
+    if steps and not dry_run:
+        if not yes:
+            _ask(call, steps)
+        with waiting("Mending …"):
+            steps = care.repair(folder, codes, by=BY)
+    answer = {"done": not dry_run, "steps": [step.to_dict() for step in steps]}
+    call.answer(answer, lambda: _page(steps, "Would do" if dry_run else "Done"))
+
+
+def _ask(call: Call, steps: list[care.Step]) -> None:
+    if any(step.refused for step in steps):
+        return  # nothing can be done: the call that follows says why
+    if call.json or not on_a_terminal():
+        raise Refused("a repair changes the ledger, and nobody is here to ask; see it with --dry-run, do it with --yes")
+    click.echo("\n".join(_page(steps, "Would do")))
+    if not click.confirm("\nDo this?"):
+        raise Refused("nothing was changed")
+
+
+def _page(steps: list[care.Step], title: str) -> Iterator[str]:
+    if not steps:
+        yield dim("nothing to mend; `keepsake check` names what is wrong")
+        return
+    yield bold(f"{title}:")
+    for step in steps:
+        line = f"  {shown(step.code)}, {shown(step.place)}: {shown(step.text)}"
+        yield warn(f"{line} (cannot be mended)") if step.refused else line

@@ -1,0 +1,43 @@
+"""`keepsake revise`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from keepsake.surfaces.cli.belief_options import belief_options, given, text_from
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import DAILY
+from keepsake.surfaces.cli.names import complete
+from keepsake.surfaces.cli.said import said
+
+
+@command(
+    DAILY[1],
+    example="""
+keepsake revise ana-tea "Ana prefers green tea" --reason "she said so today"
+keepsake revise ana-tea --confidence 0.9""",
+)
+@click.argument("name", shell_complete=complete)
+@click.argument("text", nargs=-1, metavar="[TEXT]")
+@click.option("--reason", metavar="TEXT", default="", help="Why it is better than before.")
+@belief_options
+@pass_call
+def revise(call: Call, /, name: str, text: tuple[str, ...], reason: str, user: str | None, **options: Any) -> None:
+    """Replace a belief by a better one; its history stays
+
+    NAME is a belief's key, any of its ids, or the last six characters of one. TEXT is the new wording (`-` takes it
+    from standard input); without it only what the options name is changed. A list that is given (tags, evidence)
+    replaces the old one; '' empties it. Prints the name it keeps.
+
+    A version's full id whose words have changed since is refused: read it again with `keepsake show`.
+    """
+    words, changes = text_from(text, "revise NAME"), given(options)
+    if words is None and not changes:
+        raise click.UsageError("say what to change: a new TEXT, or an option such as --confidence")
+    with call.memory(user=user) as memory:
+        before = memory.get(name)
+        belief = memory.revise(name, words, reason=reason, **changes)
+    call.answer(belief.to_dict(), lambda: said("Revised", belief, before))

@@ -1,0 +1,81 @@
+"""`keepsake show`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from keepsake.surfaces.cli.belief_options import whose
+from keepsake.surfaces.cli.belief_page import history as history_lines
+from keepsake.surfaces.cli.belief_page import page, table
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import LOOK
+from keepsake.surfaces.cli.moments import read_moment
+from keepsake.surfaces.cli.names import complete
+from keepsake.surfaces.cli.paint import dim
+from keepsake.surfaces.cli.shown import short
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
+    from keepsake.records.belief import Belief
+    from keepsake.records.timeline import Moment
+
+
+@command(
+    LOOK[1],
+    example="""
+keepsake show
+keepsake show ana-tea --history
+keepsake show --at 2026-05-03""",
+)
+@click.argument("name", required=False, shell_complete=complete)
+@click.option("--history", is_flag=True, help="Every version it had, oldest first.")
+@click.option("--why", is_flag=True, help="The reasons for its standing, down to what it rests on.")
+@click.option("--at", metavar="MOMENT", help="What was held then: an event's number, a date or a time.")
+@whose
+@pass_call
+def show(call: Call, name: str | None, history: bool, why: bool, at: str | None, user: str | None) -> None:
+    """Show what is held, or one belief
+
+    NAME is a belief's key, any of its ids, or the last six characters of one. Without it, prints every belief that is
+    held, a line each: name, confidence, first words.
+    """
+    if history + why + (at is not None) > 1:
+        raise click.UsageError("choose one of --history, --why and --at")
+    if name is None and (history or why):
+        raise click.UsageError("say of which belief: keepsake show NAME " + ("--history" if history else "--why"))
+    moment = None if at is None else read_moment(at)
+    with call.memory(user=user, read_only=True) as memory:
+        if name is None:
+            _show_all(call, memory.beliefs.query(believed_at=moment))
+        elif history:
+            versions = memory.history(name)
+            call.answer([version.to_dict() for version in versions], lambda: history_lines(versions))
+        elif why:
+            reasons = memory.why(name)
+            call.answer(reasons.to_dict(), lambda: map(_indented, reasons.lines()))
+        else:
+            _show_one(call, memory, name, moment)
+
+
+def _indented(line: str) -> str:
+    indent = len(line) - len(line.lstrip(" "))
+    return " " * indent + short(line, 400)
+
+
+def _show_all(call: Call, beliefs: list[Belief]) -> None:
+    found = [belief.to_dict() for belief in beliefs]
+    call.answer(found, lambda: table(beliefs) if beliefs else [dim("nothing is held")])
+
+
+def _show_one(call: Call, memory: Memory, name: str, moment: Moment | None) -> None:
+    belief = memory.show(name, believed_at=moment)
+    call.answer(belief.to_dict(), lambda: _page(memory, belief))
+
+
+def _page(memory: Memory, belief: Belief) -> Iterator[str]:
+    below = {ref: memory.get(ref) for ref in belief.rests_on}
+    return page(belief, {ref: found.key for ref, found in below.items() if found})

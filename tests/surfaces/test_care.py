@@ -1,0 +1,286 @@
+"""backup, restore, check, repair, init, migrate and the ledger's own commands."""
+
+import json
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from keepsake.surfaces.cli import patience
+
+
+def test_a_backup_is_made_and_its_place_is_told(keepsake, folder, home):
+    keepsake("remember", "Ana prefers tea")
+    inside, outside = keepsake("backup", "--json").json, keepsake("backup", "--to", str(home / "copies"))
+
+    assert Path(inside["backup"]).parent == folder / "backup"
+    assert outside.out.startswith(f"Copied to {home}/copies/")
+    assert b"Ana prefers tea" in (Path(inside["backup"]) / "events.wal").read_bytes()
+
+
+def test_going_back_keeps_what_is_left_behind(keepsake, folder):
+    keepsake("remember", "before", "--key", "k")
+    copy = Path(keepsake("backup", "--json").json["backup"])
+    keepsake("revise", "k", "after")
+
+    listed = keepsake("restore")
+    done = keepsake("restore", copy.name)
+
+    assert listed.out == f"{copy.name}\n"
+    assert done.status == 0
+    assert f"Went back to {copy.name}: 1 belief held" in done.out
+    assert "-before-restore" in done.out
+    assert keepsake("show", "k", "--json").json["text"] == "before"
+    [left] = (folder / "backup").glob("*-before-restore")
+    assert b"after" in (left / "events.wal").read_bytes()
+
+
+def test_a_copy_is_put_into_an_empty_place(keepsake, home):
+    keepsake("remember", "Ana prefers tea", "--key", "k")
+    copy = keepsake("backup", "--to", str(home / "copies"), "--json").json["backup"]
+
+    done = keepsake("-C", str(home / "new"), "restore", copy, "--json")
+
+    assert done.json["folder"] == str(home / "new")
+    assert keepsake("-C", str(home / "new"), "show", "k", "--json").json["text"] == "Ana prefers tea"
+
+
+def test_what_is_no_copy_is_not_gone_back_to(keepsake, home):
+    keepsake("remember", "Ana prefers tea", "--key", "k")
+    done = keepsake("restore", str(home))
+
+    assert (done.status, done.out) == (1, "")
+    assert keepsake("show", "k").status == 0
+
+
+def test_init_here_makes_a_projects_own_memory_and_says_how_it_is_found(keepsake, home):
+    done = keepsake("init", "--here")
+    made = home / "work/.keepsake"
+
+    assert done.out == f"Made {made}\nfound from {home}/work and every folder below it\n"
+    assert (made / "keepsake.toml").read_text().startswith("# Settings of this memory")
+    assert stat.S_IMODE((made / "keepsake.toml").stat().st_mode) == 0o600
+    keepsake("remember", "in the project")
+    assert b"in the project" in (made / "events.wal").read_bytes()
+    assert not (home / ".keepsake").exists()
+
+
+def test_init_leaves_what_is_there_as_it_is(keepsake, home):
+    keepsake("init", "--here")
+    (home / "work/.keepsake/keepsake.toml").write_text("# mine\n")
+    keepsake("remember", "kept", "--key", "k")
+
+    assert keepsake("init", "--here").out.startswith("Already there:")
+    assert (home / "work/.keepsake/keepsake.toml").read_text() == "# mine\n"
+    assert keepsake("show", "k").status == 0
+
+
+def test_init_says_when_another_memory_goes_first(keepsake, home, monkeypatch):
+    monkeypatch.setenv("KEEPSAKE_HOME", str(home / "first"))
+    done = keepsake("init", "--here")
+
+    assert f"from here, commands use {home}/first" in done.out
+    assert keepsake("init", "--here", "--json").json["found"] is False
+
+
+def test_init_tells_a_git_project_what_git_will_see(keepsake, home):
+    (home / "work/.git").mkdir()
+
+    assert ".gitignore" in keepsake("init", "--here").out
+    assert keepsake("init", "--here", str(home / "x")).status == 2
+
+
+@pytest.fixture
+def specsmith(home) -> Path:
+    """A project with JSON files of specsmith, three of whose items cannot be taken."""
+    source = home / "work/.specsmith"
+    source.mkdir()
+    requirements = [{"id": "R-1", "title": "It works"}, {"title": "no id"}, {"id": "R-2", "confidence": 7.5}]
+    (source / "requirements.json").write_text(json.dumps(requirements))
+    (source / "testcases.json").write_text(
+        json.dumps([{"id": "T-1", "title": "It is tried"}, {"id": "T\x1b[31m", "confidence": 9}])
+    )
+    return source
+
+
+def test_migrate_tells_the_counts_and_every_item_it_could_not_take(keepsake, specsmith, home):
+    first, again = keepsake("migrate"), keepsake("migrate")
+
+    assert first.out.startswith("Took in 1 requirement and 1 test case\n3 items not taken:\n")
+    assert "requirements.json, item 1: has no id" in first.out
+    assert "confidence: 7.5" in first.out
+    assert first.err == ""
+    assert "Took in 0 requirements and 0 test cases\n2 items unchanged\n" in again.out
+    assert keepsake("-C", str(home / "work/.chronomemory"), "show", "R-1", "--json").json["text"] == "It works"
+
+
+def test_migrate_as_json_has_the_reasons_too(keepsake, specsmith, home):
+    done = keepsake("migrate", str(specsmith), "--project", str(home / "elsewhere"), "--json")
+
+    assert (done.json["requirements"], done.json["testcases"], done.json["skipped"]) == (1, 1, 3)
+    assert len(done.json["reasons"]) == 3
+    assert (home / "elsewhere/.chronomemory/events.wal").exists()
+    assert keepsake("migrate", str(home / "nowhere")).status == 1
+
+
+def test_compacting_and_pruning_tell_what_they_did(keepsake, home):
+    keepsake("remember", "one", "--key", "1")
+    keepsake("remember", "two")
+
+    assert "nothing is sealed yet" in keepsake("ledger", "prune", "--to", str(home / "old")).out
+    assert keepsake("ledger", "compact").out == "Folded 2 events\n"
+    assert keepsake("ledger", "prune", "--to", str(home / "old"), "--json").json["moved"][0].startswith(f"{home}/old/")
+    assert keepsake("show", "1").status == 0
+
+
+def spoil(folder: Path) -> None:
+    """Change one letter of the words in the second line."""
+    wal = folder / "events.wal"
+    wal.write_bytes(wal.read_bytes().replace(b"Ana prefers tea", b"Ana prefers tee"))
+
+
+def test_verify_says_whole_and_that_nobody_outside_vouches_for_the_end(keepsake):
+    keepsake("remember", "Ana prefers tea")
+    done = keepsake("ledger", "verify")
+
+    assert done.status == 0
+    assert done.out.startswith("Whole: ")
+    assert "nobody outside this folder has seen it" in done.out
+    assert keepsake("ledger", "verify", "--processes", "2", "--json").json["ok"] is True
+
+
+def test_verify_names_the_file_line_and_byte_of_damage(keepsake, folder):
+    keepsake("remember", "Ana prefers tea")
+    keepsake("remember", "another")
+    spoil(folder)
+    done = keepsake("ledger", "verify")
+
+    assert done.status == 4
+    assert done.out.startswith("Not whole\n")
+    assert "events.wal, line 2, byte " in done.out
+    assert keepsake("ledger", "verify", "--json").json["ok"] is False
+
+
+def test_check_finds_nothing_in_a_healthy_folder_and_damage_in_a_damaged_one(keepsake, folder):
+    keepsake("remember", "Ana prefers tea")
+    keepsake("remember", "another")
+    healthy = keepsake("check")
+    spoil(folder)
+    before = (folder / "events.wal").read_bytes()
+    damaged, raw = keepsake("check"), keepsake("check", "--json").json
+
+    assert (healthy.status, healthy.out) == (0, "Nothing is wrong\n")
+    assert damaged.status == 4
+    assert "line-damaged" in damaged.out
+    assert "way out" in damaged.out
+    assert raw[0]["severity"] == "error"
+    assert (folder / "events.wal").read_bytes() == before
+
+
+def test_repair_asks_and_is_refused_where_nobody_can_be_asked(keepsake, folder):
+    keepsake("remember", "Ana prefers tea")
+    keepsake("remember", "another")
+    spoil(folder)
+    before = (folder / "events.wal").read_bytes()
+
+    assert keepsake("repair", "line-damaged").status == 1
+    assert "Would do:" in keepsake("repair", "line-damaged", "--dry-run").out
+    assert (folder / "events.wal").read_bytes() == before
+    assert keepsake("repair", "line-damaged", "--yes").status == 0
+    assert keepsake("check").status == 0
+
+
+def test_repair_of_nothing_and_of_an_unknown_code(keepsake):
+    keepsake("remember", "Ana prefers tea")
+
+    assert "nothing to mend" in keepsake("repair", "torn-end", "--yes").out
+    assert keepsake("repair", "gremlins").status == 1
+    assert keepsake("repair").status == 2
+
+
+def test_a_checkpoint_is_printed_pinned_and_vouches_for_the_end(keepsake, home):
+    keepsake("remember", "Ana prefers tea")
+    done = keepsake("ledger", "checkpoint")
+
+    assert "\n— " in done.out
+    assert f"pinned at {home}" in done.err
+    assert "none outside the folder" not in keepsake("status").out
+    assert "nobody outside this folder" not in keepsake("ledger", "verify").out
+
+
+def test_a_proof_is_made_and_checked_and_a_changed_one_proves_nothing(keepsake):
+    keepsake("remember", "Ana prefers tea")
+    made = keepsake("ledger", "prove", "1", "--out", "proof.txt")
+    proof = Path("proof.txt").read_text()
+
+    assert made.out == "Written to proof.txt\n"
+    assert keepsake("ledger", "prove", "--check", "proof.txt").out.startswith("The proof holds\n")
+    Path("proof.txt").write_text(proof.replace("index 1", "index 0"))
+    assert keepsake("ledger", "prove", "--check", "proof.txt").status in (1, 4)
+    Path("proof.txt").write_bytes(b"\xff\x00")
+    assert keepsake("ledger", "prove", "--check", "proof.txt").status == 1
+    assert keepsake("ledger", "prove", "--check", "missing.txt").status == 1
+
+
+@pytest.mark.parametrize("args", [[], ["1", "--check", "x"], ["1", "--key", "k"], ["--check", "x", "--out", "y"]])
+def test_a_proof_is_made_or_checked_and_not_both(keepsake, args):
+    assert keepsake("ledger", "prove", *args).status == 2
+
+
+ALL = [
+    ["status"], ["show"], ["show", "k"], ["show", "k", "--history"], ["show", "k", "--why"], ["log"],
+    ["log", "-n", "0"], ["check"], ["backup"], ["restore"], ["forget", "k"], ["revise", "k", "x"], ["remember", "y"],
+    ["erase", "k", "--yes"],
+    ["erase", "k", "--dry-run"], ["repair", "torn-end"], ["init"], ["ledger", "verify"], ["ledger", "compact"],
+    ["ledger", "checkpoint"], ["ledger", "prove", "1"], ["ledger", "prune", "--to", "old"], [],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("args", ALL, ids=" ".join)
+def test_every_command_prints_json_and_nothing_else(keepsake, args):
+    keepsake("remember", "Ana prefers tea", "--key", "k")
+    done = keepsake(*args, "--json")
+
+    assert (done.status, done.err) == (0, "")
+    assert isinstance(done.json, dict | list)
+
+
+class Screen:
+    """What a terminal at standard error would get."""
+
+    def __init__(self) -> None:
+        self.drawn = ""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self.drawn += text
+        return len(text)
+
+    def flush(self) -> None:
+        """There is nothing to wait for."""
+
+
+def test_a_bar_appears_only_if_it_takes_a_while(monkeypatch):
+    for wait, is_drawn in ((3600.0, False), (0.0, True)):
+        screen = Screen()
+        monkeypatch.setattr("sys.stderr", screen)
+        monkeypatch.setattr(patience, "PATIENCE", wait)
+        with patience.progress("Verifying", 100) as tick:
+            tick(10)
+            time.sleep(0.12)
+            tick(40)
+        assert ("Verifying" in screen.drawn) is is_drawn
+        assert ("50%" in screen.drawn) is is_drawn
+
+
+def test_a_sign_of_life_appears_only_if_it_takes_a_while(monkeypatch):
+    for wait, is_drawn in ((3600.0, False), (0.0, True)):
+        screen = Screen()
+        monkeypatch.setattr("sys.stderr", screen)
+        monkeypatch.setattr(patience, "PATIENCE", wait)
+        with patience.waiting("Copying …"):
+            time.sleep(0.3 if is_drawn else 0)
+        assert ("Copying …" in screen.drawn) is is_drawn

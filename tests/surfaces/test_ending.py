@@ -1,0 +1,166 @@
+"""Every error of every command is one line with the way out, and a status that a script can rely on."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from keepsake.records import errors
+from keepsake.surfaces.cli.call import Call
+from keepsake.surfaces.cli.ending import end_well
+
+
+def fail(error: BaseException):
+    def run() -> None:
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.Refused("no"), 1), (errors.NotFound("no"), 1), (errors.NotWritable("no"), 1), (errors.Closed("no"), 1),
+        (errors.Moved("no"), 1), (errors.Busy("no"), 3), (errors.NotWritten("no"), 3), (errors.Damaged("no"), 4),
+        (errors.RolledBack("no"), 4), (errors.Missing("no"), 4), (click.UsageError("no"), 2),
+        (click.BadParameter("no"), 2), (click.ClickException("no"), 1), (OSError(28, "No space left on device"), 3),
+        (OSError(5, "Input/output error"), 3),
+        (PermissionError(13, "Permission denied", "/x"), 1), (FileNotFoundError(2, "No such file", "/x"), 1),
+        (OSError(30, "Read-only file system", "/x"), 1), (NotADirectoryError(20, "Not a directory", "/x"), 1),
+        (ZeroDivisionError("no"), 70), (RuntimeError("two\nlines \x1b[31m"), 70),
+    ],
+)  # fmt: skip
+def test_an_error_is_one_line_and_a_status(capsys, error, status):
+    assert end_well(fail(error), Call()) == status
+
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("keepsake: ")
+    assert printed.err.count("\n") == 1
+    assert "\x1b" not in printed.err
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(KeyboardInterrupt(), 130), (click.Abort(), 130), (BrokenPipeError(32, "pipe"), 141)]
+)
+def test_an_interruption_is_quiet(capsys, error, status):
+    assert end_well(fail(error), Call()) == status
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "leaf", [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.KeepsakeError)]
+)
+def test_every_error_of_ours_has_a_status_from_one_to_four(leaf):
+    assert end_well(fail(leaf("no")), Call()) in (1, 3, 4)
+
+
+def test_debug_prints_where_it_arose_before_the_line(keepsake):
+    keepsake("remember", "x")
+    plain, told = keepsake("show", "nobody"), keepsake("show", "nobody", "--debug")
+
+    assert told.err.startswith("Traceback")
+    assert told.err.splitlines()[-1] == plain.err.strip()
+    assert keepsake("--debug", "show", "nobody").err.startswith("Traceback")
+    assert (plain.status, told.status) == (1, 1)
+
+
+def test_a_trace_holds_nothing_that_a_terminal_obeys(capsys):
+    end_well(fail(errors.Refused("\x1b[31mred\u202e")), Call(debug=True))
+
+    assert not set(capsys.readouterr().err) & {"\x1b", "\u202e"}
+
+
+def test_a_warning_is_one_plain_line(capsys):
+    def run() -> None:
+        warnings.warn("left out\nbecause \x1b[31m", UserWarning, stacklevel=1)
+        warnings.warn("left out\nbecause \x1b[31m", UserWarning, stacklevel=1)
+
+    assert end_well(run, Call()) == 0
+    assert capsys.readouterr().err == "keepsake: left out\\nbecause \\x1b[31m\n" * 2
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [(["rember"], "did you mean 'remember'?"), (["--fold"], "--folder"), (["remember", "x", "--nope"], "nope"),
+     (["forget"], "missing argument"), (["log", "abc"], "abc"), (["ledger", "verfy"], "did you mean 'verify'?"),
+     (["ledger", "prune"], "--to"), (["remember", "x", "--confidence", "high"], "high"), (["show", "a", "b"], "b")],
+)  # fmt: skip
+def test_wrong_usage_says_what_is_wrong_and_where_to_look(keepsake, folder, args, says):
+    done = keepsake(*args)
+
+    assert (done.status, done.out) == (2, "")
+    assert says in done.err
+    assert done.err.count("\n") == 1
+    assert "--help`)" in done.err
+    assert not folder.exists()
+
+
+def test_a_folder_that_is_a_file_is_refused_whatever_is_asked(keepsake, home):
+    (home / "file").write_text("mine")
+
+    for args in (["remember", "x"], ["status"], ["show"], ["init"], ["check"], ["ledger", "verify"], []):
+        done = keepsake("-C", str(home / "file"), *args)
+        assert (done.status, done.out) == (1, ""), args
+        assert "is a file, and a memory is a folder" in done.err
+    assert (home / "file").read_text() == "mine"
+
+
+def test_a_folder_under_a_file_is_refused(keepsake, home):
+    (home / "file").write_text("mine")
+    done = keepsake("-C", str(home / "file/below"), "remember", "x")
+
+    assert (done.status, done.err.count("\n")) == (1, 1)
+
+
+UNPRIVILEGED = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+
+
+@pytest.fixture
+def open_place() -> Iterator[Path]:
+    """A folder of this test's own that other users may enter. pytest's are closed to them, and stay so."""
+    place = Path(tempfile.mkdtemp(prefix="keepsake-test-"))
+    place.chmod(0o755)
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_user_who_may_not_write_reads_and_is_told_so(keepsake, open_place):
+    shared = open_place / "shared"
+    keepsake("-C", str(shared), "remember", "Ana prefers tea", "--key", "k")
+    shared.chmod(0o755)
+    for path in shared.iterdir():
+        path.chmod(0o644)
+
+    theirs = {name: str(open_place / "theirs") for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+
+    def as_nobody(*args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*UNPRIVILEGED, sys.executable, "-m", "keepsake", "-C", str(shared), *args],
+            capture_output=True, text=True, cwd=open_place, env={**os.environ, **theirs},
+        )  # fmt: skip
+
+    if as_nobody("--version").returncode != 0:
+        pytest.skip("another user cannot run this Python")
+    assert "Ana prefers tea" in as_nobody("show", "k").stdout
+    assert "may only be read here" in as_nobody("status").stdout
+    for args in (["remember", "x"], ["forget", "k"], ["erase", "k", "--yes"], ["ledger", "compact"], ["backup"]):
+        done = as_nobody(*args)
+        assert done.returncode in (1, 3), (args, done.stderr)
+        assert done.stderr.count("\n") == 1
+    shared.chmod(0o700)
+    done = as_nobody("show")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
+def test_as_a_module_and_as_a_program_it_is_called_keepsake(process):
+    assert process("--help").out.startswith("Usage: keepsake ")
+    assert "keepsake" in process("--version").out

@@ -1,0 +1,151 @@
+"""The map of commands: nothing is on it that the design has not frozen, and nothing on it goes without help."""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from keepsake.surfaces.cli.command import Command
+from keepsake.surfaces.cli.map import CARE, DAILY, LEDGER, LOOK, SPECIALIST
+from keepsake.surfaces.cli.root import keepsake as program
+
+EVERYWHERE = {"--folder", "--json", "--debug"}
+BELIEF = {
+    "--about", "--kind", "--confidence", "--tag", "--evidence", "--rests-on", "--hypothesis", "--valid-from",
+    "--valid-to", "--expires", "--source-type", "--session", "--agent", "--user",
+}  # fmt: skip
+FROZEN = {
+    "": EVERYWHERE | {"--version", "--help-all"},
+    "remember": BELIEF | EVERYWHERE | {"--key"},
+    "revise": BELIEF | EVERYWHERE | {"--reason"},
+    "forget": EVERYWHERE | {"--reason", "--user"},
+    "erase": EVERYWHERE | {"--yes", "--dry-run", "--user"},
+    "status": EVERYWHERE | {"--user"},
+    "show": EVERYWHERE | {"--history", "--why", "--at", "--user"},
+    "log": EVERYWHERE | {"--follow", "--last", "--op"},
+    "check": EVERYWHERE,
+    "repair": EVERYWHERE | {"--yes", "--dry-run"},
+    "backup": EVERYWHERE | {"--to"},
+    "restore": EVERYWHERE,
+    "init": EVERYWHERE | {"--here"},
+    "migrate": EVERYWHERE - {"--folder"} | {"--project"},
+    "ledger": set(),
+    "ledger verify": EVERYWHERE | {"--processes"},
+    "ledger checkpoint": EVERYWHERE,
+    "ledger prove": EVERYWHERE | {"--out", "--check", "--key"},
+    "ledger compact": EVERYWHERE,
+    "ledger prune": EVERYWHERE | {"--to"},
+}
+
+
+def walk(command: click.Command = program, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        ctx = click.Context(command)
+        for name in command.list_commands(ctx):
+            found = command.get_command(ctx, name)
+            assert found is not None
+            yield from walk(found, f"{path} {name}".strip())
+
+
+ALL = dict(walk())
+COMMANDS = {path: command for path, command in ALL.items() if isinstance(command, Command)}
+
+
+def test_the_commands_and_their_options_are_the_frozen_ones():
+    found = {
+        path: {max(option.opts, key=len) for option in command.params if isinstance(option, click.Option)}
+        for path, command in ALL.items()
+    }
+
+    assert found == FROZEN
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_every_option_has_a_help_text_that_is_a_sentence(path):
+    for option in ALL[path].params:
+        if isinstance(option, click.Option):
+            assert (option.help or "").partition("  [")[0].rstrip(" …").endswith((".", ":", "…", "ledger")), option.opts
+
+
+@pytest.mark.parametrize("path", [path for path in ALL if path])
+def test_a_commands_help_begins_with_an_order_without_a_full_stop(path):
+    first, _, rest = (ALL[path].help or "").partition("\n")
+    entry = next(e for e in (*DAILY, *LOOK, *CARE, *SPECIALIST, *LEDGER) if e.name == path.split()[-1])
+
+    assert first == entry.line
+    assert first[0].isupper()
+    assert not first.endswith(".")
+    assert path == "ledger" or "rint" in rest or "Show" in rest, "it says what is printed"
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_a_commands_help_has_an_example_and_the_exit_statuses(keepsake, path):
+    done = keepsake(*path.split(), "--help")
+
+    assert done.status == 0
+    assert f"$ keepsake {path}" in done.out or f"| keepsake {path}" in done.out or f"elsewhere {path}" in done.out
+    assert "Exit status:\n  0  done" in done.out
+    assert all(f"\n  {status}  " in done.out for status in range(5))
+    assert max(map(len, done.out.splitlines())) <= 100
+
+
+def test_every_argument_is_told_of_in_the_text():
+    for path, command in COMMANDS.items():
+        for argument in command.params:
+            if isinstance(argument, click.Argument):
+                name = (argument.metavar or argument.human_readable_name).strip("[].").upper()
+                assert name in (command.help or ""), f"{path}: {name}"
+
+
+def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(keepsake):
+    first, second = keepsake("--help"), keepsake("--help-all")
+
+    for entry in (*DAILY, *LOOK, *CARE):
+        assert f"\n  {entry.name} " in first.out
+        assert entry.line in first.out
+    for entry in (*SPECIALIST, *LEDGER):
+        assert f"\n  {entry.name} " not in first.out
+        assert f"\n  {entry.name} " in second.out
+    assert first.out.rstrip().endswith("`keepsake --help-all` shows the specialist commands.")
+    assert "_KEEPSAKE_COMPLETE=bash_source" in second.out
+
+
+def test_help_loads_no_command_and_nothing_heavy():
+    code = """
+import sys
+sys.argv = ["keepsake", "--help"]
+from keepsake.surfaces.cli import main
+try:
+    main()
+except SystemExit:
+    told = {"keepsake", "rich", "orjson", "cryptography"}
+    print(*(name for name in sys.modules if name.split(".")[0] in told), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    ours = {f"keepsake.surfaces.cli.{name}" for name in ("call", "command", "ending", "map", "root")}
+
+    assert set(done.stderr.split()) == {"keepsake", "keepsake.surfaces", "keepsake.surfaces.cli"} | ours
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
+    """Everything but what goes through a shell is run, in a folder with something in it."""
+    keepsake("remember", "Ana prefers tea", "--key", "ana-tea")
+    keepsake("backup", "--to", "copies")
+    made = next((home / "work/copies").iterdir())
+    (home / "work/.specsmith").mkdir()
+    (home / "work/.specsmith/requirements.json").write_text('[{"id": "R-1", "title": "It works"}]')
+    (home / "other").mkdir()
+    (home / "work/.specsmith").joinpath("testcases.json").write_text("[]")
+    (home / "other/.specsmith").symlink_to(home / "work/.specsmith")
+
+    for line in COMMANDS[path].example.strip().splitlines():
+        line = line.replace("20260503T140000", made.name)
+        words = shlex.split(line.partition(" > ")[0])
+        if "|" not in words:
+            done = keepsake(*words[1:])
+            assert done.status == 0, f"{line}\n{done.err}"

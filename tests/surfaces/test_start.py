@@ -1,0 +1,43 @@
+"""A command answers about as fast as a script that imports click and orjson: nothing heavy is loaded to say little."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+BARE = [sys.executable, "-c", "import click, orjson"]
+INSTALLED = [sys.executable, "-c", "from keepsake.surfaces.cli import main; main()"]  # what the installed script does
+RUNS, BUDGET = 15, 1.5
+
+
+def seconds(command: list[str]) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+@pytest.mark.parametrize("args", [["--help"], ["ledger", "verify"]], ids=" ".join)
+def test_starting_costs_at_most_half_as_much_again_as_a_bare_script(process, args, monkeypatch, tmp_path):
+    """The best of many runs, in turn: what else the machine does is then in neither or in both."""
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "compiled"))  # as an installed program is
+    process("remember", "Ana prefers tea")
+    commands = [BARE, [*INSTALLED, *args]]
+    rounds = [[seconds(command) for command in commands] for _ in range(RUNS + 1)]
+    bare, ours = (min(times) for times in zip(*rounds[1:], strict=True))
+
+    assert ours <= BUDGET * bare, f"{ours * 1000:.0f} ms against {bare * 1000:.0f} ms"
+
+
+@pytest.mark.parametrize(
+    "args", [["remember", "x"], ["show"], ["log"], ["status"], ["ledger", "verify"], ["backup"]], ids=" ".join
+)
+def test_rich_is_not_loaded_where_nothing_is_drawn(process, args):
+    process("remember", "Ana prefers tea")
+    loaded = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "keepsake", *args], capture_output=True, text=True
+    )
+
+    assert loaded.returncode == 0
+    assert "| rich" not in loaded.stderr.replace("  ", " ").replace("  ", " ")
