@@ -164,16 +164,20 @@ def test_no_read_crosses_a_user(memory: Memory) -> None:
 
     with Memory(user="ana") as ana:
         assert _texts(ana) == ["hers"]
+        assert _texts(memory) == ["mine"]
         assert ana.get(mine.id) is None
         assert ana.show("k").text == "hers"
         with pytest.raises(NotFound):
             ana.erase(mine.id)
         with pytest.raises(NotFound):
             ana.history(mine.id)
-        assert ana.diff(0) != []
         assert {change.after.text for change in ana.diff(0) if change.after} == {"hers"}
+        memory.forget("k")
+        ana.forget("k")
+        assert [e.body.get("id") for e in ana.log(op="belief.tombstone") if e.body] == [hers.id]
+        assert "mine" not in str(list(ana.log()))
     assert memory.get(hers.id) is None
-    assert _texts(memory) == ["mine"]
+    assert "hers" not in str(list(memory.log()))
 
 
 # -- time and reasons -----------------------------------------------------------------------------------------------
@@ -250,6 +254,7 @@ def test_erasing_shows_what_would_go_and_then_leaves_no_word_of_it(memory: Memor
     going = memory.what_would_go("secret")
     assert ([b.text for b in going.beliefs], going.events) == (["the marzipan was moved"], 2)
     assert going.elsewhere == (str(elsewhere),)
+    assert len(going.backups) == 1
     assert _holding(memory.folder, b"marzipan") != []
 
     assert memory.erase("secret") == going

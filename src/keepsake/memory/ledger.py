@@ -7,32 +7,44 @@ it anew; a checkpoint, signed and pinned outside the folder, can.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from keepsake.ledger import checkpoint as checkpoints
 from keepsake.ledger import format as fmt
-from keepsake.ledger import prove
-from keepsake.ledger.checkpoint import Keyring
-from keepsake.ledger.ledger import Ledger
-from keepsake.ledger.note import NoteError, Verifier
 from keepsake.ledger.scan import Progress
 from keepsake.ledger.verify import Report, verify
 from keepsake.memory import settings
 from keepsake.records.errors import Refused
 
+if TYPE_CHECKING:  # heavy, and not needed to check a folder
+    from keepsake.ledger.checkpoint import Keyring
+    from keepsake.ledger.ledger import Ledger
+    from keepsake.ledger.seen import Seen
+
 
 def verify_folder(folder: Path, *, processes: int = 1, progress: Progress | None = None) -> Report:
     """Check every line of a folder, which may be too damaged to open."""
-    return verify(
-        folder, processes=processes, checkpoints=checkpoints.check(folder, settings.keyring()), progress=progress
-    )
+    return verify(folder, processes=processes, checkpoints=_signed(folder), progress=progress)
 
 
-def _verifier(key: str) -> Verifier:
+def _signed(folder: Path) -> list[Seen]:
+    """What was signed about a folder. Without a key there is nothing to check it with, and nothing is loaded for it."""
+    if not settings.keys_folder().is_dir():
+        return []
+    from keepsake.ledger.checkpoint import check
+
+    return check(folder, settings.keyring())
+
+
+def check_proof(text: str, key: str) -> dict[str, Any]:
+    """What a proof proves, by the verifier key that came with it; no memory is needed. Refused if it proves nothing."""
+    from keepsake.ledger.note import NoteError, Verifier
+    from keepsake.ledger.prove import check_inclusion
+
     try:
-        return Verifier(key)
+        verifier = Verifier(key)
     except NoteError as error:
         raise Refused(f"not a verifier key: {error}") from None
+    return check_inclusion(text, verifier)
 
 
 class LedgerOf:
@@ -52,8 +64,10 @@ class LedgerOf:
 
     @property
     def verifier_key(self) -> str:
-        """What someone else needs to check a proof or a checkpoint."""
-        return self._keyring.signer(self.id).verifier_key
+        """What someone else needs to check a proof or a checkpoint. NotFound if nothing was ever signed here."""
+        from keepsake.ledger.checkpoint import verifier_of
+
+        return verifier_of(self.id, self._keyring).key
 
     def verify(self, *, processes: int = 1, progress: Progress | None = None) -> Report:
         """Check every line, from the first that is here to the last."""
@@ -62,16 +76,21 @@ class LedgerOf:
 
     def checkpoint(self) -> str:
         """Sign the ledger's size, head and root; keep the note in the folder and pin it outside."""
-        return checkpoints.take(self._ledger, self._keyring)
+        from keepsake.ledger.checkpoint import take
+
+        return take(self._ledger, self._keyring)
 
     def prove(self, seq: int) -> str:
         """That event `seq` is in the ledger, for someone who has only a checkpoint and the key to check it with."""
+        from keepsake.ledger.checkpoint import verifier_of
+        from keepsake.ledger.prove import inclusion
+
         note = self.checkpoint()
-        return prove.inclusion(self._ledger, seq, note, checkpoints.verifier_of(self.id, self._keyring))
+        return inclusion(self._ledger, seq, note, verifier_of(self.id, self._keyring))
 
     def check_proof(self, text: str, key: str | None = None) -> dict[str, Any]:
         """What a proof proves. Raises Refused if it proves nothing."""
-        return prove.check_inclusion(text, _verifier(key) if key else checkpoints.verifier_of(self.id, self._keyring))
+        return check_proof(text, key or self.verifier_key)
 
     def compact(self) -> int:
         """Close the living stretch and go on in a new file; return how many events callers had written to it."""

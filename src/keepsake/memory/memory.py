@@ -20,7 +20,9 @@ from typing import Any
 
 from keepsake.decide import belief as decide
 from keepsake.ledger.backup import back_up, restore_from
+from keepsake.ledger.begin import ledger_id
 from keepsake.ledger.checkpoint import take, witnesses
+from keepsake.ledger.folder import Folder
 from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
 from keepsake.memory.beliefs import BeliefsOf
@@ -28,7 +30,7 @@ from keepsake.memory.ledger import LedgerOf
 from keepsake.records.belief import OWNER, Belief, texts
 from keepsake.records.beliefs import Beliefs
 from keepsake.records.clock import Clock, stamp, system_clock
-from keepsake.records.errors import NotFound, Refused
+from keepsake.records.errors import NotFound, NotWritable, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why
@@ -61,11 +63,14 @@ class Erasure:
 
     beliefs: tuple[Belief, ...]
     events: int
-    elsewhere: tuple[str, ...]
+    backups: tuple[str, ...]  # copies in the folder, which it reaches
+    elsewhere: tuple[str, ...]  # copies that were made elsewhere, which it does not
 
     def to_dict(self) -> dict[str, Any]:
         found = [belief.to_dict() for belief in self.beliefs]
-        return {"beliefs": found, "events": self.events, "elsewhere": list(self.elsewhere)}
+        return {
+            "beliefs": found, "events": self.events, "backups": list(self.backups), "elsewhere": list(self.elsewhere),
+        }  # fmt: skip
 
 
 class Memory:
@@ -87,6 +92,8 @@ class Memory:
         options: dict[str, Any] = {"by": by, "clock": clock, "read_only": read_only}
         options["durability"] = durability or settings.read_settings(self.folder).durability
         if is_old(self.folder):
+            if read_only:
+                raise NotWritable(f"{self.folder} was written by chronomemory; open it for writing once, to take it over")
             take_over(self.folder, **options)
         self._shelf = Shelf(self.folder, pins=self._pins, **options)
 
@@ -220,7 +227,9 @@ class Memory:
             _, speaks = decide.erase(known, names, user=self._user(user), path=path)
             found = tuple(known.get(name, user=self._user(user), path=path).belief() for name in names)
         events = sum(speaks(event) for event in self._shelf.events())
-        return Erasure(found, events, tuple(self._shelf.ledger.standing.copies))
+        ledger = self._shelf.ledger
+        copies = tuple(copied.root.name for copied in ledger.folder.copies())
+        return Erasure(found, events, copies, tuple(ledger.standing.copies))
 
     def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays."""
@@ -269,12 +278,12 @@ class Memory:
         return [held.belief() for held in self._shelf.what_rests_on(name, user=self._user(user), path=path)]
 
     def log(self, start: int = 0, *, op: str = "", follow: bool = False, pause: float = 0.2) -> Iterator[Event]:
-        """The events from `start` on, oldest first; those of one kind (`belief`, `belief.put`) if `op` is given.
+        """This user's events from `start` on, oldest first; those of one kind (`belief`, `belief.put`) if `op` is given.
 
         With `follow` it goes on as others write, until the caller stops asking.
         """
         while True:
-            for event in self._shelf.events(start):
+            for event in self._shelf.events_of(self.user, start):
                 start = event.seq + 1
                 if event.op.startswith(op):
                     yield event
@@ -315,9 +324,9 @@ class Memory:
         source = Path(source).expanduser()
         if not is_memory(source) and is_memory(folder / "backup" / source):
             source = folder / "backup" / source
-        ledger_id = settings.ledger_at(source)
-        restore_from(folder, source, by=by, clock=clock, erased=frozenset(ring.erased(ledger_id)))
-        if ring.pin(ledger_id):
+        name = ledger_id(Folder(source))
+        restore_from(folder, source, by=by, clock=clock, erased=frozenset(ring.erased(name) if name else ()))
+        if name and ring.pin(name):
             shelf = Shelf(folder, by=by, clock=clock)
             try:
                 take(shelf.ledger, ring, anew=True)

@@ -7,14 +7,14 @@ Keys and pins live outside every memory folder, so that whoever changes a folder
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from keepsake.ledger.begin import ledger_id
-from keepsake.ledger.checkpoint import Keyring
-from keepsake.ledger.folder import Folder
 from keepsake.records.errors import Refused
+
+if TYPE_CHECKING:
+    from keepsake.ledger.checkpoint import Keyring
 
 NAME = ".keepsake"
 
@@ -51,10 +51,13 @@ def locate(path: str | Path | None = None) -> Path:
 
 def read_settings(folder: Path) -> Settings:
     """The settings of a folder; defaults where it has none."""
-    try:
-        raw = tomllib.loads((folder / "keepsake.toml").read_text("utf-8"))
-    except FileNotFoundError:
+    path = folder / "keepsake.toml"
+    if not path.exists():
         return Settings()
+    import tomllib  # only where there is something to read: starting fast matters more often
+
+    try:
+        raw = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Refused(
             f"{folder / 'keepsake.toml'} cannot be read: {error}; mend that line, or remove the file"
@@ -67,14 +70,18 @@ def read_settings(folder: Path) -> Settings:
 
 def keyring() -> Keyring:
     """Signing keys and pins, where programs of this user keep such things."""
-    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return Keyring(keys=config / "keepsake" / "keys", pins=state / "keepsake" / "pins")
+    from keepsake.ledger.checkpoint import Keyring
+
+    return Keyring(keys=keys_folder(), pins=_home("XDG_STATE_HOME", ".local/state") / "keepsake" / "pins")
 
 
-def ledger_at(folder: Path) -> str:
-    """The id of the ledger in a folder or a copy; nothing if none can be read."""
-    return ledger_id(Folder(folder))
+def keys_folder() -> Path:
+    """Where signing keys are. Without one nothing was ever signed, and there is nothing to check signatures with."""
+    return _home("XDG_CONFIG_HOME", ".config") / "keepsake" / "keys"
+
+
+def _home(variable: str, otherwise: str) -> Path:
+    return Path(os.environ.get(variable) or Path.home() / otherwise)
 
 
 def wants_colour() -> bool:

@@ -276,6 +276,11 @@ class Beliefs:
         name = self._said.get((user, idempotency_key))
         return self.held[self._versions[name][0]] if name in self._versions else None
 
+    def owner(self, version: str) -> str | None:
+        """Whose belief a version id names; None if nobody's is known by it."""
+        known = self._versions.get(version)
+        return self.held[known[0]].user if known else None
+
     def ids_of(self, held: Held) -> list[str]:
         return list(self._ids[held.ref])
 
