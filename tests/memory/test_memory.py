@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from keepsake import ChronoRecord, ChronoStore, Memory, Moved, NotFound, Refused, RolledBack
-from keepsake.records.errors import Closed
+from keepsake.records.errors import Closed, Damaged, Missing
 
 
 def _texts(memory: Memory, **query: str) -> list[str]:
@@ -405,3 +405,79 @@ def test_a_closed_memory_says_so(memory: Memory) -> None:
     memory.close()
     with pytest.raises(Closed, match="open it again"):
         memory.remember("too late")
+
+
+def test_a_person_who_knows_why_may_accept_another_ledger_in_a_pinned_place(memory: Memory, tmp_path: Path) -> None:
+    memory.remember("the first one")
+    memory.ledger.checkpoint()
+    memory.close()
+    os.rename(memory.folder, tmp_path / "moved")
+
+    with Memory() as again:
+        with pytest.raises(RolledBack, match="checkpoint --anew"):
+            again.remember("a new beginning")
+        again.ledger.checkpoint(anew=True)
+        again.remember("a new beginning")
+        assert again.ledger.verify().outside
+    with Memory(tmp_path / "moved") as moved:
+        moved.remember("the first one goes on elsewhere")
+
+
+def test_a_pinned_ledger_is_not_made_twice(memory: Memory, tmp_path: Path) -> None:
+    memory.remember("one")
+    memory.ledger.checkpoint()
+    copy = memory.backup(tmp_path / "usb")
+    with pytest.raises(Refused, match="lives at"):
+        Memory.restore(copy, tmp_path / "second")
+    memory.remember("the original is untouched")
+
+
+def test_settings_come_back_only_where_there_are_none(memory: Memory, tmp_path: Path) -> None:
+    (memory.folder / "keepsake.toml").write_text('[ledger]\ndurability = "group"\n')
+    memory.remember("one")
+    copy = memory.backup(tmp_path / "usb")
+    (memory.folder / "keepsake.toml").write_text('[ledger]\ndurability = "full"\n')
+    memory.close()
+
+    Memory.restore(copy).close()
+    assert "full" in (memory.folder / "keepsake.toml").read_text()
+    Memory.restore(copy, tmp_path / "new").close()
+    assert "group" in (tmp_path / "new" / "keepsake.toml").read_text()
+    assert not (tmp_path / "new" / "backup").exists()
+
+
+def test_a_forgotten_belief_is_not_revised_behind_the_scenes(memory: Memory) -> None:
+    memory.remember("tea", key="k")
+    memory.forget("k")
+    with pytest.raises(Refused, match="remember it again"):
+        memory.revise("k", "coffee")
+    assert memory.remember("coffee", key="k").status == "active"
+
+
+def test_a_key_of_six_digits_is_a_key_and_not_the_end_of_an_id(memory: Memory) -> None:
+    first = memory.remember("first")
+    second = memory.remember("second", key=first.id[-6:])
+    assert memory.show(first.id).text == "first"
+    assert memory.show(second.key).text == "second"
+
+
+def test_a_history_whose_beginning_was_moved_away_asks_for_it(memory: Memory, tmp_path: Path) -> None:
+    memory.remember("tea", key="k")
+    memory.ledger.compact()
+    memory.ledger.prune(tmp_path / "archive")
+    memory.revise("k", "coffee")
+
+    assert memory.show("k").text == "coffee"
+    with pytest.raises(Missing, match="put their files back"):
+        memory.history("k")
+
+
+def test_a_tampered_line_is_never_shown_as_an_erased_one(memory: Memory) -> None:
+    for number in range(60):
+        memory.remember(f"number {number}")
+    memory.close()
+    wal = memory.folder / "events.wal"
+    wal.write_bytes(wal.read_bytes().replace(b"number 3\"", b"numb3r 3\""))
+
+    with Memory() as again, pytest.raises(Damaged, match="event 4"):
+        list(again.log())

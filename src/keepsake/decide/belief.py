@@ -28,7 +28,7 @@ def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_ke
     if idempotency_key and known.said(user, idempotency_key):
         return []
     name = fields.get("key", "")
-    current = known.find(name, user=user, path=fields.get("path", "")) if name else None
+    current = known.find(name, user=user, path=fields.get("path", ""), short=False) if name else None
     fresh = draw()
     given = {"id": fresh, "key": fresh, "confidence": CONFIDENCE, **fields}
     if current:
@@ -55,6 +55,8 @@ def revise(
     current = known.get(name, user=user, path=path)
     if known.read_before(name, current):
         raise Moved(f"{name} has been revised since; it is {current.belief().id} now: read it again, then decide")
+    if current.status == "tombstone" and "status" not in changes:
+        raise Refused(f"{name} is forgotten; remember it again under its key instead")
     kept = current.belief()
     fields = {**kept.to_body(), **_with_refs(known, changes, user, current), "id": draw(), "reason": reason}
     belief = recorded(fields)

@@ -13,6 +13,7 @@ from keepsake.ledger import format as fmt
 from keepsake.ledger.scan import Progress
 from keepsake.ledger.verify import Report, verify
 from keepsake.memory import settings
+from keepsake.memory.old import is_old
 from keepsake.records.errors import Refused
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
@@ -21,9 +22,29 @@ if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from keepsake.ledger.seen import Seen
 
 
-def verify_folder(folder: Path, *, processes: int = 1, progress: Progress | None = None) -> Report:
-    """Check every line of a folder, which may be too damaged to open."""
-    return verify(folder, processes=processes, checkpoints=_signed(folder), progress=progress)
+def verify_folder(
+    folder: Path, *, processes: int = 1, progress: Progress | None = None, checkpoint: str = "", key: str = ""
+) -> Report:
+    """Check every line of a folder, which may be too damaged to open; against a `checkpoint` kept elsewhere too."""
+    if is_old(folder):
+        raise Refused(f"{folder} was written by chronomemory; `keepsake backup` takes it over, and makes a first copy")
+    kept = [_given(folder, checkpoint, key)] if checkpoint else []
+    return verify(folder, processes=processes, checkpoints=[*_signed(folder), *kept], progress=progress)
+
+
+def _given(folder: Path, note: str, key: str) -> Seen:
+    """A checkpoint that somebody brought, checked by their key or by the one that is here."""
+    from keepsake.ledger.begin import ledger_id
+    from keepsake.ledger.checkpoint import verifier_of
+    from keepsake.ledger.folder import Folder
+    from keepsake.ledger.note import NoteError, Verifier
+    from keepsake.ledger.seen import Seen
+
+    try:
+        verifier = Verifier(key) if key else verifier_of(ledger_id(Folder(folder)), settings.keyring())
+        return Seen(verifier.open(note), "the checkpoint that was given", True)
+    except NoteError as error:
+        raise Refused(f"this checkpoint proves nothing: {error}") from None
 
 
 def _signed(folder: Path) -> list[Seen]:
@@ -74,17 +95,36 @@ class LedgerOf:
         self._ledger.refresh()
         return verify_folder(self._ledger.folder.root, processes=processes, progress=progress)
 
-    def checkpoint(self) -> str:
-        """Sign the ledger's size, head and root; keep the note in the folder and pin it outside."""
+    def checkpoint(self, *, anew: bool = False) -> str:
+        """Sign the ledger's size, head and root; keep the note in the folder and pin it outside.
+
+        `anew` takes what is here for the truth, whatever was pinned before: for a person who knows why it is another.
+        """
         from keepsake.ledger.checkpoint import take
 
+        if anew:
+            return self._begin_anew()
         return take(self._ledger, self._keyring)
+
+    def _begin_anew(self) -> str:
+        from keepsake.ledger.checkpoint import take
+        from keepsake.stores.shelf import Shelf
+
+        shelf = Shelf(self._ledger.folder.root, by=self._ledger.by)
+        try:
+            note = take(shelf.ledger, self._keyring, anew=True)
+        finally:
+            shelf.close()
+        self._ledger.refresh()
+        return note
 
     def prove(self, seq: int) -> str:
         """That event `seq` is in the ledger, for someone who has only a checkpoint and the key to check it with."""
         from keepsake.ledger.checkpoint import verifier_of
         from keepsake.ledger.prove import inclusion
 
+        self._ledger.refresh()
+        self._ledger.chain().line(seq)  # if it is not there, nothing is signed for it either
         note = self.checkpoint()
         return inclusion(self._ledger, seq, note, verifier_of(self.id, self._keyring))
 

@@ -8,6 +8,7 @@ Without a scope it reads and writes the owner's (`user="me"`). No call reads acr
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from typing import Any
 from keepsake.decide import belief as decide
 from keepsake.ledger.backup import back_up, restore_from
 from keepsake.ledger.begin import ledger_id
-from keepsake.ledger.checkpoint import take, witnesses
+from keepsake.ledger.checkpoint import Keyring, take, witnesses
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
@@ -114,6 +115,11 @@ class Memory:
 
     def __repr__(self) -> str:
         return f"<Memory {self.folder} of {self.user}>"
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with the folder, if anything; until it is mended, it can only be read, as far as it is good."""
+        return str(self._shelf.ledger.trouble or "")
 
     @cached_property
     def beliefs(self) -> BeliefsOf:
@@ -300,7 +306,7 @@ class Memory:
             gone = known.query(user=self.user, status="tombstone")
             return Status(
                 str(self.folder), len(held), len(gone), ledger.end.seq + 1, ledger.standing.ledger, ledger.end.ts,
-                ledger.writable, str(ledger.trouble or ""), settings.unsafe_place(self.folder),
+                os.access(ledger.folder.wal, os.W_OK), str(ledger.trouble or ""), settings.unsafe_place(self.folder),
                 pin.size if pin else None,
             )  # fmt: skip
 
@@ -325,6 +331,7 @@ class Memory:
         if not is_memory(source) and is_memory(folder / "backup" / source):
             source = folder / "backup" / source
         name = ledger_id(Folder(source))
+        _refuse_a_second(name, folder, ring)
         restore_from(folder, source, by=by, clock=clock, erased=frozenset(ring.erased(name) if name else ()))
         if name and ring.pin(name):
             shelf = Shelf(folder, by=by, clock=clock)
@@ -349,6 +356,16 @@ class Memory:
     def _now(self, name: str, user: str | None, path: str) -> Belief:
         with self._shelf.known() as known:
             return known.get(name, user=self._user(user), path=path).belief()
+
+
+def _refuse_a_second(name: str, folder: Path, ring: Keyring) -> None:
+    """Two folders that both go on as one pinned ledger would each call the other forged."""
+    home = ring.home(name) if name else None
+    if home and home != folder.resolve() and ledger_id(Folder(home)) == name:
+        raise Refused(
+            f"this ledger lives at {home}, and is pinned there: restore it to that folder,"
+            f" or look at the copy where it is (--folder COPY)"
+        )
 
 
 def _moment(value: date | str | None) -> str:

@@ -241,12 +241,12 @@ class Beliefs:
     def taken(self, version: str) -> bool:
         return version in self._versions
 
-    def find(self, name: str, *, user: str = OWNER, path: str = "") -> Held | None:
-        """The belief that `name` names: its key, any version's id, or the last six characters of one."""
+    def find(self, name: str, *, user: str = OWNER, path: str = "", short: bool = True) -> Held | None:
+        """The belief that `name` names: its key, any version's id, or, if `short`, the last six characters of one."""
         ref = self._keys.get((user, path, name))
         if ref is None and name in self._versions:
             ref = self._versions[name][0]
-        if ref is None and ids.SHORT_ID.match(name):
+        if ref is None and short and ids.SHORT_ID.match(name):
             ref = self._by_short_id(name, user)
         held = self.held.get(ref) if ref else None
         return held if held and held.user == user else None

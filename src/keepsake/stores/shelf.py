@@ -77,8 +77,9 @@ class Shelf:
     def history(self, name: str, *, user: str = OWNER, path: str = "") -> list[Version]:
         """Every version of a belief, oldest first."""
         with self.known() as known:
-            names = known.ids_of(known.get(name, user=user, path=path))
-        return list(timeline.history(self.events(), names))
+            held = known.get(name, user=user, path=path)
+            names = known.ids_of(held)
+        return list(timeline.history(self.ledger.events(held.first), names))
 
     def diff(self, before: Moment, after: Moment | None = None, *, user: str = OWNER) -> list[Change]:
         """What came, went or changed between two moments."""

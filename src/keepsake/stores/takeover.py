@@ -73,9 +73,10 @@ def _take_over(disk: Disk, folder: Folder, options: dict[str, Any]) -> None:
             (folder.sealed / name).unlink(missing_ok=True)
             copy(disk, path, folder.sealed / name)
     disk.sync_folder(folder.sealed)
-    folder.snapshot.unlink(missing_ok=True)
+    disk.sync_folder(folder.root)
     disk.rename(Folder(workshop).wal, folder.wal)
     disk.sync_folder(folder.root)
+    folder.snapshot.unlink(missing_ok=True)  # only now: until the rename, the old ledger may need it
     shutil.rmtree(workshop)
 
 

@@ -53,9 +53,13 @@ class Call:
         """The memory, open. Only `make` makes one that is not there."""
         from keepsake.memory.memory import Memory
         from keepsake.records.belief import OWNER
+        from keepsake.surfaces.cli.shown import shown
 
         folder = self.locate() if make else self.there()
-        return Memory(folder, user=OWNER if user is None else user, by=BY, read_only=read_only)
+        memory = Memory(folder, user=OWNER if user is None else user, by=BY, read_only=read_only)
+        if read_only and memory.trouble:
+            self.note(f"keepsake: this is not all: {shown(memory.trouble)}")
+        return memory
 
     # -- answering ---------------------------------------------------------------------------------------------------
 

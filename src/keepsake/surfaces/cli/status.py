@@ -30,7 +30,7 @@ def status(call: Call, user: str | None) -> int:
     Prints where it is, how much it holds, when it was last written, how far a witness outside the folder vouches for
     it, and what is wrong, if anything. It does not read every event: `keepsake ledger verify` does.
     """
-    with call.memory(user=user) as memory:
+    with call.memory(user=user, read_only=True) as memory:
         found = memory.status()
     call.answer(found.to_dict(), lambda: _page(found))
     return 4 if found.trouble else 0
@@ -51,7 +51,8 @@ def _page(found: Status) -> Iterator[str]:
 def _witness(found: Status) -> str:
     if found.checkpoint is None:
         return f"none outside the folder {dim('(`keepsake ledger checkpoint` makes one)')}"
-    since = found.events - found.checkpoint
-    return f"outside the folder, for {found.checkpoint:,} of {count(found.events, 'event')}" + (
-        dim(" (all)") if since <= 0 else ""
-    )
+    if found.checkpoint == found.events:
+        return f"outside the folder, for all of {count(found.events, 'event')}"
+    if found.checkpoint > found.events:
+        return warn(f"outside the folder, for {count(found.checkpoint, 'event')}, which is more than there are")
+    return f"outside the folder, for {found.checkpoint:,} of {count(found.events, 'event')}"

@@ -22,14 +22,18 @@ from keepsake.surfaces.cli.shown import shown
     LEDGER[0],
     example="""
 keepsake ledger verify
-keepsake ledger verify --processes 2""",
+keepsake ledger verify --processes 2
+keepsake ledger checkpoint > kept.txt
+keepsake ledger verify --checkpoint kept.txt""",
     exits={0: "done: every event is as it was written", 4: "not whole: file, line and byte are printed"},
 )
 @click.option(
     "--processes", type=click.IntRange(min=1), default=1, metavar="N", help="How many to read with at once.  [1]"
 )
+@click.option("--checkpoint", metavar="FILE", help="Also check against a signed checkpoint that you kept.")
+@click.option("--key", metavar="VKEY", default="", help="Whose signature to expect on it; needed where no key is.")
 @pass_call
-def verify(call: Call, processes: int) -> int:
+def verify(call: Call, processes: int, checkpoint: str | None, key: str) -> int:
     """Read every event and check that none was changed
 
     Prints how many events there are, whether each is as it was written, and which witnesses could say that none is
@@ -37,7 +41,8 @@ def verify(call: Call, processes: int) -> int:
     """
     folder = call.there()
     with progress("Verifying", _size(folder)) as tick:
-        report = verify_folder(folder, processes=processes, progress=tick)
+        note = Path(checkpoint).read_text("utf-8", "replace") if checkpoint else ""
+        report = verify_folder(folder, processes=processes, progress=tick, checkpoint=note, key=key)
     call.answer(report.to_dict(), lambda: _page(report))
     return 0 if report.ok else 4
 
