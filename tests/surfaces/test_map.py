@@ -145,7 +145,10 @@ def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
 
     for line in COMMANDS[path].example.strip().splitlines():
         line = line.replace("20260503T140000", made.name)
-        words = shlex.split(line.partition(" > ")[0])
+        typed, _, into = line.partition(" > ")
+        words = shlex.split(typed)
         if "|" not in words:
             done = keepsake(*words[1:])
             assert done.status == 0, f"{line}\n{done.err}"
+            if into:
+                (home / "work" / into).write_text(done.out)
