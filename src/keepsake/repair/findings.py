@@ -1,0 +1,144 @@
+"""Everything that can be wrong with a memory folder: what it is called, how bad it is, and what to do about it.
+
+`error`: something is lost, or may be served wrong, until somebody acts. `warning`: all is there; act soon. `note`:
+worth knowing; keepsake sets it right by itself, or it harms nothing. A healthy folder has none of the three.
+
+One table, so that the check, the help and the documentation cannot tell different stories.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from keepsake.records.errors import Refused
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One kind of trouble. `mend` is what `keepsake repair` does about it; nothing if only a person can."""
+
+    severity: Severity
+    meaning: str
+    remedy: str
+    mend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, where, and the way out."""
+
+    code: str
+    place: str
+    severity: Severity
+    text: str
+    remedy: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+CODES: dict[str, Code] = {
+    "line-damaged": Code(
+        "error", "a line of the ledger is not as it was written, or does not stand where it was written",
+        "keepsake repair line-damaged",
+        "puts it back from a backup that has it; else gives up its words, or cuts there and records anew what follows",
+    ),
+    "rolled-back": Code(
+        "error", "the ledger is shorter than, or other than, a witness has seen it", "keepsake restore BACKUP",
+    ),
+    "claim-false": Code(
+        "error", "every line is whole, and what one of them says of the ledger is not so", "keepsake restore BACKUP",
+    ),
+    "stretch-missing": Code(
+        "error", "events that belong to the chain are not in the folder",
+        "put their files back into sealed/, or keepsake restore BACKUP",
+    ),
+    "file-unreadable": Code(
+        "error", "the system refuses to read a file of the memory",
+        "look at the file's owner and mode, and at the disk",
+    ),
+    "backup-damaged": Code(
+        "error", "a backup is not as it was made", "make another with `keepsake backup`, then remove this one",
+    ),
+    "checkpoint-bad": Code(
+        "error", "the checkpoint in the folder cannot be read, or was not signed by this memory's key",
+        "ask who changed it; `keepsake ledger checkpoint` signs a new one",
+    ),
+    "settings-unreadable": Code(
+        "error", "keepsake.toml cannot be read", "mend the line that is named, or remove the file",
+    ),
+    "newer-events": Code(
+        "warning", "the ledger holds events of a newer keepsake: this one reads and does not write", "upgrade keepsake",
+    ),
+    "torn-end": Code(
+        "warning", "the last write was not finished; nobody was told that it was", "keepsake repair torn-end",
+        "keeps the bytes under sealed/ and cuts the file back to the last whole group; so does the next write",
+    ),
+    "sync-failed": Code(
+        "warning", "a sync to the disk failed, and the next writer has to look first",
+        "check the disk, then keepsake repair sync-failed",
+        "reads the ledger's end anew; so does the next write",
+    ),
+    "compaction-unfinished": Code(
+        "warning", "a compaction was interrupted", "keepsake repair compaction-unfinished",
+        "finishes it; so does the next write",
+    ),
+    "restore-unfinished": Code(
+        "warning", "a restore was interrupted", "keepsake repair restore-unfinished",
+        "finishes it; so does the next write",
+    ),
+    "erasure-unfinished": Code(
+        "warning", "words were erased on the record, and their bytes still stand", "keepsake repair erasure-unfinished",
+        "destroys them",
+    ),
+    "modes-wide": Code(
+        "warning", "other users of this machine may read or change a file of the memory", "keepsake repair modes-wide",
+        "leaves each file to its owner alone",
+    ),
+    "unsafe-place": Code(
+        "warning", "the folder lies where locks and syncs may not hold", "move the folder to a local disk",
+    ),
+    "leftover": Code(
+        "note", "something was half made when a process died; it counts for nothing",
+        "keepsake repair leftover", "removes it",
+    ),
+    "snapshot-stale": Code(
+        "note", "the snapshot is not one that the ledger vouches for; it is not used, and is made anew when it is due",
+        "keepsake repair snapshot-stale", "removes it",
+    ),
+    "stretch-pruned": Code(
+        "note", "earlier events were moved away by `keepsake ledger prune`",
+        "nothing; to read them, put their files back into sealed/",
+    ),
+    "left-behind-damaged": Code(
+        "note", "what a restore left behind is damaged, as it may have been then", "remove it when nobody needs it",
+    ),
+    "old-ledger": Code(
+        "note", "the folder was written by chronomemory",
+        "open it once, for example with `keepsake status`: it is taken over",
+    ),
+    "foreign-file": Code(
+        "note", "a file that is none of the memory's own", "move it elsewhere if it is not meant to be there",
+    ),
+}  # fmt: skip
+
+_RANK = {"error": 0, "warning": 1, "note": 2}
+
+
+def found(code: str, place: str, text: str, remedy: str = "") -> Finding:
+    """A finding of that kind. The remedy is the usual one unless another is given."""
+    return Finding(code, place, CODES[code].severity, text, remedy or CODES[code].remedy)
+
+
+def worst_first(findings: list[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda finding: _RANK[finding.severity])
+
+
+def check_codes(codes: list[str]) -> None:
+    """Refuse a code that is none."""
+    for code in codes:
+        if code not in CODES:
+            raise Refused(f"no such code: {code!r}; the codes are {', '.join(CODES)}")

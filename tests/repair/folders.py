@@ -1,0 +1,155 @@
+"""Real memory folders, and ways to break them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from keepsake.decide import belief as decide
+from keepsake.ledger import checkpoint
+from keepsake.ledger.backup import back_up
+from keepsake.ledger.checkpoint import Keyring
+from keepsake.ledger.disk import Disk
+from keepsake.repair.check import check
+from keepsake.repair.findings import Finding
+from keepsake.stores.shelf import Shelf
+
+LINE = "line-damaged"
+
+
+@contextmanager
+def opened(root: Path, disk: Disk | None = None) -> Iterator[Shelf]:
+    shelf = Shelf(root, disk=disk, patience=5.0)
+    try:
+        assert shelf.ledger.trouble is None, shelf.ledger.trouble
+        yield shelf
+    finally:
+        shelf.close()
+
+
+def say(shelf: Shelf, key: str, text: str = "") -> None:
+    fields = {"key": key, "text": text or f"the words of {key}"}
+    shelf.ledger.write(lambda: decide.put(shelf.book, fields, shelf.draw()))
+
+
+def say_together(shelf: Shelf, *keys: str) -> None:
+    with shelf.ledger.batch():
+        for key in keys:
+            say(shelf, key)
+
+
+def fill(root: Path, count: int, name: str = "k", start: int = 0) -> None:
+    with opened(root) as shelf:
+        for number in range(start, start + count):
+            say(shelf, f"{name}{number}")
+
+
+def forget(root: Path, key: str) -> None:
+    with opened(root) as shelf:
+        shelf.ledger.write(lambda: decide.tombstone(shelf.book, key))
+
+
+def erase(root: Path, key: str, disk: Disk | None = None) -> None:
+    with opened(root, disk) as shelf:
+        shelf.ledger.erase(lambda: decide.erase(shelf.book, [key]))
+
+
+def compact(root: Path, disk: Disk | None = None) -> None:
+    with opened(root, disk) as shelf:
+        shelf.ledger.compact()
+
+
+def backup(root: Path) -> Path:
+    with opened(root) as shelf:
+        return back_up(shelf.ledger)
+
+
+def texts(root: Path) -> dict[str, str]:
+    """Everything that is believed now."""
+    with opened(root) as shelf:
+        return {held.key: held.belief().text for held in shelf.book.query()}
+
+
+def rebuilt(root: Path) -> dict[str, str]:
+    """Everything that the events themselves explain."""
+    with opened(root) as shelf, shelf.known(believed_at=shelf.ledger.end.seq) as known:
+        return {held.key: held.belief().text for held in known.query()}
+
+
+def said(*keys: str) -> dict[str, str]:
+    return {key: f"the words of {key}" for key in keys}
+
+
+def wal(root: Path) -> Path:
+    return root / "events.wal"
+
+
+def lines(path: Path) -> list[bytes]:
+    return [line + b"\n" for line in path.read_bytes().split(b"\n")[:-1]]
+
+
+def set_lines(path: Path, content: list[bytes]) -> None:
+    path.write_bytes(b"".join(content))
+
+
+def line_of(path: Path, words: str) -> int:
+    """The number, from 0, of the line in which `words` stand."""
+    [number] = [number for number, line in enumerate(lines(path)) if words.encode() in line]
+    return number
+
+
+def damage_words(path: Path, number: int) -> None:
+    """One bit in the data of a line."""
+    _flip(path, number, lambda line: line.index(b'","data":') + 60)
+
+
+def damage_header(path: Path, number: int) -> None:
+    """One bit in the header of a line."""
+    _flip(path, number, lambda line: line.index(b'"batch"') + 2)
+
+
+def _flip(path: Path, number: int, where: Callable[[bytes], int]) -> None:
+    content = lines(path)
+    line = bytearray(content[number])
+    line[where(bytes(line))] ^= 2
+    content[number] = bytes(line)
+    set_lines(path, content)
+
+
+def checked(root: Path, **how: Any) -> list[Finding]:
+    """What is wrong, made sure that asking changed nothing: no byte, no time, no mode, no name."""
+    before = everything(root)
+    findings = check(root, **how)
+    assert everything(root) == before
+    return findings
+
+
+def codes(root: Path, **how: Any) -> list[str]:
+    return [finding.code for finding in checked(root, **how)]
+
+
+def everything(root: Path) -> dict[str, tuple[int, int, bytes]]:
+    every = [root, *root.rglob("*")]
+    return {str(path): _state(path) for path in every}
+
+
+def _state(path: Path) -> tuple[int, int, bytes]:
+    stat = os.lstat(path)
+    return stat.st_mode, stat.st_mtime_ns, path.read_bytes() if path.is_file() else b""
+
+
+def ring(root: Path) -> Keyring:
+    """Keys and pins beside the memory, as a person keeps them elsewhere."""
+    return Keyring(keys=root.parent / "keys", pins=root.parent / "pins")
+
+
+def pin(root: Path) -> None:
+    with opened(root) as shelf:
+        checkpoint.take(shelf.ledger, ring(root))
+
+
+def kept(root: Path) -> list[Path]:
+    return sorted((root / "sealed").glob("damaged-*"))

@@ -1,0 +1,664 @@
+"""What `check` finds, each thing produced by really breaking a folder. It must never change anything itself."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from keepsake.ledger import format as fmt
+from keepsake.ledger.backup import back_up, restore_from
+from keepsake.ledger.disk import Disk
+from keepsake.ledger.lock import Lock
+from keepsake.records.errors import NotFound
+from keepsake.records.event import Draft
+from keepsake.repair.again import Scribe
+from keepsake.repair.check import SHOWN, check
+from keepsake.repair.findings import CODES, Finding, found
+from tests.repair.folders import (
+    LINE,
+    backup,
+    checked,
+    codes,
+    compact,
+    damage_header,
+    damage_words,
+    erase,
+    fill,
+    line_of,
+    lines,
+    opened,
+    pin,
+    ring,
+    say,
+    set_lines,
+    wal,
+)
+
+
+class Stop(BaseException):
+    """The process dies here."""
+
+
+class StoppingDisk(Disk):
+    """Dies at the first call that `when` recognises."""
+
+    def __init__(self, call: str, name: str) -> None:
+        self._call, self._name = call, name
+
+    def _reach(self, call: str, path: Path) -> None:
+        if call == self._call and self._name in str(path):
+            raise Stop
+
+    def rename(self, old: Path, new: Path) -> None:
+        self._reach("rename", old)
+        super().rename(old, new)
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+        if flags & os.O_RDWR and not flags & os.O_APPEND:
+            self._reach("overwrite", path)
+        return super().open(path, flags, mode)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "memory"
+
+
+def say_nothing(root: Path) -> None:
+    """A line that is as it should be, with words that no belief can have."""
+    with opened(root) as shelf:
+        scribe = Scribe(shelf.ledger.end)
+    scribe.tell("belief.put/1", [{"believe": "nothing"}], "2026-01-01T00:00:00.000000Z", "python:local")
+    with wal(root).open("ab") as file:
+        file.write(scribe.take())
+
+
+def one(findings: list[Finding]) -> Finding:
+    [finding] = findings
+    return finding
+
+
+# -- a healthy folder ------------------------------------------------------------------------------------------------
+
+
+def test_a_new_memory_is_well(root):
+    fill(root, 1)
+
+    assert checked(root) == []
+
+
+def test_a_memory_that_has_lived_is_well(root):
+    fill(root, 70)
+    backup(root)
+    compact(root)
+    fill(root, 5, "later")
+    erase(root, "k3")
+    copied = backup(root)
+    fill(root, 5, "last")
+    restore_from(root, copied)
+
+    assert checked(root) == []
+
+
+def test_a_folder_without_a_lock_file_is_read_and_gets_none(root):
+    fill(root, 3)
+    (root / "lock").unlink()
+
+    assert checked(root) == []
+    assert not (root / "lock").exists()
+
+
+def test_a_place_without_a_memory_is_said_to_be_none(root):
+    with pytest.raises(NotFound, match="no memory"):
+        check(root)
+    root.mkdir(mode=0o700)
+    with pytest.raises(NotFound, match="no memory"):
+        check(root)
+    assert list(root.iterdir()) == []
+
+
+def test_somebody_who_may_only_read_gets_the_same_answer(root):
+    fill(root, 3)
+    damage_words(wal(root), 2)
+    if os.getuid() != 0:
+        root.chmod(0o500)
+        assert codes(root) == [LINE]
+        return
+    for path in [root.parent, root, *root.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    for path in root.parents:
+        if not path.stat().st_mode & 0o001:
+            path.chmod(path.stat().st_mode | 0o011)
+    child = os.fork()
+    if child == 0:
+        os.setuid(65534)
+        os._exit(77 if [f.code for f in check(root) if f.severity == "error"] == [LINE] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 77
+
+
+def test_writers_are_held_off_while_it_reads(root):
+    fill(root, 3)
+    with opened(root) as shelf:
+        say(shelf, "open elsewhere")
+
+        assert checked(root) == []
+
+        say(shelf, "and still writing")
+
+
+# -- damaged lines ---------------------------------------------------------------------------------------------------
+
+
+def test_damaged_words_are_named_by_file_line_byte_and_event(root):
+    fill(root, 5)
+    where = line_of(wal(root), "the words of k2")
+    damage_words(wal(root), where)
+
+    finding = one(checked(root))
+
+    offset = sum(map(len, lines(wal(root))[:where]))
+    assert (finding.code, finding.severity) == (LINE, "error")
+    assert finding.place == f"events.wal, line {where + 1}, byte {offset}"
+    assert finding.text == f"event {where}: its data does not fit its digest; the rest of the chain holds"
+    assert finding.remedy == "keepsake repair line-damaged"
+
+
+def test_every_damaged_line_is_reported_not_only_the_first(root):
+    fill(root, 12)
+    for number in (2, 8):
+        damage_words(wal(root), number)
+    for number in (4, 5, 10):
+        damage_header(wal(root), number)
+
+    places = [finding.place.split(",")[1] for finding in checked(root)]
+
+    assert places == [" line 3", " line 5", " line 6", " line 9", " line 11"]
+
+
+def test_a_flipped_bit_at_any_byte_is_an_error_in_that_line(root):
+    fill(root, 3)
+    content = lines(wal(root))
+    whole, ends = b"".join(content), [0]
+    for line in content:
+        ends.append(ends[-1] + len(line))
+    for number, end in enumerate(ends[1:]):
+        for at in range(ends[number], end):
+            broken = bytearray(whole)
+            broken[at] ^= 1
+            wal(root).write_bytes(broken)
+            found = check(root)
+            assert found, f"byte {at} was changed"
+            assert {finding.severity for finding in found} == {"error"}
+            assert f"line {number + 1}," in found[0].place, f"byte {at} is in line {number + 1}: {found}"
+
+
+@pytest.mark.parametrize("change", ["drop", "double", "swap"])
+def test_lines_that_were_dropped_doubled_or_swapped_are_found(root, change):
+    fill(root, 8)
+    content = lines(wal(root))
+    changed = {
+        "drop": content[:4] + content[5:],
+        "double": content[:5] + content[4:],
+        "swap": content[:4] + [content[5], content[4]] + content[6:],
+    }
+    set_lines(wal(root), changed[change])
+
+    found = checked(root)
+
+    assert {finding.code for finding in found} == {LINE}
+    assert "line 5," in found[0].place or "line 6," in found[0].place
+
+
+def test_damage_in_a_sealed_stretch_is_found(root):
+    fill(root, 8)
+    compact(root)
+    fill(root, 2, "later")
+    [stretch] = (root / "sealed").iterdir()
+    damage_header(stretch, 3)
+
+    finding = one(checked(root))
+
+    assert finding.code == LINE
+    assert finding.place.startswith(f"sealed/{stretch.name}, line 4,")
+
+
+def test_a_sealed_stretch_that_lost_its_end_is_damaged(root):
+    fill(root, 8)
+    compact(root)
+    [stretch] = (root / "sealed").iterdir()
+    set_lines(stretch, lines(stretch)[:-1])
+
+    assert "ends too soon" in one(checked(root)).text
+
+
+def test_of_very_many_damaged_lines_some_are_shown_and_all_are_counted(root):
+    fill(root, 80)
+    for number in range(5, 75):
+        damage_words(wal(root), number)
+
+    findings = [finding for finding in checked(root) if finding.code == LINE]
+
+    assert len(findings) == SHOWN + 1
+    assert findings[-1].text == f"and {70 - SHOWN} more"
+
+
+def test_a_line_that_is_whole_and_says_nothing_is_damaged(root):
+    fill(root, 3)
+    say_nothing(root)
+
+    assert one(checked(root)).text.startswith("event 4: its words are not what belief.put/1 should be")
+
+
+def test_an_erased_line_that_no_longer_looks_erased_is_damaged(root):
+    fill(root, 5)
+    erase(root, "k2")
+    content = bytearray(wal(root).read_bytes())
+    content[content.index(b'"data":null ') + 20] ^= 1
+    wal(root).write_bytes(content)
+
+    assert "neither what was written nor what erasure leaves" in one(checked(root)).text
+
+
+def test_a_file_of_rubbish_is_damage_and_no_crash(root):
+    fill(root, 3)
+    wal(root).write_bytes(os.urandom(5000))
+
+    assert LINE in codes(root)
+
+
+def test_an_empty_file_is_not_a_beginning(root):
+    fill(root, 3)
+    wal(root).write_bytes(b"")
+
+    assert codes(root)[0] == "rolled-back"
+
+
+# -- crashes ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_torn_end_is_no_damage(root):
+    fill(root, 3)
+    with wal(root).open("ab") as file:
+        file.write(lines(wal(root))[-1][:100])
+
+    finding = one(checked(root))
+
+    assert (finding.code, finding.severity) == ("torn-end", "warning")
+    assert "all up to event 3 is whole" in finding.text
+
+
+def test_damage_and_a_torn_end_are_told_apart(root):
+    fill(root, 3)
+    with wal(root).open("ab") as file:
+        file.write(lines(wal(root))[-1][:100])
+    content = bytearray(wal(root).read_bytes())
+    content[content.index(b"the words of k1")] ^= 1
+    wal(root).write_bytes(content)
+
+    assert codes(root) == [LINE, "torn-end"]
+
+
+def test_a_failed_sync_is_told(root):
+    fill(root, 3)
+    lock = Lock(root / "lock", Disk(), patience=1.0)
+    witness = lock.witness()
+    lock.mark(witness.seq, witness.hash, witness.length, "recover")
+    lock.close()
+
+    assert codes(root) == ["sync-failed"]
+
+
+def test_an_interrupted_compaction_is_told(root):
+    fill(root, 5)
+    with pytest.raises(Stop):
+        compact(root, StoppingDisk("rename", "events.wal.new"))
+
+    finding = one(checked(root))
+
+    assert (finding.code, finding.place) == ("compaction-unfinished", "events.wal")
+
+
+def test_a_snapshot_that_only_waits_for_its_name_is_noted(root):
+    fill(root, 60)
+    with pytest.raises(Stop):
+        compact(root, StoppingDisk("rename", "snapshot.json.new"))
+
+    finding = one(checked(root))
+
+    assert finding.code == "snapshot-stale"
+    assert finding.text == "the one that the ledger records is written and not in its place"
+
+
+def test_an_interrupted_restore_is_told(root):
+    fill(root, 5)
+    copied = backup(root)
+    fill(root, 5, "later")
+    with pytest.raises(Stop):
+        restore_from(root, copied, disk=StoppingDisk("rename", "restoring/events.wal"))
+
+    assert "restore-unfinished" in codes(root)
+    assert {finding.severity for finding in checked(root)} <= {"warning", "note"}
+
+
+def test_an_erasure_that_was_not_finished_is_told(root):
+    fill(root, 5)
+    with pytest.raises(Stop):
+        erase(root, "k2", StoppingDisk("overwrite", "events.wal"))
+
+    assert codes(root) == ["erasure-unfinished"]
+
+
+def test_half_made_files_are_told(root):
+    fill(root, 5)
+    (root / "sealed").mkdir(mode=0o700)
+    for name in ("snapshot.json.new", "events.wal.new", "sealed/000000000000-000000000003.wal.new"):
+        (root / name).write_bytes(b"half")
+        (root / name).chmod(0o600)
+
+    found = checked(root)
+
+    assert [finding.code for finding in found] == ["leftover"] * 3
+    assert {finding.severity for finding in found} == {"note"}
+
+
+def test_a_backup_is_half_made_only_when_nobody_makes_it_any_more(root):
+    fill(root, 5)
+    making = backup(root).rename(root / "backup" / "20260101T000000.new")
+    maker = os.open(making, os.O_RDONLY)
+    fcntl.flock(maker, fcntl.LOCK_EX)
+
+    assert checked(root) == []
+
+    os.close(maker)
+    assert one(checked(root)).place == "backup/20260101T000000.new"
+
+
+def test_a_write_that_was_refused_and_not_taken_back_counts_for_nothing(root):
+    fill(root, 3)
+    lock = Lock(root / "lock", Disk(), patience=1.0)
+    seen = lock.witness()
+    fill(root, 1, "refused")
+    lock.mark(seen.seq, seen.hash, seen.length, "refused")
+    lock.close()
+
+    assert sorted(codes(root)) == ["sync-failed", "torn-end"]
+
+
+# -- witnesses -------------------------------------------------------------------------------------------------------
+
+
+def test_a_cut_tail_is_noticed_by_the_lock_file(root):
+    fill(root, 8)
+    copied = backup(root)
+    set_lines(wal(root), lines(wal(root))[:-3])
+
+    finding = one(checked(root))
+
+    assert finding.code == "rolled-back"
+    assert finding.text == "it ends at event 5, and the lock file has seen event 8"
+    assert finding.remedy == f"keepsake restore {copied.name}"
+
+
+def test_a_missing_living_stretch_is_not_a_new_beginning(root):
+    fill(root, 8)
+    wal(root).unlink()
+
+    finding = one(checked(root))
+
+    assert finding.code == "rolled-back"
+    assert "no good one in this folder" in finding.remedy
+
+
+def test_a_cut_tail_is_noticed_by_a_pin_when_the_lock_file_is_gone_too(root):
+    fill(root, 8)
+    pin(root)
+    set_lines(wal(root), lines(wal(root))[:-3])
+    (root / "lock").unlink()
+    (root / "checkpoint").unlink()
+
+    assert checked(root) == []
+    assert "the pin" in one(checked(root, keyring=ring(root))).text
+
+
+def test_a_ledger_that_was_rewritten_whole_is_noticed_by_a_pin(root):
+    fill(root, 8)
+    pin(root)
+    shutil.rmtree(root)
+    fill(root, 12, "other")
+
+    finding = one(checked(root, keyring=ring(root)))
+
+    assert finding.code == "rolled-back"
+    assert finding.text == "event 8 is not the one that the pin outside the folder has seen"
+
+
+def test_a_checkpoint_that_agrees_is_no_finding(root):
+    fill(root, 8)
+    pin(root)
+    fill(root, 3, "later")
+    compact(root)
+
+    assert checked(root, keyring=ring(root)) == []
+
+
+@pytest.mark.parametrize("change", [lambda text: text.replace("8", "7", 1), lambda _: "rubbish", lambda _: "\udcff"])
+def test_a_checkpoint_with_a_bad_signature_is_an_error(root, change):
+    fill(root, 8)
+    pin(root)
+    note = root / "checkpoint"
+    note.write_bytes(change(note.read_text()).encode(errors="surrogateescape"))
+
+    finding = one(checked(root, keyring=ring(root)))
+
+    assert (finding.code, finding.place) == ("checkpoint-bad", "checkpoint")
+
+
+def test_a_pin_that_was_tampered_with_is_an_error(root):
+    fill(root, 8)
+    pin(root)
+    [note] = (root.parent / "pins").glob("*.note")
+    note.write_text(note.read_text().replace("8", "7", 1))
+
+    finding = one(checked(root, keyring=ring(root)))
+
+    assert (finding.code, finding.place) == ("checkpoint-bad", "the pin outside the folder")
+    assert str(note) in finding.text
+
+
+def test_a_key_that_is_none_is_an_error(root):
+    fill(root, 8)
+    pin(root)
+    [key] = (root.parent / "keys").glob("*.key")
+    key.write_text("rubbish")
+
+    assert codes(root, keyring=ring(root)) == ["checkpoint-bad"]
+
+
+def test_a_line_that_lies_about_the_ledger_is_noticed(root):
+    fill(root, 8)
+    compact(root)
+    line = fmt.parse(lines(wal(root))[0])
+    lie = fmt.data_of({**fmt.body_of(line.data), "root": "0" * 64}, "00")
+    told, _, _ = fmt.encode(line.seq, line.ts, line.op, line.id, line.by, line.batch, 0, line.prev, lie)
+    wal(root).write_bytes(told)
+    (root / "lock").unlink()
+    (root / "snapshot.json").unlink()
+
+    assert "the root it claims is not the tree's" in one(checked(root)).text
+
+
+# -- stretches -------------------------------------------------------------------------------------------------------
+
+
+def pruned(root: Path, to: Path) -> None:
+    for name in ("a", "b"):
+        fill(root, 5, name)
+        compact(root)
+    with opened(root) as shelf:
+        shelf.ledger.prune(to)
+
+
+def test_stretches_that_were_pruned_are_only_noted(root, tmp_path):
+    pruned(root, tmp_path / "away")
+
+    found = checked(root)
+
+    assert {finding.code for finding in found} == {"stretch-pruned"}
+    assert str(tmp_path / "away") in found[0].text
+
+
+def test_a_stretch_that_nobody_moved_is_missing(root):
+    for name in ("a", "b"):
+        fill(root, 5, name)
+        compact(root)
+    sorted((root / "sealed").iterdir())[0].unlink()
+
+    finding = one(checked(root))
+
+    assert (finding.code, finding.severity) == ("stretch-missing", "error")
+    assert "events 0 to 5 " in finding.text
+
+
+def test_pruned_stretches_are_needed_again_when_the_snapshot_is_gone(root, tmp_path):
+    pruned(root, tmp_path / "away")
+    (root / "snapshot.json").unlink()
+
+    assert codes(root) == ["stretch-missing"]
+
+
+# -- beside the chain ------------------------------------------------------------------------------------------------
+
+
+def test_each_backup_is_read_and_a_damaged_one_is_named(root):
+    fill(root, 5)
+    first, second = backup(root), backup(root)
+    damage_words(second / "events.wal", 2)
+
+    finding = one(checked(root))
+
+    assert (finding.code, finding.place) == ("backup-damaged", f"backup/{second.name}")
+    assert "event 2" in finding.text
+    assert first.name != second.name
+
+
+def test_what_a_restore_left_behind_may_be_damaged(root):
+    fill(root, 5)
+    copied = backup(root)
+    damage_header(wal(root), 3)
+    restore_from(root, copied)
+
+    assert codes(root) == ["left-behind-damaged"]
+
+
+@pytest.mark.parametrize("content", [b"{", b"", None])
+def test_a_snapshot_that_the_ledger_does_not_vouch_for_is_noted(root, content):
+    fill(root, 60)
+    path = root / "snapshot.json"
+    path.write_bytes(path.read_bytes().replace(b"the words of k3", b"the lies  of k3") if content is None else content)
+
+    finding = one(checked(root))
+
+    assert (finding.code, finding.severity) == ("snapshot-stale", "note")
+
+
+def test_an_older_snapshot_is_noted(root):
+    fill(root, 60)
+    older = (root / "snapshot.json").read_bytes()
+    fill(root, 60, "later")
+    (root / "snapshot.json").write_bytes(older)
+
+    assert codes(root) == ["snapshot-stale"]
+
+
+def test_files_that_others_may_read_are_warned_of(root):
+    fill(root, 3)
+    root.chmod(0o755)
+    wal(root).chmod(0o644)
+
+    found = checked(root)
+
+    assert [finding.code for finding in found] == ["modes-wide"] * 2
+    assert [finding.place for finding in found] == [str(root), "events.wal"]
+    assert found[1].text == "its mode is 0644"
+
+
+def test_files_that_do_not_belong_are_noted(root):
+    fill(root, 3)
+    copied = backup(root)
+    for path in (root / "notes.txt", copied / "diary.txt", root / "backup" / "list"):
+        path.write_text("mine")
+        path.chmod(0o600)
+
+    found = checked(root)
+
+    assert {finding.code for finding in found} == {"foreign-file"}
+    assert {finding.place for finding in found} == {"notes.txt", "backup/list", f"backup/{copied.name}/diary.txt"}
+
+
+def test_events_of_a_newer_program_are_warned_of(root):
+    fill(root, 3)
+    with opened(root) as shelf:
+        shelf.ledger.append([Draft("dream.put/7", {"dream": "electric sheep"})])
+
+    finding = one(checked(root))
+
+    assert (finding.code, finding.severity) == ("newer-events", "warning")
+    assert "dream.put/7" in finding.text
+
+
+def test_settings_that_cannot_be_read_are_an_error(root):
+    fill(root, 3)
+    (root / "keepsake.toml").write_text("[ledger\n")
+    (root / "keepsake.toml").chmod(0o600)
+
+    finding = one(checked(root))
+
+    assert (finding.code, finding.place) == ("settings-unreadable", "keepsake.toml")
+
+
+def test_a_file_that_cannot_be_read_is_an_error_of_its_own(root):
+    fill(root, 5)
+    compact(root)
+    [stretch] = (root / "sealed").iterdir()
+    stretch.unlink()
+    stretch.mkdir(mode=0o700)
+
+    assert "file-unreadable" in codes(root)
+
+
+def test_a_folder_of_chronomemory_is_told_and_not_called_damaged(root):
+    root.mkdir(mode=0o700)
+    wal(root).write_text('{"seq": 1, "ts": "2026-01-02T03:04:05Z"}\n')
+
+    assert one(check(root)).code == "old-ledger"
+
+
+# -- the table -------------------------------------------------------------------------------------------------------
+
+
+def test_every_code_has_a_meaning_and_a_way_out():
+    for name, code in CODES.items():
+        assert code.meaning
+        assert code.remedy
+        finding = found(name, "somewhere", "something")
+        assert finding.to_dict() == {
+            "code": name, "place": "somewhere", "severity": code.severity, "text": "something", "remedy": code.remedy,
+        }  # fmt: skip
+
+
+def test_a_code_that_can_be_mended_says_so_in_its_remedy():
+    for name, code in CODES.items():
+        assert (f"keepsake repair {name}" in code.remedy) == bool(code.mend)
+
+
+def test_a_copied_folder_is_as_well_as_the_first(root, tmp_path):
+    fill(root, 60)
+    with opened(root) as shelf:
+        back_up(shelf.ledger)
+    shutil.copytree(root, tmp_path / "copy")
+
+    assert checked(tmp_path / "copy") == []

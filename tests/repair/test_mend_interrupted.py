@@ -1,0 +1,187 @@
+"""A repair that dies, at whatever call to the disk, leaves something that a second one finishes.
+
+Each case is mended once without interruption; every interrupted one must come to the same in the end: the same beliefs,
+a clean check, the same proof, and the damaged bytes kept.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from keepsake.ledger.ledger import Ledger
+from keepsake.ledger.verify import verify
+from keepsake.records.beliefs import Beliefs
+from keepsake.records.errors import KeepsakeError
+from keepsake.repair.check import check
+from keepsake.repair.findings import CODES
+from keepsake.repair.mend import apply
+from tests.crash.disks import DIED, DyingDisk, in_a_child
+from tests.repair.folders import (
+    LINE,
+    backup,
+    compact,
+    damage_header,
+    damage_words,
+    erase,
+    fill,
+    kept,
+    line_of,
+    lines,
+    opened,
+    rebuilt,
+    say_together,
+    texts,
+    wal,
+)
+from tests.repair.test_check import Stop, StoppingDisk
+
+
+def words(root: Path) -> None:
+    fill(root, 4)
+    damage_words(wal(root), 2)
+
+
+def chain(root: Path) -> None:
+    fill(root, 3)
+    with opened(root) as shelf:
+        say_together(shelf, "a", "b", "c")
+    fill(root, 2, "later")
+    damage_words(wal(root), 1)
+    damage_header(wal(root), 3)
+
+
+def shorter_chain(root: Path) -> None:
+    """What follows is so little that the mended ledger has fewer events than the lock file has seen."""
+    fill(root, 8)
+    for number in range(3, 9):
+        damage_header(wal(root), number)
+
+
+def from_the_snapshot(root: Path) -> None:
+    fill(root, 55)
+    damage_words(wal(root), 5)
+
+
+def from_a_backup(root: Path) -> None:
+    fill(root, 3)
+    backup(root)
+    fill(root, 3, "later")
+    damage_header(wal(root), 2)
+    damage_header(wal(root), 5)
+
+
+def sealed(root: Path) -> None:
+    fill(root, 3)
+    compact(root)
+    backup(root)
+    fill(root, 3, "later")
+    compact(root)
+    fill(root, 2, "last")
+    first, second = sorted((root / "sealed").iterdir())
+    damage_header(first, 2)
+    damage_words(second, 2)
+    damage_words(wal(root), 1)
+
+
+def first_line(root: Path) -> None:
+    fill(root, 3)
+    damage_header(wal(root), 0)
+
+
+def seal_line(root: Path) -> None:
+    fill(root, 3)
+    compact(root)
+    fill(root, 2, "later")
+    damage_header(wal(root), 0)
+
+
+def with_a_torn_end(root: Path) -> None:
+    fill(root, 3)
+    torn = lines(wal(root))[-1][:100]
+    damage_words(wal(root), 1)
+    with wal(root).open("ab") as file:
+        file.write(torn)
+
+
+def with_an_erasure(root: Path) -> None:
+    fill(root, 5)
+    erase(root, "k1")
+    with pytest.raises(Stop):
+        erase(root, "k3", StoppingDisk("overwrite", "events.wal"))
+    damage_header(wal(root), line_of(wal(root), "the words of k2"))
+
+
+def all_the_rest(root: Path) -> None:
+    fill(root, 60)
+    (root / "snapshot.json").write_bytes(b"{")
+    (root / "events.wal.new").write_bytes(b"half")
+    backup(root).chmod(0o755)
+
+
+CASES = [
+    words, chain, shorter_chain, from_the_snapshot, from_a_backup, sealed, first_line, seal_line, with_a_torn_end,
+    with_an_erasure, all_the_rest,
+]  # fmt: skip
+
+
+def mend(root: Path) -> list[str]:
+    """Mend whatever can be; return what cannot."""
+    found = [finding.code for finding in check(root)]
+    apply(root, [code for code in dict.fromkeys(found) if CODES[code].mend])
+    return [finding.code for finding in check(root)]
+
+
+def look_in(root: Path) -> None:
+    """Somebody opens the folder in between, as one does."""
+    with suppress(KeepsakeError):
+        Ledger(root, Beliefs(), patience=5.0).close()
+
+
+@pytest.mark.parametrize(
+    ("visited", "halfway"),
+    [
+        pytest.param(False, True, id="halfway through a write"),
+        pytest.param(True, False, id="before a call, and visited"),
+        pytest.param(False, False, id="before a call", marks=pytest.mark.soak),
+        pytest.param(True, True, id="halfway through a write, and visited", marks=pytest.mark.soak),
+    ],
+)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_a_repair_that_dies_is_finished_by_the_next(tmp_path, case: Callable[[Path], None], visited, halfway):
+    first, root = tmp_path / "first", tmp_path / "memory"
+    case(first)
+    codes = list(dict.fromkeys(finding.code for finding in check(first) if CODES[finding.code].mend))
+    assert codes
+    whole = tmp_path / "whole"
+    shutil.copytree(first, whole)
+    apply(whole, codes)
+    expected = texts(whole)
+
+    at = 0
+    while True:
+        at += 1
+        shutil.copytree(first, root)
+        disk = DyingDisk(at, halfway=halfway)
+        died = in_a_child(partial(apply, root, codes, disk=disk, patience=5.0))
+        if visited:
+            look_in(root)
+        assert mend(root) == [], f"after call {at}"
+        assert texts(root) == rebuilt(root) == expected, f"after call {at}"
+        assert verify(root).ok, f"after call {at}: {verify(root).bad}"
+        assert kept(root) or not kept(whole), f"after call {at}"
+        shutil.rmtree(root)
+        if died != DIED:
+            break
+    assert at > 10
+
+
+def test_the_cases_are_what_their_names_say(tmp_path):
+    for case in CASES[:-1]:
+        case(tmp_path / case.__name__)
+        assert LINE in [finding.code for finding in check(tmp_path / case.__name__)], case.__name__
