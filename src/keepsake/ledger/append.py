@@ -113,16 +113,16 @@ class Writer(Follower):
         return self._write_in_group(decide, source) if self.durability == "group" else self._write_alone(decide, source)
 
     def _write_alone(self, decide: Decide, by: str) -> list[Event]:
-        """The plain case: nothing is applied before it is on disk, so there is nothing to undo."""
+        """The plain case. What cannot be applied is refused before it is written; what is not written is undone."""
         with self._pen:
-            ts = self.now()
-            events = self._commit([[self._prepare(draft, by, ts) for draft in decide()]])
+            self.book.begin()
             try:
-                for event in events:
-                    self.book.apply(event)
+                taken = self._take(decide(), by, self._end.seq + 1)
+                events = self._commit([[pending for pending, _ in taken]])
             except BaseException:
-                self._inode = -1  # what is held is no longer what is recorded: read it anew before the next use
+                self.book.rollback()
                 raise
+            self.book.commit()
             self._after_writing()
             return events
 
