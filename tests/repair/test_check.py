@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -128,16 +129,15 @@ def test_somebody_who_may_only_read_gets_the_same_answer(root):
         root.chmod(0o500)
         assert codes(root) == [LINE]
         return
-    for path in [root.parent, root, *root.rglob("*")]:
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    for path in root.parents:
-        if not path.stat().st_mode & 0o001:
-            path.chmod(path.stat().st_mode | 0o011)
-    child = os.fork()
-    if child == 0:
-        os.setuid(65534)
-        os._exit(77 if [f.code for f in check(root) if f.severity == "error"] == [LINE] else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 77
+    with tempfile.TemporaryDirectory() as open_to_all:  # one of its own: others' folders stay as private as they are
+        seen = Path(shutil.copytree(root, Path(open_to_all) / "seen"))
+        for path in [Path(open_to_all), seen, *seen.rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        child = os.fork()
+        if child == 0:
+            os.setuid(65534)
+            os._exit(77 if [f.code for f in check(seen) if f.severity == "error"] == [LINE] else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 77
 
 
 def test_writers_are_held_off_while_it_reads(root):
