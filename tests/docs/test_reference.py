@@ -1,0 +1,305 @@
+"""The pages and the program say the same: nothing is missing, nothing is made up, and every link leads somewhere."""
+
+import dataclasses
+import inspect
+import re
+import shlex
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from markdown_it import MarkdownIt
+
+import keepsake
+from keepsake.memory import settings
+from keepsake.memory.beliefs import BeliefsOf
+from keepsake.memory.ledger import LedgerOf
+from keepsake.records import errors
+from keepsake.repair.findings import CODES
+from keepsake.surfaces.cli.root import keepsake as program
+
+ROOT = Path(__file__).parent.parent.parent
+REFERENCE = ROOT / "docs" / "reference"
+WRONG = ROOT / "docs" / "how-to" / "when-something-is-wrong.md"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+OPTION = re.compile(r"(?<![\w-])(--?[a-zA-Z][\w-]*)")
+EXPLAINED = re.compile(r"^  (-\S.*?)(?:  .*)?$", re.MULTILINE)  # a line of a help page that begins with an option
+CALL = re.compile(r"(?:\$ )?(keepsake(?: .*)?)$")
+SHOWN_AS_A_SLIP = {"shew"}
+
+# -- reading pages -----------------------------------------------------------------------------------------------------
+
+
+def headings(page: Path) -> Iterator[tuple[str, int, str]]:
+    """Level, line and text of each heading."""
+    for token, content in pairwise(MarkdownIt().parse(page.read_text(encoding="utf-8"))):
+        if token.type == "heading_open" and token.map:
+            yield token.tag, token.map[0], content.content
+
+
+def sections(page: Path) -> dict[str, str]:
+    """The text below each second heading, by the heading."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    starts = [(line, text.strip("`")) for level, line, text in headings(page) if level == "h2"]
+    ends = [line for line, _ in starts[1:]] + [len(lines)]
+    return {text: "\n".join(lines[line:end]) for (line, text), end in zip(starts, ends, strict=True)}
+
+
+def codes(text: str) -> Iterator[str]:
+    """What stands in code spans and blocks."""
+    for token in MarkdownIt().parse(text):
+        if token.type == "fence":
+            yield token.content
+        yield from (child.content for child in token.children or () if child.type == "code_inline")
+
+
+def links(page: Path) -> Iterator[str]:
+    for token in MarkdownIt().enable("table").parse(page.read_text(encoding="utf-8")):
+        yield from (str(child.attrs["href"]) for child in token.children or () if child.type == "link_open")
+
+
+def anchor(heading: str) -> str:
+    """What a browser of repositories makes of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@each_page
+def test_every_link_to_a_page_leads_somewhere(page):
+    lost = []
+    for link in links(page):
+        path, _, place = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if "://" in link:
+            continue
+        if not target.exists() or (place and place not in {anchor(text) for _, _, text in headings(target)}):
+            lost.append(link)
+
+    assert lost == []
+
+
+# -- commands ----------------------------------------------------------------------------------------------------------
+
+
+def commands(command: click.Command, above: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    """Every command, with the words that call it."""
+    if not isinstance(command, click.Group):
+        yield " ".join(above), command
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        below = command.get_command(context, name)
+        assert below is not None
+        yield from commands(below, (*above, name))
+
+
+COMMANDS = dict(commands(program))
+GROUPS = {name.partition(" ")[0] for name in COMMANDS if " " in name}
+
+
+def options(command: click.Command) -> set[str]:
+    found = [param for param in command.params if isinstance(param, click.Option)]
+    return {name for option in found for name in (*option.opts, *option.secondary_opts)} | {"--help", "-h"}
+
+
+def test_every_command_has_its_section_and_every_section_its_command():
+    titles = set(sections(REFERENCE / "commands.md"))
+
+    assert titles - {"Everywhere", "Exit statuses", "Names and moments"} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_shown_with_every_option_it_has_and_no_other(name):
+    section = sections(REFERENCE / "commands.md").get(name, "")
+    lines = [line for block in codes(section) for line in EXPLAINED.findall(block)]
+
+    assert {option for line in lines for option in OPTION.findall(line)} == options(COMMANDS[name])
+
+
+@each_page
+def test_no_page_calls_a_command_or_option_that_is_not_there(page):
+    spans = [span.replace("\\\n", " ") for span in codes(page.read_text(encoding="utf-8"))]
+    calls = [found[1] for span in spans for line in span.splitlines() if (found := CALL.match(line.strip()))]
+
+    assert [wrong for call in calls if (wrong := unknown_in(call))] == []
+
+
+def unknown_in(call: str) -> str:
+    """What a call names that does not exist; nothing if all of it does."""
+    try:
+        words = shlex.split(re.split(r" [|>#] ", call)[0])[1:]
+    except ValueError:  # a call that is cut off in the middle of a quoted text
+        return ""
+    paths = {at for at, word in enumerate(words, 1) if word in ("-C", "--folder")}
+    spoken = [word for at, word in enumerate(words) if not word.startswith("-") and at not in paths]
+    if not spoken or spoken[0] in {"COMMAND", "…", *SHOWN_AS_A_SLIP} or spoken[-1].endswith(":"):
+        return ""
+    name = " ".join(spoken[:2]) if spoken[0] in GROUPS else spoken[0]
+    if name not in COMMANDS:
+        return "" if name in GROUPS else f"{call}: there is no command {name!r}"
+    known = options(COMMANDS[name]) | options(program)
+    strange = [word for word in words if OPTION.match(word) and word.partition("=")[0] not in known]
+    return f"{call}: {name} has no option {strange[0]}" if strange else ""
+
+
+def test_a_page_that_calls_what_is_not_there_is_caught():
+    assert "no command 'shwo'" in unknown_in("keepsake shwo")
+    assert "no command 'ledger bless'" in unknown_in("keepsake ledger bless")
+    assert "no option --histroy" in unknown_in("keepsake show --histroy tea")
+    assert unknown_in("keepsake -C there show tea --history") == ""
+
+
+# -- Python ------------------------------------------------------------------------------------------------------------
+
+
+def written(name: str, member: Any) -> str:
+    """The signature of a method as the reference writes it."""
+    signature = inspect.signature(member)
+    parts, starred = [], False
+    for param in list(signature.parameters.values())[1:]:
+        if param.kind is param.KEYWORD_ONLY and not starred:
+            parts.append("*")
+        starred = starred or param.kind in (param.KEYWORD_ONLY, param.VAR_POSITIONAL)
+        mark = {param.VAR_POSITIONAL: "*", param.VAR_KEYWORD: "**"}.get(param.kind, "")
+        default = "" if param.default is param.empty else f" = {value_of(param.default)}"
+        parts.append(f"{mark}{param.name}: {param.annotation}{default}")
+    return f"{name}({', '.join(parts)}) -> {signature.return_annotation}"
+
+
+def value_of(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else getattr(value, "__name__", repr(value))
+
+
+def public(kind: type) -> dict[str, str]:
+    """The public methods and properties of a class, as the reference writes them."""
+    found = {}
+    for name, member in vars(kind).items():
+        method = member.__func__ if isinstance(member, classmethod) else member
+        if name == "__init__":
+            found[kind.__name__] = written(kind.__name__, method).removesuffix(" -> None")
+        elif not name.startswith("_") and inspect.isfunction(method):
+            found[name] = written(name, inspect.unwrap(method))
+        elif not name.startswith("_"):
+            found[name] = name
+    return found
+
+
+def signatures_in(section: str) -> dict[str, str]:
+    """What a section shows in its ```text blocks, a name to each."""
+    found = {}
+    for token in MarkdownIt().parse(section):
+        if token.type == "fence" and token.info == "text":
+            text = re.sub(r"\s+", " ", token.content).replace("( ", "(").replace(", )", ")").strip()
+            found[text.partition("(")[0]] = text
+    return found
+
+
+MADE_BY_MEMORY = [("m.beliefs", BeliefsOf), ("m.ledger", LedgerOf)]
+
+
+@pytest.mark.parametrize(("title", "kind"), [("Memory", keepsake.Memory), *MADE_BY_MEMORY])
+def test_the_python_reference_shows_every_public_method_as_it_is(title, kind):
+    known = public(kind)
+    if (title, kind) in MADE_BY_MEMORY:
+        known.pop(kind.__name__)
+
+    assert signatures_in(sections(REFERENCE / "python.md")[title]) == known
+
+
+@pytest.mark.parametrize("kind", [keepsake.ChronoStore, keepsake.EsdbBridge], ids=lambda kind: kind.__name__)
+def test_the_esdb_reference_names_every_public_method_and_parameter(kind):
+    section = sections(REFERENCE / "esdb.md")[kind.__name__]
+    shown = {found[1]: found[2] for found in re.finditer(r"^\| `(\w+)\((.*?)\)` \|", section, re.MULTILINE)}
+    methods = {name: member for name, member in vars(kind).items() if inspect.isfunction(member)}
+    known = {
+        name.replace("__init__", kind.__name__): ", ".join(parameters(member))
+        for name, member in methods.items()
+        if name == "__init__" or not name.startswith("_")
+    }
+
+    assert {name: text.replace("*, ", "") for name, text in shown.items()} == known
+
+
+def parameters(member: Any) -> list[str]:
+    """A method's parameters, without their types."""
+    return [briefly(param) for param in [*inspect.signature(member).parameters.values()][1:]]
+
+
+def briefly(param: inspect.Parameter) -> str:
+    if param.kind is param.VAR_KEYWORD:
+        return f"**{param.name}"
+    return param.name if param.default is param.empty else f"{param.name}={value_of(param.default)}"
+
+
+@pytest.mark.parametrize(
+    ("page", "title", "kind"),
+    [("esdb.md", "Fields", keepsake.ChronoRecord), ("python.md", "Belief", keepsake.Belief)],
+    ids=["ChronoRecord", "Belief"],
+)
+def test_the_fields_and_their_defaults_are_those_of_the_class(page, title, kind):
+    section = sections(REFERENCE / page)[title]
+    shown = [(found[1], found[2]) for found in re.finditer(r"^\| `(\w+)` \| (\S+) \|", section, re.MULTILINE)]
+
+    assert shown == [(field.name, default_of(field)) for field in dataclasses.fields(kind)]
+
+
+def default_of(field: "dataclasses.Field[Any]") -> str:
+    if field.default is not dataclasses.MISSING:
+        return f"`{value_of(field.default)}`"
+    return "required" if field.default_factory is dataclasses.MISSING else f"`{field.default_factory()!r}`"
+
+
+def test_the_python_reference_names_everything_that_can_be_imported():
+    text = (REFERENCE / "python.md").read_text(encoding="utf-8")
+
+    assert [name for name in keepsake.__all__ if f"`{name}`" not in text] == []
+
+
+# -- errors, settings, findings ----------------------------------------------------------------------------------------
+
+
+def test_the_tree_of_errors_is_the_one_in_the_program():
+    text = (REFERENCE / "errors.md").read_text(encoding="utf-8")
+    tree = (errors.__doc__ or "").partition("\n\n")[2].partition("\n\nA message")[0]
+    kinds = [name for name, kind in vars(errors).items() if inspect.isclass(kind) and name != "KeepsakeError"]
+
+    assert tree in text
+    assert [name for name in kinds if name not in tree or f"| `{name}` |" not in text] == []
+
+
+def test_every_setting_and_every_environment_variable_is_in_the_reference():
+    text = (REFERENCE / "settings.md").read_text(encoding="utf-8")
+    read = set(re.findall(r"\"([A-Z]+_[A-Z_]+)\"", Path(settings.__file__).read_text(encoding="utf-8")))
+    keys = {f"ledger.{field.name}" for field in dataclasses.fields(settings.Settings)}
+
+    assert "KEEPSAKE_HOME" in read
+    assert [name for name in sorted(read | keys) if f"| `{name}` |" not in text] == []
+
+
+def test_every_finding_is_explained_as_the_program_knows_it():
+    row = re.compile(r"^\| `([a-z-]+)` \| (\w+) \| (.+?) \| .+ \|$", re.MULTILINE)
+    shown = {found[1]: (found[2], found[3]) for found in row.finditer(sections(WRONG)["Every finding"])}
+
+    assert shown == {name: (code.severity, code.meaning) for name, code in CODES.items()}
+
+
+def test_every_message_that_is_explained_is_one_that_the_program_has():
+    source = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "src").rglob("*.py")))
+    messages = re.findall(r"^\| `(.+?)` \|", sections(WRONG)["Messages"], re.MULTILINE)
+
+    assert messages
+    assert [message for message in messages if not all(part in source for part in message.split("…"))] == []
+
+
+def test_the_design_names_every_room_and_every_file_of_the_ledger():
+    text = (ROOT / "docs" / "design" / "index.md").read_text(encoding="utf-8")
+    rooms = [path.parent.name for path in (ROOT / "src" / "keepsake").glob("*/__init__.py")]
+    files = [path.stem for path in (ROOT / "src" / "keepsake" / "ledger").glob("*.py") if path.stem != "__init__"]
+
+    assert [room for room in rooms if f"\n  {room}/" not in text] == []
+    assert [file for file in files if f"`{file}`" not in text] == []
