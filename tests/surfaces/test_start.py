@@ -17,6 +17,7 @@ def seconds(command: list[str]) -> float:
     return time.perf_counter() - start
 
 
+@pytest.mark.soak  # a time, if only against another: everyday, what is loaded is checked instead
 @pytest.mark.parametrize("args", [["--help"], ["ledger", "verify"]], ids=" ".join)
 def test_starting_costs_at_most_half_as_much_again_as_a_bare_script(process, args, monkeypatch, tmp_path):
     """The best of many runs, in turn: what else the machine does is then in neither or in both."""
@@ -41,3 +42,15 @@ def test_rich_is_not_loaded_where_nothing_is_drawn(process, args):
 
     assert loaded.returncode == 0
     assert "| rich" not in loaded.stderr.replace("  ", " ").replace("  ", " ")
+
+
+def test_verifying_loads_nothing_that_only_writing_signing_or_drawing_needs(process):
+    process("remember", "Ana prefers tea")
+    loaded = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "keepsake", "ledger", "verify"], capture_output=True, text=True
+    )
+    names = {line.rpartition("|")[2].strip() for line in loaded.stderr.splitlines()}
+
+    heavy = {"rich", "cryptography", "subprocess", "pickle", "tomllib", "keepsake.ledger.ledger", "keepsake.ledger.note"}
+    assert loaded.returncode == 0
+    assert names & heavy == set()
