@@ -166,7 +166,7 @@ class Writer(Follower):
 
     @contextmanager
     def _undone_on_error(self) -> Iterator[None]:
-        """If the block fails, what is held is as before; or, if it failed after recording, is read anew before the next use."""
+        """If the block fails, what is held is as before. If it failed after recording, it is read anew."""
         end = self._end
         try:
             yield
@@ -192,7 +192,7 @@ class Writer(Follower):
         return [event for _, event in taken]
 
     def _lead(self, mine: _Ticket) -> None:
-        """Decide and record for everyone who waits, with one sync. What goes wrong is told to those it went wrong for."""
+        """Decide and record for everyone who waits, with one sync. Each is told what became of his own."""
         tickets = [self._queue.popleft() for _ in range(len(self._queue))]
         try:
             with self._writing():
@@ -245,7 +245,8 @@ class Writer(Follower):
         drawn = os.urandom(26)
         data = fmt.data_of(draft.body, drawn[10:].hex())
         if len(data) + _HEADER_ROOM > fmt.MAX_LINE:
-            raise Refused(f"too long: {len(data):,} bytes, and {fmt.MAX_LINE - _HEADER_ROOM:,} is the limit; say it in parts")
+            most = fmt.MAX_LINE - _HEADER_ROOM
+            raise Refused(f"too long: {len(data):,} bytes, and {most:,} is the limit; say it in parts")
         return _Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:10]), ts, by, data)
 
     def now(self) -> str:
@@ -280,7 +281,8 @@ class Writer(Follower):
         except BaseException as error:
             self._cut_back(f"the disk failed ({error})", then_sync=True)
             if isinstance(error, OSError):
-                raise NotWritten(f"not written, and nothing was changed: {self.folder.wal}: {error.strerror}") from error
+                why = f"{self.folder.wal}: {error.strerror}"
+                raise NotWritten(f"not written, and nothing was changed: {why}") from error
             raise
         try:
             self._sync()
@@ -293,8 +295,8 @@ class Writer(Follower):
     def _cut_back(self, why: str, *, then_sync: bool = False) -> None:
         """Take back what a failed write left. If even that fails, everyone must look before the next write.
 
-        After a failed write that is synced, so that its bytes cannot come back in the middle of the next. After a failed
-        sync nothing is.
+        After a failed write that is synced, so that its bytes cannot come back in the middle of the next one. After a
+        failed sync nothing is.
         """
         try:
             self._disk.truncate(self._fd, self._end.offset)
@@ -346,22 +348,19 @@ class Writer(Follower):
     def _must_be_free(self) -> None:
         """Before the lock is taken: this user may write, and is not deciding what to write at this moment."""
         if not self.writable:
-            raise NotWritable(f"{self.folder.root} may only be read here; ask its owner, or copy it somewhere of your own")
+            root = self.folder.root
+            raise NotWritable(f"{root} may only be read here; ask its owner, or copy it somewhere of your own")
         if self._lock.held:
             raise Refused("a write is under way in this thread; finish it first")
 
     def _must_be_writable(self) -> None:
         if self.trouble is not None:
             raise type(self.trouble)(*self.trouble.args)
-        if self.standing.version > fmt.FORMAT:
+        newer = f"format {self.standing.version}" if self.standing.version > fmt.FORMAT else self.standing.strange
+        if newer:
             raise NotWritable(
-                f"{self.folder.root} has the format of a newer keepsake ({self.standing.version}): this one reads and does not"
-                " write; upgrade keepsake"
-            )
-        if self.standing.strange:
-            raise NotWritable(
-                f"{self.folder.root} holds events of a newer keepsake ({self.standing.strange}): this one reads and does not"
-                " write; upgrade keepsake"
+                f"{self.folder.root} was written by a newer keepsake ({newer}): this one reads and does not write;"
+                " upgrade keepsake"
             )
 
     def _after_writing(self) -> None:

@@ -1,8 +1,8 @@
 """Copies of the truth: the ledger, its sealed stretches, settings and checkpoint. What is derived grows back.
 
 A copy is made beside its final name (`<time>.new`) while others go on writing; only its last part is copied under the
-lock, so that it ends at a whole group. Erasures recorded meanwhile are applied to it before it gets its name. Then it is
-read back from its first line to its last: a copy that cannot be trusted is not called a backup.
+lock, so that it ends at a whole group. Erasures recorded meanwhile are applied to it before it gets its name. Then it
+is read back from its first line to its last: a copy that cannot be trusted is not called a backup.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger import restore, unfinished
-from keepsake.ledger.disk import Disk, copy, ensure_folder
+from keepsake.ledger.disk import Disk, copy, ensure_folder, replace
 from keepsake.ledger.erase import erased_in_copy, hollow_out
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.ledger import Ledger
@@ -28,6 +28,7 @@ def back_up(ledger: Ledger, to: Path | None = None) -> Path:
     if to is not None and to.resolve().is_relative_to(ledger.folder.root.resolve()):
         raise Refused(f"{to} is inside the memory itself; name a folder outside, or none")
     parent = to or ledger.folder.backups
+    ledger.refresh()
     try:
         ensure_folder(ledger.disk, parent)
         unfinished.discard(parent)
@@ -112,6 +113,8 @@ def _restore(
         lock.mark(witness.seq, witness.hash, witness.length, "recover")
     restore.lay_out(disk, folder, good, names, left, ts, by)
     restore.finish(disk, folder, lock)
+    if good.folder.settings.exists() and not folder.settings.exists():  # a person's own settings are never replaced
+        replace(disk, folder.settings, good.folder.settings.read_bytes())
     return left
 
 

@@ -29,7 +29,7 @@ def first_line(ts: str, by: str, extra: Mapping[str, Any] | None = None) -> byte
 
 
 def ledger_id(folder: Folder) -> str:
-    """Which ledger lives in a folder, or in a copy: the first line of any stretch names it. Nothing if it cannot be read."""
+    """Which ledger lives in a folder, or in a copy: any stretch's first line names it. Nothing if it cannot be read."""
     for path in [*(stretch.path for stretch in folder.sealed_stretches()), folder.wal]:
         try:
             return str(fmt.body_of(fmt.parse(first_line_of(path)).data).get("ledger", ""))

@@ -6,8 +6,8 @@ short is finished by doing it once more.
 
 It reaches every file of the folder that can hold the words: the living stretch, sealed ones, copies under `backup/`
 (each gets a list of what was erased from it, first), and the files in `sealed/` that are no stretches: torn ends and
-ledgers that were taken over, and old copies of those, are removed whole. It does not reach copies elsewhere, nor what a disk keeps in blocks it
-has let go of.
+ledgers that were taken over, and old copies of those, are removed whole. It does not reach copies elsewhere, nor what
+a disk keeps in blocks it has let go of.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import errno
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from keepsake.ledger import begin, recover
@@ -26,6 +26,7 @@ from keepsake.ledger.lock import Lock, Witness
 from keepsake.ledger.merkle import Range, leaf_hash
 from keepsake.ledger.read import Chain, last_line, raw_lines
 from keepsake.ledger.scan import Place, scan
+from keepsake.ledger.seen import PIN
 from keepsake.ledger.snapshot import Snapshot
 from keepsake.ledger.standing import Standing
 from keepsake.records.errors import Closed, Damaged, KeepsakeError, NotFound, NotWritten, Refused, RolledBack
@@ -112,7 +113,7 @@ class Follower:
         self.writable = not read_only and _may_make(self.folder, self._disk)
         if not self.writable and not self.folder.root.is_dir():
             raise NotFound(f"there is no memory at {self.folder.root}, and it may not be made there")
-        self._lock = Lock(self.folder.lock, self._disk, patience=patience)
+        self._lock = Lock(self.folder.lock, self._disk, patience=patience, make=self.writable)
         self.writable = self.writable and self._lock.writable
 
     def _open(self) -> None:
@@ -135,7 +136,7 @@ class Follower:
         raise AssertionError("a ledger is begun by its writer")
 
     def _mend(self, verdict: recover.Verdict, size: int) -> None:
-        raise AssertionError("a torn end is set aside by a writer")
+        raise AssertionError(f"{size - verdict.end.offset} torn bytes are set aside by a writer")
 
     def close(self) -> None:
         """Let go of the folder, when whatever is being written is written. Closing twice is closing once."""
@@ -268,7 +269,8 @@ class Follower:
                 if self.dead:
                     raise
                 why = error.strerror if isinstance(error, OSError) else error
-                self.trouble = NotWritten(f"{self.folder.root} cannot be set right after a crash: {why}; free some space, or check the disk")
+                where = f"{self.folder.root} cannot be set right after a crash"
+                self.trouble = NotWritten(f"{where}: {why}; free some space, or check the disk")
 
     def _set_right(self, torn: recover.Verdict | None) -> None:
         witness = self._lock.witness()
@@ -281,7 +283,7 @@ class Follower:
         self._after_loading()
 
     def _reload(self) -> recover.Verdict | None:
-        """Read the folder anew, and judge it by every witness there is, this process among them. What is torn is returned."""
+        """Read the folder anew, judge it by every witness there is, this process among them; return what is torn."""
         if self.trouble is None:
             self._known = self._end
         self._reopen()
@@ -305,7 +307,7 @@ class Follower:
         return loaded, witness
 
     def _reopen(self) -> None:
-        """Open the living stretch. Its last lines, and its name, may be known to the kernel alone: see to it that they last."""
+        """Open the living stretch. Its last lines, and its name, may be known to the kernel alone: make them last."""
         fd = _open_wal(self.folder.wal, self._disk, writing=self.writable)
         if self._fd >= 0:
             self._disk.close(self._fd)
@@ -313,13 +315,17 @@ class Follower:
         if self.writable:
             self._sync()
             self._disk.sync_folder(self.folder.root)
+        else:
+            with suppress(OSError):  # some systems do not sync what was opened for reading
+                self._disk.sync(fd)
 
     def _sync(self) -> None:
-        """Put the living stretch on the medium. If that fails nobody can know what is there, and this handle is closed."""
+        """Put the living stretch on the medium. If that fails nobody knows what is there, and this handle is closed."""
         try:
             self._disk.sync(self._fd)
         except OSError as error:
-            self.dead = f"a sync of {self.folder.wal} failed ({error.strerror}); check the disk, then open the memory again"
+            why = f"a sync of {self.folder.wal} failed ({error.strerror})"
+            self.dead = f"{why}; check the disk, then open the memory again"
             raise
 
     def _adopt(self, loaded: Loaded) -> None:
@@ -348,8 +354,9 @@ class Follower:
             return ""
         if witness.seq > self._end.seq:
             return f"it ends at event {self._end.seq}, and {witness.name} has seen event {witness.seq}"
-        hashed = self.chain().hash_at(witness.seq)
-        return "" if hashed in (None, witness.hash) else f"event {witness.seq} is not the one that {witness.name} has seen"
+        if self.chain().hash_at(witness.seq) in (None, witness.hash):
+            return ""
+        return f"event {witness.seq} is not the one that {witness.name} has seen"
 
     def chain(self) -> Chain:
         """The files of the chain, up to the last event known here."""
@@ -362,9 +369,13 @@ class Follower:
             yield (line if line.sound or fmt.is_hollow(line.data) else self._read_again(line.seq)).event()
 
     def _read_again(self, seq: int) -> fmt.Line:
-        """An erasure was under way as the line was read: look again while nobody writes."""
+        """An erasure was under way as the line was read: look again while nobody writes. Else it is damage."""
         with self._turn(), self._lock.shared():
-            return self.chain().line(seq)
+            line = self.chain().line(seq)
+        being_erased = any(line.hash in lines for lines in self.standing.erasing.values())
+        if line.sound or fmt.is_hollow(line.data) or being_erased:
+            return line
+        raise Damaged(f"event {seq} is not as it was written; run `keepsake check`")
 
     def tree(self) -> Range:
         """The Merkle tree of all events known here."""
@@ -375,7 +386,10 @@ class Follower:
 
 
 def _rolled_back(why: str) -> RolledBack:
-    return RolledBack(f"the ledger was rolled back or replaced: {why}; run `keepsake check`, then `keepsake restore`")
+    meant = "; if that was meant, `keepsake ledger checkpoint --anew` accepts it" if PIN in why else ""
+    return RolledBack(
+        f"the ledger was rolled back or replaced: {why}; run `keepsake check`, then `keepsake restore`{meant}"
+    )
 
 
 def _unopened(folder: Path, error: OSError) -> KeepsakeError:

@@ -82,7 +82,8 @@ class Line(NamedTuple):
     sound: bool  # the data is what the digest says; else it is erased, half erased, or damaged
 
     def event(self) -> Event:
-        return Event(self.seq, self.ts, self.op, self.id, self.by, self.hash, body_of(self.data) if self.sound else None)
+        body = body_of(self.data) if self.sound else None
+        return Event(self.seq, self.ts, self.op, self.id, self.by, self.hash, body)
 
 
 def check_by(by: str) -> str:
@@ -127,7 +128,7 @@ def encode(
     hashed = sha256(head).hexdigest()
     line = b'%b,"hash":"%b","data":%b}\n' % (head, hashed.encode(), data)
     if len(line) > MAX_LINE:
-        raise Refused(f"too long: this would be a line of {len(line):,} bytes, and {MAX_LINE:,} is the limit; say it in parts")
+        raise Refused(f"too long: a line of {len(line):,} bytes, and {MAX_LINE:,} is the limit; say it in parts")
     return line, head, hashed
 
 

@@ -63,7 +63,7 @@ class Ledger(Writer):
     # -- snapshots and compaction ------------------------------------------------------------------------------------
 
     def _care(self) -> None:
-        """Write a snapshot when one is due. If the disk refuses, try again when the next would be, not at every write."""
+        """Write a snapshot when one is due. If the disk refuses, try again when the next would be, not sooner."""
         if snapshot.due(self._end.seq - self.standing.snapshot_seq, self.book.records()):
             try:
                 self._take_snapshot()
@@ -78,7 +78,7 @@ class Ledger(Writer):
         snapshot.install(self._disk, self.folder)
 
     def compact(self) -> int:
-        """Close the living stretch and go on in a new file of one line; return how many events callers had written to it.
+        """Close the living stretch and go on in a new file of one line; return how many events of callers it holds.
 
         The chain goes on, and nothing is lost: the old stretch stands whole in `sealed/`.
         """
@@ -90,7 +90,7 @@ class Ledger(Writer):
             return folded
 
     def _seal(self) -> None:
-        """Prepare the new stretch beside the old, then two renames. Between them there is no `events.wal`; `begin` knows."""
+        """Prepare the new stretch beside the old, then rename twice. In between there is no living one: see begin.py."""
         last, first = self._end, self._end.seq + 1
         after = Place(0, last.seq, last.hash, last.ts)
         content = snapshot.compose(after, first, self.tree(), self.standing.dump(), self.book.dump())
@@ -121,7 +121,8 @@ class Ledger(Writer):
 
     def _seal_line(self, seq: int, digest: str) -> tuple[bytes, bytes, str, str]:
         body = {
-            "ledger": self.standing.ledger, "stretch": {"first": self._stretch, "last": self._end.seq, "head": self._end.hash},
+            "ledger": self.standing.ledger,
+            "stretch": {"first": self._stretch, "last": self._end.seq, "head": self._end.hash},
             "events": self._end.seq - self._stretch + 1, "root": self.tree().root().hex(), "snapshot": digest,
         }  # fmt: skip
         pending = self._prepare(Draft(fmt.SEAL, body), self.by, self.now())
@@ -131,7 +132,7 @@ class Ledger(Writer):
         return line, head, hashed, pending.ts
 
     def prune(self, to: Path) -> list[Path]:
-        """Move the sealed stretches to the folder `to`, and return where they are. What is held needs them no longer."""
+        """Move the sealed stretches to the folder `to`, and return where they are. What is held does not need them."""
         self._refuse_in_batch("prune")
         with self._writing():
             self._refuse_inside(to)
@@ -141,7 +142,8 @@ class Ledger(Writer):
                     self._take_snapshot()
                 return [self._move_away(stretch, to) for stretch in stretches]
             except OSError as error:
-                raise NotWritten(f"not all was moved, and nothing is lost: {error.filename or to}: {error.strerror}") from error
+                why = f"{error.filename or to}: {error.strerror}"
+                raise NotWritten(f"not all was moved, and nothing is lost: {why}") from error
 
     def _move_away(self, stretch: Stretch, to: Path) -> Path:
         """Copy, record, remove: a crash leaves the stretch in one place or in both, never in none."""
@@ -184,7 +186,8 @@ class Ledger(Writer):
                 self._finish_erasing()
             except OSError as error:
                 raise NotWritten(
-                    f"the erasure is recorded, but not finished: {error.strerror}; whoever opens {self.folder.root} next goes on"
+                    f"the erasure is recorded, but not finished: {error.strerror};"
+                    f" whoever opens {self.folder.root} next goes on"
                 ) from error
             return own
 

@@ -56,7 +56,9 @@ class Loaded:
     snapshot: snapshot.Snapshot | None
 
 
-def load(folder: Folder, fd: int, size: int, book: Book, witness: Witness | None, progress: Progress | None = None) -> Loaded:
+def load(
+    folder: Folder, fd: int, size: int, book: Book, witness: Witness | None, progress: Progress | None = None
+) -> Loaded:
     """Fold the folder into `book`, as far as it is good. Raises Missing or Damaged if nothing can be shown at all."""
     first = _first_of_living(folder)
     if witness and witness.seq < first:
@@ -125,14 +127,17 @@ def _from_the_first_line(
     return Loaded(verdict, standing, tree, first, None)
 
 
-def _scan_sealed(folder: Folder, earlier: list[Stretch], first: int, progress: Progress | None) -> tuple[Place, list[Scan]]:
+def _scan_sealed(
+    folder: Folder, earlier: list[Stretch], first: int, progress: Progress | None
+) -> tuple[Place, list[Scan]]:
     """Check the sealed stretches before event `first`; return where the living one starts."""
     place, scans = START, []
     for stretch in earlier:
         if stretch.first != place.seq + 1:
             break
         with open(stretch.path, "rb") as file:
-            found = scan(file.fileno(), Place(0, place.seq, place.hash), os.fstat(file.fileno()).st_size, progress=progress)
+            size = os.fstat(file.fileno()).st_size
+            found = scan(file.fileno(), Place(0, place.seq, place.hash), size, progress=progress)
         scans.append(found)
         place = found.end
         if found.bad or found.open_group or place.seq != stretch.last:
@@ -158,7 +163,7 @@ def _leaves_while_folding(fd: int, start: int, end: int, book: Book, standing: S
 
 
 def fold_line(line: fmt.Line, book: Book, standing: Standing) -> None:
-    """Apply the event of one line. Raises Damaged if it cannot have been recorded by us: the line is whole, its words are not."""
+    """Apply the event of one line. Raises Damaged if we cannot have recorded that, though the line is whole."""
     try:
         _fold_event(line.event(), book, standing)
     except (LookupError, TypeError, ValueError, AttributeError, KeepsakeError, fmt.BadLine):

@@ -51,9 +51,9 @@ class Witness(NamedTuple):
 class Lock:
     """The lock of one folder, held by at most one writer, or any number of readers."""
 
-    def __init__(self, path: Path, disk: Disk, *, patience: float) -> None:
+    def __init__(self, path: Path, disk: Disk, *, patience: float, make: bool = True) -> None:
         self.path, self._disk, self._patience = path, disk, patience
-        self._fd, self.writable = _open(path, disk)
+        self._fd, self.writable = _open(path, disk, make)
         self._pid, self.held = os.getpid(), False
         self._left = b""  # what this process last put into the file, or found true there
 
@@ -151,9 +151,10 @@ class Lock:
             self._left = line
 
 
-def _open(path: Path, disk: Disk) -> tuple[int, bool]:
+def _open(path: Path, disk: Disk, make: bool) -> tuple[int, bool]:
     try:
-        return disk.open(path, os.O_RDWR | os.O_CREAT), True
+        if make:
+            return disk.open(path, os.O_RDWR | os.O_CREAT), True
     except OSError as error:
         if error.errno not in (errno.EACCES, errno.EROFS, errno.EPERM):
             raise

@@ -1,39 +1,74 @@
 """Scanning one file, by one process or by several side by side.
 
-A part begins behind a line that ends a group, and is told what that line says. The part before it ends with that line, or
-the parts do not fit and the file is scanned again by one process: only that one's word on what is wrong counts.
+A part begins behind a line that ends a group, and is told what that line says. The part before it ends with that line,
+or the parts do not fit and the file is scanned again by one process: only that one's word on what is wrong counts.
+
+The parts are small and lie in a queue, so that a helper that starts late or is slow does less. Helpers are only ever an
+acceleration: what one does not hand in is scanned here.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
-import subprocess
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger.merkle import Range
-from keepsake.ledger.read import last_line, offset_of, raw_lines
+from keepsake.ledger.read import offset_of, raw_lines
 from keepsake.ledger.scan import Place, Progress, Scan, Walk
 
-SMALLEST = 8 << 20  # a file below this is not worth starting a process for
+if TYPE_CHECKING:  # subprocess and pickle are imported where a helper is begun
+    from subprocess import Popen
+
+SMALLEST = 8 << 20  # a file below this is not worth a second process
+_PART = 4 << 20
+_MOST_PARTS = 1000  # their numbers fit into a pipe
+_NUMBER = 4
+_MOST = 1 << 63
+
+_GROUP_END = re.compile(
+    rb'\n\{"seq":(\d{1,16}),"ts":"([^"]{27})","op":"[^"]+","id":"[^"]+","by":"[^"]+","batch":(\d{1,16}),"left":0,"digest":"[^"]+"'
+    rb',"prev":"[^"]+","hash":"([^"]{64})","data":[^\n]*\n'
+)
+
+_FRESH = """
+import pickle, sys
+sys.path[:] = pickle.load(sys.stdin.buffer)
+from keepsake.ledger.parts import help_out
+help_out()
+"""
 
 
 class Roots:
-    """The Merkle tree, as far as someone asks for its root, and its roots at the sizes that are asked for."""
+    """The Merkle tree, as far as someone asks for its root, and its roots at the sizes that are asked for.
 
-    def __init__(self, begin: int, wanted: Iterable[int]) -> None:
-        self.wanted = sorted(set(wanted))
-        self.range = Range(begin)
-        self.until = max(self.wanted, default=0)
+    `base` is the tree of what comes before, if that was not read, and `snapshot` is the digest of whatever says so.
+    """
+
+    def __init__(
+        self, begin: int, wanted: Iterable[int], *, all: bool = False, base: Range | None = None, snapshot: str = ""
+    ) -> None:
+        self.range, self.all, self.snapshot = base.copy() if base else Range(begin), all, snapshot
+        self.wanted = sorted(size for size in set(wanted) if size > self.range.end)
+        self.until = _MOST if all else max(self.wanted, default=0)
         self.marks: dict[int, Range] = {}
+
+    @property
+    def any(self) -> bool:
+        return self.all or bool(self.wanted)
 
     @property
     def end(self) -> int:
         return self.range.end
+
+    def behind(self, begin: int) -> Roots:
+        """For someone who reads from event `begin` on, and is merged to this one later."""
+        return Roots(max(begin, self.range.end), self.wanted, all=self.all)
 
     def extend(self, leaves: Sequence[bytes]) -> None:
         at = 0
@@ -59,9 +94,13 @@ class Roots:
         mark = self.marks.get(size)
         return mark.root() if mark and mark.begin == 0 else None
 
+    def at_end(self, size: int) -> bytes | None:
+        """The root of the first `size` events, if the tree ends there."""
+        return self.range.root() if self.any and self.range.begin == 0 and self.range.end == size else None
+
     def copy(self) -> Roots:
-        other = Roots(self.range.begin, self.wanted)
-        other.range, other.marks = self.range.copy(), dict(self.marks)
+        other = Roots(0, self.wanted, all=self.all, base=self.range, snapshot=self.snapshot)
+        other.wanted, other.marks = list(self.wanted), dict(self.marks)
         return other
 
 
@@ -73,12 +112,18 @@ def scan_file(
     try:
         if processes > 1 and size >= SMALLEST:
             before = roots.copy()
-            if found := _side_by_side(path, fd, start, size, roots, processes, progress):
+            if found := _side_by_side(fd, start, size, roots, processes, progress):
                 return found
             roots.range, roots.marks = before.range, before.marks
-        return Walk(start, roots if roots.wanted else None).through(fd, size, progress)
+        return Walk(start, roots if roots.any else None).through(fd, size, progress)
     finally:
         os.close(fd)
+
+
+def offset_in(path: Path, end: int, seq: int) -> int:
+    """Where the line of event `seq` begins."""
+    with open(path, "rb") as file:
+        return offset_of(file.fileno(), end, seq)
 
 
 def hash_of(path: Path, end: int, seq: int) -> str | None:
@@ -94,93 +139,181 @@ def hash_of(path: Path, end: int, seq: int) -> str | None:
         os.close(fd)
 
 
+class _Part(NamedTuple):
+    """The lines between two places of an open file. The batch is that of the line before."""
+
+    fd: int
+    start: Place
+    batch: bytes
+    end: int
+
+    def scan(self, before: Roots) -> tuple[Scan, Roots]:
+        roots = before.behind(self.start.seq + 1)
+        walk = Walk(self.start, roots if roots.any else None)
+        walk.batch = self.batch
+        return walk.through(self.fd, self.end), roots
+
+
+_Done = dict[int, tuple[Scan, Roots]]
+
+
 def _side_by_side(
-    path: Path, fd: int, start: Place, size: int, roots: Roots, processes: int, progress: Progress | None
+    fd: int, start: Place, size: int, roots: Roots, processes: int, progress: Progress | None
 ) -> Scan | None:
-    """The scan of a file that is plainly good; None if one process has to look."""
-    cuts = [cut for number in range(1, processes) if (cut := _cut(fd, start.offset + number * (size - start.offset) // processes, size))]
-    ends = [cut[0].offset for cut in cuts[1:]] + [size]
-    workers = [_begin_part(path, place, batch, end, roots.wanted) for (place, batch), end in zip(cuts, ends, strict=True)]
-    try:
-        first = Walk(start, roots if roots.wanted else None)
-        whole = first.through(fd, cuts[0][0].offset if cuts else size, progress)
-        for (place, _), worker, end in zip(cuts, workers, ends, strict=True):
-            part, leaves = _end_part(worker)
-            if not _joins(whole, place) or part is None or part.bad or whole.bad:
-                return None
-            _add(whole, part)
-            roots.merge(leaves)
-            if progress:
-                progress(end - place.offset)
-        return whole
-    finally:
-        for worker in workers:
-            _stop(worker)
+    """The scan of a file whose parts are good and fit together; None if one process has to look."""
+    parts = [*_parts(fd, start, size)]
+    before = roots.copy()
+    with _queue(len(parts)) as queue, _helpers(processes - 1, parts, queue, before) as helpers:
+        done = _work(parts, queue, before, progress)
+        for helper in helpers:
+            done |= helper.handed_in()
+    whole = Scan(start)
+    for number, part in enumerate(parts):
+        found, leaves = done.get(number) or part.scan(before)
+        if found.bad or whole.end != part.start:
+            return None
+        _add(whole, found)
+        roots.merge(leaves)
+    return whole
+
+
+def _parts(fd: int, start: Place, size: int) -> Iterator[_Part]:
+    batch, length = b"", max(_PART, size // _MOST_PARTS)
+    for near in range(start.offset + length, size, length):
+        if near > start.offset and (cut := _cut(fd, near, size)):
+            yield _Part(fd, start, batch, cut[0].offset)
+            start, batch = cut
+    yield _Part(fd, start, batch, size)
 
 
 def _cut(fd: int, near: int, size: int) -> tuple[Place, bytes] | None:
-    """A place behind a line that ends a group, at or after `near`, and that line's batch."""
-    lines = raw_lines(fd, near, min(size, near + 4 * fmt.MAX_LINE))
-    next(lines, None)
-    for offset, raw in lines:
-        try:
-            line = fmt.parse(raw)
-        except fmt.BadLine:
-            return None
-        if line.left == 0 and offset + len(raw) < size:
-            return Place(offset + len(raw), line.seq, line.hash, line.ts), str(line.batch).encode()
+    """A place behind a line that ends a group, after `near`, and that line's batch."""
+    reach = 1 << 15
+    while reach <= 4 * fmt.MAX_LINE:
+        block = os.pread(fd, min(reach, size - near), near)
+        if (found := _GROUP_END.search(block)) and near + found.end() < size:
+            seq, ts, batch, hashed = found.groups()
+            text = [each.decode(errors="replace") for each in (hashed, ts)]
+            return Place(near + found.end(), int(seq), *text), batch
+        reach *= 4
     return None
-
-
-def _joins(whole: Scan, place: Place) -> bool:
-    end = whole.end
-    return (end.offset, end.seq, end.hash) == (place.offset, place.seq, place.hash) and not whole.open_group
 
 
 def _add(whole: Scan, part: Scan) -> None:
     whole.end, whole.open_group = part.end, part.open_group
     whole.lines += part.lines
-    whole.hollow.update(part.hollow)
+    whole.hollow |= part.hollow
     whole.garbled |= part.garbled
     whole.named |= part.named
     whole.told += part.told
     whole.snapshot = part.snapshot or whole.snapshot
 
 
-def _begin_part(path: Path, place: Place, batch: bytes, end: int, wanted: list[int]) -> subprocess.Popen[bytes]:
-    code = "import sys; sys.path[:0] = [sys.argv[1]]; from keepsake.ledger.parts import run_part; run_part()"
-    home = str(Path(__file__).parents[2])
-    worker = subprocess.Popen([sys.executable, "-c", code, home], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert worker.stdin is not None
-    worker.stdin.write(pickle.dumps((path, place, batch, end, wanted)))
-    worker.stdin.close()
-    worker.stdin = None
-    return worker
+def _work(parts: Sequence[_Part], queue: int, before: Roots, progress: Progress | None = None) -> _Done:
+    """Scan whatever part is next until none is left. Those in between were taken by others, who are as fast."""
+    done, told = _Done(), 0
+    while number := os.read(queue, _NUMBER):
+        at = int.from_bytes(number)
+        done[at] = parts[at].scan(before)
+        if progress:
+            progress(sum(part.end - part.start.offset for part in parts[told : at + 1]))
+            told = at + 1
+    return done
 
 
-def _end_part(worker: subprocess.Popen[bytes]) -> tuple[Scan | None, Roots]:
-    answer, _ = worker.communicate()
-    if worker.returncode:
-        return None, Roots(0, ())
-    found: tuple[Any, Any] = pickle.loads(answer)
-    return found
+@contextmanager
+def _queue(count: int) -> Iterator[int]:
+    """A pipe with the numbers of all parts in it. Each number is read by one process only."""
+    reader, writer = os.pipe()
+    os.write(writer, b"".join(number.to_bytes(_NUMBER) for number in range(count)))
+    os.close(writer)
+    try:
+        yield reader
+    finally:
+        os.close(reader)
 
 
-def _stop(worker: subprocess.Popen[bytes]) -> None:
-    """See to it that no worker outlives the check."""
-    if worker.poll() is None:
-        worker.kill()
-        worker.wait()
-    if worker.stdout is not None:
-        worker.stdout.close()
+class _Helper:
+    """A process that scans parts, and the pipe through which it hands in what it found."""
+
+    def __init__(self, pipe: int, pid: int, process: Popen[bytes] | None = None) -> None:
+        self._pipe, self._pid, self._process = pipe, pid, process
+
+    def handed_in(self) -> _Done:
+        import pickle
+
+        try:
+            with open(self._pipe, "rb", closefd=False) as file:
+                done: _Done = pickle.load(file)
+        except (EOFError, pickle.UnpicklingError, OSError):
+            return {}
+        return done
+
+    def end(self) -> None:
+        os.close(self._pipe)
+        os.kill(self._pid, 9)  # it is still ours, if only as a zombie: its number cannot be another's
+        if self._process:
+            self._process.wait()
+        else:
+            os.waitpid(self._pid, 0)
 
 
-def run_part() -> None:
-    """What a worker does: reads what to scan from its input and writes what it found to its output."""
-    path, place, batch, end, wanted = pickle.load(sys.stdin.buffer)
-    roots = Roots(place.seq + 1, [size for size in wanted if size > place.seq + 1])
-    walk = Walk(place, roots if roots.wanted else None)
-    walk.batch = batch
-    with open(path, "rb") as file:
-        found = walk.through(file.fileno(), end)
-    sys.stdout.buffer.write(pickle.dumps((found, roots)))
+@contextmanager
+def _helpers(count: int, parts: Sequence[_Part], queue: int, before: Roots) -> Iterator[list[_Helper]]:
+    """Helpers at work on the queue. None of them outlives the block."""
+    helpers, begin = list[_Helper](), _fork if _may_fork() else _begin_afresh
+    try:
+        for _ in range(count):
+            with suppress(OSError):
+                helpers.append(begin(parts, queue, before))
+        yield helpers
+    finally:
+        for helper in helpers:
+            helper.end()
+
+
+def _may_fork() -> bool:
+    """A fork costs a tenth of a fresh process, and is safe if no other thread can be holding a lock meanwhile."""
+    return sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
+
+
+def _fork(parts: Sequence[_Part], queue: int, before: Roots) -> _Helper:
+    import pickle
+
+    reader, writer = os.pipe()
+    if pid := os.fork():
+        os.close(writer)
+        return _Helper(reader, pid)
+    try:
+        with open(writer, "wb") as file:
+            pickle.dump(_work(parts, queue, before), file)
+    finally:
+        os._exit(0)
+
+
+def _begin_afresh(parts: Sequence[_Part], queue: int, before: Roots) -> _Helper:
+    import pickle
+    import subprocess
+
+    reader, writer = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _FRESH],
+            stdin=subprocess.PIPE, stdout=writer, stderr=subprocess.DEVNULL, pass_fds={queue, parts[0].fd},
+        )  # fmt: skip
+    except BaseException:
+        os.close(reader)
+        raise
+    finally:
+        os.close(writer)
+    with suppress(BrokenPipeError), process.stdin as stdin:  # type: ignore[union-attr]
+        stdin.write(pickle.dumps(sys.path) + pickle.dumps((parts, queue, before)))
+    return _Helper(reader, process.pid, process)
+
+
+def help_out() -> None:
+    """What a helper that began afresh does."""
+    import pickle
+
+    parts, queue, before = pickle.load(sys.stdin.buffer)
+    pickle.dump(_work(parts, queue, before), sys.stdout.buffer)

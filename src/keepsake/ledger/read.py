@@ -27,9 +27,9 @@ def first_line(path: Path) -> bytes:
         return file.readline(fmt.MAX_LINE + 1)
 
 
-def first_seq(path: Path) -> int:
-    """The seq of the first event in a stretch. Raises Damaged."""
-    return _checked(first_line(path), path, 0).seq
+def first_of(path: Path) -> fmt.Line:
+    """The first event in a stretch. Raises Damaged."""
+    return _checked(first_line(path), path, 0)
 
 
 def missing(folder: Folder, start: int, first: int) -> str:
@@ -41,11 +41,11 @@ def missing(folder: Folder, start: int, first: int) -> str:
 
 
 def raw_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """The whole lines between two offsets, each with its own offset."""
-    rest = b""
-    while start < end and (block := os.pread(fd, min(1 << 20, end - start), start)):
+    """The whole lines between two offsets, each with its own offset. Who wants only the first few reads little more."""
+    rest, reach = b"", 1 << 14
+    while start < end and (block := os.pread(fd, min(reach, end - start), start)):
         buffer, at = rest + block, start - len(rest)
-        start += len(block)
+        start, reach = start + len(block), min(2 * reach, 1 << 20)
         position = 0
         while (cut := buffer.find(b"\n", position)) >= 0:
             yield at + position, buffer[position : cut + 1]
@@ -153,7 +153,7 @@ class Chain:
         """The hash of event `seq`; None if it is not in the chain, or in a stretch that was moved away."""
         for stretch in self.stretches:
             if stretch.first == seq + 1:
-                return _checked(first_line(stretch.path), stretch.path, 0).prev
+                return first_of(stretch.path).prev
         try:
             return self.line(seq).hash
         except (NotFound, Missing):
@@ -162,7 +162,7 @@ class Chain:
 
 def _living(folder: Folder) -> list[Stretch]:
     try:
-        return [Stretch(folder.wal, first_seq(folder.wal), None)]
+        return [Stretch(folder.wal, first_of(folder.wal).seq, None)]
     except FileNotFoundError:
         return []
 

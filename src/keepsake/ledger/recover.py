@@ -47,6 +47,8 @@ def judge(fd: int, size: int, found: Scan, bad: Bad | None, witness: Witness | N
             return _damaged(end, bad)
         why = f"it ends at event {end.seq}, and {witness.name} has seen event {witness.seq}"
         return Verdict("rolled back", end, why, bad)
+    if end.offset == 0:  # a stretch gets its name with its first line whole in it: no crash can have cut that one
+        return _damaged(end, bad or Bad(0, end.seq + 1, "there is nothing in it", end))
     if bad is None:
         return Verdict("torn", end, "the last group is not whole") if found.open_group else Verdict("clean", end)
     if witness and bad.offset < witness.length:

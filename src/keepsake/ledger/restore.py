@@ -27,7 +27,7 @@ from keepsake.ledger.disk import Disk, copy, ensure_folder, replace, write_all
 from keepsake.ledger.erase import PER_EVENT, erased_in_copy, hollow_out
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lock import Lock
-from keepsake.ledger.read import Chain
+from keepsake.ledger.read import Chain, first_of
 from keepsake.ledger.scan import Place, Scan, scan
 from keepsake.records import ids
 from keepsake.records.errors import Damaged, NotFound
@@ -52,7 +52,7 @@ def check_copy(source: Path) -> Copy:
     scans, place = [], None
     for stretch in Chain(folder).stretches:
         start = Place(0, -1, fmt.ZERO) if place is None and stretch.first == 0 else place
-        start = start or Place(0, stretch.first - 1, fmt.parse(_first(stretch.path)).prev)
+        start = start or Place(0, stretch.first - 1, first_of(stretch.path).prev)
         found = _scan_file(stretch.path, Place(0, start.seq, start.hash))
         scans.append((stretch.path, found))
         place = found.end
@@ -75,7 +75,10 @@ def _scan_file(path: Path, start: Place) -> Scan:
 
 
 def named_in(folder: Folder) -> set[str]:
-    """The lines that the events of a ledger say are erased, as far as it can be read."""
+    """The lines that the events of a ledger say are erased, as far as it can be read.
+
+    Lines that a repair gave up are not among them: their words were lost, and a copy that still has them is welcome.
+    """
     named: set[str] = set()
     for path in [*(stretch.path for stretch in folder.sealed_stretches()), folder.wal]:
         if path.exists():
@@ -83,7 +86,8 @@ def named_in(folder: Folder) -> set[str]:
                 line = fmt.parse(_first(path))
             except fmt.BadLine:
                 continue
-            named |= _scan_file(path, Place(0, line.seq - 1, line.prev)).named
+            for told in _scan_file(path, Place(0, line.seq - 1, line.prev)).told:
+                named.update(told.body.get("lines", ()) if told.op in (fmt.ERASE, fmt.RESTORE) else ())
     return named
 
 
@@ -161,7 +165,8 @@ def finish(disk: Disk, folder: Folder, lock: Lock) -> bool:
         discard(disk, folder)
         return False
     before = Folder(folder.backups / plan.before)
-    ensure_folder(disk, before.root)
+    if any(path.exists() for path in (folder.wal, folder.sealed, folder.checkpoint)):
+        ensure_folder(disk, before.root)
     if fresh.wal.exists():  # the last piece has not been swapped
         if plan.checkpoint:
             _swap(disk, folder.checkpoint, before.checkpoint, fresh.checkpoint)
@@ -172,7 +177,8 @@ def finish(disk: Disk, folder: Folder, lock: Lock) -> bool:
     for derived in (folder.snapshot, folder.snapshot.with_name(folder.snapshot.name + ".new")):
         derived.unlink(missing_ok=True)
     for path in (before.root, folder.backups, folder.root):
-        disk.sync_folder(path)
+        if path.exists():
+            disk.sync_folder(path)
     lock.settle(plan.seq, plan.hash, plan.length)
     disk.remove(fresh.root / _READY)
     discard(disk, folder)

@@ -5,72 +5,51 @@ above. A line whose *data* fails its digest is set down as hollow and the scan g
 possibly much later, names it, and damage otherwise (`settle` tells). Groups are whole or absent: `end` is the place
 after the last line with `left:0`.
 
-This is the hot loop of opening and of verifying. So a *glance* takes a block of lines at once, and either finds every
-one of them plainly good or has no opinion. Then a *look* goes line by line, and it alone ever calls something wrong.
-What a glance lets pass, a look would have let pass. Neither parses any JSON but that of the rare events that the ledger
-writes about itself.
+This is the hot loop of opening and of verifying. So a *glance* (see glance.py) takes a block of lines at once, and
+either finds every one of them plainly good or has no opinion. Then a *look* goes line by line, and it alone ever calls
+something wrong. Neither parses any JSON but that of the rare events that the ledger writes about itself.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from binascii import hexlify
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger.leaves import Leaves
+from keepsake.ledger import glance
 
 BLOCK = 1 << 16  # what a glance takes in: small enough to stay in the processor's cache
 
 # Events that name lines whose data is gone: erased here, erased from a copy that was restored, or lost to damage.
-_NAMING = frozenset({fmt.ERASE.encode(), fmt.RESTORE.encode(), fmt.REPAIR.encode()})
+NAMING = frozenset({fmt.ERASE.encode(), fmt.RESTORE.encode(), fmt.REPAIR.encode()})
 # Events that record the digest of a snapshot.
 _SNAPPING = frozenset({fmt.SNAPSHOT.encode(), fmt.SEAL.encode()})
 # Events that are handed on as they are, for whoever judges the whole ledger.
 _NOTABLE = frozenset(
     op.encode() for op in (fmt.BEGIN, fmt.SEAL, fmt.PRUNE, fmt.ERASE, fmt.ERASED, fmt.RESTORE, fmt.REPAIR)
 )
-_TELLING = _NAMING | _SNAPPING | _NOTABLE
+_TELLING = NAMING | _SNAPPING | _NOTABLE
+
+_MANY = 1 << 10  # the tree takes in that many leaves at once, aligned, for half of what they cost one by one
 
 _NO_FIT = "its data does not fit its digest"
 _TOO_LONG = f"it is longer than {fmt.MAX_LINE:,} bytes"
 GARBLED = "its data is neither what was written nor what erasure leaves"
 
-# A line, loosely: what is not looked at closely here is compared with what it must be.
-_LINE = re.compile(
-    rb'(\{"seq":([^,]+),"ts":"((?s:.{27}))","op":"([^"]+)","id":"((?s:.{26}))","by":"([^"]+)","batch":([^,]+),"left":([^,]+)'
-    rb',"digest":"((?s:.{64}))","prev":"((?s:.{64}))"),"hash":"((?s:.{64}))","data":(.*)\}\n'
-)
-_PARTS = 13
-_FRAME = len(b',"hash":"') + 64 + len(b'","data":') + len(b"}\n")
-_OP = re.compile(rb"[a-z]+(?:\.[a-z]+)*/[1-9]\d{0,3}")
-_BY = re.compile(rb"[a-z]+:[0-9a-z]{1,32}")
-_NUMBER = re.compile(rb"0|[1-9]\d{0,15}")
-_STAMP, _STAMP_DIGITS = b"0000-00-00T00:00:00.000000Z", bytes.maketrans(b"0123456789", b"0" * 10)
-_ID, _ID_LETTERS = b"0" * 26, bytes.maketrans(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ", b"0" * 32)
-
 Progress = Callable[[int], None]
 
 
-class _Columns(NamedTuple):
-    """The parts of many lines, in order."""
+class Leaves(Protocol):
+    """Whoever wants leaves of the Merkle tree: those of the events `end` to `until - 1`, in order, as they come."""
 
-    heads: list[bytes]
-    numbers: list[bytes]
-    stamps: list[bytes]
-    ops: list[bytes]
-    ids: list[bytes]
-    doors: list[bytes]
-    sinces: list[bytes]
-    lefts: list[bytes]
-    digests: list[bytes]
-    prevs: list[bytes]
-    hashes: list[bytes]
-    datas: list[bytes]
+    @property
+    def end(self) -> int: ...
+    @property
+    def until(self) -> int: ...
+    def extend(self, leaves: Sequence[bytes], /) -> None: ...
 
 
 class Told(NamedTuple):
@@ -89,9 +68,6 @@ class Place:
     seq: int
     hash: str
     ts: str = ""
-
-
-NOWHERE = Place(-1, -1, "")  # before anything that is known here
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +118,7 @@ def finished_erasures(told: Iterable[Told]) -> set[str]:
     told = list(told)
     done = {str(body.get("of")) for _, op, body in told if op == fmt.ERASED}
     over = [body for seq, op, body in told if op == fmt.RESTORE or (op == fmt.ERASE and str(seq) in done)]
-    return {line for body in over for line in _names(body)}
+    return {line for body in over for line in names(body)}
 
 
 def blocks(fd: int, start: int, end: int) -> Iterator[bytes]:
@@ -166,49 +142,38 @@ class Walk:
         self.found, self.leaves = Scan(start), leaves
         self.offset, self.seq, self.hash = start.offset, start.seq, start.hash.encode()
         self.left, self.batch = b"0", b""  # of the line above; no batch: not known
-        self.waiting: list[bytes] = []  # leaves of a group whose end is still to come
+        self._waiting, self._ripe = list[bytes](), 0  # leaves, and how many of them belong to whole groups
 
     def through(self, fd: int, end: int, progress: Progress | None = None) -> Scan:
         """Check everything up to the offset `end`."""
+        self._go(fd, end, progress)
+        if self.leaves is not None:
+            self._give(self._ripe)
+        self.found.open_group = self.found.bad is None and self.offset > self.found.end.offset
+        return self.found
+
+    def _go(self, fd: int, end: int, progress: Progress | None) -> None:
         found, rest = self.found, b""
         for block in blocks(fd, self.offset, end):
             buffer = rest + block if rest else block
             cut = buffer.rfind(b"\n") + 1
             rest = buffer[cut:]
             if cut:
-                self.take(buffer[:cut] if rest else buffer)
+                self._take(memoryview(buffer)[:cut])
             if found.bad:
-                return found
+                return
             if progress:
                 progress(len(block))
             if len(rest) > fmt.MAX_LINE:
                 break
         if rest:
-            self.refuse(rest)
-        found.open_group = self.offset > found.end.offset
-        return found
+            self._refuse(rest)
 
-    def take(self, lines: bytes) -> None:
-        """Check whole lines."""
+    def _take(self, lines: memoryview) -> None:
         if len(lines) > fmt.MAX_LINE or not self._glance(lines):
-            self._look(lines)
+            self._look(bytes(lines))
 
-    def join(self, other: Walk) -> None:
-        """Go on where `other` got to, which began behind the line that was taken last, whatever came before that."""
-        found, more, here = self.found, other.found, self.found.end
-        found.hollow |= {hashed: _behind(bad, here) for hashed, bad in more.hollow.items()}
-        found.garbled |= more.garbled
-        found.named |= more.named
-        found.told += more.told
-        found.snapshot = more.snapshot or found.snapshot
-        found.bad = _behind(more.bad, here) if more.bad else None
-        if self.leaves is not None and other.leaves is not None:
-            self._join_leaves(other)
-        if more.end != NOWHERE:
-            found.end = more.end
-        self._step(other.offset - self.offset, more.lines, other.hash, other.left, other.batch)
-
-    def refuse(self, raw: bytes) -> None:
+    def _refuse(self, raw: bytes) -> None:
         """Stop at something that is no line at all."""
         self._stop(_TOO_LONG if len(raw) > fmt.MAX_LINE else fmt.why_not(raw))
 
@@ -217,14 +182,10 @@ class Walk:
 
     # -- all lines at once -------------------------------------------------------------------------------------------
 
-    def _glance(self, lines: bytes) -> bool:
+    def _glance(self, lines: memoryview) -> bool:
         """Take in all lines if every one of them is plainly good; False, and nothing changed, if one needs a look."""
-        parts = _LINE.split(lines)  # what stands between two lines, then the parts of a line, and so on
-        count = len(parts) // _PARTS
-        if not count or parts[::_PARTS].count(b"") != count + 1:
-            return False
-        seen = _Columns(*[parts[at::_PARTS] for at in range(1, _PARTS)])
-        if not self._is_plain(seen, count):
+        seen = glance.columns(lines)
+        if seen is None or not glance.is_plain(seen, self.seq, self.hash, self.left, self.batch):
             return False
         try:
             told = [*self._telling(seen)]
@@ -235,90 +196,40 @@ class Walk:
         if self.leaves is not None:
             self._grow(seen.heads, seen.lefts)
         self._close(seen, len(lines))
-        self._step(len(lines), count, seen.hashes[-1], seen.lefts[-1], seen.sinces[-1])
+        self._step(len(lines), len(seen.heads), seen.hashes[-1], seen.lefts[-1], seen.sinces[-1])
         return True
 
-    def _is_plain(self, seen: _Columns, count: int) -> bool:
-        return (
-            b",".join(seen.numbers) == _numbers(self.seq + 1, self.seq + 1 + count)
-            and seen.prevs == [self.hash, *seen.hashes[:-1]]
-            and _all_fit(_STAMP, _STAMP_DIGITS, seen.stamps)
-            and _all_fit(_ID, _ID_LETTERS, seen.ids)
-            and all(map(_OP.fullmatch, _kinds(seen.ops)))
-            and all(map(_BY.fullmatch, _kinds(seen.doors)))
-            and self._are_batches(seen.numbers, seen.sinces)
-            and self._are_groups(seen.lefts)
-            and _digests(seen.heads) == b"".join(seen.hashes)
-            and _digests(seen.datas) == b"".join(seen.digests)
-        )
-
-    def _telling(self, seen: _Columns) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
-        if not _TELLING.isdisjoint(_kinds(seen.ops)):
+    def _telling(self, seen: glance.Columns) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
+        if not _TELLING.isdisjoint(glance.kinds(seen.ops)):
             for seq, (op, data) in enumerate(zip(seen.ops, seen.datas, strict=True), self.seq + 1):
                 if op in _TELLING:
                     yield seq, op, fmt.body_of(data)
 
-    def _close(self, seen: _Columns, length: int) -> None:
+    def _close(self, seen: glance.Columns, length: int) -> None:
         """Set down where the last whole group ends."""
         if b"0" not in seen.lefts:
             return
-        loose = seen.lefts[::-1].index(b"0")  # lines behind it
-        last = len(seen.lefts) - 1 - loose
-        behind = sum(map(len, seen.heads[last + 1 :])) + sum(map(len, seen.datas[last + 1 :])) + _FRAME * loose
+        last = len(seen.lefts) - 1 - seen.lefts[::-1].index(b"0")
+        behind = glance.length(seen, last + 1)
         seq, hashed, ts = self.seq + 1 + last, seen.hashes[last].decode(), seen.stamps[last].decode()
         self.found.end = Place(self.offset + length - behind, seq, hashed, ts)
 
-    def _are_batches(self, numbers: list[bytes], sinces: list[bytes]) -> bool:
-        """Each line belongs to the batch of the line above, or begins one."""
-        batch = self.batch
-        if sinces == numbers or sinces.count(batch) == len(sinces):
-            return True
-        for number, since in zip(numbers, sinces, strict=True):
-            if since != batch:
-                if since != number:
-                    return False
-                batch = since
-        return True
-
-    def _are_groups(self, lefts: list[bytes]) -> bool:
-        """Each line continues the group of the line above, or begins one."""
-        if self.left == b"0" and lefts.count(b"0") == len(lefts):
-            return True
-        at, count = 0, len(lefts)
-        left = int(self.left)
-        while at < count:
-            if left == 0:
-                if not _NUMBER.fullmatch(lefts[at]):
-                    return False
-                left, at = int(lefts[at]), at + 1
-            run = min(left, count - at)
-            if b",".join(lefts[at : at + run]) != _numbers(left - 1, left - 1 - run, -1):
-                return False
-            left, at = left - run, at + run
-        return True
-
     def _grow(self, heads: Sequence[bytes], lefts: Sequence[bytes]) -> None:
-        """Give on the leaves of whole groups; keep those of one that is still open."""
+        """Keep the leaves of these lines, and give on many of those that belong to whole groups."""
         assert self.leaves is not None
-        skip = max(0, self.leaves.end + len(self.waiting) - self.seq - 1)
+        skip = max(0, self.leaves.end + len(self._waiting) - self.seq - 1)
         stop = max(0, min(len(heads), self.leaves.until - self.seq - 1))
-        self.waiting += [sha256(b"\0" + head).digest() for head in heads[skip:stop]]
-        loose = next((count for count, left in enumerate(reversed(lefts)) if left == b"0"), -1)
-        if loose >= 0:
-            loose = max(0, loose - (len(heads) - stop))
-            keep = len(self.waiting) - min(loose, len(self.waiting))
-            self.leaves.extend(self.waiting[:keep])
-            self.waiting = self.waiting[keep:]
+        self._waiting += [sha256(b"\0" + head).digest() for head in heads[skip:stop]]
+        loose = next((count for count, left in enumerate(reversed(lefts)) if left == b"0"), None)
+        if loose is not None:
+            self._ripe = len(self._waiting) - max(0, loose - (len(heads) - stop))
+        if self._ripe >= _MANY:
+            self._give(self._ripe - (self.leaves.end + self._ripe) % _MANY)
 
-    def _join_leaves(self, other: Walk) -> None:
+    def _give(self, count: int) -> None:
         assert self.leaves is not None
-        assert other.leaves is not None
-        if other.found.end == NOWHERE:
-            self.waiting += other.waiting
-            return
-        self.leaves.extend(self.waiting)
-        self.leaves.join(other.leaves)
-        self.waiting = other.waiting
+        self.leaves.extend(self._waiting[:count])
+        self._waiting, self._ripe = self._waiting[count:], self._ripe - count
 
     # -- line by line ------------------------------------------------------------------------------------------------
 
@@ -333,7 +244,7 @@ class Walk:
     def _look_at(self, raw: bytes) -> None:
         line = fmt.LINE.fullmatch(raw)
         if line is None or len(raw) > fmt.MAX_LINE:
-            return self.refuse(raw)
+            return self._refuse(raw)
         number, ts, op, _, _, since, left, digest, prev, hashed, data = line.groups()
         head = raw[: line.start(fmt.HASH_GROUP) - fmt.BEFORE_HASH]
         if why := self._why_not(head, int(number), since, left, prev, hashed):
@@ -377,42 +288,15 @@ class Walk:
         self.hash, self.left, self.batch = hashed, left, batch
 
     def _tell(self, seq: int, op: bytes, body: dict[str, Any]) -> None:
-        if op in _NAMING:
-            self.found.named.update(_names(body))
+        if op in NAMING:
+            self.found.named.update(names(body))
         if op in _SNAPPING:
             self.found.snapshot = str(body.get("snapshot", ""))
         if op in _NOTABLE:
             self.found.told.append(Told(seq, op.decode(), body))
 
 
-
-def _behind(bad: Bad, here: Place) -> Bad:
-    """`bad` of someone who did not know what comes before."""
-    return Bad(bad.offset, bad.seq, bad.why, here) if bad.before == NOWHERE else bad
-
-
-def _all_fit(pattern: bytes, alike: bytes, texts: Sequence[bytes]) -> bool:
-    """Whether each of `texts`, as long as `pattern`, is `pattern` once the bytes that count as alike are made alike."""
-    return b"".join(texts).translate(alike) == pattern * len(texts)
-
-
-def _kinds(texts: list[bytes]) -> set[bytes]:
-    """The different ones among `texts`. Mostly they are all the same."""
-    return {texts[0]} if texts.count(texts[0]) == len(texts) else set(texts)
-
-
-def _numbers(start: int, stop: int, step: int = 1) -> bytes:
-    """The numbers of a range as the ledger writes them, with commas between."""
-    numbers = range(start, stop, step)
-    return (b"%d," * len(numbers) % tuple(numbers))[:-1]
-
-
-def _digests(texts: Iterable[bytes]) -> bytes:
-    """The SHA-256 of each, in hex, one behind the other."""
-    return hexlify(b"".join([sha256(text).digest() for text in texts]))
-
-
-def _names(body: dict[str, Any]) -> Iterable[str]:
+def names(body: dict[str, Any]) -> Iterable[str]:
     """The lines that an event names."""
     lines = body.get("lines")
     return map(str, lines) if isinstance(lines, list) else ()

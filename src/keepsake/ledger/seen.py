@@ -1,16 +1,20 @@
-"""A checkpoint that someone kept, with its signature checked."""
+"""A checkpoint that someone kept, and what came of checking its signature."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from keepsake.ledger.note import Checkpoint
+if TYPE_CHECKING:
+    from keepsake.ledger.note import Checkpoint
+
+PIN = "the pin outside the folder"
+IN_FOLDER = "the checkpoint in the folder"
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What was signed, who kept it, and whether that was outside the folder."""
+class Seen(NamedTuple):
+    """What was signed, who kept it, and whether that was outside the folder; or why it cannot be trusted."""
 
-    checkpoint: Checkpoint
+    checkpoint: Checkpoint | None
     name: str
     outside: bool
+    trouble: str = ""

@@ -47,8 +47,8 @@ def due(events_since: int, records: int) -> bool:
 def compose(place: Place, stretch: int, tree: Range, standing: dict[str, Any], book: bytes) -> bytes:
     """The bytes of a snapshot. The nonce keeps its recorded digest from being a hash of someone's words alone."""
     head = {
-        "format": FORMAT, "seq": place.seq, "hash": place.hash, "ts": place.ts, "offset": place.offset, "stretch": stretch,
-        "nonce": os.urandom(16).hex(), "tree": tree.to_json(), "standing": standing,
+        "format": FORMAT, "seq": place.seq, "hash": place.hash, "ts": place.ts, "offset": place.offset,
+        "stretch": stretch, "nonce": os.urandom(16).hex(), "tree": tree.to_json(), "standing": standing,
     }  # fmt: skip
     return orjson.dumps(head)[:-1] + b',"book":' + book + b"}\n"
 
@@ -83,8 +83,10 @@ def _read(path: Path) -> Snapshot | None:
         if raw["format"] != FORMAT:
             return None
         place = Place(int(raw["offset"]), int(raw["seq"]), str(raw["hash"]), str(raw["ts"]))
+        if place.offset < 0:
+            return None
         tree = Range.from_json(raw["tree"])
         digest = sha256(content).hexdigest()
         return Snapshot(place, int(raw["stretch"]), tree, raw["standing"], raw["book"], digest, path)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, OverflowError):
         return None

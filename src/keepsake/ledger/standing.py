@@ -39,7 +39,8 @@ class Standing:
         return {
             "ledger": self.ledger, "version": self.version, "begun": self.begun,
             "erasing": {str(seq): lines for seq, lines in self.erasing.items()}, "erasures": self.erasures,
-            "copies": self.copies, "abandoned": self.abandoned, "epoch": self.epoch, "callers": self.callers, "strange": self.strange,
+            "copies": self.copies, "abandoned": self.abandoned, "epoch": self.epoch,
+            "callers": self.callers, "strange": self.strange,
         }  # fmt: skip
 
     @classmethod

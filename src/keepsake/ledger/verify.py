@@ -1,11 +1,13 @@
 """Is every line as it was written? Reads all of a folder's chain and changes nothing.
 
-The folder need not be whole, nor even openable. What is found wrong first is named by file, line and byte. A torn end is
-no damage: it was never acknowledged, and the next writer sets it aside.
+The folder need not be whole, nor even openable. What is found wrong first is named by file, line and byte. A torn end
+is no damage: it was never acknowledged, and the next writer sets it aside.
 
-What it can say depends on who else has seen the ledger. The chain shows that nothing inside it was changed; only a witness
-(the lock file, a checkpoint, a pin) shows that its end is not gone, and only one outside the folder that it was not
-rewritten whole. The report says which witnesses there were.
+What it can say depends on who else has seen the ledger. The chain shows that nothing inside it was changed; only a
+witness (the lock file, a checkpoint, a pin) shows that its end is not gone, and only one outside the folder that it was
+not rewritten whole. The report says which witnesses there were.
+
+Nobody is kept from writing meanwhile. If something looks wrong and the folder has changed, it is read again.
 
 With several processes a long file is read in parts, side by side. Whatever is not plainly good is read again by one, so
 the report is the same.
@@ -13,40 +15,38 @@ the report is the same.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from keepsake.ledger import begin, parts, recover, snapshot
 from keepsake.ledger import format as fmt
-from keepsake.ledger import parts, recover
 from keepsake.ledger.erase import erased_in_copy
 from keepsake.ledger.folder import Folder, Stretch
 from keepsake.ledger.lock import Witness, look
 from keepsake.ledger.parts import Roots
-from keepsake.ledger.read import first_line
-from keepsake.ledger.scan import Bad, Place, Progress, Scan, Told, finished_erasures, settle
-from keepsake.ledger.seen import Seen
-from keepsake.records.errors import NotFound
+from keepsake.ledger.read import first_line, raw_lines
+from keepsake.ledger.scan import NAMING, Bad, Place, Progress, Told, finished_erasures, names, settle
+from keepsake.ledger.seen import IN_FOLDER, Seen
+from keepsake.ledger.stretches import Finding, Read, finding, hash_at, name_of, read_all, stretches_of
+from keepsake.records.errors import Busy, NotFound
+
+_ATTEMPTS = 3
 
 NO_WITNESS = (
-    "nobody outside this folder has seen it: had its last events been cut off, or all of it been rewritten, this check could"
-    " not tell; `keepsake ledger checkpoint` makes a witness"
+    "nobody outside this folder has seen it: had its last events been cut off, or all of it been rewritten, this check"
+    " could not tell; `keepsake ledger checkpoint` makes a witness"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What is wrong first, and where."""
-
-    file: str
-    line: int
-    byte: int
-    seq: int
-    why: str
-
-    def __str__(self) -> str:
-        return f"{self.file}, line {self.line} (event {self.seq}, byte {self.byte}): {self.why}"
+ONLY_INSIDE = (
+    "the checkpoint in the folder vouches for the events up to {}; but had the whole folder been put back to an older"
+    " state, this check could not tell; `keepsake ledger checkpoint` pins one outside"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,204 +68,286 @@ class Report:
         return asdict(self)
 
 
-@dataclass(slots=True)
-class _Read:
-    """One stretch, read."""
+class Heard(NamedTuple):
+    """What someone says of the ledger. A `doubt` is why that cannot be believed."""
 
-    stretch: Stretch
-    size: int
-    found: Scan
+    witness: Witness
+    root: bytes | None = None
+    outside: bool = False
+    doubt: str = ""
+
+
+def _as_heard(seen: Seen) -> Heard:
+    if seen.checkpoint is None:
+        return Heard(Witness(-1, "", name=seen.name), None, seen.outside, seen.trouble)
+    said = seen.checkpoint
+    return Heard(Witness(said.size - 1, said.head, name=seen.name), said.root, seen.outside)
 
 
 def verify(
-    root: Path, *, processes: int = 1, checkpoints: Sequence[Seen] = (), progress: Progress | None = None
+    root: Path,
+    *,
+    processes: int = 1,
+    witnesses: Sequence[Witness] = (),
+    checkpoints: Sequence[Seen] = (),
+    tree: bool = False,
+    progress: Progress | None = None,
 ) -> Report:
-    """Check a folder, or a copy."""
+    """Check a folder, or a copy.
+
+    `witnesses` are others who have seen the ledger from within the folder, such as bookmarks. The root at the head
+    costs half as much again; it is computed if a checkpoint or a seal asks for it, or if `tree` does.
+    """
     folder = Folder(root)
+    heard = [*(Heard(each) for each in witnesses), *map(_as_heard, checkpoints)]
+    report = None
+    for _ in range(_ATTEMPTS):
+        before = _state(folder)
+        with suppress(FileNotFoundError):  # sealed or moved away meanwhile
+            report = _check(folder, heard, processes, tree, progress)
+            if report.ok or _state(folder) == before:
+                break
+    if report is None:
+        raise Busy(f"the files of {folder.root} are being moved; try again in a moment")
+    return report
+
+
+def _state(folder: Folder) -> list[tuple[str, int, int]]:
+    """What changes when someone writes."""
+    files = [*(stretch.path for stretch in folder.sealed_stretches()), folder.wal]
+    seen = [(path, path.stat()) for path in files if path.exists()]
+    return [(path.name, stat.st_ino, stat.st_size) for path, stat in seen]
+
+
+def _check(folder: Folder, heard: Sequence[Heard], processes: int, tree: bool, progress: Progress | None) -> Report:
     size, witness = look(folder.lock, folder.wal)
-    stretches = _stretches(folder)
+    stretches = stretches_of(folder)
     if not stretches:
-        raise NotFound(f"there is no ledger at {root}")
-    wanted = {seen.checkpoint.size for seen in checkpoints}
+        raise NotFound(f"there is no ledger at {folder.root}")
+    wanted = {each.witness.seq + 1 for each in heard if each.root}
     wanted |= {stretch.last + 1 for stretch in stretches if stretch.last is not None}
-    roots = Roots(0, wanted if stretches[0].first == 0 else ())
-    reads = _read_all(stretches, size, roots, processes, progress)
-    return _judge(folder, reads, stretches, witness, checkpoints, roots)
+    roots, notes = Roots(0, wanted, all=tree), list[str]()
+    if stretches[0].first > 0:
+        asked = tree or any(each.root for each in heard)
+        roots = _from_snapshot(folder, stretches[-1], roots) if asked else Roots(0, ())
+    if witness and witness.mark == "refused" and 0 <= witness.length < size:
+        notes.append(f"the last {size - witness.length} bytes were refused to their writer; the next sets them aside")
+        size = witness.length
+    reads = read_all(stretches, size, roots, processes, progress)
+    if stretches[0].first > 0 and roots.snapshot != reads[-1].found.snapshot:
+        roots = Roots(0, ())
+    return _judge(folder, reads, stretches, witness, heard, roots, notes)
 
 
-def _stretches(folder: Folder) -> list[Stretch]:
-    """The files of the chain in order, each by the event it should begin with."""
-    found = folder.sealed_stretches()
-    if folder.wal.is_file():
-        after = found[-1].last + 1 if found and found[-1].last is not None else 0
-        found.append(Stretch(folder.wal, _first(folder.wal, after), None))
-    return found
-
-
-def _first(path: Path, otherwise: int) -> int:
-    try:
-        return fmt.parse(first_line(path)).seq
-    except fmt.BadLine:
-        return otherwise
-
-
-def _read_all(
-    stretches: list[Stretch], living_size: int, roots: Roots, processes: int, progress: Progress | None
-) -> list[_Read]:
-    """Read the stretches until one is bad or missing. The first that is here is taken to follow what came before it."""
-    reads: list[_Read] = []
-    place = Place(0, stretches[0].first - 1, _prev_of(stretches[0]))
-    for stretch in stretches:
-        if stretch.first != place.seq + 1:
-            break
-        size = living_size if stretch.last is None else stretch.path.stat().st_size
-        found = parts.scan_file(stretch.path, Place(0, place.seq, place.hash), size, roots, processes, progress)
-        reads.append(_Read(stretch, size, found))
-        place = found.end
-        if found.bad or found.open_group:
-            break
-    return reads
-
-
-def _prev_of(stretch: Stretch) -> str:
-    """What the first stretch follows: nothing, or a line that was moved away and is taken on trust."""
-    if stretch.first == 0:
-        return fmt.ZERO
-    try:
-        return fmt.parse(first_line(stretch.path)).prev
-    except fmt.BadLine:
-        return fmt.ZERO
+def _from_snapshot(folder: Folder, living: Stretch, roots: Roots) -> Roots:
+    """Where the first events were moved away, the newest snapshot still has the tree of what came before it."""
+    for candidate in snapshot.candidates(folder):
+        if candidate.stretch == living.first:
+            return Roots(0, roots.wanted, all=roots.all, base=candidate.tree, snapshot=candidate.digest)
+    return Roots(0, ())
 
 
 def _judge(
-    folder: Folder, reads: list[_Read], stretches: list[Stretch], witness: Witness | None, checkpoints: Sequence[Seen],
-    roots: Roots,
+    folder: Folder, reads: list[Read], stretches: list[Stretch], witness: Witness | None, heard: Sequence[Heard],
+    roots: Roots, notes: list[str],
 ) -> Report:  # fmt: skip
-    notes: list[str] = []
-    bad = _first_bad(folder, reads, witness, notes) or _missing(reads, stretches) or _false_claim(reads, roots)
-    end, events = reads[-1].found.end, sum(read.found.lines for read in reads)
-    agreed: list[str] = []
-    outside = False
+    if (folder.restoring / "ready").exists():
+        notes.append("a restore is under way; the next one who opens the memory finishes it")
+    witness = None if witness and _was_left(reads, witness) else witness
+    bad = _first_bad(folder, reads, stretches, witness, notes)
+    bad = bad or _missing(folder, reads, stretches, notes) or _false_claim(reads, roots)
+    end, first = reads[-1].found.end, stretches[0].first
+    agreed = list[Heard]()
     if not bad:
-        bad, agreed, outside = _hear(reads, witness, checkpoints, roots)
-    if stretches[0].first > 0:
-        notes.append(f"events 0 to {stretches[0].first - 1} were moved away; the line before {stretches[0].first} is taken on trust")
-    if not outside:
-        notes.append(NO_WITNESS)
-    tree = roots.range
-    root = tree.root().hex() if tree.begin == 0 and tree.end == end.seq + 1 and roots.wanted else None
+        bad, agreed = _hear(reads, ([Heard(witness)] if witness else []) + [*heard], roots, notes)
+    if folder.checkpoint.exists() and not any(each.witness.name == IN_FOLDER for each in heard):
+        notes.append(f"{IN_FOLDER} was not asked: its key is not at hand")
+    _say_who_was_heard(agreed, end.seq, notes)
+    outside = any(each.outside for each in agreed)
+    names = tuple(f"{each.witness.name}, at event {each.witness.seq}" for each in agreed)
+    root = roots.at_end(end.seq + 1)
     return Report(
-        bad is None, events, stretches[0].first, end.seq, end.hash, root, tuple(agreed), outside, bad, tuple(notes)
-    )
+        bad is None, end.seq - first + 1, first, end.seq, end.hash, root.hex() if root else None, names, outside, bad,
+        tuple(notes),
+    )  # fmt: skip
 
 
-def _first_bad(folder: Folder, reads: list[_Read], witness: Witness | None, notes: list[str]) -> Finding | None:
-    told = [each for read in reads for each in read.found.told]
+def _say_who_was_heard(agreed: Sequence[Heard], last: int, notes: list[str]) -> None:
+    """How much the witnesses cover, and what nobody could notice."""
+    outside = max((each.witness.seq for each in agreed if each.outside), default=None)
+    signed = max((each.witness.seq for each in agreed if each.root), default=None)
+    if outside is None and signed is None:
+        notes.append(NO_WITNESS)
+    elif outside is None:
+        notes.append(ONLY_INSIDE.format(signed))
+    elif outside < last:
+        notes.append(f"no witness outside the folder has seen what came after event {outside}")
+
+
+def _was_left(reads: list[Read], witness: Witness) -> bool:
+    """Whether the ledger says that a restore or a repair left behind what the lock file has seen, and died there."""
+    left = [told.body.get("abandoned") for read in reads for told in read.found.told]
+    return {"seq": witness.seq, "hash": witness.hash} in left
+
+
+def _first_bad(
+    folder: Folder, reads: list[Read], stretches: list[Stretch], witness: Witness | None, notes: list[str]
+) -> Finding | None:
     copied = erased_in_copy(folder)
     named = copied.union(*(read.found.named for read in reads))
-    empty = finished_erasures(told)
+    empty = copied | finished_erasures(told for read in reads for told in read.found.told)
+    if reads[-1].found.bad and any(hashed not in named for read in reads for hashed in read.found.hollow):
+        named |= _named_behind(reads[-1], stretches[len(reads) :])
     for read in reads:
         bad = settle(read.found, named, empty)
         if read.stretch.last is not None:
             bad = bad or _unfinished(read)
             if bad:
-                return _finding(read, bad)
-        elif finding := _judge_living(read, bad, witness, notes):
-            return finding
+                return finding(read, bad)
+        elif wrong := _judge_living(read, bad, witness, notes):
+            return wrong
     return None
 
 
-def _unfinished(read: _Read) -> Bad | None:
+def _unfinished(read: Read) -> Bad | None:
     end = read.found.end
     if read.found.open_group or end.seq != read.stretch.last:
         return Bad(end.offset, end.seq + 1, "the stretch ends too soon", end)
     return None
 
 
-def _judge_living(read: _Read, bad: Bad | None, witness: Witness | None, notes: list[str]) -> Finding | None:
+def _judge_living(read: Read, bad: Bad | None, witness: Witness | None, notes: list[str]) -> Finding | None:
     if witness and witness.seq < read.stretch.first:
         witness = witness._replace(length=-1)
     with open(read.stretch.path, "rb") as file:
         verdict = recover.judge(file.fileno(), read.size, read.found, bad, witness)
     if verdict.kind == "torn":
-        notes.append(f"the last {read.size - verdict.end.offset} bytes were never acknowledged; the next writer sets them aside")
+        torn = read.size - verdict.end.offset
+        notes.append(f"the last {torn} bytes were never acknowledged; the next writer sets them aside")
         read.found.end = verdict.end
     elif verdict.kind != "clean":
         end = verdict.end
-        return _finding(read, verdict.bad or Bad(end.offset, end.seq + 1, f"{verdict.kind}: {verdict.why}", end))
+        return finding(read, verdict.bad or Bad(end.offset, end.seq + 1, f"{verdict.kind}: {verdict.why}", end))
     return None
 
 
-def _finding(read: _Read, bad: Bad) -> Finding:
-    with open(read.stretch.path, "rb") as file:
-        before = file.read(bad.offset).count(b"\n")
-    name = read.stretch.path.name
-    return Finding(name if read.stretch.last is None else f"sealed/{name}", before + 1, bad.offset, bad.seq, bad.why)
+def _named_behind(read: Read, later: Sequence[Stretch]) -> set[str]:
+    """The lines that events behind the damage say are erased: they are not what is wrong."""
+    named = set[str]()
+    for path, start in ((read.stretch.path, read.found.end.offset), *((stretch.path, 0) for stretch in later)):
+        with open(path, "rb") as file:
+            for _, raw in raw_lines(file.fileno(), start, os.fstat(file.fileno()).st_size):
+                header = fmt.HEADER.match(raw)
+                if header and header[3] in NAMING:
+                    named |= _names_in(raw)
+    return named
 
 
-def _missing(reads: list[_Read], stretches: list[Stretch]) -> Finding | None:
-    """A gap between two stretches, or no living one."""
+def _names_in(raw: bytes) -> set[str]:
+    try:
+        return set(names(fmt.body_of(fmt.parse(raw).data)))
+    except fmt.BadLine:
+        return set()
+
+
+def _missing(folder: Folder, reads: list[Read], stretches: list[Stretch], notes: list[str]) -> Finding | None:
+    """Events that are not here: before the first stretch, between two, or behind the last."""
+    first, end = stretches[0], reads[-1].found.end
+    if first.first == 0 and (bad := _nameless(reads[0])):
+        return bad
+    if first.first > 0:
+        told = [told for read in reads for told in read.found.told]
+        if not any(each.op == fmt.PRUNE and each.body.get("last") == first.first - 1 for each in told):
+            why = f"events 0 to {first.first - 1} should come before it, and no event says that they were moved away"
+            return Finding(name_of(first), 1, 0, first.first, why)
+        notes.append(f"events 0 to {first.first - 1} were moved away; the line before {first.first} is taken on trust")
     if len(reads) < len(stretches):
         gap = stretches[len(reads)]
-        start = reads[-1].found.end.seq + 1
-        return Finding(gap.path.name, 1, 0, gap.first, f"events {start} to {gap.first - 1} are missing before it")
-    if stretches[-1].last is not None:
+        return Finding(name_of(gap), 1, 0, gap.first, _why_no_successor(end.seq + 1, gap.first))
+    if stretches[-1].last is not None and not _is_prepared(folder, end, notes):
         return Finding("events.wal", 1, 0, stretches[-1].last + 1, "it is gone")
     return None
 
 
-def _false_claim(reads: list[_Read], roots: Roots) -> Finding | None:
-    """A seal line that does not tell the truth about the stretch before it."""
-    for before, read in zip(reads, reads[1:], strict=False):
+def _nameless(read: Read) -> Finding | None:
+    """A ledger begins with a line that names it, unless that one lost its words on the record."""
+    begins = [told for told in read.found.told if told.op == fmt.BEGIN and told.seq == 0]
+    if begins or any(bad.seq == 0 for bad in read.found.hollow.values()):
+        return None
+    return finding(read, Bad(0, 0, "the first line does not name the ledger", read.found.end))
+
+
+def _why_no_successor(expected: int, first: int) -> str:
+    if first < expected:
+        return f"it begins with event {first}, and event {expected} should come next"
+    return f"events {expected} to {first - 1} are missing before it"
+
+
+def _is_prepared(folder: Folder, end: Place, notes: list[str]) -> bool:
+    """Whether a compaction stopped between its two renames, with the next stretch ready."""
+    try:
+        line = fmt.parse(first_line(begin.fresh_wal(folder)))
+    except (OSError, fmt.BadLine):
+        return False
+    if not line.sound or (line.seq, line.prev) != (end.seq + 1, end.hash):
+        return False
+    notes.append("a compaction was interrupted; the next one who opens the memory finishes it")
+    return True
+
+
+def _false_claim(reads: list[Read], roots: Roots) -> Finding | None:
+    """A seal line that does not tell the truth about the stretch before it. One that lost its words says nothing."""
+    for before, read in pairwise(reads):
+        if any(bad.offset == 0 for bad in read.found.hollow.values()):
+            continue  # on the record, or it would have been found bad by now
         seals = [told for told in read.found.told if told.op == fmt.SEAL and told.seq == read.stretch.first]
         if why := "it does not say what it closes" if not seals else _lie(seals[0], before, roots):
-            return _finding(read, Bad(0, read.stretch.first, why, before.found.end))
+            return finding(read, Bad(0, read.stretch.first, why, before.found.end))
     return None
 
 
-def _lie(seal: Told, before: _Read, roots: Roots) -> str:
-    end, stretch = before.found.end, seal.body.get("stretch", {})
-    claimed = (stretch.get("first"), stretch.get("last"), stretch.get("head"), seal.body.get("events"))
-    if claimed != (before.stretch.first, end.seq, end.hash, end.seq - before.stretch.first + 1):
+def _lie(seal: Told, before: Read, roots: Roots) -> str:
+    end, first = before.found.end, before.stretch.first
+    truth = {"first": first, "last": end.seq, "head": end.hash}
+    if (seal.body.get("stretch"), seal.body.get("events")) != (truth, end.seq - first + 1):
         return "what it says of the stretch before it is not so"
     known = roots.at(end.seq + 1)
     return "the root it claims is not the tree's" if known and known.hex() != seal.body.get("root") else ""
 
 
 def _hear(
-    reads: list[_Read], witness: Witness | None, checkpoints: Sequence[Seen], roots: Roots
-) -> tuple[Finding | None, list[str], bool]:
-    """Ask every witness; the first that disagrees is the finding."""
-    heard = [(Witness(s.checkpoint.size - 1, s.checkpoint.head, name=s.name), s.checkpoint.root, s.outside) for s in checkpoints]
-    own = [(witness, None, False)] if witness else []
-    agreed: list[str] = []
-    outside = False
-    for each, root, from_outside in [*own, *heard]:
-        if why := _disagreement(reads, each, root, roots):
-            end = reads[-1].found.end
-            return _finding(reads[-1], Bad(end.offset, min(each.seq, end.seq + 1), why, end)), agreed, outside
-        agreed.append(f"{each.name}, at event {each.seq}")
-        outside = outside or from_outside
-    return None, agreed, outside
+    reads: list[Read], heard: Sequence[Heard], roots: Roots, notes: list[str]
+) -> tuple[Finding | None, list[Heard]]:
+    """Ask every witness. The first that disagrees, or cannot be believed, is the finding."""
+    agreed = list[Heard]()
+    for each in heard:
+        seq, name = each.witness.seq, each.witness.name
+        if each.doubt:
+            return Finding("the pin" if each.outside else "checkpoint", 1, 0, -1, each.doubt), agreed
+        if why := _disagreement(reads, each.witness, each.root, roots):
+            return _contradicted(reads, seq, why), agreed
+        if hash_at(reads, seq) or roots.at(seq + 1):
+            agreed.append(each)
+        else:
+            notes.append(f"{name} has seen event {seq}, which was moved away: it could not be asked")
+    return None, agreed
 
 
-def _disagreement(reads: list[_Read], witness: Witness, root: bytes | None, roots: Roots) -> str:
+def _contradicted(reads: list[Read], seq: int, why: str) -> Finding:
+    for read in reads:
+        if read.stretch.first <= seq <= read.found.end.seq:
+            offset = parts.offset_in(read.stretch.path, read.found.end.offset, seq)
+            return finding(read, Bad(offset, seq, why, read.found.end))
+    end = reads[-1].found.end
+    return finding(reads[-1], Bad(end.offset, end.seq + 1, why, end))
+
+
+def _disagreement(reads: list[Read], witness: Witness, root: bytes | None, roots: Roots) -> str:
     end = reads[-1].found.end
     if witness.seq > end.seq:
         return f"rolled back: it ends at event {end.seq}, and {witness.name} has seen event {witness.seq}"
-    hashed = _hash_at(reads, witness.seq)
+    hashed = hash_at(reads, witness.seq)
     if hashed is not None and hashed != witness.hash:
         return f"rolled back or rewritten: event {witness.seq} is not the one that {witness.name} has seen"
     known = roots.at(witness.seq + 1)
     return f"its tree is not the one that {witness.name} has signed" if root and known and known != root else ""
-
-
-def _hash_at(reads: list[_Read], seq: int) -> str | None:
-    """The hash of an event that was read; None if it was moved away."""
-    for read in reads:
-        if read.stretch.first <= seq <= read.found.end.seq:
-            return parts.hash_of(read.stretch.path, read.found.end.offset, seq)
-        if seq == read.stretch.first - 1:
-            return _prev_of(read.stretch)
-    return None
-

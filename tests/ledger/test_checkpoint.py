@@ -1,0 +1,329 @@
+"""A checkpoint says what the ledger was, the pin remembers it, and nothing is signed that has forgotten it."""
+
+import stat
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from keepsake.ledger import checkpoint
+from keepsake.ledger.checkpoint import Keyring, check, origin, take, witness_of
+from keepsake.records.errors import Damaged, NotFound, Refused, RolledBack
+from tests.ledger.books import put, speaks_of
+from tests.ledger.forge import copy_of, keyring, lines, opened, rewrite
+
+
+@pytest.fixture
+def root(tmp_path):
+    with opened(tmp_path / "memory") as ledger:
+        for number in range(5):
+            ledger.append([put(f"n{number}", number)])
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def ring(tmp_path):
+    return keyring(tmp_path)
+
+
+def name_of(root):
+    with opened(root) as ledger:
+        return ledger.standing.ledger
+
+
+# Keys
+
+
+def test_a_key_is_made_on_first_use_and_stays(ring, root):
+    name = name_of(root)
+
+    assert ring.verifier(name) is None
+    first = ring.signer(name)
+    assert ring.signer(name) == first
+    assert first.name == origin(name) == f"keepsake/{name}"
+    assert ring.verifier(name).key == first.verifier_key
+
+
+def test_only_its_owner_can_read_a_key(ring, root, tmp_path):
+    ring.signer(name_of(root))
+    [path] = (tmp_path / "keys").glob("*.key")
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
+
+
+def test_two_who_make_a_key_at_once_get_the_same(ring):
+    name = "ab" * 16
+    with ThreadPoolExecutor(8) as pool:
+        keys = {signer.verifier_key for signer in pool.map(lambda _: ring.signer(name), range(32))}
+
+    assert len(keys) == 1
+
+
+def test_a_key_that_is_none_is_said_to_be_none(ring, tmp_path):
+    name = "ab" * 16
+    ring.signer(name)
+    (tmp_path / "keys" / f"{name}.key").write_text("nonsense")
+
+    with pytest.raises(Damaged, match="is not a signing key"):
+        ring.signer(name)
+
+
+@pytest.mark.parametrize("name", ["", "../../etc/x", "a" * 31, "A" * 32, "ab" * 16 + "\n", "ab" * 17, ".", "a/b", "\0"])
+def test_a_folder_cannot_choose_which_files_outside_it_are_touched(ring, tmp_path, name):
+    for touch in (ring.signer, ring.pin_path, ring.erased, lambda name: ring.add_erased(name, ["x"])):
+        with pytest.raises(Refused, match="not the id of a ledger"):
+            touch(name)
+    assert ring.verifier(name) is None
+    assert ring.pin(name) is None
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file() and path.name != "lock"] == []
+
+
+# Taking
+
+
+def test_a_checkpoint_says_size_head_and_root_and_is_kept_twice(root, ring):
+    with opened(root) as ledger:
+        note = take(ledger, ring)
+        name, end, tree = ledger.standing.ledger, ledger.end, ledger.tree().root()
+
+    signed = ring.verifier(name).open(note)
+    assert (signed.origin, signed.size, signed.head, signed.root) == (origin(name), end.seq + 1, end.hash, tree)
+    assert (root / "checkpoint").read_text() == note
+    assert ring.pin_path(name).read_text() == note
+    assert ring.pin(name) == signed
+    assert not ring.pin_path(name).is_relative_to(root)
+
+
+def test_taking_it_again_changes_nothing(root, ring):
+    with opened(root) as ledger:
+        assert take(ledger, ring) == take(ledger, ring)
+
+
+def test_the_root_is_the_same_whether_opened_with_a_snapshot_or_without(root, ring):
+    with opened(root) as ledger:
+        ledger.compact()
+        ledger.append([put("later")])
+        note = take(ledger, ring)
+    with opened(root) as ledger:
+        assert take(ledger, ring) == note
+    (root / "snapshot.json").unlink()
+    with opened(root) as ledger:
+        assert take(ledger, ring) == note
+
+
+def test_it_covers_what_another_wrote_meanwhile(root, ring):
+    with opened(root) as ledger:
+        with opened(root) as other:
+            other.append([put("by another")])
+            end = other.end
+        assert ring.verifier(ledger.standing.ledger) is None
+        take(ledger, ring)
+
+        assert ring.pin(ledger.standing.ledger).head == end.hash
+
+
+def test_a_ledger_cut_short_is_not_signed(root, ring):
+    old = copy_of(root, root.parent / "old")
+    with opened(root) as ledger:
+        ledger.append([put("acknowledged")])
+        take(ledger, ring)
+        pinned = ring.pin(ledger.standing.ledger)
+
+    with opened(old) as ledger:
+        with pytest.raises(RolledBack, match="it ends at event 5, and the pin outside the folder has seen 6"):
+            take(ledger, ring)
+        assert not (old / "checkpoint").exists()
+        assert ring.pin(ledger.standing.ledger) == pinned
+
+
+def test_a_ledger_rewritten_is_not_signed(root, ring):
+    with opened(root) as ledger:
+        take(ledger, ring)
+    rewrite(root, lambda line, body: body | {"words": "forged"} if line.seq == 2 else body)
+    (root / "lock").unlink()
+
+    with opened(root) as ledger:
+        ledger.append([put("after the forgery")])
+        with pytest.raises(RolledBack, match="event 5 is another"):
+            take(ledger, ring)
+
+
+def test_a_ledger_that_was_put_back_on_purpose_is_signed_anew(root, ring):
+    old = copy_of(root, root.parent / "old")
+    with opened(root) as ledger:
+        ledger.append([put("left behind")])
+        take(ledger, ring)
+
+    with opened(old) as ledger:
+        take(ledger, ring, anew=True)
+        assert ring.pin(ledger.standing.ledger).size == 6
+
+
+def test_a_damaged_ledger_is_not_signed(root, ring):
+    wal = root / "events.wal"
+    wal.write_bytes(wal.read_bytes().replace(b'"words"', b'"wards"', 1))
+
+    with opened(root) as ledger, pytest.raises(Damaged):
+        take(ledger, ring)
+    assert not (root / "checkpoint").exists()
+
+
+def test_a_ledger_that_may_only_be_read_is_pinned(root, ring):
+    with opened(root, read_only=True) as ledger:
+        take(ledger, ring)
+        assert ring.pin(ledger.standing.ledger).size == 6
+    assert not (root / "checkpoint").exists()
+
+
+def test_erasing_and_compacting_keep_old_checkpoints_true(root, ring):
+    with opened(root) as ledger:
+        take(ledger, ring)
+        ledger.erase(lambda: (["n1"], speaks_of("n1")))
+        ledger.compact()
+        take(ledger, ring)
+
+
+# The pin
+
+
+def test_the_pin_never_goes_back(root, ring):
+    with opened(root) as ledger:
+        old = take(ledger, ring)
+        ledger.append([put("more")])
+        new = take(ledger, ring)
+        name = ledger.standing.ledger
+    ring.set_pin(name, old, root)
+
+    assert ring.pin_path(name).read_text() == new
+    ring.set_pin(name, old, root, anew=True)
+    assert ring.pin_path(name).read_text() == old
+
+
+def test_a_pin_that_was_tampered_with_is_said_to_be(root, ring):
+    with opened(root) as ledger:
+        note = take(ledger, ring)
+        path = ring.pin_path(ledger.standing.ledger)
+        for content in (note.replace("\n6\n", "\n5\n").encode(), b"", b"\xff", note.encode()[:-10]):
+            path.write_bytes(content)
+            with pytest.raises(Damaged, match="cannot be trusted"):
+                ring.pin(ledger.standing.ledger)
+            [seen, _] = check(root, ring)
+            assert (seen.checkpoint, seen.outside) == (None, True)
+            assert "cannot be trusted" in seen.trouble
+
+
+def test_the_pin_of_another_ledger_is_not_taken_for_ours(root, ring, tmp_path):
+    with opened(root) as ledger, opened(tmp_path / "other") as other:
+        take(ledger, ring)
+        take(other, ring)
+        mine, theirs = ring.pin_path(ledger.standing.ledger), ring.pin_path(other.standing.ledger)
+        mine.write_bytes(theirs.read_bytes())
+
+        with pytest.raises(Damaged):
+            ring.pin(ledger.standing.ledger)
+
+
+def test_a_note_about_another_ledger_is_not_believed_whoever_signed_it(root, ring):
+    with opened(root) as ledger:
+        take(ledger, ring)
+        name = ledger.standing.ledger
+        said = ring.pin(name)
+    other = checkpoint.Checkpoint(origin("cd" * 16), said.size, said.root, said.head)
+    ring.pin_path(name).write_text(ring.signer(name).sign(other))
+
+    with pytest.raises(Damaged, match="speaks of another ledger"):
+        ring.pin(name)
+
+
+def test_the_pin_is_a_witness(root, ring):
+    with opened(root) as ledger:
+        take(ledger, ring)
+        end, name = ledger.end, ledger.standing.ledger
+
+    seen = witness_of(ring.pin(name))
+    assert (seen.seq, seen.hash, seen.name) == (end.seq, end.hash, "the pin outside the folder")
+    assert checkpoint.witnesses(root, name, ring) == [seen]
+
+
+def test_a_ledger_opened_with_its_pin_notices_that_it_was_cut(root, ring):
+    with opened(root) as ledger:
+        take(ledger, ring)
+    wal = root / "events.wal"
+    wal.write_bytes(b"".join(lines(wal)[:-1]))
+    (root / "lock").unlink()
+
+    with opened(root) as unaware:
+        assert unaware.trouble is None
+    (root / "lock").unlink()
+    with opened(root, pins=lambda name: checkpoint.witnesses(root, name, ring)) as aware:
+        assert isinstance(aware.trouble, RolledBack)
+
+
+def test_another_ledger_in_its_place_is_noticed(root, ring, tmp_path):
+    with opened(root) as ledger:
+        take(ledger, ring)
+        name = ledger.standing.ledger
+    with opened(tmp_path / "other") as other:
+        for number in range(20):
+            other.append([put(f"other {number}")])
+    (root / "events.wal").write_bytes((tmp_path / "other" / "events.wal").read_bytes())
+    for left in ("lock", "checkpoint"):
+        (root / left).unlink()
+
+    assert ring.ledger_at(root) == name
+    [seen] = check(root, ring)
+    assert seen.checkpoint.origin == origin(name)
+    with opened(root, pins=lambda here: checkpoint.witnesses(root, here, ring)) as ledger:
+        assert isinstance(ledger.trouble, RolledBack)
+
+
+def test_what_was_erased_is_remembered_outside(ring):
+    name = "ab" * 16
+    assert ring.erased(name) == set()
+    ring.add_erased(name, ["one", "two"])
+    ring.add_erased(name, ["two", "three"])
+
+    assert ring.erased(name) == {"one", "two", "three"}
+
+
+def test_erasures_noted_at_once_are_all_kept(ring):
+    name = "ab" * 16
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: ring.add_erased(name, [f"line {number}".replace(" ", "-")]), range(32)))
+
+    assert len(ring.erased(name)) == 32
+
+
+# What there is to be heard
+
+
+def test_what_was_signed_is_found(root, ring):
+    assert check(root, ring) == []
+    with opened(root) as ledger:
+        take(ledger, ring)
+
+    pin, inside = check(root, ring)
+
+    assert (pin.name, pin.outside) == ("the pin outside the folder", True)
+    assert (inside.name, inside.outside) == ("the checkpoint in the folder", False)
+    assert pin.checkpoint == inside.checkpoint
+
+
+def test_without_the_key_nothing_is_believed(root, ring, tmp_path):
+    with opened(root) as ledger:
+        take(ledger, ring)
+        name = ledger.standing.ledger
+    elsewhere = Keyring(keys=tmp_path / "none", pins=tmp_path / "none")
+
+    assert check(root, elsewhere) == []
+    with pytest.raises(NotFound, match="no key here"):
+        checkpoint.verifier_of(name, elsewhere)
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_folder_whose_ledger_cannot_be_named_is_looked_at_all_the_same(root, ring):
+    with opened(root) as ledger:
+        take(ledger, ring)
+    (root / "events.wal").write_bytes(b"nonsense\n")
+
+    assert [seen.name for seen in check(root, ring)] == ["the pin outside the folder"]

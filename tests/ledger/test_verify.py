@@ -1,0 +1,785 @@
+"""Verify calls whole only what is whole, names what is not by file, line and byte, and says what it could not know."""
+
+import os
+import shutil
+import threading
+from itertools import combinations
+
+import pytest
+
+from keepsake.ledger import begin, checkpoint, parts
+from keepsake.ledger import format as fmt
+from keepsake.ledger.backup import back_up
+from keepsake.ledger.disk import Disk
+from keepsake.ledger.erase import hollow_out_file
+from keepsake.ledger.lock import Witness
+from keepsake.ledger.verify import NO_WITNESS, verify
+from keepsake.records.errors import Damaged, NotFound
+from tests.ledger.books import put, speaks_of
+from tests.ledger.forge import copy_of, encoded, everything, files, keyring, lines, opened, rewrite
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Single events and a group, in one file."""
+    with opened(tmp_path / "memory") as ledger:
+        ledger.append([put("a", "one")])
+        ledger.append([put("b", "two"), put("c", "three"), put("d", "ü\u2028")])
+        ledger.append([put("e", 5)])
+        ledger.append([put("f", None)])
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def sealed(tmp_path):
+    """Three stretches: two sealed, one living."""
+    with opened(tmp_path / "memory") as ledger:
+        for stretch in range(3):
+            for number in range(4):
+                ledger.append([put(f"n{stretch}{number}", "words")])
+            if stretch < 2:
+                ledger.compact()
+    return tmp_path / "memory"
+
+
+def without_lock(root):
+    """As a copy is: nobody has seen it."""
+    (root / "lock").unlink()
+    return root
+
+
+def wal(root):
+    return root / "events.wal"
+
+
+# What is whole
+
+
+def test_a_whole_ledger_is_called_whole_and_nothing_is_written(root):
+    before = everything(root)
+
+    report = verify(root)
+
+    assert report.ok
+    assert (report.events, report.first, report.last, report.bad) == (7, 0, 6, None)
+    assert report.head == fmt.parse(lines(wal(root))[-1]).hash
+    assert everything(root) == before
+
+
+def test_without_a_witness_outside_it_says_plainly_what_it_could_not_notice(root):
+    report = verify(root)
+
+    assert report.witnesses == ("the lock file, at event 6",)
+    assert not report.outside
+    assert report.notes == (NO_WITNESS,)
+    assert "cut off" in NO_WITNESS
+    assert "rewritten" in NO_WITNESS
+    assert "keepsake ledger checkpoint" in NO_WITNESS
+
+
+def test_a_copy_without_a_lock_file_is_read_and_gets_none(root):
+    report = verify(without_lock(root))
+
+    assert report.ok
+    assert report.witnesses == ()
+    assert not (root / "lock").exists()
+
+
+def test_a_backup_is_verified_like_a_memory(sealed):
+    with opened(sealed) as ledger:
+        last, made = ledger.end.seq, back_up(ledger)
+        ledger.append([put("later")])
+
+    report = verify(made)
+
+    assert report.ok
+    assert report.last == last
+
+
+def test_where_there_is_no_ledger_there_is_nothing_to_verify(tmp_path):
+    with pytest.raises(NotFound):
+        verify(tmp_path)
+
+
+def test_the_root_is_computed_when_it_is_asked_for(root):
+    with opened(root) as ledger:
+        expected = ledger.tree().root().hex()
+
+    assert verify(root).root is None
+    assert verify(root, tree=True).root == expected
+
+
+def test_a_report_is_plain_data(root):
+    raw = verify(root).to_dict()
+
+    assert raw["ok"] is True
+    assert raw["bad"] is None
+    wal(root).write_bytes(wal(root).read_bytes().replace(b'"one"', b'"two"'))
+    assert verify(root).to_dict()["bad"]["line"] == 2
+
+
+def test_progress_tells_every_byte_of_every_file(sealed):
+    told = []
+    verify(sealed, progress=told.append)
+
+    assert sum(told) == sum(path.stat().st_size for path in files(sealed))
+
+
+# What was changed
+
+
+def test_a_flipped_bit_at_any_byte_is_noticed(root):
+    whole = wal(root).read_bytes()
+    starts = [sum(map(len, lines(wal(root))[:number])) for number in range(7)]
+    without_lock(root)
+    fd = os.open(wal(root), os.O_RDWR)
+    for offset, byte in enumerate(whole):
+        os.pwrite(fd, bytes([byte ^ 1 << offset % 8]), offset)
+        bad = verify(root).bad
+        assert bad is not None, f"bit {offset % 8} of byte {offset}"
+        assert bad.file == "events.wal"
+        assert bad.byte == starts[bad.line - 1] == max(start for start in starts if start <= offset)
+        assert bad.seq == bad.line - 1
+        os.pwrite(fd, bytes([byte]), offset)
+    os.close(fd)
+    assert verify(root).ok
+
+
+def test_a_flipped_bit_in_a_sealed_stretch_is_noticed(sealed):
+    for path in files(sealed)[:2]:
+        whole = path.read_bytes()
+        for offset in range(0, len(whole), 13):
+            path.write_bytes(whole[:offset] + bytes([whole[offset] ^ 4]) + whole[offset + 1 :])
+            bad = verify(sealed).bad
+            assert bad.file == f"sealed/{path.name}"
+            assert bad.byte <= offset
+        path.write_bytes(whole)
+    assert verify(sealed).ok
+
+
+def test_dropped_doubled_and_swapped_lines_are_noticed(root):
+    whole = lines(wal(root))
+    without_lock(root)
+    changed = [("drop", n, whole[:n] + whole[n + 1 :]) for n in range(len(whole) - 1)]
+    changed += [("double", n, whole[: n + 1] + whole[n:]) for n in range(len(whole))]
+    for one, other in combinations(range(len(whole)), 2):
+        swapped = list(whole)
+        swapped[one], swapped[other] = swapped[other], swapped[one]
+        changed.append(("swap", one, swapped))
+    for what, number, content in changed:
+        wal(root).write_bytes(b"".join(content))
+        assert not verify(root).ok, f"{what} {number}"
+
+
+def test_the_first_bad_line_is_named(root):
+    whole = lines(wal(root))
+    content = list(whole)
+    content[2] = content[2].replace(b'"two"', b'"TWO"')
+    content[4] = content[4].replace(b'"name"', b'"nome"')
+    wal(root).write_bytes(b"".join(content))
+
+    bad = verify(root).bad
+
+    assert (bad.file, bad.line, bad.byte, bad.seq) == ("events.wal", 3, len(whole[0] + whole[1]), 2)
+    assert bad.why == "its data does not fit its digest"
+    assert str(bad) == f"events.wal, line 3 (event 2, byte {bad.byte}): its data does not fit its digest"
+
+
+def test_the_joins_between_stretches_are_checked(sealed):
+    first, second, living = files(sealed)
+    for path in (second, living):
+        kept = path.read_bytes()
+        seal, *rest = lines(path)
+        path.write_bytes(b"".join(rest))
+        assert not verify(sealed).ok
+        path.write_bytes(seal + seal + b"".join(rest))
+        assert not verify(sealed).ok
+        path.write_bytes(kept)
+    kept = first.read_bytes()
+    first.write_bytes(b"".join(lines(first)[:-1]))
+    assert verify(sealed).bad.why == "the stretch ends too soon"
+    first.write_bytes(kept)
+    assert verify(sealed).ok
+
+
+def test_a_missing_stretch_is_noticed_wherever_it_is_missing(sealed, tmp_path):
+    for path, why in zip(files(sealed), ("no event says", "are missing", "it is gone"), strict=True):
+        broken = copy_of(sealed, tmp_path / "broken")
+        (broken / path.relative_to(sealed)).unlink()
+        report = verify(without_lock(broken))
+        assert not report.ok
+        assert why in report.bad.why
+
+
+def test_a_stretch_under_another_name_is_noticed(sealed):
+    first = files(sealed)[0]
+    first.rename(first.with_name("000000000000-000000000009.wal"))
+
+    assert not verify(sealed).ok
+
+
+def test_a_ledger_that_does_not_name_itself_is_noticed(root):
+    line, *rest = lines(wal(root))
+    first = fmt.parse(line)
+    wal(root).write_bytes(encoded(first, fmt.ZERO, first.data, "tally.put/1")[0] + b"".join(rest))
+    rewrite(root, lambda _, body: body)
+
+    assert "does not name the ledger" in verify(without_lock(root)).bad.why
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [{"events": 6}, {"root": "ab" * 32}, {"stretch": {"first": 0, "last": 4, "head": "ab" * 32}},
+     {"stretch": {"first": 1, "last": 4}}, {"stretch": None}, {"stretch": []}, {"events": None}, {"root": None}],
+)  # fmt: skip
+def test_a_seal_that_does_not_tell_the_truth_is_noticed(sealed, lie):
+    rewrite(sealed, lambda line, body: body | lie if line.op == fmt.SEAL and line.seq == 5 else body)
+
+    bad = verify(without_lock(sealed)).bad
+
+    assert (bad.file, bad.line, bad.byte, bad.seq) == (f"sealed/{files(sealed)[1].name}", 1, 0, 5)
+
+
+def test_a_stretch_that_does_not_begin_with_a_seal_is_noticed(sealed):
+    raw, *rest = lines(wal(sealed))
+    seal = fmt.parse(raw)
+    again, prev = encoded(seal, seal.prev, seal.data, "tally.put/1")
+    fixed = [again]
+    for line in map(fmt.parse, rest):
+        again, prev = encoded(line, prev, line.data)
+        fixed.append(again)
+    wal(sealed).write_bytes(b"".join(fixed))
+
+    assert verify(without_lock(sealed)).bad.why == "it does not say what it closes"
+
+
+# What a crash leaves
+
+
+def test_a_torn_end_is_a_note_and_no_damage(root):
+    whole = wal(root).read_bytes()
+    for extra in (b'{"seq":7,"ts":"2026-', b"\0" * 700):
+        wal(root).write_bytes(whole + extra)
+        report = verify(root)
+        assert report.ok
+        assert report.last == 6
+        assert f"the last {len(extra)} bytes were never acknowledged" in report.notes[0]
+
+
+def test_a_first_line_that_is_cut_is_damage_and_is_not_set_aside(root, sealed):
+    """It was whole when the file got its name: no crash leaves that."""
+    for folder in (root, sealed):
+        whole = lines(wal(folder))[0]
+        for cut in (0, 1, 100, len(whole) - 1):
+            wal(folder).write_bytes(whole[:cut])
+            (folder / "lock").write_bytes(b"")
+            report = verify(folder)
+            assert not report.ok
+            assert (report.bad.file, report.bad.line, report.bad.byte) == ("events.wal", 1, 0)
+            with opened(folder) as ledger:
+                assert isinstance(ledger.trouble, Damaged)
+            assert wal(folder).read_bytes() == whole[:cut]
+
+
+def test_an_unfinished_group_is_a_note_and_its_lines_do_not_count(tmp_path):
+    root = tmp_path / "memory"
+    with opened(root) as ledger:
+        ledger.append([put("a")])
+        expected = ledger.tree().root().hex()
+        seen = (root / "lock").read_bytes()
+        ledger.append([put("b"), put("c"), put("d")])
+    (root / "lock").write_bytes(seen)
+    wal(root).write_bytes(b"".join(lines(wal(root))[:4]))
+
+    report = verify(root, tree=True)
+
+    assert report.ok
+    assert (report.events, report.last, report.root) == (2, 1, expected)
+    assert "never acknowledged" in report.notes[0]
+
+
+def test_what_the_lock_file_has_seen_and_is_gone_is_a_rollback(root):
+    wal(root).write_bytes(b"".join(lines(wal(root))[:-1]))
+
+    report = verify(root)
+
+    assert not report.ok
+    assert (report.bad.line, report.bad.seq) == (7, 6)
+    assert "it ends at event 5, and the lock file has seen event 6" in report.bad.why
+
+
+def test_a_compaction_between_its_two_renames_is_a_note(sealed):
+    living = wal(sealed)
+    first = fmt.parse(lines(living)[0]).seq
+    fresh = begin.fresh_wal(type("Folder", (), {"wal": living}))
+    fresh.write_bytes(lines(living)[0])
+    living.unlink()
+
+    report = verify(without_lock(sealed))
+
+    assert report.ok
+    assert report.last == first - 1
+    assert "a compaction was interrupted" in report.notes[0]
+    fresh.write_bytes(fresh.read_bytes().replace(b'"seq":', b'"seq":1', 1))
+    assert verify(sealed).bad.why == "it is gone"
+
+
+# Erasure
+
+
+def erase(root, name):
+    with opened(root) as ledger:
+        ledger.erase(lambda: ([name], speaks_of(name)))
+
+
+def test_an_erased_line_is_whole(root):
+    erase(root, "b")
+
+    assert b"two" not in wal(root).read_bytes()
+    assert verify(root).ok
+
+
+def test_a_line_emptied_without_an_event_is_damage(root):
+    line = fmt.parse(lines(wal(root))[2])
+    hollow_out_file(Disk(), wal(root), [line.hash])
+
+    bad = verify(root).bad
+
+    assert (bad.seq, bad.why) == (2, "its data does not fit its digest")
+
+
+def test_a_flipped_bit_in_an_erased_line_is_noticed(root):
+    erase(root, "b")
+    whole = wal(root).read_bytes()
+    start = whole.index(b"null")
+    for offset in range(start, whole.index(b"}", start)):
+        wal(root).write_bytes(whole[:offset] + bytes([whole[offset] ^ 1]) + whole[offset + 1 :])
+        bad = verify(root).bad
+        assert (bad.seq, bad.why) == (2, "its data is neither what was written nor what erasure leaves")
+
+
+def test_an_erasure_that_is_half_done_is_no_damage(root):
+    class Dies(Disk):
+        def pwrite(self, fd, data, offset):
+            if bytes(data[:4]) == b"null":
+                super().pwrite(fd, data[:10], offset)
+                raise OSError(5, "the power failed")
+            return super().pwrite(fd, data, offset)
+
+    with opened(root, disk=Dies()) as ledger, pytest.raises(Exception, match="power failed"):
+        ledger.erase(lambda: (["b"], speaks_of("b")))
+
+    assert b"null" in wal(root).read_bytes()
+    assert verify(root).ok
+
+
+def test_an_erased_line_before_the_damage_is_not_what_is_wrong(root):
+    erase(root, "a")
+    content = wal(root).read_bytes()
+    wal(root).write_bytes(content.replace(b'"prev"', b'"pref"', 5).replace(b'"pref"', b'"prev"', 4))
+
+    assert verify(root).bad.seq == 4
+
+
+def test_erasure_reaches_sealed_stretches_and_they_stay_whole(sealed):
+    erase(sealed, "n01")
+
+    assert verify(sealed).ok
+    path = files(sealed)[0]
+    path.write_bytes(path.read_bytes().replace(b"null ", b"null\t"))
+    assert verify(sealed).bad.file == f"sealed/{path.name}"
+
+
+def test_a_copy_says_itself_what_was_erased_from_it(root):
+    with opened(root) as ledger:
+        made = back_up(ledger)
+    erase(root, "b")
+
+    assert (made / "erased").exists()
+    assert verify(made).ok
+    whole = wal(made).read_bytes()
+    wal(made).write_bytes(whole.replace(b"null ", b"null-"))
+    assert verify(made).bad.why == "its data is neither what was written nor what erasure leaves"
+    wal(made).write_bytes(whole)
+    (made / "erased").unlink()
+    assert verify(made).bad.seq == 2
+
+
+def test_a_line_that_is_erased_while_it_is_read_is_no_damage(root, monkeypatch):
+    read = parts.scan_file
+
+    def erased_meanwhile(*args):
+        read(*args)
+        monkeypatch.setattr(parts, "scan_file", read)
+        erase(root, "b")
+        return read(*args)
+
+    monkeypatch.setattr(parts, "scan_file", erased_meanwhile)
+
+    assert verify(root).ok
+
+
+def test_a_compaction_meanwhile_is_no_damage(root, monkeypatch):
+    read = parts.scan_file
+
+    def compacted_meanwhile(*args):
+        monkeypatch.setattr(parts, "scan_file", read)
+        with opened(root) as ledger:
+            ledger.append([put("more")])
+            ledger.compact()
+        return read(*args)
+
+    monkeypatch.setattr(parts, "scan_file", compacted_meanwhile)
+
+    report = verify(root)
+
+    assert report.ok
+    assert report.last >= 8
+
+
+def test_damage_is_reported_however_busy_the_folder_is(root, monkeypatch):
+    wal(root).write_bytes(wal(root).read_bytes().replace(b'"one"', b'"two"'))
+    read = parts.scan_file
+
+    def growing(*args):
+        found = read(*args)
+        with open(wal(root), "ab") as file:
+            file.write(b"x")
+        return found
+
+    monkeypatch.setattr(parts, "scan_file", growing)
+
+    assert verify(root).bad.seq == 1
+
+
+# Pruned
+
+
+def test_what_was_moved_away_is_said_and_the_rest_is_checked(sealed, tmp_path):
+    with opened(sealed) as ledger:
+        ledger.prune(tmp_path / "elsewhere")
+        expected = ledger.tree().root().hex()
+    report = verify(sealed)
+
+    assert report.ok
+    assert (report.first, report.root) == (10, None)
+    assert "events 0 to 9 were moved away" in report.notes[0]
+    assert verify(sealed, tree=True).root == expected
+    whole = wal(sealed).read_bytes()
+    wal(sealed).write_bytes(whole.replace(b'"words"', b'"wards"', 1))
+    assert not verify(sealed).ok
+
+
+def test_stretches_put_back_are_checked_again(sealed, tmp_path):
+    with opened(sealed) as ledger:
+        moved = ledger.prune(tmp_path / "elsewhere")
+    for path in moved:
+        shutil.copy(path, sealed / "sealed")
+    assert verify(sealed).first == 0
+    assert verify(sealed).ok
+    path = files(sealed)[0]
+    path.write_bytes(path.read_bytes().replace(b'"words"', b'"wards"', 1))
+    assert not verify(sealed).ok
+
+
+def test_a_snapshot_that_is_not_the_recorded_one_lends_no_tree(sealed, tmp_path):
+    with opened(sealed) as ledger:
+        ledger.prune(tmp_path / "elsewhere")
+    path = sealed / "snapshot.json"
+    path.write_bytes(path.read_bytes().replace(b'"nonce":"', b'"nonce":"0'))
+
+    report = verify(sealed, tree=True)
+
+    assert report.ok
+    assert report.root is None
+
+
+# Witnesses
+
+
+def test_a_bookmark_is_a_witness_too(root):
+    hashes = [fmt.parse(line).hash for line in lines(wal(root))]
+
+    assert "the index, at event 3" in verify(root, witnesses=[Witness(3, hashes[3], name="the index")]).witnesses
+    wrong = verify(root, witnesses=[Witness(3, hashes[4], name="the index")])
+    assert (wrong.ok, wrong.bad.line) == (False, 4)
+    assert "event 3 is not the one that the index has seen" in wrong.bad.why
+    assert "the index has seen event 9" in verify(root, witnesses=[Witness(9, hashes[4], name="the index")]).bad.why
+
+
+def test_a_wholly_rewritten_ledger_is_caught_by_a_checkpoint_and_by_nothing_else(root, tmp_path):
+    ring = keyring(tmp_path)
+    with opened(root) as ledger:
+        checkpoint.take(ledger, ring)
+        ledger.append([put("g")])
+    rewrite(without_lock(root), lambda line, body: body | {"words": "forged"} if line.op == "tally.put/1" else body)
+    (root / "checkpoint").unlink()
+
+    unaware = verify(root)
+    assert unaware.ok
+    assert NO_WITNESS in unaware.notes
+    aware = verify(root, checkpoints=checkpoint.check(root, ring))
+    assert not aware.ok
+    assert "event 6 is not the one that the pin outside the folder has seen" in aware.bad.why
+
+
+def test_a_cut_tail_is_caught_by_a_checkpoint_and_by_nothing_else(root, tmp_path):
+    ring = keyring(tmp_path)
+    with opened(root) as ledger:
+        checkpoint.take(ledger, ring)
+    wal(root).write_bytes(b"".join(lines(wal(root))[:-1]))
+    (root / "checkpoint").unlink()
+    without_lock(root)
+
+    unaware = verify(root)
+    assert unaware.ok
+    assert NO_WITNESS in unaware.notes
+    aware = verify(root, checkpoints=checkpoint.check(root, ring))
+    assert not aware.ok
+    assert "it ends at event 5, and the pin outside the folder has seen event 6" in aware.bad.why
+
+
+def test_with_a_pin_it_says_how_far_the_pin_has_seen(root, tmp_path):
+    ring = keyring(tmp_path)
+    with opened(root) as ledger:
+        checkpoint.take(ledger, ring)
+    whole = verify(root, checkpoints=checkpoint.check(root, ring))
+    assert (whole.ok, whole.outside, whole.notes) == (True, True, ())
+    assert whole.root is not None
+    assert len(whole.witnesses) == 3
+
+    with opened(root) as ledger:
+        ledger.append([put("younger")])
+    younger = verify(root, checkpoints=checkpoint.check(root, ring))
+    assert younger.outside
+    assert younger.notes == ("no witness outside the folder has seen what came after event 6",)
+
+
+def test_a_checkpoint_in_the_folder_alone_is_no_witness_outside(root, tmp_path):
+    ring = keyring(tmp_path)
+    with opened(root) as ledger:
+        checkpoint.take(ledger, ring)
+        ring.pin_path(ledger.standing.ledger).unlink()
+
+    report = verify(root, checkpoints=checkpoint.check(root, ring))
+
+    assert report.ok
+    assert not report.outside
+    assert "vouches for the events up to 6" in report.notes[0]
+    assert "was not asked" in verify(root).notes[0]
+
+
+def test_a_checkpoint_with_another_root_is_noticed(root, tmp_path):
+    ring = keyring(tmp_path)
+    with opened(root) as ledger:
+        name, end = ledger.standing.ledger, ledger.end
+        false = checkpoint.Checkpoint(checkpoint.origin(name), end.seq + 1, bytes(32), end.hash)
+        ring.set_pin(name, ring.signer(name).sign(false), root)
+
+    assert "its tree is not the one" in verify(root, checkpoints=checkpoint.check(root, ring)).bad.why
+
+
+def test_a_tampered_checkpoint_is_a_finding(root, tmp_path):
+    ring = keyring(tmp_path)
+    with opened(root) as ledger:
+        note = checkpoint.take(ledger, ring)
+    for changed in (note.replace("\n7\n", "\n6\n"), "", "nonsense\n", note.replace("head ", "head 0")[:-1]):
+        (root / "checkpoint").write_text(changed)
+        report = verify(root, checkpoints=checkpoint.check(root, ring))
+        assert (report.ok, report.bad.file) == (False, "checkpoint")
+        assert "cannot be trusted" in str(report.bad)
+    (root / "checkpoint").write_bytes(b"\xff")
+    assert not verify(root, checkpoints=checkpoint.check(root, ring)).ok
+
+
+def test_old_checkpoints_agree_after_compaction_erasure_and_growth(sealed, tmp_path):
+    ring, notes = keyring(tmp_path), []
+    with opened(sealed) as ledger:
+        for step in range(3):
+            notes.append(checkpoint.take(ledger, ring))
+            ledger.append([put(f"step {step}")])
+            ledger.compact()
+            ledger.erase(lambda step=step: ([f"n0{step}"], speaks_of(f"n0{step}")))
+        key = ring.verifier(ledger.standing.ledger)
+    seen = [checkpoint.Seen(key.open(note), f"note {number}", True) for number, note in enumerate(notes)]
+
+    report = verify(sealed, checkpoints=seen)
+
+    assert report.ok
+    assert len(report.witnesses) == 4
+
+
+def test_a_witness_of_what_was_moved_away_is_not_counted(sealed, tmp_path):
+    ring = keyring(tmp_path)
+    with opened(tmp_path / "other") as ledger:
+        ledger.append([put("a")])
+        note = checkpoint.take(ledger, ring)
+        seen = checkpoint.Seen(ring.verifier(ledger.standing.ledger).open(note), "an old note", True)
+        for _ in range(2):
+            ledger.append([put("b")])
+            ledger.compact()
+        ledger.prune(tmp_path / "elsewhere")
+
+    report = verify(tmp_path / "other", checkpoints=[seen])
+
+    assert report.ok
+    assert not report.outside
+    assert any("could not be asked" in note for note in report.notes)
+
+
+# Side by side
+
+
+@pytest.fixture(params=["forked", "afresh"])
+def small_parts(request, monkeypatch):
+    """Files are cut into parts of a few lines."""
+    monkeypatch.setattr(parts, "SMALLEST", 0)
+    monkeypatch.setattr(parts, "_PART", 1500)
+    monkeypatch.setattr(parts, "_may_fork", lambda: request.param == "forked")
+    return request.param
+
+
+@pytest.fixture
+def long(tmp_path):
+    """Single events, groups, an erasure and a compaction, checkpointed."""
+    ring = keyring(tmp_path)
+    with opened(tmp_path / "memory") as ledger:
+        for number in range(12):
+            ledger.append([put(f"n{number}", "x" * number)])
+            ledger.append([put(f"g{number}{each}") for each in range(number % 4 + 1)])
+        ledger.compact()
+        checkpoint.take(ledger, ring)
+        for number in range(20):
+            ledger.append([put(f"m{number}", "y" * number)])
+        ledger.erase(lambda: (["n5", "m3"], lambda event: speaks_of("n5")(event) or speaks_of("m3")(event)))
+        checkpoint.take(ledger, ring)
+    return tmp_path / "memory", checkpoint.check(tmp_path / "memory", ring)
+
+
+def both(root, seen):
+    one, two = verify(root, checkpoints=seen, tree=True), verify(root, checkpoints=seen, tree=True, processes=2)
+    assert one == two
+    return one
+
+
+def test_two_processes_report_what_one_does_of_a_whole_ledger(long, small_parts, monkeypatch):
+    scanned = []
+    work = parts._work
+    monkeypatch.setattr(parts, "_work", lambda *args: scanned.append(len(args[0])) or work(*args))
+
+    report = both(*long)
+
+    assert report.ok
+    assert report.outside
+    assert report.root is not None
+    assert min(scanned) > 5
+
+
+def test_two_processes_report_what_one_does_wherever_a_byte_is_changed(long, monkeypatch):
+    monkeypatch.setattr(parts, "SMALLEST", 0)
+    monkeypatch.setattr(parts, "_PART", 1500)
+    root, seen = long
+    with open(wal(root), "rb") as file:
+        cuts = {part.end for part in parts._parts(file.fileno(), _start_of(root), wal(root).stat().st_size)}
+    whole = wal(root).read_bytes()
+    near = {cut + by for cut in sorted(cuts)[:4] for by in (-700, -350, -40, -3, -2, -1, 0, 1, 5, 100, 300, 340, 500)}
+    for offset in sorted(near | set(range(0, len(whole), 997))):
+        if 0 <= offset < len(whole):
+            wal(root).write_bytes(whole[:offset] + bytes([whole[offset] ^ 2]) + whole[offset + 1 :])
+            assert not both(root, seen).ok
+
+
+def _start_of(root):
+    first = fmt.parse(lines(wal(root))[0])
+    return parts.Place(0, first.seq - 1, first.prev)
+
+
+def test_two_processes_report_what_one_does_wherever_a_line_is_changed(long, small_parts):
+    root, seen = long
+    whole = lines(wal(root))
+    for number in range(0, len(whole), 2 if small_parts == "forked" else 9):
+        for content in (
+            whole[:number] + whole[number + 1 :],
+            whole[: number + 1] + whole[number:],
+            whole[:number] + whole[number + 1 : number + 2] + whole[number : number + 1] + whole[number + 2 :],
+            whole[:number],
+            whole[:number] + [whole[number][:-1]] + whole[number + 1 :],
+        ):
+            wal(root).write_bytes(b"".join(content))
+            if content and content != whole:
+                assert not both(root, seen).ok
+
+
+def test_groups_longer_than_a_part_are_not_cut(tmp_path, small_parts):
+    with opened(tmp_path / "memory") as ledger:
+        for _ in range(3):
+            ledger.append([put(f"n{number}") for number in range(40)])
+        last = ledger.end.seq
+    root = tmp_path / "memory"
+
+    assert both(root, ()).last == last
+    whole = lines(wal(root))
+    for number in (3, 39, 40, 41, 42, 80, 81, 100):
+        wal(root).write_bytes(b"".join(whole[:number] + whole[number + 1 :]))
+        assert not both(root, ()).ok
+
+
+def test_a_helper_that_dies_changes_nothing(long, small_parts, monkeypatch):
+    if small_parts == "afresh":
+        monkeypatch.setattr(parts, "_FRESH", "import os; os.read(0, 1); os._exit(1)")
+    else:
+        here, work = os.getpid(), parts._work
+
+        def dying(*args):
+            if os.getpid() != here:
+                os.read(args[1], 4)  # takes a part, and is never heard of again
+                os._exit(1)
+            return work(*args)
+
+        monkeypatch.setattr(parts, "_work", dying)
+
+    assert both(*long).ok
+
+
+def test_a_helper_that_cannot_start_changes_nothing(long, small_parts, monkeypatch):
+    def refuse(*_):
+        raise OSError(11, "no more processes")
+
+    monkeypatch.setattr(parts, "_fork", refuse)
+    monkeypatch.setattr(parts, "_begin_afresh", refuse)
+
+    assert both(*long).ok
+
+
+def test_no_helper_outlives_the_check(long, small_parts, monkeypatch):
+    begun = []
+    for name in ("_fork", "_begin_afresh"):
+        begin_one = getattr(parts, name)
+        monkeypatch.setattr(parts, name, lambda *args, b=begin_one: begun.append(b(*args)) or begun[-1])
+    monkeypatch.setattr(parts._Helper, "handed_in", lambda self: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        verify(long[0], processes=3)
+
+    assert len(begun) >= 2
+    for helper in begun:
+        with pytest.raises(ProcessLookupError):
+            os.kill(helper._pid, 0)
+
+
+def test_progress_is_told_by_several_processes_too(long, small_parts):
+    told = []
+    verify(long[0], processes=2, progress=told.append)
+
+    assert 0 < sum(told) <= sum(path.stat().st_size for path in files(long[0]))
+
+
+def test_a_program_with_threads_is_not_forked():
+    waiting = threading.Event()
+    thread = threading.Thread(target=waiting.wait)
+    thread.start()
+    try:
+        assert not parts._may_fork()
+    finally:
+        waiting.set()
+        thread.join()
