@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,13 +27,12 @@ from keepsake.ledger.disk import Disk, write_all
 from keepsake.ledger.follow import Follower, Pins
 from keepsake.ledger.load import Book
 from keepsake.ledger.scan import Place
+from keepsake.ledger.ticket import Decide, Ticket
 from keepsake.records import ids
 from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.errors import Closed, KeepsakeError, NotWritable, NotWritten, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.strict_json import check
-
-Decide = Callable[[], Sequence[Draft]]
 
 _HEADER_ROOM = 640  # more than any header needs beside its data
 
@@ -46,18 +45,6 @@ class _Pending(NamedTuple):
     ts: str
     by: str
     data: bytes
-
-
-class _Ticket:
-    """One caller's wish in a group: what to decide, and what came of it."""
-
-    def __init__(self, decide: Decide, by: str) -> None:
-        self.decide, self.by = decide, by
-        self.events: list[Event] | None = None
-        self.error: BaseException | None = None
-
-    def waits(self) -> bool:
-        return self.events is None and self.error is None
 
 
 class _Pen:
@@ -95,10 +82,11 @@ class Writer(Follower):
             raise Refused(f"durability is 'full' or 'group', not {durability!r}")
         self.by, self.durability, self._clock = fmt.check_by(by), durability, clock
         self._begin_with = begin_with
-        self._queue: deque[_Ticket] = deque()
+        self._queue: deque[Ticket] = deque()
         self._batch: list[_Pending] | None = None
         self._batch_owner = 0
         self._moment, self._ulid_time = "", ""  # of the write that is under way
+        self._applied: list[Event] = []  # what it has applied so far, on scratch state
         self._pen = _Pen(self)
         super().__init__(folder, book, disk=disk or Disk(), read_only=read_only, patience=patience, pins=pins)
 
@@ -115,12 +103,13 @@ class Writer(Follower):
     def _write_alone(self, decide: Decide, by: str) -> list[Event]:
         """The plain case. What cannot be applied is refused before it is written; what is not written is undone."""
         with self._pen:
+            end = self._end
             self.book.begin()
             try:
-                taken = self._take(decide(), by, self._end.seq + 1)
+                taken = self._take(decide(), by, end.seq + 1)
                 events = self._commit([[pending for pending, _ in taken]])
             except BaseException:
-                self.book.rollback()
+                self._undo(end)
                 raise
             self.book.commit()
             self._after_writing()
@@ -128,7 +117,7 @@ class Writer(Follower):
 
     def _write_in_group(self, decide: Decide, by: str) -> list[Event]:
         """Whoever gets a turn first writes for all who wait."""
-        ticket = _Ticket(decide, by)
+        ticket = Ticket(decide, by)
         self._queue.append(ticket)
         try:
             with self._turn():
@@ -137,7 +126,7 @@ class Writer(Follower):
         except Closed:  # closed meanwhile: that is no matter for one who was served before
             if ticket.waits():
                 raise
-        return _answer(ticket)
+        return ticket.answer()
 
     def append(self, drafts: Sequence[Draft], *, by: str | None = None) -> list[Event]:
         """Record `drafts` as they are."""
@@ -166,15 +155,18 @@ class Writer(Follower):
 
     @contextmanager
     def _undone_on_error(self) -> Iterator[None]:
-        """If the block fails, what is held is as before. If it failed after recording, it is read anew."""
         end = self._end
         try:
             yield
         except BaseException:
-            self.book.rollback()
-            if self._end is not end:
-                self._inode = -1
+            self._undo(end)
             raise
+
+    def _undo(self, end: Place) -> None:
+        """What is held is as it was at `end`. If more was recorded before it went wrong, it is read anew."""
+        self.book.rollback()
+        if self._end is not end:
+            self._inode = -1
 
     def refresh(self) -> None:
         """Take in what others wrote. Inside a batch nobody else can have written."""
@@ -191,7 +183,7 @@ class Writer(Follower):
         self._batch += [pending for pending, _ in taken]
         return [event for _, event in taken]
 
-    def _lead(self, mine: _Ticket) -> None:
+    def _lead(self, mine: Ticket) -> None:
         """Decide and record for everyone who waits, with one sync. Each is told what became of his own."""
         tickets = [self._queue.popleft() for _ in range(len(self._queue))]
         try:
@@ -203,13 +195,12 @@ class Writer(Follower):
                 self._after_writing()
         except BaseException as error:
             for ticket in tickets:
-                if ticket.waits():
-                    ticket.error = error if ticket is mine else _passed_on(error)
+                ticket.fail(error, is_leader=ticket is mine)
             if mine.events is not None or not isinstance(error, Exception):
                 raise
 
-    def _decide_all(self, tickets: list[_Ticket]) -> None:
-        groups: list[tuple[_Ticket, list[_Pending]]] = []
+    def _decide_all(self, tickets: list[Ticket]) -> None:
+        groups: list[tuple[Ticket, list[_Pending]]] = []
         seq = self._end.seq + 1
         for ticket in tickets:
             try:
@@ -227,12 +218,25 @@ class Writer(Follower):
         """Check and apply drafts, as the events they will be from `seq` on."""
         ts = self.now()
         pending = [self._prepare(draft, by, ts) for draft in drafts]
-        taken = []
-        for number, item in enumerate(pending, seq):
-            event = Event(number, ts, item.draft.op, item.id, by, "", item.draft.body)
-            self.book.apply(event)
-            taken.append((item, event))
+        taken, known = [], len(self._applied)
+        try:
+            for number, item in enumerate(pending, seq):
+                event = Event(number, ts, item.draft.op, item.id, by, "", item.draft.body)
+                self._applied.append(event)
+                self.book.apply(event)
+                taken.append((item, event))
+        except BaseException:
+            self._take_back(known)
+            raise
         return taken
+
+    def _take_back(self, known: int) -> None:
+        """One caller's drafts cannot be applied. Those before his stay; of his own nothing does."""
+        del self._applied[known:]
+        self.book.rollback()
+        self.book.begin()
+        for event in self._applied:
+            self.book.apply(event)
 
     def _prepare(self, draft: Draft, by: str, ts: str) -> _Pending:
         fmt.check_op(draft.op)
@@ -341,7 +345,7 @@ class Writer(Follower):
         self._moment, self._ulid_time = stamp(moment), ids.ulid_time(int(moment.timestamp() * 1000))
 
     def _lay_down(self) -> None:
-        self._moment, self._ulid_time = "", ""
+        self._moment, self._ulid_time, self._applied = "", "", []
         self._lock.release()
         self._gate.leave()
 
@@ -372,16 +376,3 @@ class Writer(Follower):
 
     def _care(self) -> None:
         """What a ledger does for itself; see ledger.py."""
-
-
-def _passed_on(error: BaseException) -> BaseException:
-    """What the others in a group are told. A Ctrl-C was meant for one thread."""
-    return error if isinstance(error, Exception) else NotWritten("another caller was interrupted; try again")
-
-
-def _answer(ticket: _Ticket) -> list[Event]:
-    if ticket.error is not None:
-        raise ticket.error
-    if ticket.events is None:
-        raise Closed("the memory was closed before this could be written; open it again")
-    return ticket.events

@@ -110,7 +110,7 @@ def _restore(
     left = _head(folder, lock)
     names = restore.named_in(folder) | erased | erased_in_copy(good.folder) | good.named
     if witness := lock.witness():  # from now on, everyone who has the folder open must look before writing
-        lock.mark(witness.seq, witness.hash, witness.length, "recover")
+        lock.mark(witness.seq, witness.hash, witness.length, witness.mark if witness.recover else "recover")
     restore.lay_out(disk, folder, good, names, left, ts, by)
     restore.finish(disk, folder, lock)
     if good.folder.settings.exists() and not folder.settings.exists():  # a person's own settings are never replaced

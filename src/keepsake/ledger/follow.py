@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +20,7 @@ from keepsake.ledger import begin, recover
 from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import Disk, ensure_folder
 from keepsake.ledger.folder import Folder
+from keepsake.ledger.gate import Gate
 from keepsake.ledger.load import START, Book, Loaded, fold_line, load
 from keepsake.ledger.lock import Lock, Witness
 from keepsake.ledger.merkle import Range, leaf_hash
@@ -29,7 +29,7 @@ from keepsake.ledger.scan import Place, scan
 from keepsake.ledger.seen import PIN
 from keepsake.ledger.snapshot import Snapshot
 from keepsake.ledger.standing import Standing
-from keepsake.records.errors import Closed, Damaged, KeepsakeError, NotFound, NotWritten, Refused, RolledBack
+from keepsake.records.errors import Damaged, KeepsakeError, NotFound, NotWritten, Refused, RolledBack
 from keepsake.records.event import Event
 
 _SELF = "this process"
@@ -41,43 +41,6 @@ def _no_pins(_: str) -> Sequence[Witness]:
     return ()
 
 
-class _Gate:
-    """What every call passes through. A class of its own because each write does, and a generator costs more."""
-
-    def __init__(self, owner: Follower) -> None:
-        self._owner, self._thread, self._pid = owner, threading.RLock(), os.getpid()
-
-    def __enter__(self) -> None:
-        self.enter()
-
-    def __exit__(self, *_: object) -> None:
-        self.leave()
-
-    def enter(self) -> None:
-        if not self.is_mine():
-            raise Closed(f"{self._owner.folder.root} was opened before a fork; open it again in this process")
-        self._thread.acquire()
-        if self._owner.dead:
-            self._thread.release()
-            raise Closed(self._owner.dead)
-
-    def leave(self) -> None:
-        self._thread.release()
-
-    def is_mine(self) -> bool:
-        """Whether this process made it, and not one that it was forked from."""
-        return os.getpid() == self._pid
-
-    @contextmanager
-    def last(self) -> Iterator[None]:
-        """For closing: wait for whoever is inside. A forked child has nobody to wait for."""
-        if not self.is_mine():
-            yield
-            return
-        with self._thread:
-            yield
-
-
 class Follower:
     """A ledger folder, open, and what is held in it."""
 
@@ -87,7 +50,7 @@ class Follower:
         self.folder, self.book, self._pins = Folder(folder), book, pins or _no_pins
         self.standing, self.trouble = Standing(), None
         self._disk, self.dead = disk, ""  # why nothing can be done with it any more
-        self._gate = _Gate(self)
+        self._gate = Gate(self)
         self._wal = os.fspath(self.folder.wal)
         self._fd, self._inode, self._stretch, self._end = -1, -1, 0, START
         self._known = START  # the furthest that this process has seen, and has found nothing wrong with
@@ -147,7 +110,7 @@ class Follower:
             self._lock.close()
             self.dead = self.dead or f"the memory at {self.folder.root} is closed; open it again"
 
-    def _turn(self) -> _Gate:
+    def _turn(self) -> Gate:
         """One thread at a time, in the process that opened the ledger."""
         return self._gate
 

@@ -130,8 +130,10 @@ class Lock:
 
     def leave(self, seq: int, hashed: str, length: int) -> None:
         """Put a witness. A disk that refuses is no reason to fail: an older witness is still true."""
-        with suppress(OSError):
+        try:
             self._put(seq, hashed, length, b"ok")
+        except OSError:
+            self._left = b""
 
     def mark(self, seq: int, hashed: str, length: int, mark: str) -> None:
         """Put a witness that makes everyone look first."""
@@ -145,10 +147,8 @@ class Lock:
     def _put(self, seq: int, hashed: str, length: int, mark: bytes) -> None:
         text = b"%b %d %b %d " % (mark, seq, hashed.encode(), length)
         line = (text + b"%08x\n" % zlib.crc32(text)).ljust(_ROOM)
-        self._left = b""
         self._disk.pwrite(self._fd, line, 0)
-        if mark == b"ok":
-            self._left = line
+        self._left = line if mark == b"ok" else b""
 
 
 def _open(path: Path, disk: Disk, make: bool) -> tuple[int, bool]:

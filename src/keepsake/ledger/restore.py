@@ -87,7 +87,9 @@ def named_in(folder: Folder) -> set[str]:
             except fmt.BadLine:
                 continue
             for told in _scan_file(path, Place(0, line.seq - 1, line.prev)).told:
-                named.update(told.body.get("lines", ()) if told.op in (fmt.ERASE, fmt.RESTORE) else ())
+                lines = told.body.get("lines")
+                if told.op in (fmt.ERASE, fmt.RESTORE) and isinstance(lines, list):
+                    named.update(map(str, lines))
     return named
 
 

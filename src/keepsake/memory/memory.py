@@ -94,7 +94,7 @@ class Memory:
         options["durability"] = durability or settings.read_settings(self.folder).durability
         if is_old(self.folder):
             if read_only:
-                raise NotWritable(f"{self.folder} was written by chronomemory; open it for writing once, to take it over")
+                raise NotWritable(f"{self.folder} was written by chronomemory; `keepsake backup` takes it over")
             take_over(self.folder, **options)
         self._shelf = Shelf(self.folder, pins=self._pins, **options)
 
@@ -284,7 +284,7 @@ class Memory:
         return [held.belief() for held in self._shelf.what_rests_on(name, user=self._user(user), path=path)]
 
     def log(self, start: int = 0, *, op: str = "", follow: bool = False, pause: float = 0.2) -> Iterator[Event]:
-        """This user's events from `start` on, oldest first; those of one kind (`belief`, `belief.put`) if `op` is given.
+        """This user's events from `start` on, oldest first; only those of one kind (`belief`, `belief.put`) with `op`.
 
         With `follow` it goes on as others write, until the caller stops asking.
         """

@@ -1,0 +1,127 @@
+"""A write that reached the disk in pieces: cells of 512 bytes, in any order. One that is missing reads as zeros."""
+
+import random
+from itertools import pairwise, product
+
+import pytest
+
+from tests.crash.shelf import SOAK, held, lines, lose_witness, opened, set_wal, wal
+from tests.ledger.books import put
+
+CELL = 512
+
+# A lone line, a group of small ones, a group with a long one in the middle, one line over many cells.
+WRITES = {
+    "one line": [put("w0", "x" * 300)],
+    "small lines": [put(f"w{number}", "y" * 40) for number in range(6)],
+    "a long line in the middle": [put("w0", "x"), put("w1", "y" * 1500), put("w2", "z")],
+    "one long line": [put("w0", "\u2028ü" * 400)],
+}
+
+
+def torn_write(tmp_path, drafts, padding):
+    """A ledger, where its last write begins, and the lock file as it was before that write."""
+    root = tmp_path / "memory"
+    with opened(root) as ledger:
+        ledger.append([put("before", "p" * padding)])
+        old, start = (root / "lock").read_bytes(), len(wal(root))
+        ledger.append(drafts)
+    return root, start, old
+
+
+def cells_of(start, size):
+    """The stretches of the write that lie in one cell each."""
+    edges = [start, *range((start // CELL + 1) * CELL, size, CELL), size]
+    return list(pairwise(edges))
+
+
+def with_holes(whole, cells, there):
+    content = bytearray(whole)
+    for (first, last), is_there in zip(cells, there, strict=True):
+        if not is_there:
+            content[first:last] = bytes(last - first)
+    return bytes(content)
+
+
+def check(root, content, start, lock, before, after, whole):
+    """Nothing acknowledged is lost; the write is there whole, or set aside whole."""
+    set_wal(root, content)
+    (root / "lock").write_bytes(lock)
+    if content == whole:
+        assert held(root) == after
+        return
+    with opened(root) as ledger:
+        assert ledger.trouble is None, ledger.trouble
+        assert ledger.book.held == before
+        ledger.append([put("next", "is kept")])
+    assert held(root) == before | {"next": "is kept"}
+    assert [path.read_bytes() for path in (root / "sealed").iterdir()] == ([content[start:]] if content[start:] else [])
+    for path in (root / "sealed").iterdir():
+        path.unlink()
+
+
+def patterns(count, most):
+    if 2**count <= most:
+        yield from product((True, False), repeat=count)
+        return
+    drawn = random.Random(count)
+    for _ in range(most):
+        yield tuple(drawn.random() < drawn.choice((0.2, 0.5, 0.9)) for _ in range(count))
+
+
+@pytest.mark.parametrize("padding", [0, 1, 37, 130, 256, 400] if not SOAK else range(0, 520, 7))
+@pytest.mark.parametrize("shape", WRITES)
+def test_a_write_in_pieces_is_torn_and_never_damage(tmp_path, shape, padding):
+    root, start, old = torn_write(tmp_path, WRITES[shape], padding)
+    (root / "sealed").mkdir()
+    whole, after = wal(root), held(root)
+    before = {"before": "p" * padding}
+    cells = cells_of(start, len(whole))
+    drawn = random.Random(padding)
+    for there in patterns(len(cells), 256 if SOAK else 64):
+        content = with_holes(whole, cells, there)
+        check(root, content, start, drawn.choice((old, b"")), before, after, whole)
+
+
+@pytest.mark.parametrize("shape", WRITES)
+def test_a_write_in_pieces_that_is_also_cut_short_is_torn(tmp_path, shape):
+    root, start, old = torn_write(tmp_path, WRITES[shape], 99)
+    (root / "sealed").mkdir()
+    whole, after = wal(root), held(root)
+    before = {"before": "p" * 99}
+    cells = cells_of(start, len(whole))
+    drawn = random.Random(shape)
+    for _ in range(2000 if SOAK else 120):
+        content = with_holes(whole, cells, [drawn.random() < 0.6 for _ in cells])
+        content = content[: drawn.choice([drawn.randrange(start, len(whole) + 1), *(last for _, last in cells)])]
+        if content != whole[: len(content)] or len(content) < len(whole):
+            check(root, content, start, drawn.choice((old, b"")), before, after, whole)
+
+
+def test_a_file_that_grew_before_its_bytes_came_is_torn(tmp_path):
+    """Some file systems make a file longer first: all zeros, of any length."""
+    root, start, old = torn_write(tmp_path, WRITES["one line"], 20)
+    (root / "sealed").mkdir()
+    whole, after = wal(root), held(root)
+    for extra in (1, 2, 100, 511, 512, 513, 4096, 3_000_000):
+        check(root, whole[:start] + bytes(extra), start, old, {"before": "p" * 20}, after, whole)
+
+
+def test_a_hole_in_what_was_acknowledged_is_damage_and_not_torn(tmp_path):
+    """Zeros with a later write behind them, or below the witness, are no crash's doing."""
+    root, start, _ = torn_write(tmp_path, WRITES["a long line in the middle"], 20)
+    whole = wal(root)
+    [first_hole, *_] = cells_of(start, len(whole))
+    with opened(root) as ledger:
+        ledger.append([put("later")])
+    later = lines(root)[-1]
+
+    for content, keep_witness in ((whole, True), (whole + later, True), (whole + later, False)):
+        with_hole = bytearray(content)
+        with_hole[first_hole[0] : first_hole[1]] = bytes(first_hole[1] - first_hole[0])
+        set_wal(root, bytes(with_hole))
+        if not keep_witness:
+            lose_witness(root)
+        with opened(root) as ledger:
+            assert ledger.trouble is not None
+        assert not (root / "sealed").exists()

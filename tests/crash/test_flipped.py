@@ -1,0 +1,120 @@
+"""A bit that changed on its own: always noticed, never taken for a write cut short, never mended silently."""
+
+import os
+
+import pytest
+
+from keepsake.ledger.ledger import Ledger
+from keepsake.records.errors import Damaged
+from tests.crash.shelf import SOAK, lose_witness, opened, wal
+from tests.ledger.books import Tally, put, speaks_of
+
+EVERY_BIT = range(8)
+
+
+def bits_of(offset: int) -> range | list[int]:
+    """Everyday: one bit of each byte, and all of every sixteenth byte. At length: all."""
+    return EVERY_BIT if SOAK or offset % 16 == 0 else [offset % 7]
+
+
+def flip_every_byte(root, check):
+    """Change one bit at a time, look, and change it back."""
+    whole = wal(root)
+    fd = os.open(root / "events.wal", os.O_RDWR)
+    try:
+        for offset, byte in enumerate(whole):
+            for bit in bits_of(offset):
+                os.pwrite(fd, bytes([byte ^ 1 << bit]), offset)
+                check(offset, bit)
+            os.pwrite(fd, bytes([byte]), offset)
+    finally:
+        os.close(fd)
+    assert wal(root) == whole
+
+
+def is_noticed(root, states):
+    """A check: opening says damaged, shows what comes before, and leaves the file alone."""
+
+    def check(offset, bit):
+        with opened(root) as ledger:
+            assert isinstance(ledger.trouble, Damaged), f"bit {bit} of byte {offset} went unnoticed"
+            assert ledger.book.held in states
+            seen = [event.seq for event in ledger.events()]
+            assert seen == list(range(len(seen)))
+            with pytest.raises(Damaged):
+                ledger.append([put("next")])
+        assert not (root / "sealed").exists(), f"bit {bit} of byte {offset} was taken for a torn end"
+
+    return check
+
+
+@pytest.fixture
+def shelf(tmp_path):
+    """Single events and a group; no snapshot, so that opening reads every byte."""
+    root = tmp_path / "memory"
+    with opened(root) as ledger:
+        ledger.append([put("a", "one")])
+        ledger.append([put("b", "two \u00fc\u2028 \"quoted\\ {[")])
+        ledger.append([put("c", 3), put("d", [1.5, None, {"x": True}])])
+        ledger.append([put("e", "J")])
+    return root
+
+
+def states_of(root):
+    """What is held after each whole group."""
+    states, held = [{}], {}
+    with opened(root) as ledger:
+        for group in ((1,), (2,), (3, 4), (5,)):
+            held |= {event.body["name"]: event.body["words"] for event in ledger.events(group[0], group[-1] + 1)}
+            states.append(dict(held))
+    return states
+
+
+def test_a_flipped_bit_is_noticed_with_the_witness_at_hand(shelf):
+    flip_every_byte(shelf, is_noticed(shelf, states_of(shelf)))
+
+
+def test_a_flipped_bit_is_noticed_without_any_witness(shelf):
+    states = states_of(shelf)
+    lose_witness(shelf)
+    flip_every_byte(shelf, is_noticed(shelf, states))
+
+
+def test_a_flipped_bit_is_noticed_by_a_reader_too(shelf):
+    def check(offset, bit):
+        if offset % 5 == 0:
+            with opened(shelf, read_only=True) as ledger:
+                assert isinstance(ledger.trouble, Damaged)
+
+    flip_every_byte(shelf, check)
+
+
+def test_a_flipped_bit_in_an_erased_line_or_around_it_is_noticed(tmp_path):
+    root = tmp_path / "memory"
+    with opened(root) as ledger:
+        ledger.append([put("a", "one")])
+        ledger.append([put("b", "two")])
+        ledger.erase(lambda: (["a"], speaks_of("a")))
+        ledger.append([put("c", "three")])
+    (root / "snapshot.json").unlink()
+
+    def check(offset, bit):
+        with opened(root) as ledger:
+            assert isinstance(ledger.trouble, Damaged), f"bit {bit} of byte {offset} went unnoticed"
+
+    flip_every_byte(root, check)
+
+
+def test_several_bits_at_once_are_noticed(shelf):
+    """Whole bytes: zero, space, newline, quote, brace."""
+    whole = wal(shelf)
+    lose_witness(shelf)
+    for offset in range(0, len(whole), 1 if SOAK else 3):
+        for byte in b'\0 \n"}':
+            if whole[offset] == byte:
+                continue
+            (shelf / "events.wal").write_bytes(whole[:offset] + bytes([byte]) + whole[offset + 1 :])
+            ledger = Ledger(shelf, Tally())
+            noticed = isinstance(ledger.trouble, Damaged)
+            ledger.close()
+            assert noticed, f"{bytes([byte])!r} at byte {offset} went unnoticed"

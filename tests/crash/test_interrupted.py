@@ -1,0 +1,80 @@
+"""The process dies at every disk call of an operation. Whoever opens the folder then finds it as before, or as after.
+
+The death is real: a child process ends itself at the n-th call, with its locks, its caches and no cleaning up.
+"""
+
+import random
+
+import pytest
+
+from keepsake.ledger import erase
+from tests.crash.disks import DIED, DyingDisk, in_a_child
+from tests.crash.shelf import SOAK, World, files_with, settled, wal
+from tests.crash.stages import OPERATIONS, nothing, stage, with_everything
+
+
+@pytest.fixture(params=OPERATIONS)
+def play(request, tmp_path):
+    return stage(tmp_path, request.param)
+
+
+def dies(play, base, operate, at, halfway):
+    """Whether the operation got as far as its `at`-th call. Then it is dead."""
+    return in_a_child(lambda: operate(play.world(base, DyingDisk(at, halfway=halfway)))) == DIED
+
+
+@pytest.mark.parametrize("halfway", [False, True], ids=["before the call", "halfway through it"])
+def test_whoever_dies_at_any_disk_call_leaves_it_as_before_or_as_after(play, halfway):
+    at = 1
+    while dies(play, base := play.again(), play.operate, at, halfway):
+        play.is_whole(base)
+        at += 1
+    assert at > 5
+    assert play.is_whole(base, before=play.after) == play.after
+
+
+def test_whoever_dies_while_setting_right_what_another_left_harms_nothing_either(play):
+    """Two deaths in a row: the second while opening what the first left."""
+    drawn = random.Random(7)
+    count = 1
+    while dies(play, play.again(), play.operate, count, False):
+        count += 1
+    first_deaths = range(1, count) if SOAK else sorted(drawn.sample(range(1, count), min(4, count - 1)))
+    for first in first_deaths:
+        second = 1
+        while True:
+            base = play.again()
+            dies(play, base, play.operate, first, drawn.random() < 0.5)
+            if not dies(play, base, nothing, second, drawn.random() < 0.5):
+                break
+            play.is_whole(base)
+            second += 1 if SOAK else drawn.randint(1, 3)
+
+
+def test_an_erasure_too_large_for_one_event_happens_as_one(tmp_path, monkeypatch):
+    """Here an event holds one line's name; there it is thousands."""
+    monkeypatch.setattr(erase, "PER_EVENT", 1)
+    play = stage(tmp_path, "an erasure")
+    at = 1
+    while dies(play, base := play.again(), play.operate, at, False):
+        play.is_whole(base)
+        at += 1
+    assert play.is_whole(base, before=play.after) == play.after
+
+
+def test_words_are_gone_from_every_file_once_their_erasure_is_recorded(tmp_path):
+    """And the folder was opened, by the next one if the eraser died. No half-made backup keeps them either."""
+    world = World(tmp_path)
+    with_everything(world)
+    half_made = world.root / "backup" / "20260101T000000.new"
+    half_made.mkdir()
+    half_made.joinpath("events.wal").write_bytes(wal(world.root)[:-10] + b"zq1qz")
+    world.ledger.close()
+
+    def work():
+        World(tmp_path, DyingDisk(12), now=world.now, copies=dict(world.copies), count=world.count).erase("a")
+
+    assert in_a_child(work) == DIED
+    assert files_with(world.root, "zq1qz") != []
+    settled(world.root, world.now.without("a", 0))
+    assert files_with(world.root, "zq1qz") == []

@@ -1,0 +1,150 @@
+"""Words that broke other ledgers. What can be kept is kept exactly; what cannot is refused before a byte is written."""
+
+import pytest
+
+from keepsake.ledger import format as fmt
+from keepsake.records.errors import Damaged, Refused
+from keepsake.records.event import Draft
+from tests.crash.shelf import chain_of, fill, fresh_copy, held, lines, lose_witness, opened, set_wal, wal
+from tests.ledger.books import PUT, put
+
+KEPT = {
+    "line separator": "one\u2028two",
+    "paragraph separator": "one\u2029two",
+    "next line": "one\u0085two",
+    "vertical tab, form feed, file separators": "a\x0bb\x0cc\x1cd\x1de\x1ef",
+    "carriage return and newline": "one\r\ntwo\rthree\nfour",
+    "NUL": "one\0two",
+    "all control characters": "".join(map(chr, range(32))) + "\x7f\x80\x9f",
+    "byte order mark": "\ufeffone",
+    "not a character": "\uffff\ufffe",
+    "beyond the first plane": "\U0001f600\U0010ffff",
+    "right to left override": "\u202eone",
+    "what looks like a line": '"}}\\n{"seq":1,"ts":"',
+    "quotes and backslashes": '\\"\\\\""\\u0000',
+    "nothing": "",
+    "the largest integers": [2**64 - 1, -(2**63)],
+    "small and large numbers": [5e-324, 1.7976931348623157e308, -0.0, 0.1],
+    "depth 31": __import__("functools").reduce(lambda inner, _: [inner], range(30), "deep"),
+}
+REFUSED = {
+    "a lone surrogate": "one\ud800two",
+    "a lone surrogate as a key": {"\udfff": 1},
+    "not a number": float("nan"),
+    "infinity": float("inf"),
+    "minus infinity, deep inside": {"a": [{"b": float("-inf")}]},
+    "more than 64 bits": 2**64,
+    "less than 64 bits": -(2**63) - 1,
+    "depth 33": __import__("functools").reduce(lambda inner, _: [inner], range(33), "deep"),
+    "a set": {1, 2},
+    "bytes": b"bytes",
+    "a key that is no text": {1: "one"},
+    "a mebibyte": "x" * (1 << 20),
+    "more than a mebibyte once it is escaped": "\0" * 200_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_odd_words_are_kept_exactly_and_the_next_write_too(tmp_path, what):
+    root = tmp_path / "memory"
+    with opened(root) as ledger:
+        ledger.append([put("odd", KEPT[what])])
+        ledger.append([put("next", "is kept")])
+        assert ledger.book.held == {"odd": KEPT[what], "next": "is kept"}
+    assert held(root) == {"odd": KEPT[what], "next": "is kept"}
+    assert len(wal(root).split(b"\n")) == 4
+    assert [body["words"] for _, op, body in chain_of(root) if op == PUT] == [KEPT[what], "is kept"]
+    with opened(root) as ledger:
+        ledger.compact()
+    assert held(root) == {"odd": KEPT[what], "next": "is kept"}
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["full", "group"])
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_kept_is_refused_with_all_of_its_group_and_nothing_is_written(tmp_path, what, group):
+    root = tmp_path / "memory"
+    with opened(root, durability="group" if group else "full") as ledger:
+        ledger.append([put("before", 1)])
+        size = wal(root)
+        for drafts in ([put("odd", REFUSED[what])], [put("good"), put("odd", REFUSED[what]), put("good too")]):
+            with pytest.raises(Refused):
+                ledger.append(drafts)
+            assert wal(root) == size
+            assert ledger.book.held == {"before": 1}
+        with ledger.batch():
+            ledger.append([put("in batch", 2)])
+            with pytest.raises(Refused):
+                ledger.append([put("more"), put("odd", REFUSED[what])])
+    assert held(root) == {"before": 1, "in batch": 2}
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        Draft("Bad/1", {}), Draft("tally.put", {}), Draft("tally put/1", {}), Draft("", {}), Draft("tally.put/1\n", {}),
+        Draft("a" * 64 + "/1", {}), Draft("tally.put/01", {}), Draft('tally"/1', {}), Draft("tälly.put/1", {}),
+        Draft(PUT, []), Draft(PUT, None), Draft(PUT, "words"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_the_format_cannot_say_is_refused_and_nothing_is_written(tmp_path, draft):
+    root = tmp_path / "memory"
+    with opened(root) as ledger:
+        ledger.append([put("before")])
+        size = wal(root)
+        with pytest.raises(Refused):
+            ledger.append([draft])
+        with pytest.raises(Refused, match="not a source"):
+            ledger.append([put("x")], by="someone's own words")
+        assert wal(root) == size
+    assert held(root).keys() == {"before"}
+
+
+def test_the_longest_line_that_is_taken_can_be_read_and_torn(tmp_path):
+    root = tmp_path / "memory"
+    low, high = 1 << 19, 1 << 20
+    with opened(root) as ledger:
+        ledger.append([put("before")])
+        start = len(wal(root))
+        while low + 1 < high:
+            middle = (low + high) // 2
+            try:
+                ledger.append([put("long", "x" * middle)])
+                low = middle
+            except Refused:
+                high = middle
+    assert held(root)["long"] == "x" * low
+    longest = max(lines(root), key=len)
+    assert (1 << 20) - 1000 < len(longest) <= fmt.MAX_LINE
+    for cut in (start + 1, start + 100_000, start + len(lines(root)[2]) - 1):
+        torn = fresh_copy(root, tmp_path / "torn")
+        set_wal(torn, wal(root)[:cut])
+        lose_witness(torn)
+        assert held(torn).keys() == {"before"}
+
+
+def test_an_invalid_byte_anywhere_is_damage_that_is_read_up_to_and_never_an_exception(tmp_path):
+    root = tmp_path / "memory"
+    fill(root, 4)
+    whole = wal(root)
+    for witness in (True, False):
+        if not witness:
+            lose_witness(root)
+        for offset in range(0, len(whole), 17):
+            for bad in (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf5"):
+                set_wal(root, whole[:offset] + bad + whole[offset + 1 :])
+                with opened(root) as ledger:
+                    assert isinstance(ledger.trouble, Damaged)
+                    assert list(ledger.book.held) == [f"n{number}" for number in range(len(ledger.book.held))]
+                    assert len(list(ledger.events())) >= len(ledger.book.held)
+
+
+def test_a_line_longer_than_any_is_damage_and_takes_no_long_time(tmp_path):
+    root = tmp_path / "memory"
+    fill(root, 2)
+    whole = wal(root)
+    for tail in (b"x" * (3 << 20), b"x" * (3 << 20) + b"\n", whole[-300:-1] * 9000, b"{" * (2 << 20)):
+        set_wal(root, whole + tail)
+        with opened(root) as ledger:
+            assert isinstance(ledger.trouble, Damaged)
+            assert ledger.book.held.keys() == {"n0", "n1"}

@@ -1,0 +1,416 @@
+"""Two at once: one copies while another compacts, one restores while another writes, one reads meanwhile."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from keepsake.ledger import format as fmt
+from keepsake.ledger.backup import back_up, restore_from
+from keepsake.ledger.ledger import Ledger
+from keepsake.ledger.restore import check_copy
+from keepsake.records.errors import Busy, KeepsakeError, Missing, NotWritable, Refused, RolledBack
+from keepsake.records.event import Draft
+from tests.conftest import ROOT
+from tests.crash.disks import DIED, DyingDisk, Watched, in_a_child
+from tests.crash.shelf import (
+    chain_of,
+    files_with,
+    fill,
+    held,
+    lines,
+    one_line,
+    open_ledger,
+    opened,
+    put_back,
+    set_wal,
+    wal,
+)
+from tests.ledger.books import Tally, put, speaks_of
+
+
+class AtCall(Watched):
+    """Does something else in the middle of a call."""
+
+    def __init__(self, call, name, act):
+        super().__init__()
+        self.call, self.name, self.act = call, name, act
+
+    def reach(self, call, what=None, size=0):
+        super().reach(call)
+        if self.act and call == self.call and getattr(what, "name", "") == self.name:
+            act, self.act = self.act, None
+            act()
+
+
+def start(work):
+    """A process of its own."""
+    order = [sys.executable, "-c", textwrap.dedent(work)]
+    return subprocess.Popen(order, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+# Backups
+
+
+def test_several_backups_in_one_second_are_all_made(tmp_path):
+    root = tmp_path / "memory"
+    fill(root, 5)
+    with opened(root) as ledger:
+        made = [back_up(ledger) for _ in range(4)]
+    assert len({path.name for path in made}) == 4
+    for path in made:
+        assert check_copy(path).end.seq == 5
+
+
+def test_backups_made_at_once_by_several_processes_are_all_whole(tmp_path):
+    root = tmp_path / "memory"
+    fill(root, 200, "words " * 50)
+    work = f"""
+        from pathlib import Path
+        from keepsake.ledger.backup import back_up
+        from tests.crash.shelf import opened
+        with opened(Path({str(root)!r})) as ledger:
+            for _ in range(5):
+                print(back_up(ledger))
+    """
+    running, made = [start(work) for _ in range(3)], []
+    for process in running:
+        out, wrong = process.communicate()
+        assert process.returncode == 0, wrong
+        made += out.split()
+    assert len(set(made)) == 15
+    for copied in (root / "backup").iterdir():
+        assert check_copy(copied).end.seq >= 200
+
+
+@pytest.mark.parametrize(
+    ("call", "name"), [("open", "events.wal"), ("open", "000000000000-000000000010.wal"), ("sync_folder", "sealed")]
+)
+def test_a_compaction_in_the_middle_of_a_backup_leaves_nothing_out(tmp_path, call, name):
+    root = tmp_path / "memory"
+    fill(root, 10)
+    with opened(root) as other:
+        other.compact()
+
+        def meanwhile():
+            other.append([put("meanwhile")])
+            other.compact()
+            other.append([put("after it")])
+            other.erase(lambda: (["n3"], speaks_of("n3")))
+
+        with opened(root) as plain:
+            disk = AtCall(call, name, None)
+            plain._disk = disk
+            disk.act = meanwhile
+            copy = back_up(plain)
+        assert disk.act is None
+        expected, end = dict(other.book.held), other.end
+    assert check_copy(copy).end == end
+    assert files_with(copy, "words 3") == []
+    shutil.copytree(copy, tmp_path / "elsewhere")
+    assert held(tmp_path / "elsewhere") == expected
+
+
+def test_an_erasure_waits_for_no_backup_that_will_never_be_finished(tmp_path):
+    """A backup was killed halfway. Its folder holds words; the next one to erase anything removes it."""
+    root = tmp_path / "memory"
+    fill(root, 3)
+    with opened(root) as ledger:
+        at = 1
+        while not list((root / "backup").glob("*.new")):
+            assert in_a_child(lambda at=at: back_up(open_ledger(root, DyingDisk(at)))) == DIED
+            at += 1
+        [half] = (root / "backup").glob("*.new")
+        half.joinpath("events.wal").write_bytes(b"words 1, and no end")
+        ledger.erase(lambda: (["n1"], speaks_of("n1")))
+    assert files_with(root, "words 1") == []
+    assert not half.exists()
+
+
+def test_a_backup_that_is_being_made_is_left_alone(tmp_path):
+    root = tmp_path / "memory"
+    fill(root, 3)
+    with opened(root) as ledger:
+
+        def meanwhile():
+            with opened(root) as other:
+                other.erase(lambda: (["n1"], speaks_of("n1")))
+                back_up(other)
+
+        ledger._disk = AtCall("open", "events.wal", meanwhile)
+        copy = back_up(ledger)
+        assert ledger._disk.act is None
+    assert check_copy(copy).end.seq > 3
+    assert files_with(root, "words 1") == []
+
+
+# Moving stretches away
+
+
+def test_pruning_into_the_folder_of_another_memory_takes_nothing_from_it(tmp_path):
+    one, two, away = tmp_path / "one", tmp_path / "two", tmp_path / "away"
+    for root in (one, two):
+        fill(root, 5, f"words of {root.name}")
+    with opened(one) as ledger:
+        ledger.compact()
+        [moved] = ledger.prune(away)
+    before = moved.read_bytes()
+    with opened(two) as ledger:
+        ledger.compact()
+        with pytest.raises(Refused, match="another ledger's"):
+            ledger.prune(away)
+        assert len(ledger.folder.sealed_stretches()) == 1
+    assert moved.read_bytes() == before
+
+
+def test_what_was_moved_away_is_asked_for_by_name_and_found_when_it_is_put_back(tmp_path):
+    root, away = tmp_path / "memory", tmp_path / "away"
+    fill(root, 5)
+    with opened(root) as ledger:
+        ledger.compact()
+        ledger.prune(away)
+    expected = held(root)
+    (root / "snapshot.json").unlink()
+    asks = "events 0 to 5 are not in .*sealed: they were moved away; put their files back"
+    with pytest.raises(Missing, match=asks) as error:
+        open_ledger(root)
+    assert one_line(error.value)
+    put_back(root, away)
+    assert held(root) == expected
+
+
+# Restores
+
+
+def test_nobody_writes_to_a_ledger_that_is_about_to_be_replaced(tmp_path):
+    """The restore dies at every call. A process that had the folder open goes on writing, and loses nothing."""
+    template = tmp_path / "template"
+    fill(template, 3)
+    with opened(template) as ledger:
+        name = back_up(ledger).name
+        ledger.append([put("later")])
+    at = 1
+    while True:
+        root = tmp_path / "memory"
+        shutil.rmtree(root, ignore_errors=True)
+        shutil.copytree(template, root)
+        with opened(root) as other:
+            copy = root / "backup" / name
+            died = in_a_child(lambda at=at, copy=copy: restore_from(copy.parents[1], copy, disk=DyingDisk(at))) == DIED
+            other.append([put("acknowledged", "after the death")])
+            shown = dict(other.book.held)
+        assert shown["acknowledged"] == "after the death"
+        assert held(root) == shown
+        if not died:
+            break
+        at += 1
+    assert at > 20
+    assert "later" not in shown
+
+
+def test_a_long_lived_handle_follows_a_restore_and_does_not_call_it_a_rollback(tmp_path):
+    root = tmp_path / "memory"
+    fill(root, 3)
+    with opened(root) as ledger:
+        copy = back_up(ledger)
+        ledger.append([put("later")])
+        restore_from(root, copy)
+        ledger.append([put("next")])
+        assert ledger.trouble is None
+        assert ledger.book.held.keys() == {"n0", "n1", "n2", "next"}
+    assert held(root).keys() == {"n0", "n1", "n2", "next"}
+
+
+def test_words_that_a_repair_gave_up_come_back_with_a_copy_that_has_them(tmp_path):
+    """They were lost, not erased. What was erased stays erased."""
+    root = tmp_path / "memory"
+    fill(root, 4)
+    with opened(root) as ledger:
+        copy = back_up(ledger)
+        [lost] = ledger.events(2, 3)
+        ledger.append([Draft(fmt.REPAIR, {"lines": [lost.hash]})])
+        ledger.erase(lambda: (["n2"], speaks_of("n2")))
+    damaged = lines(root)
+    head, mark, data = damaged[2].partition(b'"data":')
+    damaged[2] = head + mark + b"null".ljust(len(data) - 2) + b"}\n"
+    set_wal(root, b"".join(damaged))
+    (root / "snapshot.json").unlink()
+    assert held(root).keys() == {"n0", "n3"}
+
+    restore_from(root, copy)
+
+    assert held(root).keys() == {"n0", "n1", "n3"}
+    assert b"words 2" not in wal(root)
+
+
+def test_a_folder_that_was_rolled_back_is_refused_until_it_is_restored(tmp_path):
+    root = tmp_path / "memory"
+    fill(root, 3)
+    with opened(root) as ledger:
+        copy = back_up(ledger)
+        old = wal(root)
+        ledger.append([put("later")])
+    (root / "events.wal").write_bytes(old)
+    with opened(root) as ledger:
+        assert isinstance(ledger.trouble, RolledBack)
+        with pytest.raises(RolledBack):
+            ledger.append([put("next")])
+        with pytest.raises(RolledBack):  # asking again does not make it true
+            ledger.append([put("next")])
+        restore_from(root, copy)
+        ledger.append([put("next")])
+    assert held(root).keys() == {"n0", "n1", "n2", "next"}
+
+
+def test_a_lost_ledger_is_never_a_new_beginning_while_anything_speaks_of_it(tmp_path):
+    for number, keep in enumerate(("lock", "snapshot.json", "sealed", "backup", "checkpoint")):
+        root = tmp_path / str(number)
+        fill(root, 60)
+        with opened(root) as ledger:
+            back_up(ledger)
+            ledger.compact()
+        (root / "checkpoint").write_text("something\n")
+        for path in list(root.iterdir()):
+            if path.name != keep:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        with pytest.raises(RolledBack, match="is gone, and other files speak of it") as error:
+            open_ledger(root)
+        assert one_line(error.value)
+        assert not (root / "events.wal").exists()
+
+
+# Reading meanwhile
+
+
+def test_reading_the_log_while_others_compact_leaves_nothing_out(tmp_path):
+    root = tmp_path / "memory"
+    fill(root, 30)
+    with opened(root) as reader, opened(root) as writer:
+        for steps in (0, 1, 5, 29):
+            events = reader.events()
+            seen = [next(events).seq for _ in range(steps)]
+            writer.append([put("more")])
+            writer.compact()
+            writer.append([put("and more")])
+            writer.compact()
+            seen += [event.seq for event in events]
+            assert seen == list(range(len(seen)))
+            assert len(seen) >= 31
+
+
+def test_readers_and_writers_in_many_threads_see_whole_groups_only(tmp_path):
+    """Each group puts the same words under two names."""
+    root = tmp_path / "memory"
+    stop = threading.Event()
+
+    def write(number):
+        with opened(root) as ledger:
+            for step in range(60):
+                ledger.append([put("left", f"{number}-{step}"), put("right", f"{number}-{step}")])
+                if step % 20 == 19:
+                    ledger.compact()
+
+    def read(number):
+        looks = 0
+        with opened(root, read_only=number % 2 == 0) as ledger:
+            while not stop.is_set():
+                with ledger.reading():
+                    assert ledger.book.held["left"] == ledger.book.held["right"]
+                looks += 1
+        return looks
+
+    fill(root, 1)
+    with opened(root) as ledger:
+        ledger.append([put("left", ""), put("right", "")])
+    with ThreadPoolExecutor(8) as pool:
+        readers = [pool.submit(read, number) for number in range(3)]
+        for writer in [pool.submit(write, number) for number in range(3)]:
+            writer.result()
+        stop.set()
+        assert sum(reader.result() for reader in readers) > 0
+    chain_of(root)
+
+
+# One thing at a time
+
+
+class Newer(Tally):
+    def knows(self, op):
+        return True
+
+
+def test_whoever_decides_may_not_write_and_the_lock_stays_held(tmp_path):
+    with opened(tmp_path / "memory") as ledger:
+
+        def decide():
+            with pytest.raises(Refused, match="a write is under way in this thread"):
+                ledger.append([put("inside")])
+            list(ledger.events())
+            with opened(tmp_path / "memory", patience=0.01, read_only=True):
+                raise AssertionError("the lock was let go")
+
+        with pytest.raises(Busy):
+            ledger.write(decide)
+        ledger.append([put("after")])
+    assert held(tmp_path / "memory").keys() == {"after"}
+
+
+def test_a_folder_that_is_held_by_another_is_busy_and_nothing_is_written(tmp_path):
+    root = tmp_path / "memory"
+    with opened(root) as holder, opened(root, patience=0.05) as ledger:
+        with holder.batch():
+            holder.append([put("held")])
+            with pytest.raises(Busy, match="try again") as error:
+                ledger.append([put("refused")])
+            assert one_line(error.value)
+        ledger.append([put("next")])
+    assert held(root).keys() == {"held", "next"}
+
+
+def test_two_who_begin_the_same_memory_at_once_begin_one(tmp_path):
+    root = tmp_path / "memory"
+    work = f"""
+        from pathlib import Path
+        from tests.crash.shelf import opened
+        from tests.ledger.books import put
+        import os
+        with opened(Path({str(root)!r})) as ledger:
+            ledger.append([put(f"p{{os.getpid()}}")])
+    """
+    running = [start(work) for _ in range(6)]
+    for process in running:
+        assert process.communicate()[1] == ""
+    assert held(root).keys() == {f"p{process.pid}" for process in running}
+    assert [op for _, op, _ in chain_of(root)].count("ledger.begin/1") == 1
+
+
+def test_an_older_program_reads_a_newer_ledger_and_does_not_write(tmp_path):
+    """An event it does not know, or a format it does not know."""
+    newer = Ledger(tmp_path / "memory", Newer())
+    newer.append([put("a"), Draft("tally.multiply/1", {"by": 2})])
+    newer.close()
+    with opened(tmp_path / "memory") as ledger:
+        assert ledger.book.held.keys() == {"a"}
+        before = wal(tmp_path / "memory")
+        with pytest.raises(NotWritable, match="a newer keepsake .tally.multiply/1."):
+            ledger.append([put("b")])
+        assert wal(tmp_path / "memory") == before
+
+    Ledger(tmp_path / "other", Newer(), begin_with={"format": 2}).close()
+    with opened(tmp_path / "other") as ledger, pytest.raises(NotWritable, match="a newer keepsake .format 2."):
+        ledger.append([put("b")])
+
+
+def test_every_error_of_a_closed_ledger_says_to_open_it_again(tmp_path):
+    ledger = open_ledger(tmp_path / "memory")
+    ledger.close()
+    ledger.close()
+    for attempt in (lambda: ledger.append([put("a")]), ledger.refresh, ledger.compact, lambda: back_up(ledger)):
+        with pytest.raises(KeepsakeError, match="is closed; open it again"):
+            attempt()
+    assert sorted(os.listdir(tmp_path / "memory")) == ["events.wal", "lock"]
