@@ -46,7 +46,7 @@ SABOTAGE = {
         "test_interrupted.py::test_words_are_gone_from_every_file_once_their_erasure_is_recorded",
     ),
     "the lock is not taken": (
-        [(r"try:\n            fcntl\.flock\(self\._fd, how \| fcntl\.LOCK_NB\)\n", "try:\n            pass\n")],
+        [(r"fcntl\.flock\(self\._fd, how \| fcntl\.LOCK_NB\)", "pass")],
         "test_killed.py::test_writers_killed_in_a_loop_lose_nothing_that_was_acknowledged",
     ),
     "a snapshot is taken at its word": (
@@ -54,7 +54,7 @@ SABOTAGE = {
         "test_snapshot.py::test_an_edited_snapshot_is_never_served_and_never_an_exception",
     ),
     "what is held is not taken back with the write": (
-        [(r"            self\.book\.rollback\(\)\n", "            pass\n")],
+        [(r"self\.book\.rollback\(\)", "pass")],
         "test_failing_disk.py::test_a_failed_sync_in_a_batch_takes_the_whole_batch_back",
     ),
     "a failed sync is tried again": (

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import pytest
 
@@ -358,6 +359,41 @@ def test_whoever_decides_may_not_write_and_the_lock_stays_held(tmp_path):
             ledger.write(decide)
         ledger.append([put("after")])
     assert held(tmp_path / "memory").keys() == {"after"}
+
+
+def test_a_lock_file_that_someone_removed_is_made_again_and_keeps_writers_apart(tmp_path):
+    """People remove lock files. Whoever had the folder open must not go on locking the one that is gone."""
+    root = tmp_path / "memory"
+    with opened(root) as old:
+        old.append([put("before")])
+        (root / "lock").unlink()
+        with opened(root, patience=0.05) as new:
+            with old.batch():
+                old.append([put("old")])
+                with pytest.raises(Busy):
+                    new.append([put("refused")])
+            (root / "lock").unlink()
+            with old.batch(), pytest.raises(Busy):
+                new.append([put("refused")])
+            new.append([put("new")])
+            assert new.book.held.keys() == {"before", "old", "new"}
+    assert held(root).keys() == {"before", "old", "new"}
+
+
+def test_a_clock_that_fails_leaves_the_folder_to_others(tmp_path):
+    root, naive = tmp_path / "memory", False
+
+    def clock():
+        return datetime.now() if naive else datetime.now(UTC)
+
+    with opened(root, clock=clock) as ledger, opened(root, patience=0.05) as other:
+        naive = True
+        with pytest.raises(Refused, match="has no time zone"):
+            ledger.append([put("a")])
+        other.append([put("b")])
+        naive = False
+        ledger.append([put("c")])
+    assert held(root).keys() == {"b", "c"}
 
 
 def test_a_folder_that_is_held_by_another_is_busy_and_nothing_is_written(tmp_path):

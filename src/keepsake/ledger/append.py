@@ -328,21 +328,21 @@ class Writer(Follower):
         self._gate.enter()
         try:
             self._must_be_free()
-            self._lock.take()
         except BaseException:
             self._gate.leave()
             raise
         try:
+            self._lock.take()
             self._catch_up()
             self._must_be_writable()
+            moment = self._clock()
+            self._moment, self._ulid_time = stamp(moment), ids.ulid_time(int(moment.timestamp() * 1000))
         except OSError as error:
             self._lay_down()
             raise NotWritten(f"not written: {self.dead or error.strerror}; nothing was changed") from error
         except BaseException:
             self._lay_down()
             raise
-        moment = self._clock()
-        self._moment, self._ulid_time = stamp(moment), ids.ulid_time(int(moment.timestamp() * 1000))
 
     def _lay_down(self) -> None:
         self._moment, self._ulid_time, self._applied = "", "", []

@@ -52,10 +52,16 @@ class Lock:
     """The lock of one folder, held by at most one writer, or any number of readers."""
 
     def __init__(self, path: Path, disk: Disk, *, patience: float, make: bool = True) -> None:
-        self.path, self._disk, self._patience = path, disk, patience
-        self._fd, self.writable = _open(path, disk, make)
+        self.path, self._disk, self._patience, self._make = path, disk, patience, make
+        self._name, self._fd, self._inode = os.fspath(path), -1, -1
         self._pid, self.held = os.getpid(), False
         self._left = b""  # what this process last put into the file, or found true there
+        self._open()
+
+    def _open(self) -> None:
+        fd, self.writable = _open(self.path, self._disk, self._make)
+        self.close()
+        self._fd, self._inode = fd, os.fstat(fd).st_ino if fd >= 0 else -1
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -101,10 +107,21 @@ class Lock:
             self.release()
 
     def _take(self, how: int) -> None:
+        """Lock the file that bears the name. Should someone have removed it, all agree on the one that is there now."""
+        while True:
+            try:
+                fcntl.flock(self._fd, how | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._wait(how)
+            if self._is_the_one():
+                return
+            self._open()
+
+    def _is_the_one(self) -> bool:
         try:
-            fcntl.flock(self._fd, how | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._wait(how)
+            return os.stat(self._name).st_ino == self._inode
+        except FileNotFoundError:
+            return not self.writable
 
     def _wait(self, how: int) -> None:
         give_up, pause = time.monotonic() + self._patience, 0.0002
