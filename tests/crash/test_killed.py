@@ -46,8 +46,8 @@ def kill_round(root: Path, number: int, drawn: random.Random) -> None:
         assert process.returncode == -9, wrong
 
 
-def kill_loop(tmp_path: Path, rounds: int) -> None:
-    root, drawn = tmp_path / "memory", random.Random(rounds)
+def kill_loop(tmp_path: Path, rounds: int, seed: int = 0) -> None:
+    root, drawn = tmp_path / "memory", random.Random(seed)
     for number in range(rounds):
         kill_round(root, number, drawn)
 
@@ -66,8 +66,9 @@ def test_writers_killed_in_a_loop_lose_nothing_that_was_acknowledged(tmp_path):
 
 
 @pytest.mark.soak
-def test_writers_killed_in_a_long_loop_lose_nothing_that_was_acknowledged(tmp_path):
-    kill_loop(tmp_path, 150)
+@pytest.mark.parametrize("seed", range(6))
+def test_writers_killed_in_a_long_loop_lose_nothing_that_was_acknowledged(tmp_path, seed):
+    kill_loop(tmp_path, 30, seed)
 
 
 def test_two_processes_that_write_four_hundred_events_keep_four_hundred(tmp_path):

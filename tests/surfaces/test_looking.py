@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import shlex
 import subprocess
 import sys
 import time
@@ -232,9 +233,8 @@ def test_following_prints_what_others_write_as_it_comes(process, home):
 def test_a_reader_that_goes_away_is_no_error(process):
     for number in range(3):
         process("remember", stdin=f"number {number} ".encode() * 50_000)
-    done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {sys.executable} -m keepsake log --json | head -c 10"], capture_output=True
-    )
+    piped = f"set -o pipefail; {shlex.quote(sys.executable)} -m keepsake log --json | head -c 10"
+    done = subprocess.run(["bash", "-c", piped], capture_output=True)
 
     assert (done.stdout, done.stderr, done.returncode) == (b'[{"seq": 0', b"", 141)
 

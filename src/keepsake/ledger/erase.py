@@ -40,7 +40,7 @@ def _is_foreign(folder: Folder) -> bool:
     if not folder.wal.is_file():
         return False
     begins = first_line(folder.wal)
-    return not begins.startswith(b'{"seq":') or begins.startswith(b'{"seq": ')
+    return begins.startswith(b'{"') and not (begins.startswith(b'{"seq":') and begins[7:8].isdigit())
 
 
 def _remove_whole(disk: Disk, folder: Folder) -> None:

@@ -196,6 +196,7 @@ class Ledger(Writer):
         pending = dict(self.standing.erasing)
         if not pending:
             return
+        unfinished.discard(self.folder.backups)
         for lines in pending.values():
             erase.hollow_out_folder(self._disk, self.folder, lines)
         self._take_snapshot()
