@@ -8,6 +8,14 @@ from keepsake.records.event import Draft
 from tests.crash.shelf import chain_of, fill, fresh_copy, held, lines, lose_witness, opened, set_wal, wal
 from tests.ledger.books import PUT, put
 
+
+def nested(depth):
+    value = "deep"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
 KEPT = {
     "line separator": "one\u2028two",
     "paragraph separator": "one\u2029two",
@@ -25,7 +33,7 @@ KEPT = {
     "nothing": "",
     "the largest integers": [2**64 - 1, -(2**63)],
     "small and large numbers": [5e-324, 1.7976931348623157e308, -0.0, 0.1],
-    "depth 31": __import__("functools").reduce(lambda inner, _: [inner], range(30), "deep"),
+    "depth 31": nested(30),
 }
 REFUSED = {
     "a lone surrogate": "one\ud800two",
@@ -35,7 +43,7 @@ REFUSED = {
     "minus infinity, deep inside": {"a": [{"b": float("-inf")}]},
     "more than 64 bits": 2**64,
     "less than 64 bits": -(2**63) - 1,
-    "depth 33": __import__("functools").reduce(lambda inner, _: [inner], range(33), "deep"),
+    "depth 33": nested(33),
     "a set": {1, 2},
     "bytes": b"bytes",
     "a key that is no text": {1: "one"},

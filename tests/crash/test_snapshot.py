@@ -68,7 +68,7 @@ def test_an_edited_snapshot_is_never_served_and_never_an_exception(shelf, place)
     expected, path = held(shelf), shelf / "snapshot.json"
     content = json.loads(path.read_bytes())
     for value in (-7, 0, 1, 10**18, 10**40, 1e300, None, "", "x", [], {}, [[]], True, {"n1": "forged"}):
-        path.write_text(json.dumps({**content, place: value}))
+        path.write_text(json.dumps({**content, place: value}, separators=(",", ":")) + "\n")  # spelt as ours are
 
         assert not is_used(shelf)
         assert held(shelf) == expected

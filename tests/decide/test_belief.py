@@ -202,7 +202,7 @@ def test_a_snapshot_read_back_is_the_same_state_and_goes_on_the_same_way(operati
     desk, half = Desk(), len(operations) // 2
     _run(desk, operations[:half])
     loaded = Beliefs()
-    loaded.load(orjson.loads(desk.known.dump()))
+    loaded.load(desk.known.dump())
     assert _state(loaded) == _state(desk.known)
 
     already = len(desk.events)

@@ -53,8 +53,8 @@ class Tally:
     def dump(self) -> bytes:
         return orjson.dumps(self.held)
 
-    def load(self, raw: Any) -> None:
-        self.held = dict(raw)
+    def load(self, dumped: bytes) -> None:
+        self.held = dict(orjson.loads(dumped))
 
     def clear(self) -> None:
         self.held = {}

@@ -23,6 +23,7 @@ from keepsake.ledger.merkle import Range
 from keepsake.ledger.scan import Place
 
 FORMAT = 1
+_BOOK = b',"book":'
 SMALLEST_GAP = 50
 
 
@@ -34,7 +35,7 @@ class Snapshot:
     stretch: int  # first seq of the stretch in which `place.offset` lies
     tree: Range
     standing: dict[str, Any]
-    book: Any
+    book: bytes  # as it was dumped: whoever loads it parses it, a part at a time if it is large
     digest: str
     path: Path
 
@@ -50,7 +51,7 @@ def compose(place: Place, stretch: int, tree: Range, standing: dict[str, Any], b
         "format": FORMAT, "seq": place.seq, "hash": place.hash, "ts": place.ts, "offset": place.offset,
         "stretch": stretch, "nonce": os.urandom(16).hex(), "tree": tree.to_json(), "standing": standing,
     }  # fmt: skip
-    return orjson.dumps(head)[:-1] + b',"book":' + book + b"}\n"
+    return orjson.dumps(head)[:-1] + _BOOK + book + b"}\n"
 
 
 def fresh_path(folder: Folder) -> Path:
@@ -79,14 +80,15 @@ def candidates(folder: Folder) -> list[Snapshot]:
 def _read(path: Path) -> Snapshot | None:
     try:
         content = path.read_bytes()
-        raw = orjson.loads(content)
-        if raw["format"] != FORMAT:
+        head, found, book = content.partition(_BOOK)  # it stands in no string: there its quotes would be escaped
+        raw = orjson.loads(head + b"}")
+        if not found or not book.endswith(b"}\n") or raw["format"] != FORMAT:
             return None
         place = Place(int(raw["offset"]), int(raw["seq"]), str(raw["hash"]), str(raw["ts"]))
         if place.offset < 0:
             return None
         tree = Range.from_json(raw["tree"])
         digest = sha256(content).hexdigest()
-        return Snapshot(place, int(raw["stretch"]), tree, raw["standing"], raw["book"], digest, path)
+        return Snapshot(place, int(raw["stretch"]), tree, raw["standing"], book[:-2], digest, path)
     except (OSError, ValueError, LookupError, TypeError, OverflowError):
         return None

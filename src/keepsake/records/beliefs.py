@@ -10,6 +10,7 @@ that did not reach the disk.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from sys import intern
 from typing import Any, NamedTuple
 
 import orjson
@@ -53,10 +54,20 @@ class Held(NamedTuple):
 
     @classmethod
     def of(cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int) -> Held:
+        return cls._of(orjson.dumps([body, ref, first, seq, at, words]), ref, body, first, seq, at, words)
+
+    @classmethod
+    def read(cls, line: bytes) -> tuple[Held, dict[str, Any]]:
+        """A belief from its line in a snapshot, and what was recorded of it."""
+        body, ref, first, seq, at, words = orjson.loads(line)
+        return cls._of(line, ref, body, first, seq, at, words), body
+
+    @classmethod
+    def _of(cls, line: bytes, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int) -> Held:
         get = body.get
         return cls(
-            ref, orjson.dumps([body, ref, first, seq, at, words]), body["key"], get("user", OWNER), get("path", ""),
-            get("kind", "fact"), get("status", "active"), body["confidence"], first, seq, at, words,
+            ref, line, body["key"], intern(get("user", OWNER)), intern(get("path", "")), intern(get("kind", "fact")),
+            intern(get("status", "active")), body["confidence"], first, seq, at, words,
         )  # fmt: skip
 
 
@@ -225,16 +236,19 @@ class Beliefs:
         lines = b",\n".join([held.line for held in self.held.values()])
         return b'{"beliefs":[\n' + lines + b"\n]," + orjson.dumps(rest)[1:]
 
-    def load(self, raw: Any) -> None:
-        """Instead of what is held: what `dump` wrote."""
+    def load(self, dumped: bytes) -> None:
+        """Instead of what is held: what `dump` wrote. A line at a time, so that the whole is never there twice."""
         self.clear()
-        for body, ref, first, seq, at, words in raw["beliefs"]:
-            self._hold(Held.of(ref, body, first, seq, at, words), body["id"], body.get("rests_on", ()))
-        for ref, names in raw["versions"]:
+        lines, _, tail = dumped.partition(b"[\n")[2].rpartition(b"\n],")
+        for line in lines.split(b"\n") if lines else ():
+            held, body = Held.read(line.removesuffix(b","))
+            self._hold(held, body["id"], body.get("rests_on", ()))
+        rest = orjson.loads(b"{" + tail)
+        for ref, names in rest["versions"]:
             self._ids[ref] = {name: None for name, _ in names}
             self._versions.update({name: (ref, words) for name, words in names})
-        self._keys.update({(user, path, key): ref for user, path, key, ref in raw["keys"]})
-        self._said.update({(user, key): name for user, key, name in raw["said"]})
+        self._keys.update({(user, path, key): ref for user, path, key, ref in rest["keys"]})
+        self._said.update({(user, key): name for user, key, name in rest["said"]})
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
