@@ -65,12 +65,14 @@ class Bare:
 class Writes:
     """Upserts of records that were not there before."""
 
+    ever = 10_000_000  # so that no two of these write the same record
+
     def __init__(self, store: ChronoStore) -> None:
-        self.store, self.number = store, 10_000_000
+        self.store = store
 
     def fresh(self, count: int) -> list[ChronoRecord]:
-        self.number += count
-        return [record(self.number + n) for n in range(count)]
+        Writes.ever += count
+        return [record(Writes.ever + n) for n in range(count)]
 
     def one_by_one(self, records: list[ChronoRecord]) -> None:
         for item in records:

@@ -67,7 +67,10 @@ def test_a_flipped_bit_in_a_snapshot_is_never_served(shelf):
 def test_an_edited_snapshot_is_never_served_and_never_an_exception(shelf, place):
     expected, path = held(shelf), shelf / "snapshot.json"
     content = json.loads(path.read_bytes())
+    true = content[place]
     for value in (-7, 0, 1, 10**18, 10**40, 1e300, None, "", "x", [], {}, [[]], True, {"n1": "forged"}):
+        if value == true and type(value) is type(true):
+            continue  # that is no edit
         path.write_text(json.dumps({**content, place: value}, separators=(",", ":")) + "\n")  # spelt as ours are
 
         assert not is_used(shelf)

@@ -14,14 +14,13 @@ A name ending in `.new` is a file being made. It counts for nothing until it is 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 _SEALED = re.compile(r"(\d{12})-(\d{12})\.wal\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """One file of the chain: events `first` to `last` (None while it is still growing)."""
 
     path: Path

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger.lock import Witness
@@ -26,8 +25,7 @@ from keepsake.ledger.scan import Bad, Place, Scan
 
 CELL = 512
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What was found at the end of a ledger, and how far it is good."""
 
     kind: Literal["clean", "torn", "rolled back", "damaged"]

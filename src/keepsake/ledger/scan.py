@@ -60,8 +60,7 @@ class Told(NamedTuple):
     body: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """The end of the last whole group before some point."""
 
     offset: int
@@ -70,8 +69,7 @@ class Place:
     ts: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Bad:
+class Bad(NamedTuple):
     """The first thing that is wrong."""
 
     offset: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +13,7 @@ from keepsake.ledger.read import first_line
 from keepsake.ledger.scan import Bad, Place, Progress, Scan
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What is wrong first, and where. `seq` is -1 if it is not a line of the ledger."""
 
     file: str

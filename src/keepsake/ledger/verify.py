@@ -65,7 +65,7 @@ class Report:
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "bad": self.bad._asdict() if self.bad else None}
 
 
 class Heard(NamedTuple):

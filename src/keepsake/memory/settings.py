@@ -7,9 +7,8 @@ Keys and pins live outside every memory folder, so that whoever changes a folder
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from keepsake.records.errors import Refused
 
@@ -29,8 +28,7 @@ _REMOTE = ("nfs", "cifs", "smb", "sshfs", "fuse.rclone", "fuse.s3fs", "9p", "afs
 _SYNCED = ("dropbox", "onedrive", "google drive", "googledrive", "icloud", "mobile documents", "nextcloud", "syncthing")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What `keepsake.toml` says."""
 
     durability: str = "full"

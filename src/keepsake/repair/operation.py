@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +124,7 @@ def _everywhere(look: Look) -> Iterator[Path]:
 
 def _cure(look: Look, reading: Reading) -> Cure:
     taken = graft.find(look.good, reading) if reading.flaws else None
-    start = replace(taken.end, offset=taken.resume) if taken else reading.start
+    start = taken.end._replace(offset=taken.resume) if taken else reading.start
     with open(reading.path, "rb") as file:
         fd = file.fileno()
         found = scan(fd, start, reading.size)

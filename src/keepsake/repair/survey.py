@@ -213,7 +213,7 @@ def _start(seen: Survey, stretch: Stretch) -> Place:
     """What the first line has to follow: the stretch before, if that is here and whole; else what it says itself."""
     before = seen.readings[-1] if seen.readings else None
     if before and before.whole and before.found.end.seq == stretch.first - 1:
-        return replace(before.found.end, offset=0)
+        return before.found.end._replace(offset=0)
     if stretch.first == 0:
         return START
     try:
