@@ -118,6 +118,18 @@ def test_several_beliefs_become_one_and_every_name_leads_to_it(desk: Desk) -> No
     assert [held.key for held in desk.known.resting_on(desk.known.get("c"))] == ["above"]
 
 
+def test_a_name_leads_on_through_a_second_merge(desk: Desk) -> None:
+    for key in ("a", "b", "c"):
+        desk.put(key=key, text=key)
+    desk.record(decide.merge(desk.known, ["b", "c"], {"text": "b and c"}, desk.draw))
+    desk.record(decide.merge(desk.known, ["a", "b"], {"text": "all"}, desk.draw))
+
+    assert {desk.text(name) for name in ("a", "b", "c")} == {"all"}
+    again = Beliefs()
+    again.load(desk.known.dump())
+    assert again.get("c").key == "a"
+
+
 def test_a_short_id_that_names_two_beliefs_is_refused(desk: Desk) -> None:
     for minute in ("0001", "0002"):
         desk.record(decide.put(desk.known, {"text": minute}, lambda minute=minute: f"20260101-{minute}-abcdef"))

@@ -163,7 +163,8 @@ class Beliefs:
             self._set(self._ids[to], name, None)
         self._drop(self._ids, ref)
         self._drop(self.held, ref)
-        self._set(self._keys, (held.user, held.path, held.key), to)
+        for key in [key for key, named in self._keys.items() if named == ref]:  # its own, and those that led to it
+            self._set(self._keys, key, to)
 
     def _change(self, event: Event, body: dict[str, Any]) -> None:
         """A belief is no longer held, and why; its words stay."""
