@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from keepsake import ChronoRecord, ChronoStore, Memory, Moved, NotFound, Refused, RolledBack
+from keepsake.memory.ledger import verify_folder
 from keepsake.records.errors import Closed, Damaged, Missing
 
 
@@ -481,3 +482,20 @@ def test_a_tampered_line_is_never_shown_as_an_erased_one(memory: Memory) -> None
 
     with Memory() as again, pytest.raises(Damaged, match="event 4"):
         list(again.log())
+
+
+@pytest.mark.parametrize("byte", range(12))
+def test_a_damaged_first_byte_never_makes_a_ledger_look_like_another_programs(memory: Memory, byte: int) -> None:
+    """An erasure removes copies of a taken-over ledger whole. A copy of ours with a flipped bit is not one."""
+    memory.remember("to be erased", key="secret")
+    memory.remember("harmless", key="other")
+    wal = memory.backup() / "events.wal"
+    whole = wal.read_bytes()
+    for bit in range(8):
+        wal.write_bytes(whole[:byte] + bytes([whole[byte] ^ 1 << bit]) + whole[byte + 1 :])
+        assert not verify_folder(wal.parent).ok
+    memory.erase("secret")
+
+    assert wal.exists()
+    assert b"harmless" in wal.read_bytes()
+    assert b"to be erased" not in wal.read_bytes()

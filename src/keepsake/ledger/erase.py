@@ -19,7 +19,7 @@ from pathlib import Path
 from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import Disk, copy, overwrite, replace
 from keepsake.ledger.folder import Folder
-from keepsake.ledger.read import first_line, raw_lines
+from keepsake.ledger.read import first_line, is_foreign, raw_lines
 
 PER_EVENT = 8000  # line hashes that fit in one event with room to spare
 
@@ -36,11 +36,11 @@ def hollow_out_folder(disk: Disk, folder: Folder, lines: Collection[str]) -> Non
 
 
 def _is_foreign(folder: Folder) -> bool:
-    """Whether a copy is of a ledger that was taken over: its lines are not laid out as ours."""
-    if not folder.wal.is_file():
-        return False
-    begins = first_line(folder.wal)
-    return begins.startswith(b'{"') and not (begins.startswith(b'{"seq":') and begins[7:8].isdigit())
+    """Whether a copy is of a ledger that was taken over: its lines have not one of the keys that ours have.
+
+    A damaged line of ours still has most of them, and a copy is not thrown away for a flipped bit.
+    """
+    return folder.wal.is_file() and is_foreign(first_line(folder.wal))
 
 
 def _remove_whole(disk: Disk, folder: Folder) -> None:

@@ -18,6 +18,7 @@ from keepsake.ledger.folder import Folder, Stretch
 from keepsake.records.errors import Damaged, Missing, NotFound
 
 _SEQ = re.compile(rb'\{"seq":(\d{1,16}),')
+_OUR_KEYS = (b'"batch":', b'"left":', b'"digest":"', b'"prev":"')
 _NEAR = 1 << 16
 
 
@@ -30,6 +31,11 @@ def first_line(path: Path) -> bytes:
 def first_of(path: Path) -> fmt.Line:
     """The first event in a stretch. Raises Damaged."""
     return _checked(first_line(path), path, 0)
+
+
+def is_foreign(line: bytes) -> bool:
+    """Whether a line is JSON of another program. A flipped bit cannot make ours look so: it hides one key of four."""
+    return line.startswith(b"{") and not any(key in line for key in _OUR_KEYS)
 
 
 def missing(folder: Folder, start: int, first: int) -> str:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from keepsake.ledger import format as fmt
+from keepsake.ledger.read import first_line, is_foreign
 from keepsake.ledger.scan import Progress
 from keepsake.ledger.verify import Report, verify
 from keepsake.memory import settings
-from keepsake.memory.old import is_old
 from keepsake.records.errors import Refused
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
@@ -26,10 +26,20 @@ def verify_folder(
     folder: Path, *, processes: int = 1, progress: Progress | None = None, checkpoint: str = "", key: str = ""
 ) -> Report:
     """Check every line of a folder, which may be too damaged to open; against a `checkpoint` kept elsewhere too."""
-    if is_old(folder):
+    if _is_old(folder):
         raise Refused(f"{folder} was written by chronomemory; `keepsake backup` takes it over, and makes a first copy")
     kept = [_given(folder, checkpoint, key)] if checkpoint else []
     return verify(folder, processes=processes, checkpoints=[*_signed(folder), *kept], progress=progress)
+
+
+def _is_old(folder: Path) -> bool:
+    """Whether chronomemory wrote it. What knows that for certain is loaded only if the first line is not ours."""
+    wal = folder / "events.wal"
+    if not wal.is_file() or not is_foreign(first_line(wal)):
+        return False
+    from keepsake.stores.takeover import is_old
+
+    return is_old(folder)
 
 
 def _given(folder: Path, note: str, key: str) -> Seen:
