@@ -29,7 +29,7 @@ from keepsake.memory import settings
 from keepsake.memory.beliefs import BeliefsOf
 from keepsake.memory.ledger import LedgerOf
 from keepsake.records.belief import OWNER, Belief, texts
-from keepsake.records.beliefs import Beliefs
+from keepsake.records.book import Book
 from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.errors import NotFound, NotWritable, Refused
 from keepsake.records.event import Draft, Event
@@ -344,7 +344,7 @@ class Memory:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     @property
-    def _book(self) -> Beliefs:
+    def _book(self) -> Book:
         return self._shelf.book
 
     def _write(self, decision: Callable[[], list[Draft]]) -> list[Event]:

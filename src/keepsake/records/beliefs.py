@@ -2,9 +2,6 @@
 
 Applying the same events in the same order always gives the same state. Versions are kept as the JSON they were recorded
 as, so that what is handed out is always a fresh copy, and writing a snapshot costs little more than joining them.
-
-Between `begin` and `commit`, every change is noted with what was there before, so that `rollback` can undo a write
-that did not reach the disk.
 """
 
 from __future__ import annotations
@@ -19,14 +16,13 @@ from keepsake.records import ids
 from keepsake.records.belief import OWNER, Belief
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
+from keepsake.records.undo import GONE, Undoable
 
 PUT = "belief.put/1"
 SUPERSEDE = "belief.supersede/1"
 TOMBSTONE = "belief.tombstone/1"
 INVALIDATE = "belief.invalidate/1"
 ERASE = "erase/1"
-
-_GONE = object()
 
 
 class Held(NamedTuple):
@@ -71,11 +67,11 @@ class Held(NamedTuple):
         )  # fmt: skip
 
 
-class Beliefs:
-    """The state that decisions are made on."""
+class Beliefs(Undoable):
+    """The state that decisions about beliefs are made on."""
 
     def __init__(self) -> None:
-        self._undo: list[tuple[dict[Any, Any], Any, Any]] | None = None
+        super().__init__()
         self.clear()
 
     def clear(self) -> None:
@@ -101,31 +97,6 @@ class Beliefs:
     def records(self) -> int:
         """How much a snapshot has to hold."""
         return len(self._versions)
-
-    def begin(self) -> None:
-        self._undo = []
-
-    def commit(self) -> None:
-        self._undo = None
-
-    def rollback(self) -> None:
-        undo, self._undo = self._undo or [], None
-        for table, key, before in reversed(undo):
-            if before is _GONE:
-                table.pop(key, None)
-            else:
-                table[key] = before
-
-    def _set(self, table: dict[Any, Any], key: Any, value: Any) -> None:
-        if self._undo is not None:
-            self._undo.append((table, key, table.get(key, _GONE)))
-        table[key] = value
-
-    def _drop(self, table: dict[Any, Any], key: Any) -> None:
-        if key in table:
-            if self._undo is not None:
-                self._undo.append((table, key, table[key]))
-            del table[key]
 
     def _under(self, table: dict[Any, dict[str, None]], key: Any) -> dict[str, None]:
         """The set at `key`. An empty one that a rollback leaves behind says nothing."""
@@ -211,7 +182,7 @@ class Beliefs:
         changes += [(self._under(self._among, place), ref, None) for place in _places(held)]
         changes += [(self._under(self._above, below), ref, None) for below in rests_on]
         if self._undo is not None:
-            self._undo += [(table, key, table.get(key, _GONE)) for table, key, _ in changes]
+            self._undo += [(table, key, table.get(key, GONE)) for table, key, _ in changes]
         for table, key, value in changes:
             table[key] = value
 

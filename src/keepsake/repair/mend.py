@@ -25,7 +25,7 @@ from keepsake.ledger.folder import Folder
 from keepsake.ledger.follow import Pins
 from keepsake.ledger.ledger import Ledger
 from keepsake.ledger.lock import Lock
-from keepsake.records.beliefs import Beliefs
+from keepsake.records.book import Book
 from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.errors import NotWritable, Refused
 from keepsake.records.event import Draft
@@ -157,7 +157,7 @@ def _pins(root: Path, keyring: Keyring | None) -> Pins | None:
 def _mend_files(folder: Folder, codes: set[str], keyring: Keyring | None, how: dict[str, Any]) -> None:
     """What an open ledger cannot do to itself."""
     if files.is_ready(folder) or not folder.wal.exists():
-        Ledger(folder.root, Beliefs(), **how).close()  # finishes what hides the chain from being read
+        Ledger(folder.root, Book(), **how).close()  # finishes what hides the chain from being read
     lock = Lock(folder.lock, how["disk"], patience=how["patience"])
     try:
         if not lock.writable:
@@ -192,7 +192,7 @@ def _operate(look: Look, lock: Lock, how: dict[str, Any]) -> None:
 
 def _mend_the_rest(folder: Folder, mended: Counter[str], how: dict[str, Any]) -> None:
     """Open it, which finishes what was begun, and put on record what was mended beside the lines."""
-    ledger = Ledger(folder.root, Beliefs(), **how)
+    ledger = Ledger(folder.root, Book(), **how)
     try:
         if ledger.trouble is not None:
             raise ledger.trouble

@@ -24,7 +24,7 @@ from keepsake.ledger.load import fold_line
 from keepsake.ledger.read import raw_lines
 from keepsake.ledger.scan import Place, scan
 from keepsake.ledger.standing import Standing
-from keepsake.records.beliefs import Beliefs
+from keepsake.records.book import Book
 from keepsake.records.errors import Damaged
 from keepsake.repair import graft
 from keepsake.repair.again import Behind, gather
@@ -188,15 +188,15 @@ def _beyond_a_checkpoint(look: Look, cure: Cure) -> str:
 def _saved(found: Operation) -> Iterator[dict[str, Any]]:
     """Versions whose event is lost and which the snapshot on record still has: as the body of an event each."""
     lost = found.lost
-    book = _held_by_snapshot(found.look) if lost else Beliefs()
+    book = _held_by_snapshot(found.look) if lost else Book()
     for held in list(book.held.values()):
         if any(first <= held.seq <= last for first, last in lost):
             yield {"belief": held.body(), "replaces": book.ids_of(held)}
 
 
-def _held_by_snapshot(look: Look) -> Beliefs:
+def _held_by_snapshot(look: Look) -> Book:
     """The snapshot, and every event since that can be read."""
-    book, living = Beliefs(), look.seen.living
+    book, living = Book(), look.seen.living
     usable = [each for each in snapshot.candidates(look.folder) if each.digest == look.seen.snapshot]
     if not usable or living is None:
         return book

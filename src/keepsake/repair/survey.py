@@ -24,7 +24,7 @@ from keepsake.ledger.lock import Witness
 from keepsake.ledger.read import first_line, raw_lines
 from keepsake.ledger.scan import GARBLED, Bad, Place, Progress, Scan, finished_erasures, scan
 from keepsake.ledger.standing import Standing
-from keepsake.records.beliefs import Beliefs
+from keepsake.records.book import Book
 from keepsake.records.errors import Damaged
 
 _PRUNED = f'"op":"{fmt.PRUNE}"'.encode()
@@ -99,7 +99,7 @@ class Survey:
     named: set[str] = field(default_factory=set)  # lines that have lost their words on the record
     empty: set[str] = field(default_factory=set)  # those of them that have been overwritten
     standing: Standing = field(default_factory=Standing)
-    book: Beliefs = field(default_factory=Beliefs)
+    book: Book = field(default_factory=Book)
     pruned: list[tuple[int, int, str]] = field(default_factory=list)
     hashes: dict[int, set[str]] = field(default_factory=dict)  # of the events that were asked for
     left_standing: dict[str, Flaw] = field(default_factory=dict)  # by hash: erased on the record, and not in the file

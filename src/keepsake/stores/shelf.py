@@ -16,6 +16,7 @@ from keepsake.ledger.ledger import Ledger
 from keepsake.records import ids, timeline
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import Beliefs, Held
+from keepsake.records.book import Book
 from keepsake.records.event import Event
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why, what_rests_on, why
@@ -25,7 +26,7 @@ class Shelf:
     """One open folder. Options are those of the ledger."""
 
     def __init__(self, folder: Path, **options: Any) -> None:
-        self.book = Beliefs()
+        self.book = Book()
         self.ledger = Ledger(folder, self.book, **options)
 
     def close(self) -> None:

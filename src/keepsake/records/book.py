@@ -1,0 +1,60 @@
+"""Everything that decisions are made on, folded from events: beliefs, and the parts beside them.
+
+The ledger feeds it and writes its snapshots. Each part knows its own events; an event that no part knows makes the
+ledger read-only, so whoever adds an event adds the part that knows it.
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from keepsake.records.beliefs import Beliefs
+from keepsake.records.event import Event
+from keepsake.records.work import Work
+
+
+class Book(Beliefs):
+    """Beliefs, and what else is known. A snapshot that an older program wrote has only the beliefs."""
+
+    def __init__(self) -> None:
+        self.work = Work()
+        self._parts = {"work": self.work}
+        super().__init__()
+
+    def clear(self) -> None:
+        super().clear()
+        for part in self._parts.values():
+            part.clear()
+
+    def knows(self, op: str) -> bool:
+        return super().knows(op) or any(part.knows(op) for part in self._parts.values())
+
+    def apply(self, event: Event) -> None:
+        super().apply(event)
+        for part in self._parts.values():
+            part.apply(event)
+
+    def begin(self) -> None:
+        super().begin()
+        for part in self._parts.values():
+            part.begin()
+
+    def commit(self) -> None:
+        super().commit()
+        for part in self._parts.values():
+            part.commit()
+
+    def rollback(self) -> None:
+        super().rollback()
+        for part in self._parts.values():
+            part.rollback()
+
+    def dump(self) -> bytes:
+        parts = {name: part.dump() for name, part in self._parts.items()}
+        return super().dump()[:-1] + b',"parts":' + orjson.dumps(parts) + b"}"
+
+    def load(self, dumped: bytes) -> None:
+        super().load(dumped)
+        parts = orjson.loads(b"{" + dumped.rpartition(b"\n],")[2]).get("parts", {})
+        for name, part in self._parts.items():
+            part.load(parts.get(name, {}))
