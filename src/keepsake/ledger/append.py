@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +33,8 @@ from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.errors import Closed, KeepsakeError, NotWritable, NotWritten, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.strict_json import check
+
+Then = Callable[[list[Event]], None]
 
 _HEADER_ROOM = 640  # more than any header needs beside its data
 
@@ -82,6 +84,7 @@ class Writer(Follower):
             raise Refused(f"durability is 'full' or 'group', not {durability!r}")
         self.by, self.durability, self._clock = fmt.check_by(by), durability, clock
         self._begin_with = begin_with
+        self.then: Then | None = None  # told of what was written, when it is on disk and the lock is free
         self._queue: deque[Ticket] = deque()
         self._batch: list[_Pending] | None = None
         self._batch_owner = 0
@@ -96,9 +99,13 @@ class Writer(Follower):
         `decide` is called under the lock, on caught-up state; what it raises is passed on and nothing is written.
         """
         source = fmt.check_by(by) if by else self.by
-        if self._in_batch():
+        if self.in_batch():
             return self._join_batch(decide, source)
-        return self._write_in_group(decide, source) if self.durability == "group" else self._write_alone(decide, source)
+        group = self.durability == "group"
+        events = self._write_in_group(decide, source) if group else self._write_alone(decide, source)
+        if self.then is not None and events:
+            self.then(events)
+        return events
 
     def _write_alone(self, decide: Decide, by: str) -> list[Event]:
         """The plain case. What cannot be applied is refused before it is written; what is not written is undone."""
@@ -139,7 +146,7 @@ class Writer(Follower):
         The folder is locked meanwhile, so keep the block short. An exception in it takes everything back.
         """
         with self._turn():
-            if self._in_batch():
+            if self.in_batch():
                 raise Refused("a batch is open already; end it first")
             with self._writing():
                 self._batch, self._batch_owner = [], threading.get_ident()
@@ -152,6 +159,8 @@ class Writer(Follower):
                     self._batch = None
                 self.book.commit()
                 self._after_writing()
+        if self.then is not None:
+            self.then([])
 
     @contextmanager
     def _undone_on_error(self) -> Iterator[None]:
@@ -170,10 +179,10 @@ class Writer(Follower):
 
     def refresh(self) -> None:
         """Take in what others wrote. Inside a batch nobody else can have written."""
-        if not self._in_batch():
+        if not self.in_batch():
             super().refresh()
 
-    def _in_batch(self) -> bool:
+    def in_batch(self) -> bool:
         """Whether this thread has a batch open. Other threads wait their turn."""
         return self._batch is not None and self._batch_owner == threading.get_ident()
 

@@ -134,6 +134,13 @@ def remove_if_there(disk: Disk, path: Path) -> bool:
     return True
 
 
+def remove_all(disk: Disk, paths: list[Path]) -> None:
+    """Remove those of `paths` that are there, all in one folder; they are gone from the medium when this returns."""
+    there = [path for path in paths if remove_if_there(disk, path)]
+    if there:
+        disk.sync_folder(paths[0].parent)
+
+
 def pread_range(fd: int, start: int, end: int) -> bytes:
     """The bytes from `start` to `end`, or to the end of the file if that comes first."""
     parts = []

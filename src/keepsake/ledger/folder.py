@@ -3,6 +3,7 @@
     events.wal        the living stretch of the chain
     sealed/           closed stretches `<first>-<last>.wal`; `torn-…` bytes that were cut off; files taken over
     snapshot.json     beliefs as of some event                                        (derived)
+    index.db          what recall searches, with SQLite's own `-wal` and `-shm`       (derived)
     checkpoint        the last signed statement about the ledger
     backup/<time>/    copies: events.wal, sealed/, keepsake.toml, checkpoint, erased
     restoring/        a restore that is under way; nothing else ever lives there
@@ -13,10 +14,12 @@ A name ending in `.new` is a file being made. It counts for nothing until it is 
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import NamedTuple
 
+_MAKING = ".making"
 _SEALED = re.compile(r"(\d{12})-(\d{12})\.wal\Z")
 
 
@@ -36,6 +39,7 @@ class Folder:
         self.wal = root / "events.wal"
         self.sealed = root / "sealed"
         self.snapshot = root / "snapshot.json"
+        self.index = root / "index.db"
         self.settings = root / "keepsake.toml"
         self.checkpoint = root / "checkpoint"
         self.backups = root / "backup"
@@ -59,9 +63,33 @@ class Folder:
         """What a crash left half made."""
         return sorted(self.root.glob("*.new")) + sorted(self.sealed.glob("*.new"))
 
+    def index_files(self) -> list[Path]:
+        """The index, what SQLite keeps beside it, and those being made; in the order in which they may be removed."""
+        beside = [self.index.with_name(self.index.name + end) for end in ("-wal", "-shm", "-journal")]
+        return [self.index, *beside, *self.root.glob(f"{self.index.name}.*{_MAKING}")]
+
+    def new_index(self) -> Path:
+        """A name for an index that is being made. It tells whose it is, so that others know whether he still lives."""
+        return self.index.with_name(f"{self.index.name}.{os.getpid()}-{os.urandom(4).hex()}{_MAKING}")
+
+    def abandoned_indexes(self) -> list[Path]:
+        """What a process that is no more was making."""
+        return [path for path in self.root.glob(f"{self.index.name}.*{_MAKING}") if not _maker_lives(path)]
+
     def torn(self) -> list[Path]:
         return sorted(self.sealed.glob("torn-*"))
 
     def copies(self) -> list[Folder]:
         """The backups inside this folder, oldest first."""
         return [Folder(path) for path in sorted(self.backups.glob("*")) if path.is_dir()]
+
+
+def _maker_lives(path: Path) -> bool:
+    pid = path.name.split(".")[-2].partition("-")[0]
+    try:
+        os.kill(int(pid), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True

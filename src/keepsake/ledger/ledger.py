@@ -14,7 +14,7 @@ from typing import Any
 from keepsake.ledger import begin, erase, recover, restore, snapshot, unfinished
 from keepsake.ledger import format as fmt
 from keepsake.ledger.append import Writer
-from keepsake.ledger.disk import copy, ensure_folder, remove_if_there, write_new
+from keepsake.ledger.disk import copy, ensure_folder, remove_all, remove_if_there, write_new
 from keepsake.ledger.folder import Stretch
 from keepsake.ledger.merkle import leaf_hash
 from keepsake.ledger.scan import Place
@@ -192,10 +192,14 @@ class Ledger(Writer):
             return own
 
     def _finish_erasing(self) -> None:
-        """Carry out every erasure that is recorded and not done. Doing it twice is doing it once."""
+        """Carry out every erasure that is recorded and not done. Doing it twice is doing it once.
+
+        The index goes as a whole: its journal and its free pages would keep the words. It grows back.
+        """
         pending = dict(self.standing.erasing)
         if not pending:
             return
+        remove_all(self._disk, self.folder.index_files())
         unfinished.discard(self.folder.backups)
         for lines in pending.values():
             erase.hollow_out_folder(self._disk, self.folder, lines)
@@ -204,5 +208,5 @@ class Ledger(Writer):
             self._own(fmt.ERASED, {"of": seq})
 
     def _refuse_in_batch(self, what: str) -> None:
-        if self._in_batch():
+        if self.in_batch():
             raise Refused(f"cannot {what} inside a batch; end the batch first")

@@ -3,8 +3,9 @@
 1. The copy is laid out under `restoring/`, erasures applied, and a last line added that names the head being left.
 2. `restoring/ready` is written. From here on the restore will be finished, by this process or the next; the witness in
    the lock file is marked beforehand, so that nobody who has the folder open writes to the old ledger meanwhile.
-3. Piece by piece the old goes to `backup/<time>-before-restore/` and the new takes its place. A piece that is still
-   under `restoring/` has not been swapped, so doing it again continues where it stopped.
+3. The index is removed: it is a witness of the ledger that is being left, and grows back. Then piece by piece the old
+   goes to `backup/<time>-before-restore/` and the new takes its place. A piece that is still under `restoring/` has
+   not been swapped, so doing it again continues where it stopped.
 4. The witness is set anew, and synced: the old one would call the restored ledger rolled back.
 5. `restoring/` is removed.
 
@@ -23,7 +24,7 @@ import orjson
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger import unfinished
-from keepsake.ledger.disk import Disk, copy, ensure_folder, replace, write_all
+from keepsake.ledger.disk import Disk, copy, ensure_folder, remove_all, replace, write_all
 from keepsake.ledger.erase import PER_EVENT, erased_in_copy, hollow_out
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lock import Lock
@@ -166,6 +167,7 @@ def finish(disk: Disk, folder: Folder, lock: Lock) -> bool:
     except FileNotFoundError:
         discard(disk, folder)
         return False
+    remove_all(disk, folder.index_files())
     before = Folder(folder.backups / plan.before)
     if any(path.exists() for path in (folder.wal, folder.sealed, folder.checkpoint)):
         ensure_folder(disk, before.root)

@@ -19,7 +19,7 @@ from typing import Any
 
 from keepsake.ledger import begin, snapshot
 from keepsake.ledger import format as fmt
-from keepsake.ledger.disk import Disk, copy, remove_if_there, write_all, write_new
+from keepsake.ledger.disk import Disk, copy, remove_all, remove_if_there, write_all, write_new
 from keepsake.ledger.erase import PER_EVENT, hollow_out_file, keep_bytes
 from keepsake.ledger.lock import Lock
 from keepsake.ledger.merkle import Range, leaf_hash
@@ -41,6 +41,7 @@ def perform(found: Operation, disk: Disk, lock: Lock, ts: str, by: str) -> None:
     folder = found.look.folder
     kept = _keep(found, disk, ts)
     end = _write_living(found, disk, kept, ts, by)
+    remove_all(disk, folder.index_files())  # it is a witness of the chain that is being left, and grows back
     disk.rename(begin.fresh_wal(folder), folder.wal)
     disk.sync_folder(folder.root)
     lock.settle(end.seq, end.hash, end.offset)
