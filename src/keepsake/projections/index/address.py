@@ -1,0 +1,34 @@
+"""Which block a text belongs to: one content of one user.
+
+Within the owner's memory the address is the SHA-256 of the content, stripped and in small letters; its first sixteen
+digits are the block's id, as in any index of this layout. Everyone else's name goes into the hash, so that equal words
+of two users are two blocks. The prefix holds a capital letter, which no normalised content does, so no text of the
+owner's can spell another user's address.
+
+Sixteen digits may collide. The whole address is kept beside the id, and a block whose id is taken by another address
+takes the next sixteen digits of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+from keepsake.records.belief import OWNER
+
+DIGITS = 16
+
+
+def address(content: str, user: str = OWNER) -> str:
+    """64 hexadecimal digits that name one content of one user."""
+    normalised = content.strip().lower()
+    if user != OWNER:
+        normalised = f"U{len(user)}:{user}:{normalised}"
+    return sha256(normalised.encode("utf-8")).hexdigest()
+
+
+def ids_for(whole: str) -> Iterator[str]:
+    """The ids that a block at this address may have, in the order in which they are tried."""
+    for start in range(0, len(whole), DIGITS):
+        yield whole[start : start + DIGITS]
+    yield whole

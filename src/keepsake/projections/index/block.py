@@ -1,0 +1,97 @@
+"""Rows of the index as they lie on a desk: a block, and the sources that say it.
+
+How a block stands is read off its open sources, and nothing else: so a source can come and be taken back one by one,
+and no order of events leaves a trace that another would not.
+"""
+
+from __future__ import annotations
+
+import orjson
+
+QUARANTINED = ("tool", "web")  # until a person approves, or someone who is trusted says the same
+DECAY = 0.01  # of a block about which nothing else is known
+
+
+class Source:
+    """One version of one belief, as the index has it. The fields are the columns of `sources`, in their order."""
+
+    __slots__ = (  # noqa: RUF023
+        "id", "what", "ref", "block_id", "user", "session", "agent", "path", "trust", "quarantined", "by", "kind",
+        "about", "confidence", "said", "tags", "at", "since_seq", "until_seq", "is_new",
+    )  # fmt: skip
+
+    def __init__(
+        self, id: str, what: str, ref: str, block_id: str | None, user: str, session: str, agent: str, path: str,
+        trust: str, quarantined: int, by: str, kind: str, about: str, confidence: float, said: str | None,
+        tags: str | None, at: str, since_seq: int, until_seq: int | None,
+    ) -> None:  # fmt: skip
+        self.id, self.what, self.ref, self.block_id, self.user = id, what, ref, block_id, user
+        self.session, self.agent, self.path, self.trust, self.quarantined = session, agent, path, trust, quarantined
+        self.by, self.kind, self.about, self.confidence, self.said, self.tags = by, kind, about, confidence, said, tags
+        self.at, self.since_seq, self.until_seq, self.is_new = at, since_seq, until_seq, False
+
+    def row(self) -> tuple[object, ...]:
+        return (
+            self.id, self.what, self.ref, self.block_id, self.user, self.session, self.agent, self.path, self.trust,
+            self.quarantined, self.by, self.kind, self.about, self.confidence, self.said, self.tags, self.at,
+            self.since_seq, self.until_seq,
+        )  # fmt: skip
+
+
+class Block:
+    """One content of one user. The fields are those of `blocks` that the fold writes, and those of `lives`."""
+
+    __slots__ = (  # noqa: RUF023
+        "id", "content", "category", "source", "created_at", "status", "archive_reason", "confidence",
+        "reinforcement_count", "last_reinforced_at", "last_session_id", "user", "address", "since_seq", "until_seq",
+        "open", "is_new",
+    )  # fmt: skip
+
+    def __init__(
+        self, id: str, content: str, category: str, source: str, created_at: str, status: str,
+        archive_reason: str | None, confidence: float, reinforcement_count: int, last_reinforced_at: float,
+        last_session_id: str | None, user: str, address: str, since_seq: int, until_seq: int | None,
+    ) -> None:  # fmt: skip
+        self.id, self.content, self.category, self.source, self.created_at = id, content, category, source, created_at
+        self.status, self.archive_reason, self.confidence = status, archive_reason, confidence
+        self.reinforcement_count, self.last_reinforced_at = reinforcement_count, last_reinforced_at
+        self.last_session_id, self.user, self.address = last_session_id, user, address
+        self.since_seq, self.until_seq = since_seq, until_seq
+        self.open: dict[str, Source] = {}
+        self.is_new = False
+
+    def row(self) -> tuple[object, ...]:
+        return self.id, self.content, self.category, self.source, self.created_at, *self.state(decay=DECAY)
+
+    def state(self, *, decay: float | None = None) -> tuple[object, ...]:
+        """What changes in a block's life, in the order in which it is written."""
+        last = (self.last_reinforced_at, self.last_session_id)
+        middle = (decay,) if decay is not None else ()
+        counted = (self.status, self.archive_reason, self.confidence, self.reinforcement_count)
+        return *counted, *middle, *last
+
+    def _speaking(self) -> list[Source]:
+        """The open sources that count: the trusted ones, if there are any."""
+        trusted = [source for source in self.open.values() if not source.quarantined]
+        return trusted or list(self.open.values())
+
+    def tags(self) -> list[str]:
+        """What its sources are tagged with; an archived block has none."""
+        found: dict[str, None] = {}
+        for source in self._speaking():
+            if source.tags:
+                found.update(dict.fromkeys(orjson.loads(source.tags)))
+        return sorted(found)
+
+    def settle(self, seq: int, reason: str | None) -> bool:
+        """Read off the sources how the block stands after event `seq`; True if that sent it into the archive."""
+        if not self.open:
+            gone = self.status != "archived"
+            self.status, self.archive_reason = "archived", reason
+            self.until_seq = seq
+            return gone
+        speaking = self._speaking()
+        self.status = "inbox" if speaking[0].quarantined else "active"
+        self.archive_reason = self.until_seq = None
+        self.confidence = max(source.confidence for source in speaking)
+        return False

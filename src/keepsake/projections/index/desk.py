@@ -1,0 +1,212 @@
+"""The rows that a few events touch, fetched together, changed in memory, written together.
+
+What an event does to the index depends on the rows that are there. Fetching them one event at a time costs a query
+each; so a desk takes a handful of events, asks once for what they name, and lets `fold` change it row by row. How many
+events lie on a desk makes no difference to what is written.
+
+Nothing is asked twice: what is not there is remembered as such. The caller owns the transaction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+
+import orjson
+
+from keepsake.projections.index import prepared as sql
+from keepsake.projections.index.address import ids_for
+from keepsake.projections.index.block import Block, Source
+from keepsake.records.edge import Edge
+from keepsake.records.work import ActiveHours
+
+
+class Desk:
+    """The part of the index that is being changed."""
+
+    def __init__(self, connection: sqlite3.Connection, clock: ActiveHours) -> None:
+        self._db, self.clock = connection, clock
+        self._blocks: dict[str, Block | None] = {}
+        self._sources: dict[str, Source | None] = {}
+        self._current: dict[str, Source | None] = {}  # ref → its open source
+        self._led: dict[str, str] = {}  # ref → the ref it became part of
+        self._new_blocks: list[Block] = []
+        self._new_sources: list[Source] = []
+        self._changed_blocks: dict[str, Block] = {}
+        self._changed_sources: dict[str, Source] = {}
+        self._edges: dict[tuple[str, str], str] = {}  # canonical pair → when it came
+        self._cut: dict[str, None] = {}  # blocks whose edges went
+        self._later: list[tuple[str, tuple[object, ...]]] = []  # statements that depend on nothing here
+
+    # -- fetching ----------------------------------------------------------------------------------------------------
+
+    def fetch(self, names: Iterable[str], addresses: Iterable[str]) -> None:
+        """Ask once for the sources of these ids, the blocks at these addresses, and what belongs to them."""
+        if wanted := [name for name in names if name not in self._sources]:
+            self._fetch_sources(wanted)
+        ids = [found for whole in addresses if (found := next(ids_for(whole))) not in self._blocks]
+        ids += [source.block_id for source in self._current.values() if source and source.block_id]
+        if wanted := [name for name in dict.fromkeys(ids) if name not in self._blocks]:
+            self._fetch_blocks(wanted)
+
+    def _fetch_sources(self, names: list[str]) -> None:
+        self._sources.update(dict.fromkeys(names))
+        refs = {source.ref for source in self._read_sources(sql.SOURCES, names)}
+        self._current.update({ref: None for ref in refs if ref not in self._current})
+        if refs:
+            self._read_sources(sql.SOURCES_OF_REFS, sorted(refs))
+
+    def _fetch_blocks(self, ids: list[str]) -> None:
+        self._blocks.update(dict.fromkeys(ids))
+        found = [Block(*row) for row in self._db.execute(sql.BLOCKS, (orjson.dumps(ids).decode(),))]
+        self._blocks.update({block.id: block for block in found})
+        if found:
+            for source in self._read_sources(sql.SOURCES_OF_BLOCKS, [block.id for block in found]):
+                block = self._blocks[source.block_id or ""]
+                if block and source.until_seq is None:
+                    block.open[source.id] = source
+
+    def _read_sources(self, statement: str, names: list[str]) -> list[Source]:
+        """Sources as they are here: one that is on the desk already is newer than its row."""
+        read = []
+        for row in self._db.execute(statement, (orjson.dumps(names).decode(),)):
+            known = self._sources.get(row[0])
+            source = known or Source(*row)
+            self._sources[source.id] = source
+            if known is None and source.until_seq is None:
+                self._current[source.ref] = source
+            read.append(source)
+        return read
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    def ref_of(self, name: str) -> str | None:
+        """The identity of the belief that has, or had, a version of that id."""
+        self.fetch([name], ())
+        source = self._sources[name]
+        return self._lead_of(source.ref) if source else None
+
+    def _lead_of(self, ref: str) -> str:
+        while ref in self._led:
+            ref = self._led[ref]
+        return ref
+
+    def current(self, ref: str) -> Source | None:
+        """The open source of a belief."""
+        return self._current.get(ref)
+
+    def source(self, name: str) -> Source | None:
+        self.fetch([name], ())
+        return self._sources[name]
+
+    def block(self, name: str) -> Block:
+        if name not in self._blocks:
+            self._fetch_blocks([name])
+        found = self._blocks[name]
+        if found is None:
+            raise LookupError(f"the index has a source of block {name}, and not the block")
+        return found
+
+    def at(self, whole: str, user: str) -> tuple[str, Block | None]:
+        """The block at an address; if there is none, the id that a new one gets."""
+        for name in ids_for(whole):
+            if name not in self._blocks:
+                self._fetch_blocks([name])
+            found = self._blocks[name]
+            if found is None or (found.address, found.user) == (whole, user):
+                return name, found
+        raise LookupError(f"every id for the address {whole} is taken")
+
+    # -- changing ----------------------------------------------------------------------------------------------------
+
+    def add_block(self, block: Block) -> None:
+        self._blocks[block.id] = block
+        self._new_blocks.append(block)
+        block.is_new = True
+
+    def add_source(self, source: Source) -> None:
+        self._sources[source.id] = source
+        self._new_sources.append(source)
+        source.is_new = True
+        if source.until_seq is None:
+            self._current[source.ref] = source
+
+    def close(self, source: Source, seq: int) -> None:
+        source.until_seq = seq
+        self._current[source.ref] = None
+        self.touch(source)
+
+    def touch(self, row: Block | Source) -> None:
+        """The row changed: it is to be written, unless it will be anyway."""
+        if row.is_new:
+            return
+        if isinstance(row, Block):
+            self._changed_blocks[row.id] = row
+        else:
+            self._changed_sources[row.id] = row
+
+    def lead(self, ref: str, to: str) -> None:
+        """From now on the sources of `ref` are sources of `to`."""
+        self._led[ref] = to
+        for source in self._sources.values():
+            if source is not None and source.ref == ref:
+                source.ref = to
+        self.later(sql.LEAD, to, ref)
+
+    def add_edge(self, one: str, other: str, at: str) -> None:
+        edge = Edge.canonical(one, other)
+        self._edges.setdefault((edge.from_id, edge.to_id), at)
+
+    def cut_edges(self, block: str) -> None:
+        """A block went into the archive, and its associations with it."""
+        self._cut[block] = None
+        for pair in [pair for pair in self._edges if block in pair]:
+            del self._edges[pair]
+
+    def later(self, statement: str, *values: object) -> None:
+        self._later.append((statement, values))
+
+    def asked(self, review: str) -> list[str]:
+        """The sources that wait for the answer to a review."""
+        self._run_later()
+        return [row[1] for row in self._db.execute(sql.ASKED, (orjson.dumps([review]).decode(),))]
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Write everything that changed. The desk is done with after that."""
+        self._write_blocks()
+        many = self._db.executemany
+        if self._new_sources:
+            many(sql.ADD_SOURCE, [source.row() for source in self._new_sources])
+        if self._changed_sources:
+            many(sql.SET_SOURCE, [(s.quarantined, s.until_seq, s.id) for s in self._changed_sources.values()])
+        if self._cut:
+            many(sql.DROP_EDGES, [{"of": name} for name in self._cut])
+        if self._edges:
+            many(sql.ADD_EDGE, [(one, other, 1.0, 0, at) for (one, other), at in self._edges.items()])
+        self._run_later()
+
+    def _write_blocks(self) -> None:
+        many, new, changed = self._db.executemany, self._new_blocks, self._changed_blocks.values()
+        if new:
+            many(sql.ADD_BLOCK, [block.row() for block in new])
+            many(sql.ADD_LIFE, [(b.id, b.user, b.address, b.since_seq, b.until_seq) for b in new])
+            self._db.execute(sql.ADD_TEXTS, (orjson.dumps([block.id for block in new]).decode(),))
+        if changed:
+            many(sql.SET_BLOCK, [(*block.state(), block.id) for block in changed])
+            many(sql.SET_LIFE, [(block.until_seq, block.id) for block in changed])
+            many(sql.DROP_TAGS, [(block.id,) for block in changed])
+        if tags := list(_tags([*new, *changed])):
+            many(sql.ADD_TAG, tags)
+
+    def _run_later(self) -> None:
+        for statement, values in self._later:
+            self._db.execute(statement, values)
+        self._later.clear()
+
+
+def _tags(blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:
+    for block in blocks:
+        for tag in block.tags():
+            yield block.id, tag

@@ -1,0 +1,140 @@
+"""The file of an index, open: one connection, its bookmark, and reading on from there.
+
+The bookmark (the last event taken in, its hash, the clock) is saved in the same transaction as the rows, and read
+again inside it: an index may lag behind the ledger, it cannot hold what its bookmark does not say. Whatever a crash
+leaves is an earlier bookmark with the rows that belong to it, or a file that SQLite refuses; both grow back.
+
+One connection is held as long as the file is open. Every statement is prepared once.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from keepsake.projections.index import fold
+from keepsake.projections.index import prepared as sql
+from keepsake.projections.index.builtin import CONFIG, FRAMES
+from keepsake.projections.index.desk import Desk
+from keepsake.records.event import Event
+from keepsake.records.work import ActiveHours
+
+SHAPE = 1  # of what the fold writes; raise it when the same events give other rows
+IN_MEMORY = ":memory:"
+CHUNK = 2000
+PATIENCE = 30.0
+
+_PRAGMAS = (
+    "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-32000",
+    "PRAGMA temp_store=MEMORY",
+)  # fmt: skip
+_UNSAFE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-64000", "PRAGMA temp_store=MEMORY")
+
+
+class Bookmark(NamedTuple):
+    """How far an index has read."""
+
+    seq: int
+    hash: str
+    clock: ActiveHours = ActiveHours()
+    shape: int = SHAPE
+
+
+NOTHING = Bookmark(-1, "")
+
+
+class IndexFile:
+    """An index, open for reading and following. `making` is for a file that is thrown away if anything goes wrong."""
+
+    def __init__(self, path: Path | str, *, making: bool = False) -> None:
+        self.path = path
+        self.db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        try:
+            for pragma in _UNSAFE if making else _PRAGMAS:
+                self.db.execute(pragma)
+            self._ensure_tables()
+        except BaseException:
+            self.db.close()
+            raise
+
+    def close(self) -> None:
+        self.db.close()
+
+    def _ensure_tables(self) -> None:
+        """Make an empty index in an empty file. Two who do so at once make one."""
+        if self.db.execute("PRAGMA schema_version").fetchone()[0]:
+            return
+        with self.writing():
+            if not self.db.execute("PRAGMA schema_version").fetchone()[0]:
+                for statement in sql.SCHEMA:
+                    self.db.execute(statement)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One transaction, which nobody else can write in."""
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if self.db.in_transaction:
+                self.db.execute("ROLLBACK")
+            raise
+        self.db.execute("COMMIT")
+
+    def bookmark(self) -> Bookmark:
+        row = self.db.execute(sql.BOOKMARK).fetchone()
+        if row is None:
+            return NOTHING
+        _, shape, seq, hashed, *clock = row
+        return Bookmark(seq, hashed, ActiveHours(*clock), shape)
+
+    def block(self, name: str) -> tuple[object, ...] | None:
+        """The row of one block: what `blocks` has of it, then whose it is, its address, when it came and went."""
+        row: tuple[object, ...] | None = self.db.execute(sql.BLOCK, (name,)).fetchone()
+        return row
+
+    def catch_up(self, events: Iterable[Event], *, expected: Bookmark | None = None) -> Bookmark:
+        """Take in the events behind the bookmark, all or none, and return the new bookmark.
+
+        Events that were taken in before are passed over, so two who read the same ledger do no harm. If the bookmark is
+        not the one the caller expected, or the events do not follow on it, nothing is done.
+        """
+        with self.writing():
+            before = self.bookmark()
+            if expected is not None and (before.seq, before.hash) != (expected.seq, expected.hash):
+                return before
+            return self._read_on(before, iter(events))
+
+    def _read_on(self, mark: Bookmark, events: Iterator[Event]) -> Bookmark:
+        desk = Desk(self.db, mark.clock)
+        while chunk := list(islice(events, CHUNK)):
+            chunk = [event for event in chunk if event.seq > mark.seq]
+            if not chunk:
+                continue
+            if chunk[0].seq != mark.seq + 1:
+                break
+            if mark is NOTHING:
+                self._begin(chunk[0].ts)
+            if len(chunk) > 1:
+                desk.fetch(fold.names_in(chunk), fold.addresses_in(chunk))
+            for event in chunk:
+                fold.apply(desk, event)
+            desk.flush()
+            mark = Bookmark(chunk[-1].seq, chunk[-1].hash, desk.clock)
+            desk = Desk(self.db, desk.clock)
+            self._save(mark)
+        return mark
+
+    def _begin(self, at: str) -> None:
+        """What every index begins with."""
+        self.db.executemany(sql.SET_FRAME, [fold.frame_row(frame, at) for frame in FRAMES])
+        self.db.executemany(sql.SET_CONFIG, list(CONFIG.items()))
+
+    def _save(self, mark: Bookmark) -> None:
+        self.db.execute(sql.SET_BOOKMARK, (1, SHAPE, mark.seq, mark.hash, *mark.clock))
+        if mark.clock.hours:
+            self.db.execute(sql.SET_CONFIG, ("total_active_hours", repr(mark.clock.hours)))

@@ -1,0 +1,212 @@
+"""What each event does to the index.
+
+Only the event and the rows on the desk decide: no clock, no other file. So an index that followed along and one that
+was rebuilt from nothing are equal, row for row. An event whose words were erased does nothing; neither does one that
+speaks of a belief that is not there.
+
+A block belongs to one user. Whoever says it again reinforces it; a version that changes no words carries on where the
+one before stood. What comes from tools and web pages is kept out of recall until a person approves it or someone who
+is trusted says the same: such a block waits in the inbox, and such a source reinforces nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import orjson
+
+from keepsake.projections.index import prepared as sql
+from keepsake.projections.index.address import address
+from keepsake.projections.index.block import QUARANTINED, Block, Source
+from keepsake.projections.index.builtin import FRAMES
+from keepsake.projections.index.desk import Desk
+from keepsake.records import work
+from keepsake.records.belief import OWNER
+from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
+from keepsake.records.event import Event
+from keepsake.records.reviews import ANSWER, ASK
+
+_DOORS = {"cli": "cli", "python": "sdk"}
+_STATED = (PUT, SUPERSEDE)
+
+
+class Stale(Exception):
+    """The index holds words that were erased; only a new file is free of them."""
+
+
+def names_in(events: Iterable[Event]) -> Iterator[str]:
+    """The ids of versions that the events speak of, beside those they bring."""
+    for event in events:
+        if event.body is None:
+            continue
+        if event.op in _STATED:
+            yield from event.body.get("replaces", ())
+            yield from event.body["belief"].get("rests_on", ())
+        elif event.op in (TOMBSTONE, INVALIDATE):
+            yield event.body["id"]
+
+
+def addresses_in(events: Iterable[Event]) -> Iterator[str]:
+    """Where the texts of the events belong."""
+    for event in events:
+        if event.body is not None and event.op in _STATED:
+            belief = event.body["belief"]
+            if text := belief.get("text"):
+                yield address(text, belief.get("user", OWNER))
+
+
+def apply(desk: Desk, event: Event) -> None:
+    """Take in one event."""
+    before = desk.clock
+    if before.session or event.op == work.START:
+        desk.clock = before.after(event)
+        if event.op == work.START and before.session:
+            desk.later(sql.END_SESSION, before.last, before.session)  # nobody ended it: it ends where it was last heard
+    if event.body is not None and (act := _ACTS.get(event.op)):
+        act(desk, event, event.body)
+
+
+def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """A belief is stated, be it new or in place of others."""
+    belief = body["belief"]
+    replaced = list(dict.fromkeys(ref for name in body.get("replaces", ()) if (ref := desk.ref_of(name))))
+    ref = replaced[0] if replaced else belief["id"]
+    went = [source for each in replaced if (source := desk.current(each))]
+    source = _source(event, belief, ref)
+    if any(gone.trust in QUARANTINED and not gone.quarantined for gone in went):
+        source.quarantined = 0  # a person said yes to the version before, and the gate let this one take its place
+    if source.until_seq is None and (text := belief.get("text")):
+        _join(desk, event, source, text, carries_on={gone.block_id for gone in went})
+    for gone in went:
+        desk.close(gone, event.seq)
+    for other in replaced[1:]:
+        desk.lead(other, ref)
+    desk.add_source(source)
+    _settle(desk, event.seq, [source, *went], "superseded")
+    for below in belief.get("rests_on", ()):
+        _associate(desk, event, source, below)
+
+
+def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
+    get = belief.get
+    trust, tags = get("trust", "human"), get("tags")
+    held = get("status", "active") == "active"
+    return Source(
+        belief["id"], "belief", ref, None, get("user", OWNER), get("session", ""), get("agent", ""), get("path", ""),
+        trust, int(trust in QUARANTINED), event.by, get("kind", "fact"), get("about", ""), belief["confidence"], None,
+        orjson.dumps(tags).decode() if tags else None, event.ts, event.seq, None if held else event.seq,
+    )  # fmt: skip
+
+
+def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
+    """Put a source to the block of its words, which is made if need be."""
+    whole = address(text, source.user)
+    name, block = desk.at(whole, source.user)
+    clock = desk.clock
+    if block is None:
+        door = _DOORS.get(event.by.partition(":")[0], "api")
+        block = Block(
+            name, text, source.kind, door, event.ts, "inbox", None, source.confidence, 0, clock.hours,
+            clock.session or None, source.user, whole, event.seq, None,
+        )  # fmt: skip
+        desk.add_block(block)
+    elif not source.quarantined and name not in carries_on:
+        block.reinforcement_count += block.status != "inbox"
+        block.last_reinforced_at, block.last_session_id = clock.hours, clock.session or None
+    source.block_id = name
+    source.said = text if text != block.content else None
+    block.open[source.id] = source
+
+
+def _settle(desk: Desk, seq: int, touched: Iterable[Source], reason: str) -> None:
+    """See how the blocks of these sources stand now."""
+    for name in dict.fromkeys(source.block_id for source in touched if source.block_id):
+        block = desk.block(name)
+        for source in touched:
+            if source.until_seq is not None:
+                block.open.pop(source.id, None)
+        if block.settle(seq, reason):
+            desk.cut_edges(name)
+        desk.touch(block)
+
+
+def _associate(desk: Desk, event: Event, source: Source, below: str) -> None:
+    """What rests on another is associated with it, as long as neither is archived."""
+    ref = desk.ref_of(below)
+    other = desk.current(ref) if ref else None
+    if other is None or not (source.block_id and other.block_id) or source.until_seq is not None:
+        return
+    if source.block_id != other.block_id:
+        desk.add_edge(source.block_id, other.block_id, event.ts)
+
+
+def _withdraw(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """A belief is no longer held."""
+    ref = desk.ref_of(body["id"])
+    source = desk.current(ref) if ref else None
+    if source is not None:
+        desk.close(source, event.seq)
+        _settle(desk, event.seq, [source], "forgotten" if event.op == TOMBSTONE else "superseded")
+
+
+def _erased(desk: Desk, _: Event, body: dict[str, Any]) -> None:
+    """The words are gone from the ledger. An index that still has them must not go on."""
+    if any(desk.source(name) for name in body.get("ids", ())):
+        raise Stale
+
+
+def _ask(desk: Desk, _: Event, body: dict[str, Any]) -> None:
+    action = body["action"]
+    if action["kind"] == "trust":
+        for name in action["target"]:
+            desk.later(sql.ADD_ASKED, body["review"], name)
+
+
+def _answer(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """A yes to a question of trust lets its sources be recalled; any answer ends the waiting."""
+    for name in desk.asked(body["review"]):
+        source = desk.source(name)
+        if body["answer"] == "approve" and source is not None and source.quarantined:
+            source.quarantined = 0
+            desk.touch(source)
+            _settle(desk, event.seq, [source], "")
+    desk.later(sql.DROP_ASKED, body["review"])
+
+
+def _start(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    desk.later(sql.START_SESSION, body["session"], body["task_type"], event.ts, None, desk.clock.hours)
+
+
+def _end(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    desk.later(sql.END_SESSION, event.ts, body["session"])
+
+
+def _frame(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    desk.later(sql.SET_FRAME, *frame_row(body["frame"], event.ts))
+
+
+def frame_row(frame: dict[str, Any], at: str) -> tuple[object, ...]:
+    return (
+        frame["name"], frame["weights_json"], frame["filters_json"], frame["guarantees_json"], frame["template"],
+        frame["token_budget"], frame.get("cache_json"), frame.get("source", "user"), at,
+    )  # fmt: skip
+
+
+def _no_frame(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """A frame of the user's own goes; behind one that had taken a built-in's name, the built-in is there again."""
+    desk.later(sql.DROP_FRAME, body["name"])
+    for frame in FRAMES:
+        if frame["name"] == body["name"]:
+            desk.later(sql.SET_FRAME, *frame_row(frame, event.ts))
+
+
+def _config(desk: Desk, _: Event, body: dict[str, Any]) -> None:
+    desk.later(sql.SET_CONFIG, body["key"], body["value"])
+
+
+_ACTS: dict[str, Callable[[Desk, Event, dict[str, Any]], None]] = {
+    PUT: _state, SUPERSEDE: _state, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased,
+    ASK: _ask, ANSWER: _answer, work.START: _start, work.END: _end, work.FRAME: _frame,
+    work.FRAME_GONE: _no_frame, work.CONFIG: _config,
+}  # fmt: skip

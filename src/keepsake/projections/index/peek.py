@@ -1,0 +1,35 @@
+"""How far the index of a folder has read, without opening it for work.
+
+The bookmark is a witness: an index cannot have seen an event that the ledger never had. A file that cannot be read is
+no witness, and no trouble either: it grows back.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from keepsake.projections.index import prepared as sql
+
+_PATIENCE = 5.0
+
+
+def peek(path: Path) -> tuple[int, str] | None:
+    """The last event that the index at `path` took in, and its hash; None if there is no telling."""
+    if not os.path.exists(path):
+        return None
+    try:
+        with closing(only_looking(path)) as connection:
+            row = connection.execute(sql.BOOKMARK).fetchone()
+    except sqlite3.Error:
+        return None
+    return (row[2], row[3]) if row and isinstance(row[2], int) and isinstance(row[3], str) else None
+
+
+def only_looking(path: Path) -> sqlite3.Connection:
+    """A connection that changes nothing. Without a journal beside it the file is all there is, and nothing is made."""
+    how = "mode=ro" if os.path.exists(f"{path}-wal") else "mode=ro&immutable=1"
+    return sqlite3.connect(f"file:{quote(str(path))}?{how}", uri=True, timeout=_PATIENCE, isolation_level=None)

@@ -1,0 +1,141 @@
+"""What `expressions` compiles to, written by `python -m keepsake.projections.index.expressions`."""
+
+# ruff: noqa: E501
+
+SCHEMA = (
+    'CREATE TABLE blocks ( id TEXT NOT NULL, content TEXT NOT NULL, category TEXT NOT NULL, source TEXT NOT NULL, created_at TEXT NOT NULL, status TEXT NOT NULL, archive_reason TEXT, confidence REAL NOT NULL, reinforcement_count INTEGER NOT NULL, decay_lambda REAL NOT NULL, last_reinforced_at REAL NOT NULL, self_alignment REAL, embedding BLOB, embedding_model TEXT, token_count INTEGER, last_session_id TEXT, PRIMARY KEY (id) )',
+    'CREATE INDEX idx_blocks_last_reinforced ON blocks (last_reinforced_at)',
+    'CREATE INDEX idx_blocks_status ON blocks (status)',
+    'CREATE TABLE frames ( name TEXT NOT NULL, weights_json TEXT NOT NULL, filters_json TEXT NOT NULL, guarantees_json TEXT NOT NULL, template TEXT NOT NULL, token_budget INTEGER NOT NULL, cache_json TEXT, source TEXT NOT NULL, created_at TEXT NOT NULL, PRIMARY KEY (name) )',
+    'CREATE TABLE sessions ( id TEXT NOT NULL, task_type TEXT NOT NULL, started_at TEXT NOT NULL, ended_at TEXT, start_active_hours REAL NOT NULL, PRIMARY KEY (id) )',
+    'CREATE TABLE system_config ( "key" TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY ("key") )',
+    'CREATE TABLE block_tags ( block_id TEXT NOT NULL, tag TEXT NOT NULL, CONSTRAINT uq_block_tag UNIQUE (block_id, tag), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE )',
+    'CREATE INDEX idx_block_tags_block_id ON block_tags (block_id)',
+    'CREATE INDEX idx_block_tags_tag ON block_tags (tag)',
+    'CREATE TABLE contradictions ( block_a_id TEXT NOT NULL, block_b_id TEXT NOT NULL, score REAL NOT NULL, resolved INTEGER NOT NULL, created_at TEXT NOT NULL, CONSTRAINT uq_contradiction UNIQUE (block_a_id, block_b_id), FOREIGN KEY(block_a_id) REFERENCES blocks (id) ON DELETE CASCADE, FOREIGN KEY(block_b_id) REFERENCES blocks (id) ON DELETE CASCADE )',
+    'CREATE INDEX idx_contradictions_unresolved ON contradictions (block_a_id, block_b_id) WHERE resolved = 0',
+    'CREATE TABLE edges ( from_id TEXT NOT NULL, to_id TEXT NOT NULL, weight REAL NOT NULL, reinforcement_count INTEGER NOT NULL, created_at TEXT NOT NULL, CONSTRAINT uq_edge UNIQUE (from_id, to_id), FOREIGN KEY(from_id) REFERENCES blocks (id) ON DELETE CASCADE, FOREIGN KEY(to_id) REFERENCES blocks (id) ON DELETE CASCADE )',
+    'CREATE INDEX idx_edges_from ON edges (from_id)',
+    'CREATE INDEX idx_edges_to ON edges (to_id)',
+    'CREATE TABLE asked ( review TEXT NOT NULL, source_id TEXT NOT NULL, PRIMARY KEY (review, source_id) ) WITHOUT ROWID',
+    'CREATE TABLE bookmark ( one INTEGER NOT NULL, shape INTEGER NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL, hours REAL NOT NULL, session TEXT NOT NULL, "by" TEXT NOT NULL, last TEXT NOT NULL, PRIMARY KEY (one) )',
+    'CREATE TABLE lives ( block_id TEXT NOT NULL, user TEXT NOT NULL, address TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, PRIMARY KEY (block_id), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE ) WITHOUT ROWID',
+    'CREATE TABLE sources ( id TEXT NOT NULL, what TEXT NOT NULL, ref TEXT NOT NULL, block_id TEXT, user TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, path TEXT NOT NULL, trust TEXT NOT NULL, quarantined INTEGER NOT NULL, "by" TEXT NOT NULL, kind TEXT NOT NULL, about TEXT NOT NULL, confidence REAL NOT NULL, said TEXT, tags TEXT, at TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, PRIMARY KEY (id), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE )',
+    'CREATE INDEX idx_sources_block ON sources (block_id)',
+    'CREATE INDEX idx_sources_ref ON sources (ref)',
+    "CREATE VIRTUAL TABLE texts USING fts5(content, content='blocks', tokenize='porter unicode61')",
+)
+
+# every row of every table
+EVERYTHING = {
+    'blocks': 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.decay_lambda, blocks.last_reinforced_at, blocks.self_alignment, blocks.embedding, blocks.embedding_model, blocks.token_count, blocks.last_session_id FROM blocks ORDER BY blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.decay_lambda, blocks.last_reinforced_at, blocks.self_alignment, blocks.embedding, blocks.embedding_model, blocks.token_count, blocks.last_session_id',
+    'frames': 'SELECT frames.name, frames.weights_json, frames.filters_json, frames.guarantees_json, frames.template, frames.token_budget, frames.cache_json, frames.source, frames.created_at FROM frames ORDER BY frames.name, frames.weights_json, frames.filters_json, frames.guarantees_json, frames.template, frames.token_budget, frames.cache_json, frames.source, frames.created_at',
+    'sessions': 'SELECT sessions.id, sessions.task_type, sessions.started_at, sessions.ended_at, sessions.start_active_hours FROM sessions ORDER BY sessions.id, sessions.task_type, sessions.started_at, sessions.ended_at, sessions.start_active_hours',
+    'system_config': 'SELECT system_config."key", system_config.value FROM system_config ORDER BY system_config."key", system_config.value',
+    'block_tags': 'SELECT block_tags.block_id, block_tags.tag FROM block_tags ORDER BY block_tags.block_id, block_tags.tag',
+    'contradictions': 'SELECT contradictions.block_a_id, contradictions.block_b_id, contradictions.score, contradictions.resolved, contradictions.created_at FROM contradictions ORDER BY contradictions.block_a_id, contradictions.block_b_id, contradictions.score, contradictions.resolved, contradictions.created_at',
+    'edges': 'SELECT edges.from_id, edges.to_id, edges.weight, edges.reinforcement_count, edges.created_at FROM edges ORDER BY edges.from_id, edges.to_id, edges.weight, edges.reinforcement_count, edges.created_at',
+    'asked': 'SELECT asked.review, asked.source_id FROM asked ORDER BY asked.review, asked.source_id',
+    'bookmark': 'SELECT bookmark.one, bookmark.shape, bookmark.seq, bookmark.hash, bookmark.hours, bookmark.session, bookmark."by", bookmark.last FROM bookmark ORDER BY bookmark.one, bookmark.shape, bookmark.seq, bookmark.hash, bookmark.hours, bookmark.session, bookmark."by", bookmark.last',
+    'lives': 'SELECT lives.block_id, lives.user, lives.address, lives.since_seq, lives.until_seq FROM lives ORDER BY lives.block_id, lives.user, lives.address, lives.since_seq, lives.until_seq',
+    'sources': 'SELECT sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq FROM sources ORDER BY sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq',
+}
+
+# no parameters
+BOOKMARK = 'SELECT bookmark.one, bookmark.shape, bookmark.seq, bookmark.hash, bookmark.hours, bookmark.session, bookmark."by", bookmark.last FROM bookmark'
+
+# one, shape, seq, hash, hours, session, by, last
+SET_BOOKMARK = 'INSERT INTO bookmark (one, shape, seq, hash, hours, session, "by", last) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (one) DO UPDATE SET shape = excluded.shape, seq = excluded.seq, hash = excluded.hash, hours = excluded.hours, session = excluded.session, "by" = excluded."by", last = excluded.last'
+
+# ids
+BLOCKS = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.address, lives.since_seq, lives.until_seq FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+
+# ids
+SOURCES = 'SELECT sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+
+# refs
+SOURCES_OF_REFS = 'SELECT sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.ref IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.until_seq IS NULL'
+
+# ids
+SOURCES_OF_BLOCKS = 'SELECT sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.block_id IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.until_seq IS NULL'
+
+# id, content, category, source, created_at, status, archive_reason, confidence, reinforcement_count, decay_lambda, last_reinforced_at, last_session_id
+ADD_BLOCK = 'INSERT INTO blocks (id, content, category, source, created_at, status, archive_reason, confidence, reinforcement_count, decay_lambda, last_reinforced_at, last_session_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
+
+# block_id, user, address, since_seq, until_seq
+ADD_LIFE = 'INSERT INTO lives (block_id, user, address, since_seq, until_seq) VALUES (?, ?, ?, ?, ?)'
+
+# id, what, ref, block_id, user, session, agent, path, trust, quarantined, by, kind, about, confidence, said, tags, at, since_seq, until_seq
+ADD_SOURCE = 'INSERT INTO sources (id, what, ref, block_id, user, session, agent, path, trust, quarantined, "by", kind, about, confidence, said, tags, at, since_seq, until_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
+
+# ids
+ADD_TEXTS = 'INSERT INTO texts (rowid, content) SELECT blocks.rowid, blocks.content FROM blocks WHERE blocks.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+
+# status, archive_reason, confidence, reinforcement_count, last_reinforced_at, last_session_id, of
+SET_BLOCK = 'UPDATE blocks SET status=?, archive_reason=?, confidence=?, reinforcement_count=?, last_reinforced_at=?, last_session_id=? WHERE blocks.id = ?'
+
+# until, of
+SET_LIFE = 'UPDATE lives SET until_seq=? WHERE lives.block_id = ?'
+
+# kept_out, until, of
+SET_SOURCE = 'UPDATE sources SET quarantined=?, until_seq=? WHERE sources.id = ?'
+
+# to, of
+LEAD = 'UPDATE sources SET ref=? WHERE sources.ref = ?'
+
+# block_id, tag
+ADD_TAG = 'INSERT INTO block_tags (block_id, tag) VALUES (?, ?)'
+
+# of
+DROP_TAGS = 'DELETE FROM block_tags WHERE block_tags.block_id = ?'
+
+# from_id, to_id, weight, reinforcement_count, created_at
+ADD_EDGE = 'INSERT OR IGNORE INTO edges (from_id, to_id, weight, reinforcement_count, created_at) VALUES (?, ?, ?, ?, ?)'
+
+# of
+DROP_EDGES = 'DELETE FROM edges WHERE edges.from_id = :of OR edges.to_id = :of'
+
+# review, source_id
+ADD_ASKED = 'INSERT OR IGNORE INTO asked (review, source_id) VALUES (?, ?)'
+
+# reviews
+ASKED = 'SELECT asked.review, asked.source_id FROM asked WHERE asked.review IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+
+# of
+DROP_ASKED = 'DELETE FROM asked WHERE asked.review = ?'
+
+# id, task_type, started_at, ended_at, start_active_hours
+START_SESSION = 'INSERT INTO sessions (id, task_type, started_at, ended_at, start_active_hours) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET task_type = excluded.task_type, started_at = excluded.started_at, ended_at = excluded.ended_at, start_active_hours = excluded.start_active_hours'
+
+# at, of
+END_SESSION = 'UPDATE sessions SET ended_at=? WHERE sessions.id = ?'
+
+# name, weights_json, filters_json, guarantees_json, template, token_budget, cache_json, source, created_at
+SET_FRAME = 'INSERT INTO frames (name, weights_json, filters_json, guarantees_json, template, token_budget, cache_json, source, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET weights_json = excluded.weights_json, filters_json = excluded.filters_json, guarantees_json = excluded.guarantees_json, template = excluded.template, token_budget = excluded.token_budget, cache_json = excluded.cache_json, source = excluded.source, created_at = excluded.created_at'
+
+# of
+DROP_FRAME = 'DELETE FROM frames WHERE frames.name = ?'
+
+# no parameters
+FRAMES = 'SELECT frames.name, frames.weights_json, frames.filters_json, frames.guarantees_json, frames.template, frames.token_budget, frames.cache_json, frames.source, frames.created_at FROM frames ORDER BY frames.name'
+
+# key, value
+SET_CONFIG = 'INSERT INTO system_config ("key", value) VALUES (?, ?) ON CONFLICT ("key") DO UPDATE SET value = excluded.value'
+
+# no parameters
+CONFIG = 'SELECT system_config."key", system_config.value FROM system_config ORDER BY system_config."key"'
+
+# id
+BLOCK = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.address, lives.since_seq, lives.until_seq FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id = ?'
+
+# words, user, at, quarantined, path, session, agent, most
+SEARCH = "SELECT blocks.id, blocks.content, texts.rank FROM texts JOIN blocks ON texts.rowid = blocks.rowid WHERE (texts MATCH :words) AND (EXISTS (SELECT * FROM sources WHERE sources.block_id = blocks.id AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.path = '' OR sources.path = :path) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent))) ORDER BY texts.rank, blocks.id LIMIT :most OFFSET 0"
+
+# words, ids
+MATCHING = 'SELECT blocks.id FROM texts JOIN blocks ON texts.rowid = blocks.rowid WHERE (texts MATCH ?) AND blocks.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+
+# ids, user, at, quarantined, path, session, agent
+SHOWN = 'SELECT sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.block_id IN (SELECT anon_1.value FROM json_each(:ids) AS anon_1) AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.path = \'\' OR sources.path = :path) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) ORDER BY sources.since_seq DESC'
+
+# no parameters
+TEXTS_ARE_WHOLE = "INSERT INTO texts (rank, texts) VALUES (1, 'integrity-check')"

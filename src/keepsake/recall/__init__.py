@@ -1,0 +1,1 @@
+"""From a question to the memories that answer it, with the reason for each."""

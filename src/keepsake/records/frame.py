@@ -1,0 +1,83 @@
+"""A frame: how to recall for a purpose. Construct it and it is valid."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from keepsake.records.errors import Refused
+
+SIGNALS = ("similarity", "confidence", "recency", "centrality", "reinforcement")
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Weights of the five signals, what is searched, what is guaranteed, how much may be said and in which form."""
+
+    name: str
+    weights: dict[str, float]
+    filters: dict[str, Any] = field(default_factory=dict)  # tag_patterns, categories, search_window
+    guarantees: tuple[str, ...] = ()  # tag patterns: what bears such a tag is served whatever its score
+    template: str = "{blocks}\n"
+    token_budget: int = 2000
+    cache: dict[str, Any] | None = None
+    source: str = "user"
+
+    def __post_init__(self) -> None:
+        if not _NAME.match(self.name):
+            raise Refused(f"a frame's name is small letters, digits, - and _, a letter first; not {self.name!r}")
+        _check_weights(self.weights)
+        if type(self.token_budget) is not int or self.token_budget < 1:
+            raise Refused(f"a frame's token_budget is a whole number above 0, not {self.token_budget!r}")
+        if any(type(each) is not str for each in (self.template, *self.guarantees)):
+            raise Refused("a frame's template is text, and its guarantees are tag patterns")
+        if unknown := self.filters.keys() - {"tag_patterns", "categories", "search_window"}:
+            raise Refused(f"a frame filters by tag_patterns, categories and search_window, not by {min(unknown)!r}")
+
+    def to_body(self) -> dict[str, Any]:
+        """As the ledger records it and the table `frames` holds it."""
+        return {
+            "name": self.name, "weights_json": _json(self.weights), "filters_json": _json(self.filters),
+            "guarantees_json": _json(list(self.guarantees)), "template": self.template,
+            "token_budget": self.token_budget, "cache_json": None if self.cache is None else _json(self.cache),
+            "source": self.source,
+        }  # fmt: skip
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> Frame:
+        cache = body.get("cache_json")
+        return cls(
+            body["name"], orjson.loads(body["weights_json"]), orjson.loads(body["filters_json"]),
+            tuple(orjson.loads(body["guarantees_json"])), body["template"], body["token_budget"],
+            None if cache is None else orjson.loads(cache), body.get("source", "user"),
+        )  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "weights": self.weights, "filters": self.filters, "guarantees": list(self.guarantees),
+            "template": self.template, "token_budget": self.token_budget, "cache": self.cache, "source": self.source,
+        }  # fmt: skip
+
+
+def _check_weights(weights: Mapping[str, float]) -> None:
+    if unknown := weights.keys() - set(SIGNALS):
+        raise Refused(f"a frame weighs {', '.join(SIGNALS)}, not {min(unknown)!r}")
+    for name, weight in weights.items():
+        if type(weight) not in (int, float) or not math.isfinite(weight) or weight < 0:
+            raise Refused(f"the weight of {name} is a number from 0 up, not {weight!r}")
+    if not sum(weights.values()) > 0:
+        raise Refused("a frame whose weights are all 0 cannot choose; give one of them weight")
+
+
+def _json(value: object) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError as error:
+        raise Refused(f"a frame is written as JSON, and this cannot be: {error}") from None

@@ -1,0 +1,31 @@
+"""A hit: one memory that answers a question, and why it does."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What was recalled. `id` is a belief's: `show`, `revise` and `forget` take it."""
+
+    id: str
+    text: str  # as it was said
+    score: float  # how much of the question it answers, from 0 to 1
+    why: str
+    kind: str
+    trust: str
+    about: str
+    confidence: float
+    at: str  # when it was recorded
+    seq: int
+    sources: tuple[str, ...]  # every belief that says it, this one first
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, for printing or sending."""
+        return asdict(self) | {"sources": list(self.sources)}
+
+    def __repr__(self) -> str:
+        text = self.text if len(self.text) <= 60 else self.text[:57] + "…"
+        return f"<Hit {self.id} {text!r} {self.score:.2f}: {self.why}>"
