@@ -13,7 +13,17 @@ if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
     from keepsake.records.chrono import ChronoRecord
-    from keepsake.records.errors import Busy, Damaged, KeepsakeError, Moved, NotFound, NotWritten, Refused, RolledBack
+    from keepsake.records.errors import (
+        Busy,
+        Damaged,
+        KeepsakeError,
+        Moved,
+        NeedsApproval,
+        NotFound,
+        NotWritten,
+        Refused,
+        RolledBack,
+    )
     from keepsake.records.event import Event
     from keepsake.stores.bridge import EsdbBridge
     from keepsake.stores.chrono import ChronoStore
@@ -31,6 +41,7 @@ __all__ = [
     "KeepsakeError",
     "Memory",
     "Moved",
+    "NeedsApproval",
     "NotFound",
     "NotWritten",
     "Refused",

@@ -57,6 +57,8 @@ def revise(
         raise Moved(f"{name} has been revised since; it is {current.belief().id} now: read it again, then decide")
     if current.status == "tombstone" and "status" not in changes:
         raise Refused(f"{name} is forgotten; remember it again under its key instead")
+    if "key" in changes:
+        _refuse_anothers_name(known, str(changes["key"]), current)
     kept = current.belief()
     fields = {**kept.to_body(), **_with_refs(known, changes, user, current), "id": draw(), "reason": reason}
     belief = recorded(fields)
@@ -138,10 +140,13 @@ def erase(
     found = [known.get(name, user=user, path=path) for name in names]
     gone = {version: None for held in found for version in known.ids_of(held)}
     keys = {(held.user, held.path, held.key) for held in found}
+    reviews: set[str] = set()
 
     def speaks(event: Event) -> bool:
         body = event.body or {}
         belief = body.get("belief", {})
+        if event.op.startswith("review."):
+            return _asks_of(body, gone, reviews)
         if not event.op.startswith("belief."):
             return False
         key = (belief.get("user", OWNER), belief.get("path", ""), belief.get("key"))
@@ -151,6 +156,14 @@ def erase(
         return False
 
     return gone.keys(), speaks
+
+
+def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str]) -> bool:
+    """Whether a question is about what goes, or an answer, with its reason, about such a question."""
+    if any(version in gone for version in body.get("action", {}).get("target", ())):
+        reviews.add(body["review"])
+        return True
+    return "reason" in body and body.get("review") in reviews
 
 
 def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: Held | None) -> dict[str, Any]:
@@ -166,6 +179,12 @@ def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: He
                 raise Refused(f"{name!r} cannot rest on itself")
         found["rests_on"] = tuple(held.ref for held in below if held)
     return found
+
+
+def _refuse_anothers_name(known: Beliefs, key: str, current: Held) -> None:
+    other = known.find(key, user=current.user, path=current.path, short=False)
+    if other and other.ref != current.ref:
+        raise Refused(f"{key!r} names another belief already; choose another key")
 
 
 def _draft(op: str, belief: dict[str, Any], idempotency_key: str = "", replaces: list[str] | None = None) -> Draft:

@@ -12,66 +12,39 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keepsake.decide import belief as decide
-from keepsake.ledger.backup import back_up, restore_from
-from keepsake.ledger.begin import ledger_id
-from keepsake.ledger.checkpoint import Keyring, take, witnesses
-from keepsake.ledger.folder import Folder
+from keepsake.ledger.backup import back_up
+from keepsake.ledger.checkpoint import witnesses
 from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
 from keepsake.memory.beliefs import BeliefsOf
+from keepsake.memory.gated import Gated
 from keepsake.memory.ledger import LedgerOf
+from keepsake.memory.recall import recall
+from keepsake.memory.restore import restore
+from keepsake.memory.reviews import ReviewsOf
+from keepsake.memory.status import Erasure, Status
+from keepsake.memory.witness import seen_by_the_index
+from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
 from keepsake.records.belief import OWNER, Belief, texts
 from keepsake.records.book import Book
 from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.errors import NotFound, NotWritable, Refused
-from keepsake.records.event import Draft, Event
+from keepsake.records.event import Event
+from keepsake.records.hit import Hit
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why
-from keepsake.stores.shelf import Shelf, is_memory
+from keepsake.stores.shelf import Shelf
 from keepsake.stores.takeover import is_old, take_over
 
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """A memory at a glance."""
-
-    folder: str
-    beliefs: int
-    forgotten: int
-    events: int
-    ledger: str
-    last: str  # time of the last event
-    writable: bool
-    trouble: str
-    warning: str
-    checkpoint: int | None  # events covered by the newest checkpoint kept outside the folder
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Erasure:
-    """What an erasure destroys: the beliefs, how many events lose their words, and the copies it cannot reach."""
-
-    beliefs: tuple[Belief, ...]
-    events: int
-    backups: tuple[str, ...]  # copies in the folder, which it reaches
-    elsewhere: tuple[str, ...]  # copies that were made elsewhere, which it does not
-
-    def to_dict(self) -> dict[str, Any]:
-        found = [belief.to_dict() for belief in self.beliefs]
-        return {
-            "beliefs": found, "events": self.events, "backups": list(self.backups), "elsewhere": list(self.elsewhere),
-        }  # fmt: skip
+if TYPE_CHECKING:
+    from keepsake.memory.index import IndexOf
 
 
 class Memory:
@@ -83,10 +56,13 @@ class Memory:
         *,
         user: str = OWNER,
         by: str = "python:local",
+        trust: str = "human",
         durability: str | None = None,
         clock: Clock = system_clock,
         read_only: bool = False,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
+        """`tell` is given what the memory did by itself, in a line, such as mending its index; else it is logged."""
         self.folder = settings.locate(path)
         self.user, self._by, self._clock = user, by, clock
         self._keyring = settings.keyring()
@@ -97,12 +73,18 @@ class Memory:
                 raise NotWritable(f"{self.folder} was written by chronomemory; `keepsake backup` takes it over")
             take_over(self.folder, **options)
         self._shelf = Shelf(self.folder, pins=self._pins, **options)
+        self._gated = Gated(self._shelf, by=by, trust=trust, erased=self._after_erasing)
+        self._tell = tell or _log
+        self._shelf.ledger.then = lambda events: self._index.follow(events)
 
     def _pins(self, ledger_id: str) -> list[Witness]:
-        return witnesses(self.folder, ledger_id, self._keyring)
+        """Who has seen the ledger, beside the lock file: the checkpoints, and the index."""
+        return [*witnesses(self.folder, ledger_id, self._keyring), *seen_by_the_index(self.folder)]
 
     def close(self) -> None:
         """Let go of the folder. Everything that was acknowledged is on disk already."""
+        if "_index" in self.__dict__:
+            self._index.close()
         self._shelf.close()
 
     def __enter__(self) -> Memory:
@@ -125,6 +107,31 @@ class Memory:
     def beliefs(self) -> BeliefsOf:
         """What is held true, to be looked through."""
         return BeliefsOf(self._shelf, self.user)
+
+    @property
+    def trust(self) -> str:
+        """How far this program may go by itself: human, agent, import, tool or web."""
+        return self._gated.trust
+
+    @cached_property
+    def reviews(self) -> ReviewsOf:
+        """What waits for a person's yes."""
+        return ReviewsOf(self._shelf, self._gated, self.user)
+
+    @cached_property
+    def work(self) -> WorkOf:
+        """Working sessions, and the active hours by which memory ages."""
+        return WorkOf(self._shelf)
+
+    @cached_property
+    def frames(self) -> FramesOf:
+        """How to recall for a purpose: the built-in frames and your own."""
+        return FramesOf(self._shelf)
+
+    @cached_property
+    def config(self) -> ConfigOf:
+        """The memory's own thresholds."""
+        return ConfigOf(self._shelf)
 
     @cached_property
     def ledger(self) -> LedgerOf:
@@ -151,7 +158,7 @@ class Memory:
         valid_to: date | str | None = None,
         expires: date | str | None = None,
         data: Mapping[str, Any] | None = None,
-        trust: str = "human",
+        trust: str | None = None,
         user: str | None = None,
         session: str = "",
         agent: str = "",
@@ -176,11 +183,9 @@ class Memory:
         }  # fmt: skip
         if key:
             fields["key"] = key
-        events = self._write(
-            lambda: decide.put(self._book, fields, self._shelf.draw(), idempotency_key=idempotency_key)
-        )
-        if events and events[-1].body:
-            return self._now(events[-1].body["belief"]["id"], user, path)
+        events = self._gated.put(fields, idempotency_key)
+        if events and events[0].body:
+            return self._now(events[0].body["belief"]["id"], user, path)
         return self._again(key, idempotency_key, user, path)
 
     def _again(self, key: str, idempotency_key: str, user: str | None, path: str) -> Belief:
@@ -207,25 +212,17 @@ class Memory:
                 changes[name_of_list] = texts(changes[name_of_list], name_of_list)
         if text is not None:
             changes["text"] = text
-        self._write(
-            lambda: decide.revise(
-                self._book, name, changes, self._shelf.draw(), reason=reason, user=self._user(user), path=path
-            )
-        )
+        self._gated.revise(name, changes, reason=reason, user=self._user(user), path=path)
         return self._now(name, user, path)
 
     def forget(self, name: str, *, reason: str = "", user: str | None = None, path: str = "") -> Belief:
         """Put a belief out of sight. It stays in history; `erase` is the one that destroys."""
-        self._write(lambda: decide.tombstone(self._book, name, reason=reason, user=self._user(user), path=path))
+        self._gated.forget(name, reason=reason, user=self._user(user), path=path)
         return self._now(name, user, path)
 
     def invalidate(self, name: str, reason: str, *, user: str | None = None, path: str = "") -> list[Belief]:
         """It proved wrong. What rests on it becomes a hypothesis with half the confidence; that is what is returned."""
-        who = self._user(user)
-        events = self._write(
-            lambda: decide.invalidate(self._book, name, self._shelf.draw(), reason=reason, user=who, path=path)
-        )
-        return [self._now(event.body["belief"]["id"], user, path) for event in events[1:] if event.body]
+        return self._gated.invalidate(name, reason=reason, user=self._user(user), path=path)
 
     def what_would_go(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """What `erase` would destroy."""
@@ -240,15 +237,39 @@ class Memory:
     def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays."""
         going = self.what_would_go(*names, user=user, path=path)
-        self._shelf.ledger.erase(lambda: decide.erase(self._book, names, user=self._user(user), path=path))
-        self.ledger.note_erasures()
+        self._gated.erase(names, user=self._user(user), path=path)
         return going
 
     @contextmanager
     def batch(self) -> Iterator[Memory]:
         """All writes of the block become one: on disk when it ends, or not at all."""
-        with self._shelf.ledger.batch():
+        with self._gated.batch():
             yield self
+
+    # -- recalling ---------------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        question: str,
+        *,
+        k: int = 5,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        path: str = "",
+        believed_at: Moment | None = None,
+        quarantined: bool = False,
+        tick: Callable[[int], None] | None = None,
+    ) -> list[Hit]:
+        """The memories that hold the question's words, the best first, each with the reason.
+
+        `believed_at` asks what would have been recalled then. What came from tools and web pages and waits for a
+        person's yes is shown only if `quarantined`.
+        """
+        return recall(
+            self._shelf, self._index, question, k=k, user=self._user(user), session=session, agent=agent, path=path,
+            believed_at=believed_at, quarantined=quarantined, tick=tick,
+        )  # fmt: skip
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
@@ -326,29 +347,30 @@ class Memory:
         clock: Clock = system_clock,
     ) -> Memory:
         """Go back to a copy, on the record: what is left behind is kept under `backup/`, and the pin is set anew."""
-        folder, ring = settings.locate(path), settings.keyring()
-        source = Path(source).expanduser()
-        if not is_memory(source) and is_memory(folder / "backup" / source):
-            source = folder / "backup" / source
-        name = ledger_id(Folder(source))
-        _refuse_a_second(name, folder, ring)
-        restore_from(folder, source, by=by, clock=clock, erased=frozenset(ring.erased(name) if name else ()))
-        if name and ring.pin(name):
-            shelf = Shelf(folder, by=by, clock=clock)
-            try:
-                take(shelf.ledger, ring, anew=True)
-            finally:
-                shelf.close()
+        folder = settings.locate(path)
+        restore(folder, Path(source).expanduser(), settings.keyring(), by=by, clock=clock)
         return cls(folder, by=by, clock=clock)
 
+    def rebuild_index(self, *, tick: Callable[[int], None] | None = None) -> int:
+        """Make the index anew from the ledger; return how many events it was made from. Readers keep the old one."""
+        return self._index.rebuild(tick).seq + 1
+
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _index(self) -> IndexOf:
+        from keepsake.memory.index import IndexOf
+
+        return IndexOf(self._shelf.ledger, self._tell)
+
+    def _after_erasing(self) -> None:
+        """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""
+        self.ledger.note_erasures()
+        self._index.grow_back()
 
     @property
     def _book(self) -> Book:
         return self._shelf.book
-
-    def _write(self, decision: Callable[[], list[Draft]]) -> list[Event]:
-        return self._shelf.ledger.write(decision)
 
     def _user(self, user: str | None) -> str:
         return self.user if user is None else user
@@ -358,14 +380,10 @@ class Memory:
             return known.get(name, user=self._user(user), path=path).belief()
 
 
-def _refuse_a_second(name: str, folder: Path, ring: Keyring) -> None:
-    """Two folders that both go on as one pinned ledger would each call the other forged."""
-    home = ring.home(name) if name else None
-    if home and home != folder.resolve() and ledger_id(Folder(home)) == name:
-        raise Refused(
-            f"this ledger lives at {home}, and is pinned there: restore it to that folder,"
-            f" or look at the copy where it is (--folder COPY)"
-        )
+def _log(what: str) -> None:
+    import logging
+
+    logging.getLogger("keepsake").warning(what)
 
 
 def _moment(value: date | str | None) -> str:

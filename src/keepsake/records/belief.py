@@ -70,13 +70,7 @@ class Belief:
     @classmethod
     def from_body(cls, body: dict[str, Any], seq: int = -1, at: str = "") -> Belief:
         """The belief that an event recorded. Fields of a newer keepsake are passed over."""
-        known = {name: value for name, value in body.items() if name in _DEFAULTS}
-        for name in _LISTS:
-            if name in known:
-                known[name] = tuple(known[name])
-        if "weakened" in known:
-            known["weakened"] = tuple(tuple(pair) for pair in known["weakened"])
-        return cls(**known, seq=seq, at=at)
+        return cls(**thawed({name: value for name, value in body.items() if name in _DEFAULTS}), seq=seq, at=at)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, for printing or sending."""
@@ -99,6 +93,17 @@ def recorded(fields: Mapping[str, Any]) -> dict[str, Any]:
         if name not in body:
             raise Refused(f"a belief needs its {name}")
     return body
+
+
+def thawed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields as they were before JSON had them: what was a tuple is one again."""
+    known = dict(fields)
+    for name in _LISTS:
+        if name in known:
+            known[name] = tuple(known[name])
+    if "weakened" in known:
+        known["weakened"] = tuple(tuple(pair) for pair in known["weakened"])
+    return known
 
 
 def _no_field(name: str, _: object) -> None:

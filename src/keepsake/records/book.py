@@ -10,6 +10,7 @@ import orjson
 
 from keepsake.records.beliefs import Beliefs
 from keepsake.records.event import Event
+from keepsake.records.reviews import Reviews
 from keepsake.records.work import Work
 
 
@@ -18,7 +19,8 @@ class Book(Beliefs):
 
     def __init__(self) -> None:
         self.work = Work()
-        self._parts = {"work": self.work}
+        self.reviews = Reviews()
+        self._parts: dict[str, Work | Reviews] = {"work": self.work, "reviews": self.reviews}
         super().__init__()
 
     def clear(self) -> None:

@@ -3,6 +3,7 @@
 KeepsakeError
 ├── Refused          change the request; nothing was changed
 │   ├── NotFound       no such belief, event, backup or stretch
+│   ├── NeedsApproval  a person must say yes first; only the question was recorded
 │   ├── NotWritable    this folder, disk or program version may only read
 │   └── Closed         open the memory again (it was closed, or forked)
 ├── Moved            read again and decide again; nothing was changed
@@ -26,6 +27,14 @@ class Refused(KeepsakeError):
 
 class NotFound(Refused):
     """What was asked for is not here."""
+
+
+class NeedsApproval(Refused):
+    """A person must say yes first. Nothing was changed; the question waits as `review`."""
+
+    def __init__(self, message: str, review: str = "") -> None:
+        super().__init__(message)
+        self.review = review
 
 
 class NotWritable(Refused):

@@ -27,7 +27,7 @@ from keepsake.ledger.read import first_line
 from keepsake.ledger.scan import Progress
 from keepsake.ledger.verify import verify
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound
-from keepsake.repair import files
+from keepsake.repair import compare, files
 from keepsake.repair.findings import Finding, found, worst_first
 from keepsake.repair.survey import Flaw, Survey, survey
 
@@ -61,6 +61,7 @@ class Look:
     bad: list[tuple[Folder, str]] = field(default_factory=list)  # and those that are not, with the reason
     snapshots: dict[Path, str] = field(default_factory=dict)  # those that can be read, and their digests
     forged: list[tuple[str, str]] = field(default_factory=list)  # checkpoints that cannot be trusted: where, why
+    index: Witness | None = None  # how far the index has read; unlike a checkpoint it may be thrown away
 
     @property
     def restore(self) -> str:
@@ -84,6 +85,8 @@ def check(root: Path, *, keyring: Keyring | None = None, progress: Progress | No
             findings += _limited(findings_in(look))
             if not any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings):
                 findings += _verified(look, keyring)
+        if not any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings):
+            findings += compare.findings(folder)
     except OSError as error:
         findings.append(found("file-unreadable", str(error.filename or root), error.strerror or str(error)))
     return worst_first(findings)
@@ -113,11 +116,11 @@ def look_at(
     folder: Folder, witness: Witness | None, keyring: Keyring | None = None, progress: Progress | None = None
 ) -> Look:
     """Read everything, while nobody writes. Between the steps of a restore there is no ledger to be read."""
-    look = Look(folder, Survey(folder, witness))
+    look = Look(folder, Survey(folder, witness), index=compare.witness(folder))
     if keyring is not None:
         _ask(look, keyring)
     if not files.is_ready(folder):
-        asked = {each.seq for each in (witness, *look.witnesses) if each is not None}
+        asked = {each.seq for each in (witness, look.index, *look.witnesses) if each is not None}
         look.seen = survey(folder, witness, asked, progress)
     look.snapshots = {each.path: each.digest for each in snapshot.candidates(folder)}
     for copied in folder.copies():
@@ -219,7 +222,7 @@ def contradictions(look: Look) -> Iterator[str]:
     """What a witness saw that is not so. If what it saw can be read, the chain may be broken, but its end is here."""
     seen, mine = look.seen, look.seen.trusted_witness
     reach = max([seen.last, *(flaw.seq for flaw in seen.flaws)])
-    for witness in (*look.witnesses, *([mine] if mine else [])):
+    for witness in filter(None, (*look.witnesses, look.index, mine)):
         known = seen.hashes.get(witness.seq, set())
         if known and witness.hash not in known:
             yield f"event {witness.seq} is not the one that {witness.name} has seen"

@@ -13,7 +13,6 @@ from keepsake.records.errors import Refused
 
 _OWN = frozenset({
     "events.wal", "keepsake.toml", "snapshot.json", "checkpoint", "lock", "audit.jsonl", ".gitignore",
-    "index.db", "index.db-wal", "index.db-shm", "index.db-journal",
     "sealed", "backup", "restoring", "vectors", "memory",
 })  # fmt: skip
 _OF_A_COPY = frozenset({"events.wal", "keepsake.toml", "snapshot.json", "checkpoint", "sealed", "erased"})
@@ -23,7 +22,7 @@ _NEW = ".new"
 
 def half_made(folder: Folder) -> list[Path]:
     """What a crash left unfinished and nothing will use. Ask only while no writer can be at work."""
-    found = [*folder.leftovers(), *folder.backups.glob(f"*/erased{_NEW}")]
+    found = [*folder.leftovers(), *folder.abandoned_indexes(), *folder.backups.glob(f"*/erased{_NEW}")]
     found += [path for path in folder.backups.glob(f"*{_NEW}") if not _is_being_made(path)]
     if folder.restoring.is_dir() and not is_ready(folder):
         found.append(folder.restoring)
@@ -49,7 +48,7 @@ def _is_being_made(path: Path) -> bool:
 
 def foreign(folder: Folder) -> Iterator[Path]:
     """Files and folders that are none of the memory's own."""
-    yield from _others(folder.root, _OWN)
+    yield from _others(folder.root, _OWN | {path.name for path in folder.index_files()})
     yield from _others_in_sealed(folder)
     for path in sorted(folder.backups.glob("*")):
         if not path.is_dir():

@@ -70,6 +70,11 @@ CODES: dict[str, Code] = {
     "settings-unreadable": Code(
         "error", "keepsake.toml cannot be read", "mend the line that is named, or remove the file",
     ),
+    "index-differs": Code(
+        "error", "the index holds other rows than the ledger gives: recall may serve what is not so",
+        "keepsake repair index-differs, or keepsake rebuild-index",
+        "removes it; it is made anew from the ledger when it is needed next",
+    ),
     "newer-events": Code(
         "warning", "the ledger holds events of a newer keepsake: this one reads and does not write", "upgrade keepsake",
     ),
@@ -104,6 +109,10 @@ CODES: dict[str, Code] = {
     "leftover": Code(
         "note", "something was half made when a process died; it counts for nothing",
         "keepsake repair leftover", "removes it",
+    ),
+    "index-damaged": Code(
+        "note", "the index cannot be read; it is made anew from the ledger when it is needed next",
+        "keepsake repair index-damaged, or keepsake rebuild-index", "removes it",
     ),
     "snapshot-stale": Code(
         "note", "the snapshot is not one that the ledger vouches for; it is not used, and is made anew when it is due",

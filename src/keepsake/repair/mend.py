@@ -19,7 +19,7 @@ from typing import Any
 from keepsake.ledger import checkpoint
 from keepsake.ledger import format as fmt
 from keepsake.ledger.checkpoint import Keyring
-from keepsake.ledger.disk import Disk, remove_if_there
+from keepsake.ledger.disk import Disk, remove_all, remove_if_there
 from keepsake.ledger.erase import hollow_out_file
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.follow import Pins
@@ -29,13 +29,14 @@ from keepsake.records.book import Book
 from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.errors import NotWritable, Refused
 from keepsake.records.event import Draft
-from keepsake.repair import check, files, surgery
+from keepsake.repair import check, compare, files, surgery
 from keepsake.repair.check import Look
 from keepsake.repair.findings import CODES, Finding, check_codes
 from keepsake.repair.operation import Cure, Operation, operation
 from keepsake.repair.survey import Flaw
 
 LINE = "line-damaged"
+_INDEX = frozenset({"index-damaged", "index-differs"})
 
 _BLOCKING = frozenset({"rolled-back", "file-unreadable", "newer-events", "old-ledger"})
 
@@ -59,7 +60,10 @@ def plan(root: Path, codes: Sequence[str], *, keyring: Keyring | None = None) ->
     folder = Folder(root)
     with check.locked(folder) as witness:
         look = check.look_at(folder, witness, keyring)
-        return list(_steps(look, check.findings_in(look), frozenset(codes)))
+        findings = check.findings_in(look)
+    if _INDEX & set(codes):
+        findings += compare.findings(folder)
+    return list(_steps(look, findings, frozenset(codes)))
 
 
 def _steps(look: Look, findings: list[Finding], codes: frozenset[str]) -> Iterator[Step]:
@@ -178,6 +182,8 @@ def _clear_away(look: Look, codes: set[str], disk: Disk) -> None:
     if "leftover" in codes:
         for path in check.unused(look):
             shutil.rmtree(path) if path.is_dir() else disk.remove(path)
+    if codes & _INDEX:
+        remove_all(disk, look.folder.index_files())
     if "snapshot-stale" in codes and check.is_stale(look):
         remove_if_there(disk, look.folder.snapshot)
 

@@ -52,6 +52,21 @@ class Shelf:
                 return
         yield timeline.beliefs_at(self.ledger.events(), believed_at)
 
+    def seq_at(self, moment: Moment) -> int:
+        """The last event that had been recorded by then; -1 if there was none. A time is looked up by halving."""
+        if isinstance(moment, int):
+            timeline.is_by(moment)
+            return moment
+        chain, then = self.ledger.chain(), timeline.is_by(moment)
+        low, high = chain.first - 1, self.ledger.end.seq
+        while low < high:
+            middle = (low + high + 1) // 2
+            if then(chain.line(middle).event()):
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
     def events(self, start: int = 0) -> Iterator[Event]:
         """The events that are still here, from `start` on."""
         return self.ledger.events(max(start, self.ledger.chain().first))
@@ -68,8 +83,10 @@ class Shelf:
 
     def _owner(self, event: Event) -> str | None:
         """Whose event it is; None if it is the ledger's own, or its words are gone."""
-        if event.body is None or not event.op.startswith("belief."):
+        if event.body is None or not event.op.startswith(("belief.", "review.")):
             return None
+        if "review" in event.body:
+            return str(event.body.get("user", OWNER))
         if "belief" in event.body:
             return str(event.body["belief"].get("user", OWNER))
         with self.known() as known:

@@ -72,6 +72,7 @@ class Desk:
         for row in self._db.execute(statement, (orjson.dumps(names).decode(),)):
             known = self._sources.get(row[0])
             source = known or Source(*row)
+            source.ref = self._lead_of(source.ref)  # its row may not have been led there yet
             self._sources[source.id] = source
             if known is None and source.until_seq is None:
                 self._current[source.ref] = source
@@ -82,8 +83,7 @@ class Desk:
 
     def ref_of(self, name: str) -> str | None:
         """The identity of the belief that has, or had, a version of that id."""
-        self.fetch([name], ())
-        source = self._sources[name]
+        source = self.source(name)
         return self._lead_of(source.ref) if source else None
 
     def _lead_of(self, ref: str) -> str:
@@ -96,7 +96,8 @@ class Desk:
         return self._current.get(ref)
 
     def source(self, name: str) -> Source | None:
-        self.fetch([name], ())
+        if name not in self._sources:
+            self._fetch_sources([name])
         return self._sources[name]
 
     def block(self, name: str) -> Block:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from keepsake.records.belief import TRUST
 from keepsake.records.errors import Refused
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,10 +34,13 @@ _OPTIONS = (
     click.option("--agent", metavar="NAME", help="The agent that learned it."),
 )
 whose = click.option("--user", metavar="NAME", help="Whose memory it is.  [me]")
+speaker = click.option(
+    "--trust", type=click.Choice(TRUST), metavar="WHO", help="Who speaks: human, agent, tool, web, import.  [human]"
+)
 
 
 def belief_options(function: F) -> F:
-    for option in reversed((*_OPTIONS, whose)):
+    for option in reversed((*_OPTIONS, speaker, whose)):
         function = option(function)
     return function
 

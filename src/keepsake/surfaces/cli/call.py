@@ -49,14 +49,19 @@ class Call:
             raise NotFound(f"there is no memory at {folder} yet; `keepsake remember` makes one, --folder names another")
         return folder
 
-    def memory(self, *, user: str | None = None, make: bool = False, read_only: bool = False) -> Memory:
-        """The memory, open. Only `make` makes one that is not there."""
+    def memory(
+        self, *, user: str | None = None, trust: str | None = None, make: bool = False, read_only: bool = False
+    ) -> Memory:
+        """The memory, open. Only `make` makes one that is not there. Without `trust`, a person speaks."""
         from keepsake.memory.memory import Memory
         from keepsake.records.belief import OWNER
         from keepsake.surfaces.cli.shown import shown
 
         folder = self.locate() if make else self.there()
-        memory = Memory(folder, user=OWNER if user is None else user, by=BY, read_only=read_only)
+        memory = Memory(
+            folder, user=OWNER if user is None else user, by=BY, trust=trust or "human", read_only=read_only,
+            tell=lambda what: self.note(f"keepsake: {shown(what)}"),
+        )  # fmt: skip
         if read_only and memory.trouble:
             self.note(f"keepsake: this is not all: {shown(memory.trouble)}")
         return memory

@@ -112,7 +112,8 @@ class Group(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(ctx):
             return None
-        found: click.Command = getattr(import_module(f"{self.within}.{name}"), name)
+        module = name.replace("-", "_")
+        found: click.Command = getattr(import_module(f"{self.within}.{module}"), module)
         return found
 
     def resolve_command(

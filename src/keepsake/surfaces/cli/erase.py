@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from keepsake.records.errors import Refused
-from keepsake.surfaces.cli.belief_options import whose
+from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.belief_page import table
 from keepsake.surfaces.cli.call import Call, on_a_terminal, pass_call
 from keepsake.surfaces.cli.command import command
@@ -22,28 +22,29 @@ from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import shown
 
 if TYPE_CHECKING:
-    from keepsake.memory.memory import Erasure
+    from keepsake.memory.status import Erasure
 
 
-@command(DAILY[3], example="keepsake erase ana-tea --yes", exits={1: "refused, not found, or answered with no"})
+@command(DAILY[4], example="keepsake erase ana-tea --yes", exits={1: "refused, not found, or answered with no"})
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete)
 @click.option("--yes", is_flag=True, help="Do not ask; for scripts.")
 @click.option("--dry-run", is_flag=True, help="Show what would go, and stop.")
+@speaker
 @whose
 @pass_call
-def erase(call: Call, names: tuple[str, ...], yes: bool, dry_run: bool, user: str | None) -> None:
+def erase(call: Call, names: tuple[str, ...], yes: bool, dry_run: bool, trust: str | None, user: str | None) -> None:
     """Destroy the words of beliefs; the proof stays
 
     Shows what would go and asks first. The words of every version of each NAME go, here and in the backups inside the
     folder, and cannot be brought back. That something stood there stays provable. Copies elsewhere are
     named, not reached.
     """
-    with call.memory(user=user) as memory:
+    with call.memory(user=user, trust=trust) as memory:
         going = memory.what_would_go(*names)
         if dry_run:
             call.answer({**going.to_dict(), "erased": False}, lambda: _what(going, memory.folder))
             return
-        if not yes:
+        if not yes and memory.trust == "human":  # anyone else is held at the gate, and a person asked there
             _ask(call, going, memory.folder)
         with waiting("Erasing …"):
             gone = memory.erase(*names)

@@ -74,16 +74,33 @@ def _restore(body: Mapping[str, Any]) -> str:
     return f"went back to {body['from']}; event {body['abandoned']['seq']} was the last one left behind"
 
 
+def _ask(body: Mapping[str, Any]) -> str:
+    action = body["action"]
+    names = " ".join(handle(str(version)) for version in action.get("target", ()))
+    asker = action.get("trust", "human")
+    if action["kind"] == "trust":
+        return f"{body['review'][-6:]}: is {names} to be trusted, which {asker} stated?"
+    return f"{body['review'][-6:]}: may {asker} {action['kind']} {names}?"
+
+
+def _answer(body: Mapping[str, Any]) -> str:
+    because = f" ({body['reason']})" if body.get("reason") else ""
+    return f"{body['review'][-6:]}: {_ANSWERS[body['answer']]}{because}"
+
+
 def _plainly(body: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in body.items())
 
 
+_ANSWERS = {"approve": "approved", "reject": "rejected", "stale": "stale"}
 _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "ledger.begin/1": _begin,
     "ledger.seal/1": _seal,
     "ledger.torn/1": _torn,
     "ledger.prune/1": _prune,
     "ledger.restore/1": _restore,
+    "review.ask/1": _ask,
+    "review.answer/1": _answer,
     "ledger.copy/1": lambda body: f"copied to {body['place']}",
     "snapshot/1": lambda body: f"what is held as of event {body['seq']}, so that opening is quick",
     "erase/1": lambda body: f"{count(len(body['lines']), 'event')} lost {their(len(body['lines']))} words",

@@ -19,6 +19,7 @@ class Entry(NamedTuple):
 
 DAILY = (
     Entry("remember", "Hold something true"),
+    Entry("recall", "Find what was remembered, with the reason for each"),
     Entry("revise", "Replace a belief by a better one; its history stays"),
     Entry("forget", "Put beliefs out of sight; they stay in history"),
     Entry("erase", "Destroy the words of beliefs; the proof stays"),
@@ -28,6 +29,7 @@ LOOK = (
     Entry("show", "Show what is held, or one belief"),
     Entry("log", "List the events, oldest first"),
 )
+DECIDE = (Entry("review", "Answer what waits for a person's yes"),)
 CARE = (
     Entry("check", "Look for damage, and change nothing"),
     Entry("repair", "Mend what `check` found, and keep the original"),
@@ -38,6 +40,7 @@ SPECIALIST = (
     Entry("init", "Make a memory in a folder of your choice"),
     Entry("ledger", "Verify, witness, prove, compact and prune the ledger"),
     Entry("migrate", "Take in the JSON files of specsmith"),
+    Entry("rebuild-index", "Make the index anew from the ledger"),
 )
 LEDGER = (
     Entry("verify", "Read every event and check that none was changed"),
@@ -47,5 +50,5 @@ LEDGER = (
     Entry("prune", "Move sealed files to another place"),
 )
 
-FIRST_PAGE = (("Daily", DAILY), ("Look", LOOK), ("Care", CARE))
+FIRST_PAGE = (("Daily", DAILY), ("Look", LOOK), ("Decide", DECIDE), ("Care", CARE))
 SECOND_PAGE = (("Specialist", SPECIALIST),)

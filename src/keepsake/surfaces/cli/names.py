@@ -1,4 +1,4 @@
-"""How a belief is named on the command line, and how the Tab key completes such a name.
+"""How a belief or a review is named on the command line, and how the Tab key completes such a name.
 
 Completion looks and never makes or changes anything. Whatever goes wrong, it offers nothing and says nothing.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -17,7 +18,9 @@ from keepsake.surfaces.cli.call import BY, Call
 from keepsake.surfaces.cli.shown import short, shown
 
 if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
+    from keepsake.records.review import Review
 
 
 def handle(key: str) -> str:
@@ -40,7 +43,34 @@ def complete(ctx: click.Context, _: click.Parameter, begun: str) -> list[Complet
         return []
 
 
+def complete_review(ctx: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The reviews that wait and whose id, or its last six characters, begin like that."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return [
+                CompletionItem(name, help=short(review.action.label, 60))
+                for review in _waiting(ctx)
+                for name in (review.id[-6:], review.id)
+                if name.startswith(begun) and (begun or name != review.id)
+            ]
+    except Exception:  # as above
+        return []
+
+
 def _held(ctx: click.Context) -> Iterator[Belief]:
+    with _memory(ctx) as memory:
+        yield from memory.beliefs.query() if memory else ()
+
+
+def _waiting(ctx: click.Context) -> Iterator[Review]:
+    with _memory(ctx) as memory:
+        yield from memory.reviews.waiting() if memory else ()
+
+
+@contextmanager
+def _memory(ctx: click.Context) -> Iterator[Memory | None]:
+    """The memory that is meant, to look at; None if there is none."""
     from keepsake.memory.memory import Memory
     from keepsake.stores.shelf import is_memory
     from keepsake.stores.takeover import is_old
@@ -48,7 +78,9 @@ def _held(ctx: click.Context) -> Iterator[Belief]:
     folder = ctx.ensure_object(Call).locate()
     if is_memory(folder) and not is_old(folder):
         with Memory(folder, by=BY, read_only=True, user=ctx.params.get("user") or "me") as memory:
-            yield from memory.beliefs.query()
+            yield memory
+    else:
+        yield None
 
 
 def _can_be_typed(name: str) -> bool:

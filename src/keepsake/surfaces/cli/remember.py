@@ -25,7 +25,7 @@ git log -1 --format=%B | keepsake remember --kind decision""",
 @click.option("--key", metavar="NAME", help="Your own name for it. A name that is known gets a new version.")
 @belief_options
 @pass_call
-def remember(call: Call, /, text: tuple[str, ...], user: str | None, **options: Any) -> None:
+def remember(call: Call, /, text: tuple[str, ...], user: str | None, trust: str | None, **options: Any) -> None:
     """Hold something true
 
     TEXT is what is held; `-`, or nothing, takes it from standard input. The memory is made on first use. Prints the
@@ -37,7 +37,7 @@ def remember(call: Call, /, text: tuple[str, ...], user: str | None, **options: 
             raise click.UsageError('say what to remember: keepsake remember "Ana prefers tea"')
         words = from_standard_input()
     fields = given(options)
-    with call.memory(user=user, make=True) as memory:
+    with call.memory(user=user, trust=trust, make=True) as memory:
         before = memory.get(fields["key"]) if fields.get("key") else None
         belief = memory.remember(words, **fields)
     call.answer(belief.to_dict(), lambda: said("Remembered", belief, before))

@@ -15,7 +15,7 @@ from keepsake.surfaces.cli.said import said
 
 
 @command(
-    DAILY[1],
+    DAILY[2],
     example="""
 keepsake revise ana-tea "Ana prefers green tea" --reason "she said so today"
 keepsake revise ana-tea --confidence 0.9""",
@@ -25,7 +25,9 @@ keepsake revise ana-tea --confidence 0.9""",
 @click.option("--reason", metavar="TEXT", default="", help="Why it is better than before.")
 @belief_options
 @pass_call
-def revise(call: Call, /, name: str, text: tuple[str, ...], reason: str, user: str | None, **options: Any) -> None:
+def revise(
+    call: Call, /, name: str, text: tuple[str, ...], reason: str, user: str | None, trust: str | None, **options: Any
+) -> None:
     """Replace a belief by a better one; its history stays
 
     NAME is a belief's key, any of its ids, or the last six characters of one. TEXT is the new wording (`-` takes it
@@ -37,7 +39,7 @@ def revise(call: Call, /, name: str, text: tuple[str, ...], reason: str, user: s
     words, changes = text_from(text, "revise NAME"), given(options)
     if words is None and not changes:
         raise click.UsageError("say what to change: a new TEXT, or an option such as --confidence")
-    with call.memory(user=user) as memory:
+    with call.memory(user=user, trust=trust) as memory:
         before = memory.get(name)
         belief = memory.revise(name, words, reason=reason, **changes)
     call.answer(belief.to_dict(), lambda: said("Revised", belief, before))

@@ -14,7 +14,7 @@ from keepsake.surfaces.cli.paint import bad, bold, dim, good, row, warn
 from keepsake.surfaces.cli.shown import shown
 
 if TYPE_CHECKING:
-    from keepsake.memory.memory import Status
+    from keepsake.memory.status import Status
 
 
 @command(

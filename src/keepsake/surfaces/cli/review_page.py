@@ -1,0 +1,137 @@
+"""A review as a person reads it: what would be done, to what, who asks, and why it is asked.
+
+What somebody wants to say is shown like all stored text: nothing in it is obeyed by the terminal, and every line of it
+stands behind a `+` or a `-`, so that none can pass for a line of keepsake's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from keepsake.records.belief import OWNER, Belief
+from keepsake.records.review import Review
+from keepsake.surfaces.cli.moments import ago, when
+from keepsake.surfaces.cli.names import handle
+from keepsake.surfaces.cli.paint import bold, dim, row, warn, width
+from keepsake.surfaces.cli.shown import cells, lines, short, shown
+
+ASKS = {
+    "remember": "Revise", "revise": "Revise", "forget": "Forget", "invalidate": "Hold to be wrong",
+    "erase": "Destroy the words of", "trust": "Trust",
+}  # fmt: skip
+DONE = {"approved": "Approved", "rejected": "Rejected", "stale": "Stale"}
+
+_SHOWN_FIRST = ("text",)
+_NEVER_SHOWN = ("user", "path", "key")  # they say which belief is meant, and that stands above
+
+Found = Sequence[Belief | None]
+
+
+def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
+    """A line each: by what to call it, what is asked of which belief, who asks, the words."""
+    asks = [(review, _what(review, found)) for review, found in reviews]
+    room = max((cells(what) for _, what in asks), default=0)
+    told = any(not review.is_open for review, _ in asks)
+    for review, what in asks:
+        who = review.action.trust.ljust(6) + (f"  {review.status:<8}" if told else "")
+        pad = " " * (room - cells(what))
+        used = 6 + 2 + room + 2 + len(who) + 2
+        yield f"{dim(shown(review.id[-6:]))}  {what}{pad}  {dim(who)}  {short(_words(review, reviews), width() - used)}"
+
+
+def _what(review: Review, found: Found) -> str:
+    more = f" and {len(found) - 1} more" if review.action.kind == "erase" and len(found) > 1 else ""
+    return f"{review.action.label.split()[0]} {_name(review, found)}{more}"
+
+
+def _name(review: Review, found: Found) -> str:
+    belief = found[0] if found else None
+    return short(handle(belief.key), 24) if belief else shown(review.action.target[0][-6:])
+
+
+def _words(review: Review, reviews: Sequence[tuple[Review, Found]]) -> str:
+    said = review.action.changes.get("text")
+    found = next(found for known, found in reviews if known is review)
+    return said if isinstance(said, str) else found[0].text if found and found[0] else ""
+
+
+def page(review: Review, found: Found) -> Iterator[str]:
+    """All of a review. `found` are the beliefs it would change, as they are now."""
+    yield bold(f"{ASKS[review.action.kind]} {_name(review, found)}?")
+    yield from difference(review, found)
+    yield ""
+    for name, value in _rows(review):
+        yield from row(name, value)
+    if review.is_open:
+        short_id = shown(review.id[-6:])
+        yield ""
+        yield dim(f"  keepsake review {short_id} --approve    or    keepsake review {short_id} --reject")
+
+
+def _rows(review: Review) -> Iterator[tuple[str, str | list[str]]]:
+    action = review.action
+    status = "approved, and not finished" if review.is_unfinished else review.status
+    yield "review", [shown(review.id), warn(status) if review.is_open else status]
+    yield "asked by", shown(f"{action.trust} ({action.by})")
+    yield "because", short(action.reason, 400)
+    yield "why a yes", shown(review.why)
+    yield "user", "" if action.user == OWNER else shown(action.user)
+    yield "asked", f"{ago(review.asked_at)}, event {review.seq} {dim(f'({when(review.asked_at)})')}"
+    if review.answered_at:
+        yield "answered", f"{ago(review.answered_at)} by {shown(review.answered_by)}"
+        yield "saying", short(review.reason, 400)
+
+
+def difference(review: Review, found: Found) -> Iterator[str]:
+    """What would be gone, and what would be there instead."""
+    kind, first = review.action.kind, found[0] if found else None
+    if first is None:
+        yield warn("  it is not there any more")
+    elif kind in ("remember", "revise"):
+        yield from _revision(first, review.action.changes)
+    elif kind == "trust":
+        yield from _marked("+", first.text)
+    else:
+        for belief in found if kind == "erase" else found[:1]:
+            yield from _marked("-", belief.text if belief else "(gone)")
+    if kind == "invalidate":
+        for belief in found[1:]:
+            yield from _marked("~", f"becomes a guess: {belief.text}" if belief else "(gone)")
+
+
+def _revision(before: Belief, changes: Mapping[str, Any]) -> Iterator[str]:
+    old = before.to_dict()
+    names = [name for name in (*_SHOWN_FIRST, *changes) if name in changes and name not in _NEVER_SHOWN]
+    for name in dict.fromkeys(names):
+        was, will = old.get(name), _plain(changes[name])
+        if was != will:
+            label = "" if name == "text" else f"{name}: "
+            yield from _marked("-", label + _written(was))
+            yield from _marked("+", label + _written(will))
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "(none)"
+    return str(value) if value != "" else "(none)"
+
+
+_COLOURS = {"-": "red", "+": "green", "~": "yellow"}
+
+
+def _marked(mark: str, text: str) -> Iterator[str]:
+    for line in lines(text):
+        yield click.style(f"  {mark} {line}", fg=_COLOURS[mark])
+
+
+def answered(review: Review) -> str:
+    """One line: what became of it."""
+    done = DONE[review.status]
+    return f"{dim(done)} {bold(shown(review.id[-6:]))}{dim(':')} {shown(review.action.label)}"
