@@ -1,0 +1,275 @@
+"""What connects blocks: tags, edges, contradictions."""
+
+from datetime import UTC, datetime, timedelta
+from math import inf, nan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+
+from keepsake.projections.index.models import block_tags, contradictions, edges
+from keepsake.records.edge import Edge
+from keepsake.records.errors import Refused
+from tests.projections.index.doors import SyncDoor
+
+
+@pytest.fixture
+def abc(index):
+    for name in "abcd":
+        index.block(name)
+    return index
+
+
+def join(index, *pairs, weight=1.0):
+    for pair in pairs:
+        edge = Edge.canonical(*pair)
+        index.insert_edge(from_id=edge.from_id, to_id=edge.to_id, weight=weight)
+
+
+# Tags
+
+
+def test_tags_are_added_once_and_come_back_sorted(abc):
+    abc.add_tags("a", ["self/value", "b", "b"])
+    abc.add_tags("a", ["b", "a"])
+
+    assert abc.get_tags("a") == ["a", "b", "self/value"]
+    assert abc.get_tags("b") == []
+    assert len(abc.rows(select(block_tags))) == 3
+
+
+def test_adding_or_removing_no_tags_changes_nothing(abc):
+    abc.add_tags("a", [])
+    abc.add_tags("nobody", [])
+    abc.remove_tags("a", [])
+
+    assert abc.rows(select(block_tags)) == []
+
+
+def test_tags_for_a_block_that_is_not_there_are_an_integrity_error(abc):
+    with pytest.raises(IntegrityError):
+        abc.add_tags("nobody", ["x"])
+
+
+def test_only_the_tags_that_are_named_are_removed_and_from_that_block_alone(abc):
+    abc.add_tags("a", ["x", "y", "z"])
+    abc.add_tags("b", ["x"])
+    abc.remove_tags("a", ["x", "z", "never had"])
+
+    assert (abc.get_tags("a"), abc.get_tags("b")) == (["y"], ["x"])
+
+
+@pytest.mark.parametrize("tags", [[""], ["a\0b"], [7], [None]])
+def test_what_names_nothing_is_no_tag(abc, tags):
+    with pytest.raises(Refused, match="each of tags"):
+        abc.add_tags("a", ["fine", *tags])
+
+    assert abc.get_tags("a") == []
+
+
+def test_one_text_where_tags_were_meant_is_refused(abc):
+    with pytest.raises(Refused, match=r"tags is a list of texts; write \['self'\]"):
+        abc.add_tags("a", "self")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("self/%", ["a", "b"]),
+        ("self/value", ["a"]),
+        ("SELF/Value", ["a"]),  # LIKE does not tell ASCII letters' cases apart
+        ("self/_alue", ["a"]),
+        ("self", []),
+        ("%", ["a", "b", "c"]),
+        ("100%", ["c"]),
+        ("%' OR 1=1 --", []),
+    ],
+)
+def test_blocks_are_found_by_patterns_of_their_tags(abc, pattern, found):
+    abc.add_tags("a", ["self/value", "self/goal"])
+    abc.add_tags("b", ["self/goal"])
+    abc.add_tags("c", ["100 percent"])
+
+    assert abc.get_blocks_by_tag_pattern(pattern) == found
+
+
+def test_a_pattern_too_long_for_sqlite_is_refused(abc):
+    assert abc.get_blocks_by_tag_pattern("x" * 50_000) == []
+    with pytest.raises(Refused, match="a pattern has at most 50,000 bytes; this one has 50,001"):
+        abc.get_blocks_by_tag_pattern("x" * 50_001)
+
+
+# Edges
+
+
+def test_an_edge_is_seen_from_both_its_blocks(abc):
+    abc.insert_edge(from_id="a", to_id="b", weight=0.5)
+
+    edge = {"from_id": "a", "to_id": "b", "weight": 0.5, "reinforcement_count": 0}
+    assert abc.get_edges_for_block("a") == abc.get_edges_for_block("b") == [edge]
+    assert abc.get_edges_for_block("c") == []
+    [row] = abc.rows(select(edges))
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(row["created_at"])) < timedelta(minutes=1)
+
+
+def test_the_same_edge_twice_is_an_integrity_error(abc):
+    abc.insert_edge(from_id="a", to_id="b", weight=0.5)
+
+    with pytest.raises(IntegrityError):
+        abc.insert_edge(from_id="a", to_id="b", weight=0.9)
+
+
+def test_an_edge_to_a_block_that_is_not_there_is_an_integrity_error(abc):
+    with pytest.raises(IntegrityError):
+        abc.insert_edge(from_id="a", to_id="nobody", weight=0.5)
+
+
+@pytest.mark.parametrize(
+    ("pair", "says"),
+    [(("b", "a"), "the smaller id first: 'a', 'b'"), (("a", "a"), "joins two blocks"), (("", "a"), "names something")],
+)
+def test_an_edge_in_the_wrong_order_or_to_itself_is_refused(abc, pair, says):
+    with pytest.raises(Refused, match=says) as told:
+        abc.insert_edge(from_id=pair[0], to_id=pair[1], weight=1.0)
+
+    assert "\n" not in str(told.value)
+    assert abc.rows(select(edges)) == []
+
+
+@pytest.mark.parametrize("weight", [nan, inf, -1.0, "1", None])
+def test_a_weight_that_makes_no_sense_is_refused(abc, weight):
+    with pytest.raises(Refused, match="weight is a finite number of 0 or more"):
+        abc.insert_edge(from_id="a", to_id="b", weight=weight)
+
+
+def test_neighbours_are_one_edge_away_in_either_direction_without_the_seeds(abc):
+    join(abc, "ab", "bc", "cd")
+
+    assert abc.get_neighbours(["b"]) == ["a", "c"]
+    assert abc.get_neighbours(["a", "b"]) == ["c"]
+    assert abc.get_neighbours(["a", "d", "nobody"]) == ["b", "c"]
+    assert abc.get_neighbours(["nobody"]) == abc.get_neighbours([]) == []
+
+
+def test_the_weighted_degree_is_the_sum_of_the_weights_and_zero_without_edges(abc):
+    join(abc, "ab", weight=0.5)
+    join(abc, "bc", weight=0.25)
+
+    degrees = abc.get_weighted_degree(["d", "b", "a", "nobody"])
+    assert degrees == {"d": 0.0, "b": 0.75, "a": 0.5, "nobody": 0.0}
+    assert list(degrees) == ["d", "b", "a", "nobody"]
+    assert abc.get_weighted_degree([]) == {}
+
+
+def test_reinforcing_edges_counts_those_that_are_named_and_exist(abc):
+    join(abc, "ab", "bc")
+    abc.reinforce_edges([("a", "b"), ("a", "b"), ("a", "d")])
+    abc.reinforce_edges([("a", "b")])
+    abc.reinforce_edges([])
+
+    assert [(row["from_id"], row["reinforcement_count"]) for row in abc.rows(select(edges))] == [("a", 2), ("b", 0)]
+
+
+@pytest.mark.parametrize("pairs", [[("b", "a")], [("a", "a")], ["ab"], [("a", "b", "c")], [("a",)], [("a", 7)]])
+def test_pairs_that_are_no_edges_are_refused_and_nothing_is_counted(abc, pairs):
+    join(abc, "ab")
+
+    with pytest.raises(Refused):
+        abc.reinforce_edges([("a", "b"), *pairs])
+
+    assert abc.get_edges_for_block("a")[0]["reinforcement_count"] == 0
+
+
+def test_lists_of_any_length_are_one_statement(abc, said):
+    join(abc, "ab", "bc")
+    abc.insert_contradiction(block_a_id="a", block_b_id="b", score=0.5)
+    said.clear()
+    many = [*(f"x{at:05}" for at in range(60_000)), "b"]
+
+    assert abc.get_neighbours(many) == ["a", "c"]
+    assert abc.get_weighted_degree(many)["b"] == 2.0
+    assert len(abc.get_contradictions_for_blocks(many)) == 1
+    abc.reinforce_edges([*((name, name + "y") for name in many), ("a", "b")])
+    abc.remove_tags("a", many)
+    assert len(said) == 5
+    assert max(len(values) for _, values in said) < 8
+    assert abc.get_edges_for_block("a")[0]["reinforcement_count"] == 1
+
+
+nodes = st.sampled_from("abcdefgh")
+pairs = st.sets(nodes, min_size=2, max_size=2).map(lambda two: Edge.canonical(*two).pair)
+
+
+@given(st.dictionaries(pairs, st.integers(0, 8)), st.sets(nodes))
+def test_neighbours_and_degrees_are_those_of_the_graph(graph, seeds):
+    door = SyncDoor()
+    for name in "abcdefgh":
+        door.block(name)
+    for (a, b), weight in graph.items():
+        door.insert_edge(from_id=a, to_id=b, weight=weight)
+    ends = [(one, other, weight) for (a, b), weight in graph.items() for one, other in ((a, b), (b, a))]
+
+    assert door.get_neighbours(sorted(seeds)) == sorted({other for one, other, _ in ends if one in seeds} - seeds)
+    assert door.get_weighted_degree(sorted(seeds)) == {
+        seed: sum(weight for one, _, weight in ends if one == seed) for seed in seeds
+    }
+    door.close()
+
+
+# Contradictions
+
+
+def test_an_unresolved_contradiction_is_found_from_either_block(abc):
+    abc.insert_contradiction(block_a_id="a", block_b_id="b", score=0.75)
+
+    [found] = abc.get_contradictions_for_blocks(["b", "d"])
+    assert abc.get_contradictions_for_blocks(["a"]) == [found]
+    assert {**found, "created_at": ""} == {
+        "block_a_id": "a", "block_b_id": "b", "score": 0.75, "resolved": 0, "created_at": "",
+    }  # fmt: skip
+    assert abc.get_contradictions_for_blocks(["c"]) == abc.get_contradictions_for_blocks([]) == []
+
+
+def test_contradictions_come_sorted_and_each_once(abc):
+    for first, second in ("bc", "ab", "ad"):
+        abc.insert_contradiction(block_a_id=first, block_b_id=second, score=0.5)
+
+    found = abc.get_contradictions_for_blocks(["a", "b", "c"])
+    assert [row["block_a_id"] + row["block_b_id"] for row in found] == ["ab", "ad", "bc"]
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_a_resolved_contradiction_is_no_longer_found_but_kept(abc, order):
+    abc.insert_contradiction(block_a_id="a", block_b_id="b", score=0.75)
+    abc.insert_contradiction(block_a_id="a", block_b_id="c", score=0.75)
+    abc.resolve_contradiction(*order)
+    abc.resolve_contradiction("a", "nobody")
+
+    assert [row["block_b_id"] for row in abc.get_contradictions_for_blocks(["a"])] == ["c"]
+    assert [row["resolved"] for row in abc.rows(select(contradictions))] == [1, 0]
+
+
+def test_the_same_contradiction_twice_is_an_integrity_error(abc):
+    abc.insert_contradiction(block_a_id="a", block_b_id="b", score=0.75)
+
+    with pytest.raises(IntegrityError):
+        abc.insert_contradiction(block_a_id="a", block_b_id="b", score=0.75)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "score", "says"),
+    [
+        ("b", "a", 0.5, "the smaller id first"),
+        ("a", "a", 0.5, "of two blocks"),
+        ("a", "b", 1.5, "score is a number from 0 to 1"),
+        ("a", "b", nan, "score is a number from 0 to 1"),
+        ("a", "b", -0.5, "score is a number from 0 to 1"),
+    ],
+)
+def test_a_contradiction_that_makes_no_sense_is_refused(abc, first, second, score, says):
+    with pytest.raises(Refused, match=says):
+        abc.insert_contradiction(block_a_id=first, block_b_id=second, score=score)
+
+    assert abc.rows(select(contradictions)) == []
