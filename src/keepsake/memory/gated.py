@@ -18,7 +18,6 @@ from keepsake.decide import belief as decide
 from keepsake.decide import review
 from keepsake.decide.belief import Draw
 from keepsake.records.belief import TRUST, Belief
-from keepsake.records.book import Book
 from keepsake.records.errors import Moved, NeedsApproval, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.policy import ALLOW, DEFAULT, Policy, is_above
@@ -38,18 +37,22 @@ class Gated:
         if trust not in TRUST:
             raise Refused(f"trust {trust!r} is not known; it is one of {', '.join(TRUST)}")
         self.trust, self._by, self._policy = trust, by, policy
-        self._shelf, self._erased = shelf, erased
+        self._shelf, self._erased, self._book = shelf, erased, shelf.book
+        self._free, self._quarantined = policy.free, policy.quarantined
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
     def put(self, fields: dict[str, Any], idempotency_key: str) -> list[Event]:
         """State a belief with the trust that stands in `fields`, or with this program's own."""
         trust = fields["trust"] = self._asker(fields["trust"])
-        more = {"changes": fields, "idempotency_key": idempotency_key, "trust": trust, "path": fields["path"]}
-        return self._write(
-            "remember", lambda draw: decide.put(self._book, fields, draw, idempotency_key=idempotency_key),
-            user=fields["user"], **more,
-        )  # fmt: skip
+
+        def decision(draw: Draw) -> list[Draft]:
+            return decide.put(self._book, fields, draw, idempotency_key=idempotency_key)
+
+        if trust in self._free:  # on the path of nearly every write: nothing is gathered that nobody will judge
+            return self._shelf.ledger.write(lambda: self._freely(decision))
+        asked = {"changes": fields, "idempotency_key": idempotency_key, "user": fields["user"], "path": fields["path"]}
+        return self._write("remember", decision, trust=trust, **asked)
 
     def revise(self, name: str, changes: dict[str, Any], *, reason: str, user: str, path: str) -> list[Event]:
         def decision(draw: Draw) -> list[Draft]:
@@ -75,7 +78,7 @@ class Gated:
             return [known.get(version, user=user).belief() for version in weakened]
 
     def erase(self, names: Sequence[str], *, user: str, path: str) -> None:
-        if self.trust not in self._policy.free:
+        if self.trust not in self._free:
             held = self._shelf.ledger.write(lambda: self._judge_erasure(names, user, path))
             self._raise_if_held(held)
         self._destroy(lambda: self._may_erase(names, user, path), names, user, path)
@@ -118,10 +121,6 @@ class Gated:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    @property
-    def _book(self) -> Book:
-        return self._shelf.book
-
     def _asker(self, trust: str | None) -> str:
         if trust is None:
             return self.trust
@@ -133,7 +132,7 @@ class Gated:
 
     def _write(self, kind: str, decision: Decision, *, trust: str = "", **asked: Any) -> list[Event]:
         asker = trust or self.trust
-        if asker in self._policy.free:
+        if asker in self._free:
             return self._shelf.ledger.write(lambda: self._freely(decision))
         return self._raise_if_held(
             self._shelf.ledger.write(lambda: self._judge(kind, decision, {**asked, "trust": asker}))
@@ -143,7 +142,7 @@ class Gated:
         draw = self._shelf.draw()
         drafts = decision(draw)
         for draft in drafts:
-            if draft.body.get("belief", _NOTHING).get("trust", "human") in self._policy.quarantined:
+            if draft.body.get("belief", _NOTHING).get("trust", "human") in self._quarantined:
                 return drafts + review.quarantine(self._book, self._policy, drafts, self._by, draw)
         return drafts
 
@@ -166,7 +165,7 @@ class Gated:
         return review.judged(self._book, self._policy, action, [], self._shelf.draw())
 
     def _may_erase(self, names: Sequence[str], user: str, path: str) -> None:
-        if self.trust not in self._policy.free and self._judge_erasure(names, user, path):
+        if self.trust not in self._free and self._judge_erasure(names, user, path):
             raise Moved("what was to be erased has changed meanwhile; read it again, then decide")
 
     def _destroy(self, check: Callable[[], object], names: Sequence[str], user: str, path: str) -> None:

@@ -1,0 +1,88 @@
+"""The gate: who may do what to what, as a table."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keepsake.decide.gate import gate
+from keepsake.records.belief import TRUST
+from keepsake.records.policy import DEFAULT, Policy
+from keepsake.records.review import Action
+from tests.strategies import json_objects, texts
+
+trusts = st.sampled_from(TRUST)
+
+
+def verdict(kind: str, asker: str, *touched: str, policy: Policy = DEFAULT, **more: object) -> str:
+    target = tuple(f"v{number}" for number, _ in enumerate(touched))
+    return gate(policy, Action(kind=kind, trust=asker, target=target, **more), touched).kind  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("asker", "expected"),
+    [("human", "allow"), ("agent", "allow"), ("import", "allow"), ("tool", "quarantine"), ("web", "quarantine")],
+)
+def test_what_is_new_is_taken_or_kept_out_of_recall(asker: str, expected: str) -> None:
+    assert verdict("remember", asker) == expected
+
+
+@pytest.mark.parametrize("kind", ["remember", "revise", "forget", "invalidate"])
+@pytest.mark.parametrize(
+    ("asker", "may_change"),
+    [("human", TRUST), ("agent", ("agent", "import", "tool", "web")), ("import", ("agent", "import", "tool", "web")),
+     ("tool", ("tool", "web")), ("web", ("web",))],
+)  # fmt: skip
+def test_what_is_known_is_changed_only_by_the_equally_trusted(kind: str, asker: str, may_change: tuple[str]) -> None:
+    for stated in TRUST:
+        assert verdict(kind, asker, stated) == ("allow" if stated in may_change else "review"), stated
+
+
+def test_an_action_is_judged_by_the_most_trusted_of_what_it_changes() -> None:
+    assert verdict("invalidate", "agent", "agent", "web", "import") == "allow"
+    assert verdict("invalidate", "agent", "agent", "human", "web") == "review"
+    assert verdict("invalidate", "web", "web", "tool") == "review"
+
+
+@pytest.mark.parametrize("stated", TRUST)
+def test_only_a_person_erases_without_being_asked(stated: str) -> None:
+    for asker in TRUST:
+        assert verdict("erase", asker, stated) == ("allow" if asker == "human" else "review")
+
+
+@pytest.mark.parametrize("kind", ["remember", "revise"])
+def test_nobody_gives_more_trust_than_he_has(kind: str) -> None:
+    rank = {"human": 3, "agent": 2, "import": 2, "tool": 1, "web": 0}
+    for asker in TRUST:
+        for claimed in TRUST:
+            refused = verdict(kind, asker, asker, changes={"trust": claimed}) == "refuse"
+            assert refused == (rank[claimed] > rank[asker])
+
+
+@given(trusts, trusts, texts, json_objects)
+def test_no_words_change_the_verdict(asker: str, stated: str, text: str, data: dict[str, object]) -> None:
+    said = {"text": text, "data": data, "evidence": [text], "key": text}
+
+    assert verdict("revise", asker, stated, changes=said, reason=text) == verdict("revise", asker, stated)
+
+
+def test_a_verdict_that_is_no_yes_says_why_in_one_line() -> None:
+    for asker in ("agent", "web"):
+        for kind in ("remember", "erase", "forget"):
+            action = Action(kind=kind, trust=asker, target=("v",))
+            said = gate(DEFAULT, action, ["human"])
+            assert said.why
+            assert "\n" not in said.why
+            assert asker in said.why
+
+
+def test_another_table_is_another_law() -> None:
+    rules = {**DEFAULT.rules, "forget": dict.fromkeys(TRUST, "refuse")}
+    rules["erase"] = {**DEFAULT.rules["erase"], "agent": "review-above"}
+    policy = Policy(rules)
+
+    assert verdict("forget", "human", "web", policy=policy) == "refuse"
+    assert verdict("erase", "agent", "agent", policy=policy) == "allow"
+    assert verdict("erase", "agent", "human", policy=policy) == "review"
+    assert policy.free == frozenset()

@@ -1,0 +1,210 @@
+"""Actions, reviews and approval markers: what a yes covers, and how questions are folded from events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keepsake.records.book import Book
+from keepsake.records.errors import NotFound, Refused
+from keepsake.records.event import Event
+from keepsake.records.policy import DEFAULT, Policy
+from keepsake.records.review import Action, Approval, Review
+from keepsake.records.reviews import ANSWER, ASK
+from tests.strategies import json_objects, names, texts
+
+FORGET = Action(kind="forget", target=("20260101-0000-c4f1a5",), reason="old", by="mcp:1", trust="agent")
+
+actions = st.builds(
+    Action,
+    kind=st.sampled_from(["remember", "revise", "forget", "invalidate", "erase", "trust"]),
+    user=names,
+    path=texts,
+    target=st.lists(names, min_size=1, max_size=3).map(tuple),
+    changes=json_objects,
+    reason=texts,
+    by=texts,
+    trust=st.sampled_from(["human", "agent", "tool", "web", "import"]),
+    idempotency_key=texts,
+)
+
+
+class Ledger:
+    """Events as they come, and the book that follows them."""
+
+    def __init__(self) -> None:
+        self.book, self.events = Book(), list[Event]()
+
+    def record(self, op: str, **body: Any) -> None:
+        at = f"2026-01-01T00:00:{len(self.events):02d}.000000Z"
+        self.events.append(Event(len(self.events) + 1, at, op, "", "cli:local", "", orjson.loads(orjson.dumps(body))))
+        self.book.apply(self.events[-1])
+
+    def ask(self, name: str, action: Action = FORGET) -> None:
+        self.record(ASK, review=name, user=action.user, action=action.to_body(), digest=action.digest, why="because")
+
+    def rebuilt(self) -> Book:
+        book = Book()
+        for event in self.events:
+            book.apply(event)
+        return book
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger()
+
+
+def test_an_action_that_makes_no_sense_cannot_be_made() -> None:
+    for wrong in ({"kind": "bless"}, {"kind": "forget"}, {"kind": "remember", "trust": "god"}):
+        with pytest.raises(Refused):
+            Action(**wrong)
+    with pytest.raises(Refused, match="changes.data: set is not a JSON type"):
+        Action(kind="remember", changes={"data": {1, 2}})
+
+
+@given(actions, actions)
+def test_two_actions_have_the_same_digest_only_if_they_are_the_same(one: Action, other: Action) -> None:
+    same = orjson.dumps(one.to_body(), option=orjson.OPT_SORT_KEYS) == orjson.dumps(
+        other.to_body(), option=orjson.OPT_SORT_KEYS
+    )
+
+    assert (one.digest == other.digest) == same
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"kind": "erase"}, {"user": "ana"}, {"path": "p"}, {"target": ("x",)}, {"changes": {"text": "x"}}, {"reason": "x"},
+     {"by": "mcp:2"}, {"trust": "tool"}, {"idempotency_key": "x"}],
+    ids=lambda change: next(iter(change)),
+)  # fmt: skip
+def test_a_yes_covers_one_action_and_no_other(change: dict[str, Any]) -> None:
+    approval = Approval("r-1", FORGET.digest, "cli:local", "2026-01-01")
+
+    assert approval.covers(FORGET)
+    assert not approval.covers(replace(FORGET, **change))
+
+
+@given(actions)
+def test_an_action_comes_back_from_an_event_as_it_was(action: Action) -> None:
+    assert Action.from_body(orjson.loads(orjson.dumps(action.to_body()))) == action
+
+
+def test_a_review_reads_well_and_tells_all_of_itself() -> None:
+    review = Review(id="r-20260101-0000-aaaaaa", action=FORGET, why="because")
+
+    assert repr(review) == "<Review r-20260101-0000-aaaaaa forget c4f1a5 by agent waiting>"
+    assert review.to_dict()["action"]["target"] == ["20260101-0000-c4f1a5"]
+    assert review.to_dict()["digest"] == FORGET.digest
+    assert (review.approval, replace(review, status="approved").approval is not None) == (None, True)
+
+
+def test_a_question_waits_until_it_is_answered_once(ledger: Ledger) -> None:
+    ledger.ask("r-20260101-0000-aaaaaa")
+    assert [review.status for review in ledger.book.reviews.waiting()] == ["waiting"]
+    ledger.record(ANSWER, review="r-20260101-0000-aaaaaa", user="me", answer="approve", reason="fine")
+    ledger.record(ANSWER, review="r-20260101-0000-aaaaaa", user="me", answer="reject")
+    ledger.record(ANSWER, review="r-20260101-0000-bbbbbb", user="me", answer="approve")
+
+    [review] = ledger.book.reviews.all()
+    assert (review.status, review.reason, review.answered_by) == ("approved", "fine", "cli:local")
+    assert review.approval is not None
+    assert review.approval.covers(FORGET)
+    assert ledger.book.reviews.waiting() == []
+
+
+def test_a_review_answers_to_its_id_and_the_end_of_it_for_its_own_user_only(ledger: Ledger) -> None:
+    ledger.ask("r-20260101-0000-aaaaaa")
+    ledger.ask("r-20260101-0001-aaaaaa", replace(FORGET, user="ana"))
+    reviews = ledger.book.reviews
+
+    for name in ("r-20260101-0000-aaaaaa", "aaaaaa", "r-aaaaaa"):
+        assert reviews.get(name).id == "r-20260101-0000-aaaaaa"
+    for name in ("r-20260101-0001-aaaaaa", "bbbbbb", "", "r-"):
+        with pytest.raises(NotFound):
+            reviews.get(name)
+    ledger.ask("r-20260101-0002-aaaaaa", replace(FORGET, reason="other"))
+    with pytest.raises(Refused, match="names 2 reviews"):
+        reviews.get("aaaaaa")
+
+
+def test_what_is_handed_out_is_a_copy(ledger: Ledger) -> None:
+    ledger.ask("r-20260101-0000-aaaaaa", Action(kind="revise", target=("x",), changes={"data": {"a": [1]}}))
+    ledger.book.reviews.waiting()[0].action.changes["data"]["a"].append(2)
+
+    assert ledger.book.reviews.waiting()[0].action.changes == {"data": {"a": [1]}}
+
+
+def test_a_snapshot_holds_the_reviews_and_a_rollback_takes_one_back(ledger: Ledger) -> None:
+    ledger.ask("r-20260101-0000-aaaaaa")
+    ledger.ask("r-20260101-0000-bbbbbb", Action(kind="trust", target=("v1",), trust="web"))
+    ledger.record(ANSWER, review="r-20260101-0000-bbbbbb", user="me", answer="approve")
+    loaded = Book()
+    loaded.load(ledger.book.dump())
+    before = ledger.book.dump()
+
+    assert loaded.dump() == before
+    assert loaded.reviews.asked(FORGET) == ledger.book.reviews.asked(FORGET)
+    assert loaded.reviews.is_approved("v1")
+    ledger.book.begin()
+    ledger.record(ANSWER, review="r-20260101-0000-aaaaaa", user="me", answer="reject")
+    ledger.ask("r-20260101-0000-cccccc", replace(FORGET, reason="other"))
+    ledger.record("erase/1", ids=["v1", "20260101-0000-c4f1a5"], lines=[])
+    assert ledger.book.reviews.all() != loaded.reviews.all()
+    ledger.book.rollback()
+    assert ledger.book.dump() == before
+    assert ledger.book.reviews.asked(FORGET)
+
+
+def test_a_snapshot_of_before_there_were_reviews_can_be_loaded(ledger: Ledger) -> None:
+    old = orjson.loads(ledger.book.dump())
+    old["parts"].pop("reviews")
+    book = Book()
+    book.load(
+        b'{"beliefs":[\n\n],' + orjson.dumps({key: old[key] for key in ("versions", "keys", "said", "parts")})[1:]
+    )
+
+    assert book.reviews.all() == []
+
+
+def test_erasing_a_belief_takes_its_reviews_along_and_reading_anew_gives_the_same(ledger: Ledger) -> None:
+    ledger.ask("r-20260101-0000-aaaaaa", Action(kind="revise", target=("v1",), changes={"text": "secret"}))
+    ledger.ask("r-20260101-0000-bbbbbb", Action(kind="forget", target=("v2",)))
+    ledger.record(ANSWER, review="r-20260101-0000-aaaaaa", user="me", answer="reject", reason="secret")
+    ledger.record("erase/1", ids=["v0", "v1"], lines=[])
+    assert b"secret" not in ledger.book.dump()
+    assert [review.id for review in ledger.book.reviews.all()] == ["r-20260101-0000-bbbbbb"]
+
+    ledger.events[0] = ledger.events[0]._replace(body=None)
+    ledger.events[2] = ledger.events[2]._replace(body=None)
+    assert ledger.rebuilt().dump() == ledger.book.dump()
+
+
+def test_a_question_about_a_version_that_was_replaced_is_stale_and_a_yes_goes_on_to_the_next(ledger: Ledger) -> None:
+    ledger.ask("r-20260101-0000-aaaaaa", Action(kind="trust", target=("v1",), trust="web"))
+    ledger.record("belief.put/1", belief={"id": "v1", "key": "k", "confidence": 0.7})
+    ledger.record("belief.supersede/1", belief={"id": "v2", "key": "k", "confidence": 0.7}, replaces=["v1"])
+    assert ledger.book.reviews.get("r-20260101-0000-aaaaaa").status == "stale"
+    assert not ledger.book.reviews.is_approved("v2")
+
+    ledger.ask("r-20260101-0000-bbbbbb", Action(kind="trust", target=("v2",), trust="web"))
+    ledger.record(ANSWER, review="r-20260101-0000-bbbbbb", user="me", answer="approve")
+    ledger.record("belief.supersede/1", belief={"id": "v3", "key": "k", "confidence": 0.5}, replaces=["v2"])
+    assert ledger.book.reviews.is_approved("v3")
+
+
+def test_a_policy_with_a_hole_or_a_rule_that_is_none_cannot_be_made() -> None:
+    rules = DEFAULT.rules
+    for wrong in (
+        {}, {**rules, "erase": {"human": "allow"}}, {**rules, "erase": {**rules["erase"], "web": "quarantine"}},
+        {**rules, "answer": {**rules["answer"], "agent": "review"}},
+    ):  # fmt: skip
+        with pytest.raises(Refused, match="policy"):
+            Policy(wrong)
+    assert DEFAULT.free == {"human"}
+    assert DEFAULT.quarantined == {"tool", "web"}
