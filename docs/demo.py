@@ -1,4 +1,4 @@
-"""The first minute with keepsake: remember, find, change one's mind, and see that nothing can be changed in secret.
+"""The first minute with keepsake: remember, recall, change one's mind, and see that nothing can be changed in secret.
 
 Works in a temporary folder, needs no network, and leaves the folder there to be looked at.
 """
@@ -26,14 +26,17 @@ def main() -> None:
         m.remember("The staging port is 5432", about="project-apollo", key="staging-port")
         show(m)
 
-        say("\nWhat is known about project-apollo?")
-        for belief in m.beliefs.query(about="project-apollo"):
-            say(f"  {belief.text}")
+        for question in ("What does Ana prefer?", "Which port is staging on, and when is the release?"):
+            say(f"\n{question}")
+            ask(m, question)
 
         say("\nSomething was wrong: revising it, and keeping what was believed before")
         m.revise("staging-port", "The staging port is 6543", reason="it was moved behind the pooler")
         for version in m.history("staging-port"):
             say(f"  event {version.seq}: {version.belief.text}")
+        say("\nWhich port is staging on?  Now, and as it would have been answered after event 3:")
+        ask(m, "staging port")
+        ask(m, "staging port", believed_at=3)
 
         report = m.ledger.verify()
         say(f"\nDoes the chain hold?  {answer(report.ok)}: {report.events} events, each linked to the one before")
@@ -47,12 +50,18 @@ def main() -> None:
         say(f"And a copy in which Ana's taste was edited?  {answer(report.ok)}: {report.bad}")
 
     say(f"\nThe memory is one folder: {folder}")
-    say("Every change is one line of events.wal in it. Look:  head -c 600 " + str(folder / "events.wal"))
+    say("Every change is one line of events.wal in it; index.db, which recall searches, is made from that.")
+    say("Look:  head -c 600 " + str(folder / "events.wal"))
 
 
 def show(m: Memory) -> None:
     for belief in m.beliefs:
         say(f"  {belief.id}  {belief.text}")
+
+
+def ask(m: Memory, question: str, believed_at: int | None = None) -> None:
+    for hit in m.recall(question, believed_at=believed_at):
+        say(f"  {hit.text}  ({hit.why})")
 
 
 def answer(ok: bool) -> str:

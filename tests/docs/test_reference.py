@@ -17,7 +17,11 @@ import keepsake
 from keepsake.memory import settings
 from keepsake.memory.beliefs import BeliefsOf
 from keepsake.memory.ledger import LedgerOf
+from keepsake.memory.reviews import ReviewsOf
+from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
 from keepsake.records import errors
+from keepsake.records.frame import Frame
+from keepsake.records.hit import Hit
 from keepsake.repair.findings import CODES
 from keepsake.surfaces.cli.root import keepsake as program
 
@@ -172,7 +176,9 @@ def written(name: str, member: Any) -> str:
 
 
 def value_of(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else getattr(value, "__name__", repr(value))
+    if isinstance(value, str):
+        return '"{}"'.format(value.replace("\n", "\\n"))
+    return getattr(value, "__name__", repr(value))
 
 
 def public(kind: type) -> dict[str, str]:
@@ -199,7 +205,10 @@ def signatures_in(section: str) -> dict[str, str]:
     return found
 
 
-MADE_BY_MEMORY = [("m.beliefs", BeliefsOf), ("m.ledger", LedgerOf)]
+MADE_BY_MEMORY = [
+    ("m.beliefs", BeliefsOf), ("m.reviews", ReviewsOf), ("m.work", WorkOf), ("m.frames", FramesOf),
+    ("m.config", ConfigOf), ("m.ledger", LedgerOf),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("title", "kind"), [("Memory", keepsake.Memory), *MADE_BY_MEMORY])
@@ -238,8 +247,11 @@ def briefly(param: inspect.Parameter) -> str:
 
 @pytest.mark.parametrize(
     ("page", "title", "kind"),
-    [("esdb.md", "Fields", keepsake.ChronoRecord), ("python.md", "Belief", keepsake.Belief)],
-    ids=["ChronoRecord", "Belief"],
+    [
+        ("esdb.md", "Fields", keepsake.ChronoRecord), ("python.md", "Belief", keepsake.Belief),
+        ("python.md", "Hit", Hit), ("python.md", "Frame", Frame),
+    ],
+    ids=["ChronoRecord", "Belief", "Hit", "Frame"],
 )
 def test_the_fields_and_their_defaults_are_those_of_the_class(page, title, kind):
     section = sections(REFERENCE / page)[title]

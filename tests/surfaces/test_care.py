@@ -231,7 +231,7 @@ def test_a_proof_is_made_or_checked_and_not_both(keepsake, args):
 ALL = [
     ["status"], ["show"], ["show", "k"], ["show", "k", "--history"], ["show", "k", "--why"], ["log"],
     ["log", "-n", "0"], ["check"], ["backup"], ["restore"], ["forget", "k"], ["revise", "k", "x"], ["remember", "y"],
-    ["erase", "k", "--yes"],
+    ["recall", "x"], ["rebuild-index"], ["erase", "k", "--yes"],
     ["erase", "k", "--dry-run"], ["repair", "torn-end"], ["init"], ["ledger", "verify"], ["ledger", "compact"],
     ["ledger", "checkpoint"], ["ledger", "prove", "1"], ["ledger", "prune", "--to", "old"], [],
 ]  # fmt: skip

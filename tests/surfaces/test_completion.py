@@ -24,7 +24,7 @@ def test_a_shell_is_taught_with_one_line(process, shell):
 
 
 def test_commands_and_options_are_offered(tab):
-    assert offered(tab("re")) == ["remember", "revise", "repair", "restore"]
+    assert offered(tab("re")) == ["remember", "recall", "revise", "review", "repair", "restore", "rebuild-index"]
     assert "--history" in offered(tab("show", "--h"))
     assert offered(tab("ledger", "ver")) == ["verify"]
 

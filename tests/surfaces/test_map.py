@@ -9,29 +9,32 @@ import click
 import pytest
 
 from keepsake.surfaces.cli.command import Command
-from keepsake.surfaces.cli.map import CARE, DAILY, LEDGER, LOOK, SPECIALIST
+from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, LEDGER, LOOK, SPECIALIST
 from keepsake.surfaces.cli.root import keepsake as program
 
 EVERYWHERE = {"--folder", "--json", "--debug"}
 BELIEF = {
     "--about", "--kind", "--confidence", "--tag", "--evidence", "--rests-on", "--hypothesis", "--valid-from",
-    "--valid-to", "--expires", "--source-type", "--session", "--agent", "--user",
+    "--valid-to", "--expires", "--source-type", "--session", "--agent", "--trust", "--user",
 }  # fmt: skip
 FROZEN = {
     "": EVERYWHERE | {"--version", "--help-all"},
     "remember": BELIEF | EVERYWHERE | {"--key"},
+    "recall": EVERYWHERE | {"-k", "--at", "--session", "--agent", "--explain", "--quarantined", "--user"},
     "revise": BELIEF | EVERYWHERE | {"--reason"},
-    "forget": EVERYWHERE | {"--reason", "--user"},
-    "erase": EVERYWHERE | {"--yes", "--dry-run", "--user"},
+    "forget": EVERYWHERE | {"--reason", "--trust", "--user"},
+    "erase": EVERYWHERE | {"--yes", "--dry-run", "--trust", "--user"},
     "status": EVERYWHERE | {"--user"},
     "show": EVERYWHERE | {"--history", "--why", "--at", "--user"},
     "log": EVERYWHERE | {"--follow", "--last", "--op"},
+    "review": EVERYWHERE | {"--approve", "--reject", "--reason", "--all", "--yes", "--user"},
     "check": EVERYWHERE,
     "repair": EVERYWHERE | {"--yes", "--dry-run"},
     "backup": EVERYWHERE | {"--to"},
     "restore": EVERYWHERE,
     "init": EVERYWHERE | {"--here"},
     "migrate": EVERYWHERE - {"--folder"} | {"--project"},
+    "rebuild-index": EVERYWHERE,
     "ledger": set(),
     "ledger verify": EVERYWHERE | {"--processes", "--checkpoint", "--key"},
     "ledger checkpoint": EVERYWHERE | {"--anew", "--yes"},
@@ -74,7 +77,7 @@ def test_every_option_has_a_help_text_that_is_a_sentence(path):
 @pytest.mark.parametrize("path", [path for path in ALL if path])
 def test_a_commands_help_begins_with_an_order_without_a_full_stop(path):
     first, _, rest = (ALL[path].help or "").partition("\n")
-    entry = next(e for e in (*DAILY, *LOOK, *CARE, *SPECIALIST, *LEDGER) if e.name == path.split()[-1])
+    entry = next(e for e in (*DAILY, *LOOK, *DECIDE, *CARE, *SPECIALIST, *LEDGER) if e.name == path.split()[-1])
 
     assert first == entry.line
     assert first[0].isupper()
@@ -104,7 +107,7 @@ def test_every_argument_is_told_of_in_the_text():
 def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(keepsake):
     first, second = keepsake("--help"), keepsake("--help-all")
 
-    for entry in (*DAILY, *LOOK, *CARE):
+    for entry in (*DAILY, *LOOK, *DECIDE, *CARE):
         assert f"\n  {entry.name} " in first.out
         assert entry.line in first.out
     for entry in (*SPECIALIST, *LEDGER):
@@ -122,7 +125,7 @@ from keepsake.surfaces.cli import main
 try:
     main()
 except SystemExit:
-    told = {"keepsake", "rich", "orjson", "cryptography"}
+    told = {"keepsake", "rich", "orjson", "cryptography", "sqlite3", "sqlalchemy", "numpy"}
     print(*(name for name in sys.modules if name.split(".")[0] in told), file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -137,6 +140,8 @@ def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
     keepsake("remember", "Ana prefers tea", "--key", "ana-tea")
     keepsake("backup", "--to", "copies")
     made = next((home / "work/copies").iterdir())
+    keepsake("forget", "ana-tea", "--trust", "agent")
+    [asked] = keepsake("review", "--json").json
     (home / "work/.specsmith").mkdir()
     (home / "work/.specsmith/requirements.json").write_text('[{"id": "R-1", "title": "It works"}]')
     (home / "other").mkdir()
@@ -144,7 +149,7 @@ def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
     (home / "other/.specsmith").symlink_to(home / "work/.specsmith")
 
     for line in COMMANDS[path].example.strip().splitlines():
-        line = line.replace("20260503T140000", made.name)
+        line = line.replace("20260503T140000", made.name).replace("c4f1a5", asked["id"][-6:])
         typed, _, into = line.partition(" > ")
         words = shlex.split(typed)
         if "|" not in words:

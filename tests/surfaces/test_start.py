@@ -31,9 +31,37 @@ def test_starting_costs_at_most_half_as_much_again_as_a_bare_script(process, arg
     assert ours <= BUDGET * bare, f"{ours * 1000:.0f} ms against {bare * 1000:.0f} ms"
 
 
+def loaded_by(*args: str) -> set[str]:
+    """The packages and modules that a command loads on its way."""
+    done = subprocess.run([sys.executable, "-X", "importtime", "-m", "keepsake", *args], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-500:]
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+
+
+ON_A_MEMORY = [
+    ["remember", "x"], ["recall", "tea"], ["revise", "k", "y"], ["forget", "k"], ["erase", "k", "--yes"], ["status"],
+    ["show"], ["log"], ["review"], ["check"], ["backup"], ["restore"], ["rebuild-index"], ["ledger", "verify"],
+    ["ledger", "compact"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("args", ON_A_MEMORY, ids=" ".join)
+def test_no_command_loads_sqlalchemy_or_numpy(process, args):
+    """The statements are compiled ahead: importing what compiles them takes longer than most commands run."""
+    process("remember", "Ana prefers tea", "--key", "k")
+
+    assert loaded_by(*args) & {"sqlalchemy", "numpy", "alembic", "greenlet", "aiosqlite"} == set()
+
+
+@pytest.mark.parametrize("args", [["--help"], ["recall", "--help"], ["--version"]], ids=" ".join)
+def test_help_does_not_load_sqlite(args):
+    assert "sqlite3" not in loaded_by(*args)
+
+
 @pytest.mark.parametrize(
-    "args", [["remember", "x"], ["show"], ["log"], ["status"], ["ledger", "verify"], ["backup"]], ids=" ".join
-)
+    "args", [["remember", "x"], ["recall", "tea"], ["show"], ["log"], ["status"], ["ledger", "verify"], ["backup"]],
+    ids=" ".join,
+)  # fmt: skip
 def test_rich_is_not_loaded_where_nothing_is_drawn(process, args):
     process("remember", "Ana prefers tea")
     loaded = subprocess.run(

@@ -18,8 +18,8 @@ from keepsake.surfaces.cli.patience import progress
 def rebuild_index(call: Call) -> None:
     """Make the index anew from the ledger
 
-    The new index is made beside the old one, which is used until the new one takes its place. It is never needed in the
-    ordinary course of things: an index that is missing, damaged or behind mends itself.
+    The new index is made beside the old one, which is used until the new one takes its place. Prints from how many
+    events it was made. It is hardly ever needed: an index that is missing, damaged or behind grows back by itself.
     """
     with call.memory() as memory, progress("Reading the ledger", memory.status().events) as tick:
         events = memory.rebuild_index(tick=tick)

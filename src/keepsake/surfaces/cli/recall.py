@@ -25,17 +25,17 @@ _BAR = 10
 @command(
     DAILY[1],
     example="""
-keepsake recall "what does Ana drink?"
+keepsake recall "what does Ana prefer?"
 keepsake recall port --at 2026-05-03
 keepsake recall tea --json""",
     exits={0: "done, also when nothing fits"},
 )
 @click.argument("question", nargs=-1, required=True)
-@click.option("k", "-k", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
+@click.option("k", "-k", type=click.IntRange(min=1), default=5, metavar="N", help="How many at most.  [5]")
 @click.option("--at", metavar="MOMENT", help="What would have been found then: an event's number, a date or a time.")
 @click.option("--session", metavar="NAME", help="Only what was learned in that session.")
 @click.option("--agent", metavar="NAME", help="Only what that agent learned.")
-@click.option("--explain", is_flag=True, help="How much of the question each answers, as a bar, and where it is from.")
+@click.option("--explain", is_flag=True, help="How much of the question it answers, how sure it is, who else says it.")
 @click.option("--quarantined", is_flag=True, help="Also what waits for a person's yes (`keepsake review`).")
 @whose
 @pass_call
@@ -52,8 +52,11 @@ def recall(
 ) -> None:
     """Find what was remembered, with the reason for each
 
-    QUESTION is any text; `-` reads it from standard input. Prints the memories that hold its words, the best first,
-    each with the words it was found by and its id, which `show`, `revise` and `forget` take.
+    QUESTION is any text; `-` takes it from standard input. Prints the memories that hold its words, the best first,
+    each with the words it was found by and its id, which `show`, `revise` and `forget` take. What was forgotten or
+    replaced is not among them.
+
+    Words are found in any of their endings (`prefer`, `prefers`). Other words for the same thing are not.
     """
     asked = text_from(("-",) if question == ("-",) else (" ".join(question),), "recall") or ""
     moment = None if at is None else read_moment(at)

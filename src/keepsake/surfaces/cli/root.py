@@ -15,7 +15,7 @@ from keepsake.surfaces.cli.map import FIRST_PAGE, LEDGER, SECOND_PAGE
 
 FIRST_STEPS = """\
 keepsake remember "Ana prefers tea" --about ana
-keepsake show
+keepsake recall "what does Ana prefer?"
 keepsake log"""
 
 COMPLETION = """\
