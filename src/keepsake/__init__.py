@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         RolledBack,
     )
     from keepsake.records.event import Event
+    from keepsake.records.frame import Frame
+    from keepsake.records.hit import Hit
     from keepsake.stores.bridge import EsdbBridge
     from keepsake.stores.chrono import ChronoStore
 
@@ -38,6 +40,8 @@ __all__ = [
     "Damaged",
     "EsdbBridge",
     "Event",
+    "Frame",
+    "Hit",
     "KeepsakeError",
     "Memory",
     "Moved",
@@ -54,6 +58,8 @@ _HOMES = {
     "ChronoStore": "stores.chrono",
     "EsdbBridge": "stores.bridge",
     "Event": "records.event",
+    "Frame": "records.frame",
+    "Hit": "records.hit",
     "Memory": "memory.memory",
 }
 

@@ -8,6 +8,9 @@ After a write the index follows in the same call. If it cannot (the disk is full
 stands all the same: the next one who needs the index goes on from its bookmark.
 
 In a folder that may only be read, the index is made in memory.
+
+Whatever a file can hold (another program's rows, half a page, nothing) is met here: the reader gets an answer from an
+index that was made anew, and whoever wrote hears nothing of it.
 """
 
 from __future__ import annotations
@@ -15,15 +18,19 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
+from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import remove_all, remove_if_there
 from keepsake.ledger.ledger import Ledger
 from keepsake.ledger.lift import lift
-from keepsake.projections.index.file import IN_MEMORY, NOTHING, SHAPE, Bookmark, IndexFile
+from keepsake.projections.index.file import CHUNK, IN_MEMORY, NOTHING, SHAPE, Bookmark, IndexFile
 from keepsake.projections.index.fold import Stale
-from keepsake.records.errors import Busy, Damaged, KeepsakeError, NotWritten, RolledBack
+from keepsake.projections.index.peek import is_hash
+from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, NotWritable, NotWritten, RolledBack
 from keepsake.records.event import Event
 
 Tell = Callable[[str], None]
@@ -32,6 +39,19 @@ Answer = TypeVar("Answer")
 
 FAR = 5_000  # events behind; a write does not wait for more than that
 _TRIES = 3
+_DAMAGED = "it was damaged"
+_REMOVE_IT = (fmt.ERASE, fmt.ERASED, fmt.RESTORE, fmt.REPAIR)
+_JUST = 20  # events ago
+
+# What a file that is not as we wrote it can do to whoever reads it.
+_WRONG = (sqlite3.Error, Stale, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_IN_THE_FILE = (
+    sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_FORMAT,
+)  # fmt: skip
+_PERHAPS_IN_THE_FILE = (  # if they come again after opening it again
+    sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
+)  # fmt: skip
 
 
 class IndexOf:
@@ -44,35 +64,41 @@ class IndexOf:
         self._index: IndexFile | None = None
         self._inode = -1
         self._mark: Bookmark | None = None  # as this process left it
-        self._is_bad = False
+        self._bad = ""  # what is wrong with the file that is there
+        self._erasures = -1  # that the ledger had when the index was last found well
 
     def close(self) -> None:
-        if self._index is not None:
-            self._index.close()
-        self._index, self._mark, self._inode = None, None, -1
+        """Let go of the file, once whoever reads it is done."""
+        try:
+            with self._ledger._turn():
+                self._drop()
+        except Closed:  # the ledger went first, or this is a forked child: nobody reads
+            self._drop()
+
+    def _drop(self) -> None:
+        index, self._index, self._mark, self._inode = self._index, None, None, -1
+        if index is not None:
+            with suppress(sqlite3.Error):
+                index.close()
 
     # -- following ---------------------------------------------------------------------------------------------------
 
     def follow(self, events: list[Event]) -> None:
         """Take in what was just written (nothing given: whatever is new). It never fails: the next reader goes on."""
-        try:
-            with self._ledger.reading():
-                self._follow(events)
-        except (OSError, KeepsakeError, sqlite3.Error, Stale) as error:
-            self._let_go(error)
+        self._attempt(lambda: self._follow(events))
 
     def grow_back(self) -> None:
         """Make the index that was removed with the words it held. If that fails, the next reader makes it."""
-        try:
-            with self._ledger.reading():
-                self._make("", None)
-                self.level()
-        except (OSError, KeepsakeError, sqlite3.Error) as error:
-            self._let_go(error)
+        self._attempt(lambda: (self._make("", None), self.level()))
+
+    def _attempt(self, work: Callable[[], object]) -> None:
+        with suppress(OSError, KeepsakeError), self._ledger.reading():
+            try:
+                work()
+            except (OSError, KeepsakeError, *_WRONG) as error:
+                self._let_go(error)
 
     def _follow(self, events: list[Event]) -> None:
-        if self._ledger.in_batch():
-            return
         index = self._open_one()
         if index is None:
             if self._ledger.end.seq <= FAR:
@@ -80,16 +106,17 @@ class IndexOf:
             return
         if events and self._mark is not None and self._mark.seq == events[0].seq - 1:
             self._mark = index.catch_up(events, expected=self._mark)
-        if self._mark is None or self._mark.seq < self._ledger.end.seq <= index.bookmark().seq + FAR:
+        end = self._ledger.end
+        level = self._mark is not None and self._mark.hash == end.hash
+        if not level and end.seq <= index.bookmark().seq + FAR:
             self._catch_up(index)
 
-    def _let_go(self, error: Exception) -> None:
-        """Something is wrong with the index: the next who needs it looks closer."""
-        self._is_bad = _is_damage(error) or isinstance(error, Stale)
-        try:
-            self.close()
-        except sqlite3.Error:
-            self._index, self._mark = None, None
+    def _let_go(self, error: Exception, *, again: bool = False) -> bool:
+        """Something is wrong with the index: the next who needs it looks closer. False if it is not the file itself."""
+        replaced = self._index is not None and self._inode >= 0 and not self._is_the_same()
+        self._bad = "" if replaced else _what_is_wrong(error, again)
+        self._drop()
+        return replaced or bool(self._bad) or _code(error) in _PERHAPS_IN_THE_FILE
 
     # -- for readers -------------------------------------------------------------------------------------------------
 
@@ -97,50 +124,56 @@ class IndexOf:
         """The index, with everything in it that the ledger has. The caller has the ledger's turn."""
         if self._ledger.trouble is not None:
             raise type(self._ledger.trouble)(*self._ledger.trouble.args)
-        for _ in range(_TRIES):
+        for tried in range(_TRIES):
             try:
                 return self._level(tick)
-            except (sqlite3.Error, Stale) as error:
-                self._let_go(error)
-                if not self._is_bad:
+            except _WRONG as error:
+                if not self._let_go(error, again=tried > 0):
                     raise Busy(f"the index is not to be had at this moment ({error}); try again") from error
         raise Damaged(f"{self._path} is damaged again as soon as it is made; check the disk")
 
     def read(self, question: Callable[[IndexFile], Answer], tick: Tick | None = None) -> Answer:
         """Put a question to the index. If it comes upon damage, that is mended, and the question is put again."""
-        for last in (False, True):
+        for tried in range(_TRIES):
+            index = self.level(tick)
             try:
-                return question(self.level(tick))
-            except sqlite3.Error as error:
-                self._let_go(error)
-                if last or not self._is_bad:
+                return question(index)
+            except _WRONG as error:
+                if not self._let_go(error, again=tried > 0) or tried == _TRIES - 1:
                     raise Busy(f"the index could not be read ({error}); try again") from error
         raise AssertionError("unreachable")
 
     def _level(self, tick: Tick | None) -> IndexFile:
-        index = self._open_one() if not self._is_bad else None
+        index = self._open_one() if not self._bad else None
         if index is None:
-            index = self._make("it was damaged" if self._is_bad else "it was not there", tick)
-        if not self._ledger.in_batch():
-            self._catch_up(index, tick)
+            index = self._make(self._bad or "it was not there", tick)
+        self._catch_up(index, tick)
         return index
 
     def _open_one(self) -> IndexFile | None:
         """The file that is there, open; None if a new one must be made."""
         if self._index is not None and (self._inode < 0 or self._is_the_same()):
             return self._index
-        self.close()
-        if not self._ledger.writable or not os.path.exists(self._name) or self._ledger.in_batch():
+        self._drop()
+        if not self._ledger.writable:
             return None
-        with self._ledger.hold():  # nobody puts another file in its place meanwhile
-            return self._adopt() if os.path.exists(self._name) else None
+        if self._ledger.in_batch():
+            return self._adopt()
+        with self._ledger.hold():  # nobody puts another file in its place meanwhile, so none is missed for a moment
+            return self._adopt()
 
-    def _adopt(self) -> IndexFile:
+    def _adopt(self) -> IndexFile | None:
+        if not os.path.exists(self._name):
+            return None
+        if not os.path.isfile(self._name):
+            raise Stale("it was no file")
         index = IndexFile(self._path)
         try:
             mark = index.bookmark()
-            if mark.shape != SHAPE or mark == NOTHING:
-                raise Stale
+            if mark == NOTHING:
+                raise Stale("it was empty")
+            if mark.shape != SHAPE:
+                raise Stale("it was another keepsake's")
         except BaseException:
             index.close()
             raise
@@ -155,15 +188,22 @@ class IndexOf:
 
     def _catch_up(self, index: IndexFile, tick: Tick | None = None) -> None:
         """Read on from the bookmark to the end of the ledger."""
-        end, mark = self._ledger.end, index.bookmark()
+        mark = index.bookmark()
+        if mark.seq > self._ledger.end.seq:
+            self._ledger.refresh()  # another process may have written and followed since we looked
+        end = self._ledger.end
         if (mark.seq, mark.hash) != (end.seq, end.hash):
             if not self._is_in_the_chain(mark):
+                if not is_hash(mark.hash):
+                    raise Stale(_DAMAGED)
                 raise RolledBack(
                     f"the index has seen event {mark.seq}, and the ledger has it not, or another:"
                     " run `keepsake check`, then `keepsake restore`"
                 )
-            mark = index.catch_up(self._events(mark.seq + 1, tick))
-        self._mark = mark
+            events = self._events(mark.seq + 1, tick)
+            while some := list(islice(events, CHUNK)):  # read first: nobody waits for the ledger inside a transaction
+                mark = index.catch_up(some)
+        self._mark, self._erasures = mark, self._ledger.standing.erasures
 
     def _is_in_the_chain(self, mark: Bookmark) -> bool:
         if mark.seq > self._ledger.end.seq:
@@ -171,10 +211,12 @@ class IndexOf:
         return mark.seq < 0 or self._ledger.chain().hash_at(mark.seq) in (None, mark.hash)
 
     def _events(self, start: int, tick: Tick | None = None) -> Iterator[Event]:
+        """The events from `start` on. What an erasure names that is recorded and not finished has no words any more."""
+        going = frozenset[str]().union(*self._ledger.standing.erasing.values())
         for event in self._ledger.events(start):
             if tick is not None:
                 tick(1)
-            yield lift(event)
+            yield lift(event._replace(body=None) if event.hash in going else event)
 
     # -- making it anew ----------------------------------------------------------------------------------------------
 
@@ -183,23 +225,37 @@ class IndexOf:
         with self._ledger.reading():
             if self._ledger.trouble is not None:
                 raise type(self._ledger.trouble)(*self._ledger.trouble.args)
-            index = self._make("", tick)
-            self._catch_up(index)
-            return index.bookmark()
+            if not self._ledger.writable:
+                raise NotWritable(f"{self._path} may not be written here; recall makes one in memory")
+            self._make("", tick)
+            return self.level().bookmark()
 
     def _make(self, why: str, tick: Tick | None) -> IndexFile:
         """A new index, in its place. Told once, if something was wrong with the old one."""
-        self.close()
+        self._drop()
         if not self._ledger.writable:
-            self._index = IndexFile(IN_MEMORY)
+            self._bad, self._index = "", IndexFile(IN_MEMORY)
             return self._index
-        for _ in range(_TRIES):
-            if (index := self._make_beside(tick)) is not None:
-                self._is_bad = False
-                if why and self._ledger.standing.callers > 1:
-                    self._tell(f"the index was made anew from the ledger, because {why}; nothing is lost")
-                return index
-        raise Busy(f"{self._path} could not be made anew, because others keep changing the folder; try again")
+        index = self._make_beside(tick) or self._make_beside(tick)
+        if index is None:
+            with self._ledger.hold():  # others keep changing the folder: now they wait
+                index = self._make_beside(tick)
+        if index is None:
+            raise Busy(f"{self._path} could not be made anew, because others keep changing the folder; try again")
+        wrong, self._bad = self._bad or (why and not self._is_no_wonder()), ""
+        if wrong:
+            self._tell(f"the index was made anew from the ledger, because {why}; nothing is lost")
+        return index
+
+    def _is_no_wonder(self) -> bool:
+        """Whether there can be no index: an erasure, a restore or a repair has just removed it, or all that callers
+        wrote came to the disk at once, which was the first time."""
+        chain = self._ledger.chain()
+        if -1 < self._erasures < self._ledger.standing.erasures:
+            return True
+        if any(line.op in _REMOVE_IT for line in chain.lines(max(self._ledger.end.seq - _JUST, chain.first))):
+            return True
+        return all(line.batch <= 1 or line.op == fmt.SNAPSHOT for line in chain.lines(1))
 
     def _make_beside(self, tick: Tick | None) -> IndexFile | None:
         """Write a new file beside the old one and put it in its place. None if what it was made from has changed."""
@@ -219,7 +275,7 @@ class IndexOf:
                 if self._ledger.standing.erasures != erasures or not self._is_in_the_chain(mark):
                     remove_if_there(disk, path)
                     return None
-                remove_all(disk, [name for name in self._ledger.folder.index_files() if name != path])
+                self._clear_the_place()
                 disk.rename(path, self._path)
                 disk.sync_folder(self._path.parent)
                 return self._adopt()
@@ -232,6 +288,15 @@ class IndexOf:
             remove_if_there(disk, path)
             raise
 
+    def _clear_the_place(self) -> None:
+        """Remove the old index and what SQLite kept beside it. What others are making is theirs; a folder is kept."""
+        disk = self._ledger.disk
+        there = [path for path in self._ledger.folder.index_files() if path.name.startswith(f"{self._path.name}-")]
+        for path in [self._path, *there]:
+            if path.is_dir() and not path.is_symlink():
+                disk.rename(path, path.with_name(f"{path.name}.aside-{os.urandom(4).hex()}"))
+        remove_all(disk, [self._path, *there])
+
     def _write(self, path: Path, tick: Tick | None) -> Bookmark:
         index = IndexFile(path, making=True)
         try:
@@ -240,10 +305,17 @@ class IndexOf:
             index.close()
 
 
-def _is_damage(error: Exception) -> bool:
-    """Whether SQLite says that the file is wrong, and not that it is busy or the disk full."""
+def _what_is_wrong(error: Exception, again: bool) -> str:
+    """What is wrong with the file, if it is the file: a busy index and a full disk are no damage."""
+    if isinstance(error, Stale):
+        return str(error) or _DAMAGED
+    if isinstance(error, OSError | KeepsakeError):
+        return ""
+    code = _code(error)
+    return _DAMAGED if code is None or code in _IN_THE_FILE or (again and code in _PERHAPS_IN_THE_FILE) else ""
+
+
+def _code(error: Exception) -> int | None:
+    """What SQLite says, in short; None if it is Python that cannot make sense of a row."""
     code = getattr(error, "sqlite_errorcode", None)
-    if code is None:
-        return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
-    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH,
-                           sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_FORMAT)
+    return None if code is None else int(code) & 0xFF

@@ -14,6 +14,7 @@ from keepsake.ledger.read import first_line, is_foreign
 from keepsake.ledger.scan import Progress
 from keepsake.ledger.verify import Report, verify
 from keepsake.memory import settings
+from keepsake.memory.witness import seen_by_the_index
 from keepsake.records.errors import Refused
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
@@ -29,7 +30,8 @@ def verify_folder(
     if _is_old(folder):
         raise Refused(f"{folder} was written by chronomemory; `keepsake backup` takes it over, and makes a first copy")
     kept = [_given(folder, checkpoint, key)] if checkpoint else []
-    return verify(folder, processes=processes, checkpoints=[*_signed(folder), *kept], progress=progress)
+    seen = seen_by_the_index(folder)  # asked first, so that it cannot have read what is written while we read
+    return verify(folder, processes=processes, witnesses=seen, checkpoints=[*_signed(folder), *kept], progress=progress)
 
 
 def _is_old(folder: Path) -> bool:

@@ -165,7 +165,7 @@ class Memory:
         path: str = "",
         idempotency_key: str = "",
     ) -> Belief:
-        """Hold something true, and return it as it is held now.
+        """Hold something true, and return it.
 
         A `key` that is known is superseded; without one, this is a belief of its own. The same thing said again under
         its key, or with an `idempotency_key` that was used, writes nothing.
@@ -185,7 +185,7 @@ class Memory:
             fields["key"] = key
         events = self._gated.put(fields, idempotency_key)
         if events and events[0].body:
-            return self._now(events[0].body["belief"]["id"], user, path)
+            return Belief.from_body(events[0].body["belief"], events[0].seq, events[0].ts)
         return self._again(key, idempotency_key, user, path)
 
     def _again(self, key: str, idempotency_key: str, user: str | None, path: str) -> Belief:

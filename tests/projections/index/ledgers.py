@@ -8,15 +8,22 @@ from itertools import count
 from hypothesis import strategies as st
 
 from keepsake.decide import belief as decide
+from keepsake.decide import review
+from keepsake.decide import work as decide_work
 from keepsake.records.book import Book
 from keepsake.records.clock import stamp
 from keepsake.records.errors import KeepsakeError
 from keepsake.records.event import Draft, Event
+from keepsake.records.frame import Frame
+from keepsake.records.policy import DEFAULT
+from keepsake.records.review import Action
 
-TEXTS = ["tea", "Tea ", "coffee", "the port is 5432", "the port is 6543", "ÄPFEL", "äpfel", "茶", "'; DROP TABLE blocks", ""]
+TEXTS = ["tea", "Tea ", "coffee", "the port is 5432", "the port is 6543", "ÄPFEL", "äpfel", "茶", "'; DROP TABLE x", ""]
 USERS = ["me", "me", "ana", "U3:ana:tea"]
 TAGS = ["taste", "self/constitutional", "a'b"]
 TRUSTS = ["human", "human", "agent", "tool", "web", "import"]
+PATHS = ["", "", "", "draft"]
+SESSIONS = ["", "", "s1", "s2"]
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -53,18 +60,66 @@ class MadeUp:
         held = [held for held in self.book.held.values() if held.user == user]
         return held[number % len(held)] if held else None
 
-    def _put(self, text, user, trust, tags, number, by):
+    def _put(self, text, user, trust, tags, number, by, path, session):
         below = self._known(number, user)
-        fields = {"text": text, "user": user, "trust": trust, "tags": tuple(tags), "confidence": (number % 10) / 10}
-        if below is not None and number % 3 == 0:
+        fields = {
+            "text": text, "user": user, "trust": trust, "tags": tuple(tags), "confidence": (number % 10) / 10,
+            "path": path, "session": session, "agent": session,
+        }  # fmt: skip
+        if below is not None and number % 3 == 0 and below.path == path:
             fields["rests_on"] = (below.body()["id"],)
-        self.record(decide.put(self.book, fields, self.draw), by)
+        if number % 7 == 0:
+            fields["key"] = f"key-{number}"
+        again = f"request-{number % 4}" if number % 5 == 0 else ""
+        drafts = decide.put(self.book, fields, self.draw, idempotency_key=again)
+        self.record(drafts + review.quarantine(self.book, DEFAULT, drafts, by, self.draw), by)
 
     def _revise(self, text, user, number, status):
         held = self._known(number, user)
         if held:
             changes = {"text": text, "confidence": 0.5} if status == "active" else {"status": status}
-            self.record(decide.revise(self.book, held.body()["id"], changes, self.draw, user=user))
+            drafts = decide.revise(self.book, held.body()["id"], changes, self.draw, user=user)
+            self.record(drafts + review.quarantine(self.book, DEFAULT, drafts, "cli:local", self.draw))
+
+    def _wish(self, text, user, trust, number):
+        """A program asks for a revision. If it may not do that by itself, the question waits."""
+        held = self._known(number, user)
+        if held:
+            changes = {"text": text}
+            drafts = decide.revise(self.book, held.body()["id"], changes, self.draw, user=user)
+            if drafts:
+                target = review.targets(drafts)
+                action = Action(kind="revise", target=target, changes=changes, user=user, by="mcp:3f9a", trust=trust)
+                self.record(review.judged(self.book, DEFAULT, action, drafts, self.draw), "mcp:3f9a")
+
+    def _decide(self, user, number, yes):
+        """A person answers one of the questions."""
+        waiting = self.book.reviews.waiting(user)
+        if waiting:
+            asked = waiting[number % len(waiting)]
+            if yes:
+                digest = asked.action.digest
+                self.record(review.approve(self.book, DEFAULT, asked.id, digest, self.draw, user=user))
+            else:
+                self.record(review.reject(self.book, asked.id, user=user, reason="no"))
+
+    def _frame(self, name, weight):
+        frame = Frame(name, {"recency": weight})
+        self.record(decide_work.put_frame(self.book.work, frame))
+
+    def _no_frame(self, name):
+        self.record(decide_work.drop_frame(self.book.work, name))
+
+    def _erase(self, user, number):
+        """As the ledger does it: the erasure is on record, then the lines lose their words, then that is recorded."""
+        held = self._known(number, user)
+        if held:
+            ids, speaks = decide.erase(self.book, [held.body()["id"]], user=user, path=held.path)
+            gone = [event for event in self.events if event.body is not None and speaks(event)]
+            self.record([Draft("erase/1", {"lines": [event.hash for event in gone], "ids": list(ids)})])
+            for event in gone:
+                self.events[event.seq] = event._replace(body=None)
+            self.record([Draft("erase.done/1", {"of": len(self.events) - 1})])
 
     def _same_words(self, user, number):
         held = self._known(number, user)
@@ -106,9 +161,16 @@ def steps() -> st.SearchStrategy[list[tuple]]:
     minutes, text, number = st.integers(0, 200), st.sampled_from(TEXTS), st.integers(0, 30)
     user, by = st.sampled_from(USERS), st.sampled_from(["cli:local", "mcp:3f9a"])
     tags = st.lists(st.sampled_from(TAGS), unique=True, max_size=2)
+    where = st.sampled_from(PATHS), st.sampled_from(SESSIONS)
+    put = st.tuples(st.just("put"), minutes, text, user, st.sampled_from(TRUSTS), tags, number, by, *where)
     one = st.one_of(
-        st.tuples(st.just("put"), minutes, text, user, st.sampled_from(TRUSTS), tags, number, by),
-        st.tuples(st.just("put"), minutes, text, user, st.sampled_from(TRUSTS), tags, number, by),
+        put,
+        put,
+        st.tuples(st.just("wish"), minutes, text, user, st.sampled_from(TRUSTS), number),
+        st.tuples(st.just("decide"), minutes, user, number, st.booleans()),
+        st.tuples(st.just("frame"), minutes, st.sampled_from(["self", "mine"]), st.sampled_from([0.5, 1.0])),
+        st.tuples(st.just("no_frame"), minutes, st.sampled_from(["self", "mine"])),
+        st.tuples(st.just("erase"), minutes, user, number),
         st.tuples(st.just("revise"), minutes, text, user, number, st.sampled_from(["active", "active", "deprecated"])),
         st.tuples(st.just("same_words"), minutes, user, number),
         st.tuples(st.just("forget"), minutes, user, number),

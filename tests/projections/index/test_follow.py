@@ -1,13 +1,22 @@
 """An index that followed along, in whatever steps, is the one that is rebuilt from nothing."""
 
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keepsake import Memory
+from keepsake.ledger import snapshot
 from keepsake.projections.index import file as file_module
 from keepsake.projections.index.compare import differences, text_trouble
 from keepsake.projections.index.file import IN_MEMORY, NOTHING, IndexFile
-from tests.projections.index.ledgers import MadeUp, steps
+from keepsake.projections.index.fold import Stale
+from keepsake.records.errors import KeepsakeError
+from keepsake.repair.check import check
+from tests.projections.index.ledgers import TAGS, TEXTS, TRUSTS, USERS, MadeUp, steps
 
 
 def rebuilt(events) -> IndexFile:
@@ -31,6 +40,46 @@ def test_following_in_any_steps_gives_the_rows_of_a_rebuild(story, strides):
     assert text_trouble(index) == text_trouble(again) == ""
     index.close()
     again.close()
+
+
+@given(steps(), st.integers(1, 4))
+def test_following_while_things_are_said_and_erased_gives_the_rows_of_a_rebuild(story, often):
+    """Whoever holds words that were erased must not go on; one made anew has none of them."""
+    made, index = MadeUp(), IndexFile(IN_MEMORY)
+    for number, step in enumerate(story):
+        made.say(step)
+        if number % often == 0:
+            try:
+                index.catch_up(made.events[index.bookmark().seq + 1 :])
+            except Stale:
+                index.close()
+                index = rebuilt(made.events)
+    try:
+        index.catch_up(made.events[index.bookmark().seq + 1 :])
+    except Stale:
+        index.close()
+        index = rebuilt(made.events)
+    again = rebuilt(made.events)
+
+    assert list(differences(index, again)) == []
+    index.close()
+    again.close()
+
+
+@given(steps())
+def test_what_tools_and_web_pages_say_is_shown_from_a_persons_yes_on_and_not_before(story):
+    made, index = MadeUp(), IndexFile(IN_MEMORY)
+    for step in story:
+        made.say(step)
+    index.catch_up(made.events)
+
+    open_ones = "SELECT id, trust, quarantined FROM sources WHERE until_seq IS NULL"
+    for name, trust, quarantined in index.db.execute(open_ones):
+        if trust in ("tool", "web"):
+            assert bool(quarantined) is not made.book.reviews.is_approved(name)
+        else:
+            assert not quarantined
+    index.close()
 
 
 @given(steps(), st.integers(1, 5))
@@ -124,5 +173,121 @@ def test_an_empty_index_has_read_nothing_and_begins_with_the_frames():
 
     index.catch_up(MadeUp().events)
 
-    assert [row[0] for row in index.db.execute("SELECT name FROM frames ORDER BY name")] == ["attention", "self", "task"]
+    names = [row[0] for row in index.db.execute("SELECT name FROM frames ORDER BY name")]
+    assert names == ["attention", "self", "task"]
     index.close()
+
+
+# -- through a real folder ---------------------------------------------------------------------------------------------
+
+ACTS = (
+    "put", "put", "put", "revise", "forget", "invalidate", "erase", "approve", "reject", "session", "frame", "compact",
+    "reopen", "batch", "recall", "rebuild", "lose the index", "backup", "restore",
+)  # fmt: skip
+
+
+class InAFolder:
+    """Two handles on one folder, which do what they are told in turns."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.told = root, list[str]()
+        self.handles = [self._open(0), self._open(1)]
+
+    def _open(self, which: int) -> Memory:
+        """One waits for each sync, one shares them."""
+        return Memory(self.root, durability=("full", "group")[which], tell=self.told.append, by=f"cli:s{which}")
+
+    def close(self) -> None:
+        for handle in self.handles:
+            handle.close()
+
+    def do(self, act: str, which: int, number: int, text: str, user: str, trust: str) -> None:
+        m = self.handles[which]
+        held = m._shelf.book.query(user=user)
+        name = held[number % len(held)].belief().id if held else ""
+        with suppress(KeepsakeError):
+            if act == "put":
+                keyed = {"key": f"k{number % 9}"} if number % 3 else {}
+                m.remember(text or "words", user=user, trust=trust, tags=TAGS[: number % 3], **keyed)
+            elif act == "revise" and name:
+                m.revise(name, text or "words", user=user)
+            elif act in ("forget", "invalidate", "erase") and name:
+                more = {"reason": "no"} if act == "invalidate" else {}
+                getattr(m, act)(name, user=user, **more)
+            elif act in ("approve", "reject"):
+                for review in m._shelf.book.reviews.waiting(user)[:1]:
+                    getattr(m._gated, act)(
+                        review.id, *([review.action.digest] if act == "approve" else []), user=user, reason="so"
+                    )
+            else:
+                self._care(act, which, number)
+
+    def _care(self, act: str, which: int, number: int) -> None:
+        m = self.handles[which]
+        if act == "session":
+            m.work.end(m.work.session) if number % 2 else m.work.start()
+        elif act == "frame":
+            m.frames.put("mine", {"recency": 1 + number})
+        elif act == "compact":
+            m.ledger.compact()
+        elif act == "reopen":
+            m.close()
+            self.handles[which] = self._open(which)
+        elif act == "batch":
+            with m.batch():
+                for each in range(number):
+                    m.remember(f"tea {each}")
+                    m.recall("tea")
+        elif act == "recall":
+            m.recall("tea port äpfel", user="me")
+        elif act == "rebuild":
+            m.rebuild_index()
+        elif act == "lose the index":
+            (self.root / "index.db").unlink(missing_ok=True)
+        elif act == "backup":
+            m.backup()
+        elif act == "restore" and (copies := sorted((self.root / "backup").glob("2*"))):
+            Memory.restore(copies[number % len(copies)], self.root).close()
+
+    def is_as_rebuilt(self) -> None:
+        for m in self.handles:
+            with m._shelf.ledger.reading():
+                index, again = m._index.level(), rebuilt(m._shelf.events())
+                assert list(differences(index, again)) == []
+                assert text_trouble(index) == ""
+                again.close()
+
+
+def lived(acts: list[tuple[str, int, int, str, str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as base, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", base)
+        patch.setattr(snapshot, "due", lambda since, records: since >= 7)
+        folder = InAFolder(Path(base) / "memory")
+        for number, act in enumerate(acts):
+            folder.do(*act)
+            if number % 6 == 5:
+                folder.is_as_rebuilt()
+        folder.is_as_rebuilt()
+        folder.close()
+        assert [finding.code for finding in check(folder.root)] == []
+
+
+def acts() -> st.SearchStrategy[list[tuple[str, int, int, str, str, str]]]:
+    one = st.tuples(
+        st.sampled_from(ACTS), st.integers(0, 1), st.integers(0, 12), st.sampled_from(TEXTS), st.sampled_from(USERS),
+        st.sampled_from(TRUSTS),
+    )  # fmt: skip
+    return st.lists(one, min_size=5, max_size=30)
+
+
+@settings(max_examples=6)
+@given(acts())
+def test_whatever_two_handles_do_to_a_folder_their_index_is_the_one_rebuilt(story):
+    lived(story)
+
+
+@pytest.mark.soak
+@settings(max_examples=200)
+@given(acts())
+def test_whatever_two_handles_do_to_a_folder_for_long_their_index_is_the_one_rebuilt(story):
+    lived(story)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import orjson
 
-QUARANTINED = ("tool", "web")  # until a person approves, or someone who is trusted says the same
+from keepsake.records.policy import DEFAULT
+
+QUARANTINED = DEFAULT.quarantined  # until a person approves, or someone who is trusted says the same
 DECAY = 0.01  # of a block about which nothing else is known
 
 
@@ -72,8 +74,10 @@ class Block:
 
     def _speaking(self) -> list[Source]:
         """The open sources that count: the trusted ones, if there are any."""
-        trusted = [source for source in self.open.values() if not source.quarantined]
-        return trusted or list(self.open.values())
+        every = list(self.open.values())
+        if len(every) == 1:
+            return every
+        return [source for source in every if not source.quarantined] or every
 
     def tags(self) -> list[str]:
         """What its sources are tagged with; an archived block has none."""
@@ -93,5 +97,5 @@ class Block:
         speaking = self._speaking()
         self.status = "inbox" if speaking[0].quarantined else "active"
         self.archive_reason = self.until_seq = None
-        self.confidence = max(source.confidence for source in speaking)
+        self.confidence = max([source.confidence for source in speaking])
         return False

@@ -55,6 +55,13 @@ def _bytes(value: object) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
 
 
+def file_trouble(index: IndexFile) -> str:
+    """What SQLite finds wrong with its own file, if anything: pages, and whether its indexes belong to the tables."""
+    if index.db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+        return "its pages do not belong together"
+    return ""
+
+
 def text_trouble(index: IndexFile) -> str:
     """What is wrong with the full text of an index, if anything."""
     try:

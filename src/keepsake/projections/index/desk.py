@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 import orjson
 
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.address import ids_for
+from keepsake.projections.index.address import DIGITS, address, ids_for
 from keepsake.projections.index.block import Block, Source
 from keepsake.records.edge import Edge
 from keepsake.records.work import ActiveHours
@@ -29,6 +29,7 @@ class Desk:
         self._blocks: dict[str, Block | None] = {}
         self._sources: dict[str, Source | None] = {}
         self._current: dict[str, Source | None] = {}  # ref → its open source
+        self._addresses: dict[tuple[str, str], str] = {}
         self._led: dict[str, str] = {}  # ref → the ref it became part of
         self._new_blocks: list[Block] = []
         self._new_sources: list[Source] = []
@@ -44,7 +45,7 @@ class Desk:
         """Ask once for the sources of these ids, the blocks at these addresses, and what belongs to them."""
         if wanted := [name for name in names if name not in self._sources]:
             self._fetch_sources(wanted)
-        ids = [found for whole in addresses if (found := next(ids_for(whole))) not in self._blocks]
+        ids = [found for whole in addresses if (found := whole[:DIGITS]) not in self._blocks]
         ids += [source.block_id for source in self._current.values() if source and source.block_id]
         if wanted := [name for name in dict.fromkeys(ids) if name not in self._blocks]:
             self._fetch_blocks(wanted)
@@ -58,7 +59,9 @@ class Desk:
 
     def _fetch_blocks(self, ids: list[str]) -> None:
         self._blocks.update(dict.fromkeys(ids))
-        found = [Block(*row) for row in self._db.execute(sql.BLOCKS, (orjson.dumps(ids).decode(),))]
+        one = len(ids) == 1
+        rows = self._db.execute(sql.BLOCK if one else sql.BLOCKS, (ids[0] if one else orjson.dumps(ids).decode(),))
+        found = [Block(*row) for row in rows]
         self._blocks.update({block.id: block for block in found})
         if found:
             for source in self._read_sources(sql.SOURCES_OF_BLOCKS, [block.id for block in found]):
@@ -107,6 +110,13 @@ class Desk:
         if found is None:
             raise LookupError(f"the index has a source of block {name}, and not the block")
         return found
+
+    def address(self, text: str, user: str) -> str:
+        """Where a text belongs, worked out once."""
+        whole = self._addresses.get((text, user))
+        if whole is None:
+            whole = self._addresses[text, user] = address(text, user)
+        return whole
 
     def at(self, whole: str, user: str) -> tuple[str, Block | None]:
         """The block at an address; if there is none, the id that a new one gets."""
@@ -191,14 +201,15 @@ class Desk:
     def _write_blocks(self) -> None:
         many, new, changed = self._db.executemany, self._new_blocks, self._changed_blocks.values()
         if new:
+            (last,) = self._db.execute(sql.LAST_ROW).fetchone()
             many(sql.ADD_BLOCK, [block.row() for block in new])
-            many(sql.ADD_LIFE, [(b.id, b.user, b.address, b.since_seq, b.until_seq) for b in new])
-            self._db.execute(sql.ADD_TEXTS, (orjson.dumps([block.id for block in new]).decode(),))
+            many(sql.ADD_LIFE, sorted((b.id, b.user, b.address, b.since_seq, b.until_seq) for b in new))
+            self._db.execute(sql.ADD_TEXTS, (last or 0,))  # in their order: full text is slow to go back
         if changed:
             many(sql.SET_BLOCK, [(*block.state(), block.id) for block in changed])
             many(sql.SET_LIFE, [(block.until_seq, block.id) for block in changed])
             many(sql.DROP_TAGS, [(block.id,) for block in changed])
-        if tags := list(_tags([*new, *changed])):
+        if tags := sorted(_tags([*new, *changed])):
             many(sql.ADD_TAG, tags)
 
     def _run_later(self) -> None:

@@ -98,8 +98,9 @@ def statements() -> dict[str, Any]:
         ),
         "ADD_LIFE": _all(lives),
         "ADD_SOURCE": _all(sources),
+        "LAST_ROW": select(func.max(_ROW)).select_from(blocks),
         "ADD_TEXTS": insert(texts).from_select(
-            ["rowid", "content"], select(_ROW, blocks.c.content).where(blocks.c.id.in_(_among("ids")))
+            ["rowid", "content"], select(_ROW, blocks.c.content).where(bindparam("last") < _ROW).order_by(_ROW)
         ),
         "SET_BLOCK": update(blocks).where(blocks.c.id == bindparam("of")).values(
             {c.name: bindparam(c.name) for c in _BLOCK[5:]}

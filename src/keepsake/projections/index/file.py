@@ -120,7 +120,7 @@ class IndexFile:
             if mark is NOTHING:
                 self._begin(chunk[0].ts)
             if len(chunk) > 1:
-                desk.fetch(fold.names_in(chunk), fold.addresses_in(chunk))
+                desk.fetch(fold.names_in(chunk), fold.addresses_in(desk, chunk))
             for event in chunk:
                 fold.apply(desk, event)
             desk.flush()

@@ -17,7 +17,6 @@ from typing import Any
 import orjson
 
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.address import address
 from keepsake.projections.index.block import QUARANTINED, Block, Source
 from keepsake.projections.index.builtin import FRAMES
 from keepsake.projections.index.desk import Desk
@@ -47,13 +46,13 @@ def names_in(events: Iterable[Event]) -> Iterator[str]:
             yield event.body["id"]
 
 
-def addresses_in(events: Iterable[Event]) -> Iterator[str]:
+def addresses_in(desk: Desk, events: Iterable[Event]) -> Iterator[str]:
     """Where the texts of the events belong."""
     for event in events:
         if event.body is not None and event.op in _STATED:
             belief = event.body["belief"]
             if text := belief.get("text"):
-                yield address(text, belief.get("user", OWNER))
+                yield desk.address(text, belief.get("user", OWNER))
 
 
 def apply(desk: Desk, event: Event) -> None:
@@ -69,13 +68,14 @@ def apply(desk: Desk, event: Event) -> None:
 
 def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     """A belief is stated, be it new or in place of others."""
-    belief = body["belief"]
-    replaced = list(dict.fromkeys(ref for name in body.get("replaces", ()) if (ref := desk.ref_of(name))))
+    belief, replaced, went = body["belief"], list[str](), list[Source]()
+    if names := body.get("replaces"):
+        replaced = list(dict.fromkeys(ref for name in names if (ref := desk.ref_of(name))))
+        went = [source for each in replaced if (source := desk.current(each))]
     ref = replaced[0] if replaced else belief["id"]
-    went = [source for each in replaced if (source := desk.current(each))]
     source = _source(event, belief, ref)
-    if any(gone.trust in QUARANTINED and not gone.quarantined for gone in went):
-        source.quarantined = 0  # a person said yes to the version before, and the gate let this one take its place
+    if "approved" in body or _takes_over(went):
+        source.quarantined = 0
     if source.until_seq is None and (text := belief.get("text")):
         _join(desk, event, source, text, carries_on={gone.block_id for gone in went})
     for gone in went:
@@ -86,6 +86,11 @@ def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     _settle(desk, event.seq, [source, *went], "superseded")
     for below in belief.get("rests_on", ()):
         _associate(desk, event, source, below)
+
+
+def _takes_over(went: list[Source]) -> bool:
+    """Whether a person said yes to all that a version replaces, so that the gate let it take their place."""
+    return bool(went) and all(gone.trust in QUARANTINED and not gone.quarantined for gone in went)
 
 
 def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
@@ -101,7 +106,7 @@ def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
 
 def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
     """Put a source to the block of its words, which is made if need be."""
-    whole = address(text, source.user)
+    whole = desk.address(text, source.user)
     name, block = desk.at(whole, source.user)
     clock = desk.clock
     if block is None:
@@ -153,7 +158,7 @@ def _withdraw(desk: Desk, event: Event, body: dict[str, Any]) -> None:
 def _erased(desk: Desk, _: Event, body: dict[str, Any]) -> None:
     """The words are gone from the ledger. An index that still has them must not go on."""
     if any(desk.source(name) for name in body.get("ids", ())):
-        raise Stale
+        raise Stale("it held words that were erased")
 
 
 def _ask(desk: Desk, _: Event, body: dict[str, Any]) -> None:

@@ -33,7 +33,13 @@ class Scope(NamedTuple):
     quarantined: bool = False  # whether what waits for a person's yes is shown too
 
     def values(self) -> dict[str, object]:
-        return {**self._asdict(), "quarantined": int(self.quarantined)}
+        at = max(min(self.at, NOW), -1)
+        return {**self._asdict(), "at": at, "quarantined": int(self.quarantined)}
+
+    def is_nobodys(self) -> bool:
+        """Whether a name is one that nothing can be recorded under, because it cannot be written down."""
+        names = (self.user, self.path, self.session or "", self.agent or "")
+        return not "".join(names).isascii() and any("\ud800" <= each <= "\udfff" for each in "".join(names))
 
 
 class Found(NamedTuple):
@@ -52,9 +58,9 @@ def words_of(question: str) -> list[str]:
 def search(index: IndexFile, words: Iterable[str], scope: Scope, most: int) -> list[Found]:
     """Blocks that hold any of the words, and that a source says which `scope` may see."""
     match = " OR ".join(map(_quoted, words))
-    if not match:
+    if not match or scope.is_nobodys():
         return []
-    rows = index.db.execute(sql.SEARCH, {"words": match, "most": most, **scope.values()})
+    rows = index.db.execute(sql.SEARCH, {"words": match, "most": min(most, NOW), **scope.values()})
     return [Found(*row) for row in rows]
 
 

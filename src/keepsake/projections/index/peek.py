@@ -7,6 +7,7 @@ no witness, and no trouble either: it grows back.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ from urllib.parse import quote
 from keepsake.projections.index import prepared as sql
 
 _PATIENCE = 5.0
+_HASH = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def peek(path: Path) -> tuple[int, str] | None:
@@ -24,9 +26,14 @@ def peek(path: Path) -> tuple[int, str] | None:
     try:
         with closing(only_looking(path)) as connection:
             row = connection.execute(sql.BOOKMARK).fetchone()
-    except sqlite3.Error:
+    except (sqlite3.Error, ValueError):  # letters that are none
         return None
-    return (row[2], row[3]) if row and isinstance(row[2], int) and isinstance(row[3], str) else None
+    return (row[2], row[3]) if row and isinstance(row[2], int) and is_hash(row[3]) else None
+
+
+def is_hash(value: object) -> bool:
+    """Whether it can be an event's hash. Anything else in its place is damage, and no witness."""
+    return isinstance(value, str) and _HASH.match(value) is not None
 
 
 def only_looking(path: Path) -> sqlite3.Connection:

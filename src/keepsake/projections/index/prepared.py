@@ -68,8 +68,11 @@ ADD_LIFE = 'INSERT INTO lives (block_id, user, address, since_seq, until_seq) VA
 # id, what, ref, block_id, user, session, agent, path, trust, quarantined, by, kind, about, confidence, said, tags, at, since_seq, until_seq
 ADD_SOURCE = 'INSERT INTO sources (id, what, ref, block_id, user, session, agent, path, trust, quarantined, "by", kind, about, confidence, said, tags, at, since_seq, until_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
-# ids
-ADD_TEXTS = 'INSERT INTO texts (rowid, content) SELECT blocks.rowid, blocks.content FROM blocks WHERE blocks.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+# no parameters
+LAST_ROW = 'SELECT max(blocks.rowid) AS max_1 FROM blocks'
+
+# last
+ADD_TEXTS = 'INSERT INTO texts (rowid, content) SELECT blocks.rowid, blocks.content FROM blocks WHERE ? < blocks.rowid ORDER BY blocks.rowid'
 
 # status, archive_reason, confidence, reinforcement_count, last_reinforced_at, last_session_id, of
 SET_BLOCK = 'UPDATE blocks SET status=?, archive_reason=?, confidence=?, reinforcement_count=?, last_reinforced_at=?, last_session_id=? WHERE blocks.id = ?'

@@ -24,8 +24,9 @@ _PAINT = {"error": bad, "warning": warn, "note": dim}
 def check(call: Call) -> int:
     """Look for damage, and change nothing
 
-    Reads every event, every backup in the folder, the snapshot and the settings. Prints each finding with its place and
-    the way out, the worst first. It works on a folder that is too damaged to open, or that may only be read.
+    Reads every event, every backup in the folder, the snapshot, the index and the settings. Prints each finding with
+    its place and the way out, the worst first. It works on a folder that is too damaged to open, or that may only be
+    read.
     """
     folder = call.there()
     with waiting("Reading everything …"):

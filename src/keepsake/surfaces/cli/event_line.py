@@ -92,8 +92,31 @@ def _plainly(body: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in body.items())
 
 
+def _start(body: Mapping[str, Any]) -> str:
+    return f"work begins: {body['task_type']}"
+
+
+def _end(_: Mapping[str, Any]) -> str:
+    return "work ends"
+
+
+def _frame(body: Mapping[str, Any]) -> str:
+    return f"the frame {body['frame']['name']}, of at most {count(body['frame']['token_budget'], 'token')}"
+
+
+def _no_frame(body: Mapping[str, Any]) -> str:
+    return f"the frame {body['name']} is given up"
+
+
+def _config(body: Mapping[str, Any]) -> str:
+    return f"{body['key']} is {body['value']} from now on"
+
+
 _ANSWERS = {"approve": "approved", "reject": "rejected", "stale": "stale"}
 _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "config.set/1": _config,
+    "frame.drop/1": _no_frame,
+    "frame.put/1": _frame,
     "ledger.begin/1": _begin,
     "ledger.seal/1": _seal,
     "ledger.torn/1": _torn,
@@ -102,6 +125,8 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "review.ask/1": _ask,
     "review.answer/1": _answer,
     "ledger.copy/1": lambda body: f"copied to {body['place']}",
+    "session.end/1": _end,
+    "session.start/1": _start,
     "snapshot/1": lambda body: f"what is held as of event {body['seq']}, so that opening is quick",
     "erase/1": lambda body: f"{count(len(body['lines']), 'event')} lost {their(len(body['lines']))} words",
     "erase.done/1": lambda body: f"the erasure of event {body['of']} is complete",

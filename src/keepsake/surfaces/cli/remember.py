@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from keepsake.records.policy import DEFAULT
 from keepsake.surfaces.cli.belief_options import belief_options, from_standard_input, given, text_from
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
@@ -40,4 +41,6 @@ def remember(call: Call, /, text: tuple[str, ...], user: str | None, trust: str 
     with call.memory(user=user, trust=trust, make=True) as memory:
         before = memory.get(fields["key"]) if fields.get("key") else None
         belief = memory.remember(words, **fields)
+        if belief.trust in DEFAULT.quarantined and not memory.reviews.is_approved(belief):
+            call.note("keepsake: it is kept out of recall until a person says yes: keepsake review")
     call.answer(belief.to_dict(), lambda: said("Remembered", belief, before))

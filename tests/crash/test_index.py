@@ -1,0 +1,507 @@
+"""The index among several processes, some of which are killed: it follows, forgets what was erased, grows back."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from keepsake import Memory
+from keepsake.ledger import append
+from keepsake.ledger import backup as backup_module
+from keepsake.projections.index.compare import differences, text_trouble
+from keepsake.projections.index.file import IN_MEMORY, IndexFile
+from keepsake.records.work import IDLE
+from keepsake.repair import mend as mend_module
+from keepsake.repair.check import check
+from tests.conftest import ROOT
+from tests.crash.disks import DIED, DyingDisk, in_a_child
+from tests.crash.shelf import SOAK, files_with
+from tests.crash.test_doors import as_nobody, everything_in, let_read
+
+WORD = "Zwiebelfischereien"  # said nowhere else; full text keeps it folded and stemmed
+TRACES = (WORD, WORD.lower(), "zwiebelfischereien"[:12])
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+def same_as_rebuilt(root: Path) -> None:
+    with Memory(root) as m, closing(IndexFile(IN_MEMORY)) as again:
+        m.recall("tea")
+        again.catch_up(m._shelf.events())
+        with closing(IndexFile(root / "index.db")) as index:
+            assert list(differences(index, again)) == []
+            assert text_trouble(index) == ""
+
+
+def traces(root: Path) -> list[Path]:
+    return [path for word in TRACES for path in files_with(root, word)]
+
+
+def index_files(root: Path) -> list[str]:
+    return sorted(path.name for path in root.glob("index.db*"))
+
+
+def start(work: str, *values: object) -> subprocess.Popen[str]:
+    """A process of its own, with a memory `m` open at the first of `values`."""
+    order = [sys.executable, "-c", _BEGIN + textwrap.dedent(work), *map(str, values)]
+    return subprocess.Popen(order, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+_BEGIN = """
+import os, random, sys, time
+from pathlib import Path
+from keepsake import Memory
+from keepsake.records.errors import NotFound
+told = []
+root, name, until = Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
+m = Memory(root, by="python:local", tell=told.append)
+"""
+
+WRITER = """
+number = 0
+while time.time() < until:
+    number += 1
+    if number % 7 == 0:
+        with m.batch():
+            m.remember(f"tea {name} batch{number}", key=f"{name}{number}")
+            m.recall("tea")
+            m.remember(f"tea {name} second{number}", key=f"{name}{number}b")
+    else:
+        m.remember(f"tea {name} number{number}", key=f"{name}{number}")
+    if number % 5 == 0:
+        m.forget(f"{name}{number - 1}")
+    if number % 40 == 0:
+        m.ledger.compact()
+assert told == [], told
+"""
+READER = """
+asked = 0
+while time.time() < until:
+    asked += bool(m.recall("tea number3 second7", k=20))
+    for hit in m.recall("tea", k=3):
+        assert "tea" in hit.text
+assert asked
+"""
+REBUILDER = """
+while time.time() < until:
+    m.rebuild_index()
+    time.sleep(0.05)
+assert told == [], told
+"""
+ERASER = """
+number = 0
+while time.time() < until:
+    number += 1
+    said = m.remember(f"tea and zqgone{name}{number}")
+    m.erase(said.id)
+    assert m.recall(f"zqgone{name}{number}") == []
+    time.sleep(0.05)
+"""
+CHECKER = """
+from keepsake.repair.check import check
+while time.time() < until:
+    bad = [finding for finding in check(root) if finding.code not in ("leftover", "erasure-unfinished")]
+    assert bad == [], bad
+"""
+
+
+def together(root: Path, seconds: float, *works: str) -> None:
+    """Run them at once; none of them fails, and afterwards all agree and the index is the one that is rebuilt."""
+    with Memory(root) as m:
+        m.remember("tea number3")
+    until = time.time() + seconds
+    running = [start(work, root, f"w{number}x", until) for number, work in enumerate(works)]
+    for process in running:
+        wrong = process.communicate(timeout=seconds + 120)[1]
+        assert process.returncode == 0, wrong
+    told: list[str] = []
+    with Memory(root, tell=told.append) as one, Memory(root, tell=told.append) as other:
+        assert one.recall("tea", k=10_000) == other.recall("tea", k=10_000)
+        held = {belief.id: belief for belief in one.beliefs.query(status="active")}
+        found = {name for hit in one.recall("tea", k=10_000) for name in hit.sources}
+        assert {name: held[name] for name in held.keys() - found} == {}
+        assert found == held.keys()
+    assert told == []
+    same_as_rebuilt(root)
+    assert [finding.code for finding in check(root)] == []
+    assert files_with(root, "zqgone") == []
+
+
+def test_two_write_and_one_reads_and_all_agree(tmp_path: Path) -> None:
+    together(tmp_path / "memory", 4, WRITER, WRITER, READER)
+
+
+def test_others_rebuild_erase_and_check_meanwhile(tmp_path: Path) -> None:
+    together(tmp_path / "memory", 5, WRITER, READER, REBUILDER, ERASER, CHECKER)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "works",
+    [
+        (WRITER, WRITER, READER),
+        (WRITER, WRITER, READER, REBUILDER),
+        (WRITER, WRITER, READER, REBUILDER, REBUILDER, ERASER, ERASER),
+        (WRITER, READER, ERASER, CHECKER, REBUILDER),
+    ],
+    ids=["they write", "one rebuilds", "two rebuild and two erase", "one checks"],
+)
+def test_for_a_minute_nobody_is_told_of_an_error_and_all_agree(tmp_path: Path, works: tuple[str, ...]) -> None:
+    together(tmp_path / "memory", 60, *works)
+
+
+def kill_loop(root: Path, rounds: int, seed: int) -> None:
+    """Writers, rebuilders and erasers, killed at any moment. Whoever comes next finds an index that can be mended."""
+    drawn = random.Random(seed)
+    for _ in range(rounds):
+        far = time.time() + 60
+        works = drawn.sample([WRITER, WRITER, REBUILDER, ERASER, READER], k=3)
+        running = [start(work, root, f"k{drawn.randrange(10**9)}x", far) for work in works]
+        time.sleep(0.6 + drawn.random() * 0.5)
+        for process in running:
+            process.send_signal(signal.SIGKILL)
+        for process in running:
+            wrong = process.communicate()[1]
+            assert process.returncode == -signal.SIGKILL, wrong
+        with Memory(root) as m:
+            assert m.trouble == ""
+            m.remember("tea after the killing")
+            found = {name for hit in m.recall("tea", k=10_000) for name in hit.sources}
+            assert found == {belief.id for belief in m.beliefs.query(status="active")}
+        same_as_rebuilt(root)
+
+
+def test_processes_killed_in_a_loop_leave_an_index_that_is_true_or_grows_back(tmp_path: Path) -> None:
+    kill_loop(tmp_path / "memory", 3, 1)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(4))
+def test_processes_killed_in_a_long_loop_leave_an_index_that_is_true_or_grows_back(tmp_path: Path, seed: int) -> None:
+    kill_loop(tmp_path / "memory", 25, seed)
+
+
+# -- erasing -----------------------------------------------------------------------------------------------------------
+
+
+def with_words(root: Path) -> None:
+    """The word in a belief and its history, under a tag's block, in a backup; the index has all of it."""
+    with Memory(root) as m:
+        for number in range(8):
+            m.remember(f"tea number{number}", key=f"k{number}")
+        m.remember(f"We love {WORD}", key="secret", tags=["t"])
+        m.remember(f"{WORD} are what we love", key="secret")
+        m.remember("tea rests on it", rests_on=["secret"])
+        m.backup()
+        m.ledger.compact()
+        m.remember("tea later")
+        assert m.recall(WORD)
+
+
+def test_erased_words_leave_no_trace_while_others_have_the_old_index_open(tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    with_words(root)
+    with Memory(root) as other, closing(sqlite3.connect(root / "index.db")) as plain:
+        assert other.recall(WORD)
+        plain.execute("SELECT count(*) FROM texts").fetchall()
+        with Memory(root) as m:
+            m.erase("secret")
+            assert traces(root) == []
+            assert m.recall(WORD) == []
+        other.remember("tea by the other")
+        assert other.recall(WORD) == []
+        assert traces(root) == []
+        plain.execute("INSERT INTO system_config VALUES ('x', 'y')")
+        plain.commit()
+    assert traces(root) == []
+    same_as_rebuilt(root)
+    assert traces(root) == []
+
+
+def test_an_older_index_put_back_after_an_erasure_loses_the_words_with_the_next_use(tmp_path: Path) -> None:
+    root, told = tmp_path / "memory", list[str]()
+    with_words(root)
+    kept = (root / "index.db").read_bytes()
+    for use in (lambda m: m.recall("tea"), lambda m: (m.remember("tea more"), m.recall("tea"))):
+        with Memory(root) as m:
+            if m.get("secret"):
+                m.erase("secret")
+        (root / "index.db").write_bytes(kept)
+        assert traces(root)
+        told.clear()
+        with Memory(root, tell=told.append) as m:
+            use(m)
+            assert m.recall(WORD) == []
+        assert traces(root) == []
+        assert ["words that were erased" in each for each in told] == [True]
+    same_as_rebuilt(root)
+
+
+def test_a_half_made_index_of_one_who_died_is_erased_too(tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    with_words(root)
+    shutil.copy(root / "index.db", root / "index.db.999999999-00000000.making")
+    shutil.copy(root / "index.db", root / f"index.db.{os.getpid()}-00000000.making")
+    (root / "index.db-journal").write_text(WORD)
+    with Memory(root) as m:
+        m.erase("secret")
+    assert traces(root) == []
+
+
+def dying(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """From now on every ledger that is opened has a disk that ends the process at its `at`-th call."""
+    disk = DyingDisk(at)
+    for module in (append, backup_module, mend_module):
+        monkeypatch.setattr(module, "Disk", lambda: disk)
+
+
+def every_death(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prepare: Callable[[Path], object], work: Callable[[Path], object]
+) -> Iterator[Path]:
+    """The folder after a death at each disk call of `work` (every third, in everyday tests), and after none."""
+    before, now, at = tmp_path / "before", tmp_path / "now", 1
+    prepare(before)
+    drawn = random.Random(3)
+    while True:
+        shutil.rmtree(now, ignore_errors=True)
+        shutil.copytree(before, now)
+
+        def die(at: int = at) -> None:
+            with pytest.MonkeyPatch.context() as patch:
+                dying(patch, at)
+                work(now)
+
+        status = in_a_child(die)
+        yield now
+        if status != DIED:
+            break
+        at += 1 if SOAK else drawn.randint(2, 8)
+    assert at > 10
+
+
+def test_words_are_gone_wherever_the_one_who_erases_them_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def erase(root: Path) -> None:
+        with Memory(root) as m:
+            m.recall(WORD)
+            m.erase("secret")
+
+    for root in every_death(tmp_path, monkeypatch, with_words, erase):
+        with Memory(root) as m:
+            recorded = m.get("secret") is None
+            assert recorded == (m.recall(WORD) == [])
+            assert len(m.recall("tea", k=50)) == 10
+        if recorded:
+            assert traces(root) == []
+        same_as_rebuilt(root)
+    assert recorded
+
+
+def test_one_who_had_it_open_is_not_troubled_by_an_eraser_who_died(tmp_path: Path) -> None:
+    """The erasure is on record and its words still stand: neither an old index nor a new one shows them."""
+    for reading in (False, True):
+        root = tmp_path / f"memory-{reading}"
+        with_words(root)
+        at = 1
+        while True:
+            now = tmp_path / "now"
+            shutil.rmtree(now, ignore_errors=True)
+            shutil.copytree(root, now)
+            with Memory(now, read_only=reading) as other:
+                assert other.recall(WORD)
+
+                def die(at: int = at, now: Path = now) -> None:
+                    with Memory(now) as m:
+                        m._shelf.ledger._disk = DyingDisk(at)
+                        m.erase("secret")
+
+                status = in_a_child(die)
+                recorded = other.get("secret") is None
+                assert (other.recall(WORD) == []) == recorded
+                assert len(other.recall("tea", k=50)) == 10
+            if status != DIED:
+                break
+            at += 1 if SOAK else 6
+        assert recorded
+
+
+# -- restoring and repairing -------------------------------------------------------------------------------------------
+
+
+def with_a_copy(root: Path) -> None:
+    with_words(root)
+    with Memory(root) as m:
+        m.remember("tea since the copy")
+
+
+def test_a_restore_that_dies_anywhere_is_finished_and_the_index_raises_no_alarm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def go_back(root: Path) -> None:
+        with Memory(root) as m:
+            m.recall("tea")
+        [copy] = (root / "backup").glob("2*")
+        Memory.restore(copy, root).close()
+
+    for root in every_death(tmp_path, monkeypatch, with_a_copy, go_back):
+        with Memory(root) as m:
+            assert m.trouble == ""
+            m.remember("tea after all")
+            assert {name for hit in m.recall("tea", k=50) for name in hit.sources} == {
+                belief.id for belief in m.beliefs.all() if "tea" in belief.text
+            }
+        same_as_rebuilt(root)
+        assert "rolled-back" not in [finding.code for finding in check(root)]
+
+
+def with_damage(root: Path) -> None:
+    """A line in the middle of the living stretch cannot be read, and no copy has it."""
+    with Memory(root) as m:
+        for number in range(6):
+            m.remember(f"tea number{number}", key=f"k{number}")
+    lines = (root / "events.wal").read_bytes().splitlines(keepends=True)
+    lines[3] = lines[3][:10] + b"#" + lines[3][11:]
+    (root / "events.wal").write_bytes(b"".join(lines))
+
+
+def test_a_repair_that_dies_anywhere_is_finished_and_the_index_raises_no_alarm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for root in every_death(tmp_path, monkeypatch, with_damage, lambda root: mend_module.apply(root, ["line-damaged"])):
+        codes = {finding.code for finding in check(root)}
+        assert "rolled-back" not in codes
+        mend_module.apply(root, ["line-damaged", "leftover"])
+        with Memory(root) as m:
+            assert m.trouble == ""
+            m.remember("tea after all")
+            assert len(m.recall("tea", k=50)) == len(m.beliefs.all())
+        same_as_rebuilt(root)
+
+
+# -- whoever may only read ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that others can reach: pytest's own are for one user alone."""
+    path = Path(tempfile.mkdtemp(prefix="keepsake-index-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.mark.parametrize("left", ["closed", "killed", "without an index"])
+def test_a_user_who_may_only_read_recalls_and_changes_nothing(place: Path, left: str) -> None:
+    root = place / "memory"
+    with_words(root)
+    if left == "without an index":
+        (root / "index.db").unlink()
+    if left == "killed":
+        _killed(root)
+    let_read(root)
+    before = everything_in(root)
+
+    def work() -> None:
+        os.environ["HOME"] = str(place)
+        with Memory(root) as m:
+            assert [hit.text for hit in m.recall(WORD)] == [f"{WORD} are what we love"]
+            assert m.recall("tea", k=50)
+        assert [finding.code for finding in check(root) if finding.code != "modes-wide"] == []
+
+    as_nobody(work)
+    assert everything_in(root) == before
+
+
+def _killed(root: Path) -> None:
+    """A writer who died with SQLite's journal beside the index."""
+
+    def work() -> None:
+        m = Memory(root)
+        m.remember("tea before the end")
+        os._exit(DIED)
+
+    assert in_a_child(work) == DIED
+    assert index_files(root) == ["index.db", "index.db-shm", "index.db-wal"]
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o400])
+def test_an_index_that_belongs_to_another_is_made_anew_where_the_folder_allows_it(place: Path, mode: int) -> None:
+    root = place / "memory"
+    with_words(root)
+    for path in [root, *root.rglob("*")]:
+        os.chown(path, 65534, 65534)
+    os.chown(root / "index.db", 0, 0)
+    (root / "index.db").chmod(mode | (mode >> 6))
+
+    def work() -> None:
+        os.environ["HOME"] = str(root)
+        told: list[str] = []
+        with Memory(root, tell=told.append) as m:
+            m.remember("tea of the owner")
+            assert len(m.recall("tea", k=50)) == 11
+        assert len(told) == 1
+
+    as_nobody(work)
+
+
+def test_a_check_of_what_a_killed_writer_left_finds_nothing_and_changes_nothing(tmp_path: Path) -> None:
+    """But SQLite's own scratch file, which it begins anew as soon as somebody looks."""
+    root = tmp_path / "memory"
+    with_words(root)
+    _killed(root)
+    before = everything_in(root)
+    assert [finding.code for finding in check(root)] == []
+    after = everything_in(root)
+    scratch = str(root / "index.db-shm")
+    assert {name: after[name] for name in after if name != scratch} == {
+        name: before[name] for name in before if name != scratch
+    }
+
+
+# -- the clock of active hours -----------------------------------------------------------------------------------------
+
+
+def test_the_clock_survives_a_kill_in_a_working_session_and_never_goes_back(tmp_path: Path) -> None:
+    root, began = tmp_path / "memory", datetime(2026, 1, 1, tzinfo=UTC)
+    hours = [0.0]
+    for day in range(4):
+
+        def work(day: int = day) -> None:
+            now = [began + timedelta(days=day)]
+            m = Memory(root, clock=lambda: now[0])
+            m.work.start()
+            for minutes in (10, 20, 600, 5):
+                now[0] += timedelta(minutes=minutes)
+                m.remember(f"tea {day} {minutes}")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        assert in_a_child(work) == -signal.SIGKILL
+        with Memory(root, clock=lambda: began + timedelta(days=day, hours=23)) as m:  # noqa: B023
+            hours.append(m.work.hours)
+            with closing(IndexFile(root / "index.db")) as index:
+                m.recall("tea")
+                assert index.bookmark().clock == m._shelf.book.work.clock
+                [(value,)] = index.db.execute("SELECT value FROM system_config WHERE key = 'total_active_hours'")
+                assert float(value) == m.work.hours
+    expected = 10 / 60 + 20 / 60 + IDLE + 5 / 60
+    assert [round(after - before, 6) for before, after in pairwise(hours)] == [round(expected, 6)] * 4
+    same_as_rebuilt(root)

@@ -1,0 +1,70 @@
+"""Whether two indexes say the same."""
+
+import sqlite3
+from contextlib import suppress
+
+import pytest
+
+from keepsake.projections.index import prepared as sql
+from keepsake.projections.index.compare import Difference, differences, file_trouble, text_trouble
+from keepsake.projections.index.file import IN_MEMORY, IndexFile
+from tests.projections.index.ledgers import MadeUp
+
+
+def made_up() -> IndexFile:
+    made = MadeUp()
+    for number in range(6):
+        trust = "web" if number == 5 else "human"
+        made.say(("put", 1, f"tea {number}", "me", trust, ["t"], number, "cli:local", "", ""))
+    made.say(("start", 1, "s1", "cli:local"))
+    index = IndexFile(IN_MEMORY)
+    index.catch_up(made.events)
+    return index
+
+
+@pytest.fixture
+def pair():
+    one, two = made_up(), made_up()
+    yield one, two
+    one.close()
+    two.close()
+
+
+def test_equal_ones_do_not_differ(pair):
+    one, two = pair
+    assert list(differences(one, two)) == []
+    assert (text_trouble(one), file_trouble(one)) == ("", "")
+
+
+def test_a_row_too_many_and_one_too_few_are_told_apart(pair):
+    one, two = pair
+    two.db.execute("INSERT INTO system_config VALUES ('zz', '1')")
+    one.db.execute("INSERT INTO system_config VALUES ('aa', '1')")
+    assert set(differences(one, two)) == {
+        Difference("system_config", ("aa", "1"), True), Difference("system_config", ("zz", "1"), False),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [None, -1, 1.5, "", "z", "ÿ", "\U0001f375", b"", b"\xff"])
+def test_a_changed_cell_is_found_in_every_column_of_every_table_whatever_it_is_changed_to(pair, value):
+    one, two = pair
+    one.db.execute("PRAGMA foreign_keys = OFF")
+    one.db.execute("PRAGMA ignore_check_constraints = ON")
+    for table, statement in sql.EVERYTHING.items():
+        columns = [column[0] for column in one.db.execute(statement).description]
+        for column in columns if one.db.execute(statement).fetchone() else ():
+            one.db.execute("BEGIN")
+            with suppress(sqlite3.IntegrityError):  # a cell that cannot be so
+                change = f'UPDATE OR IGNORE {table} SET "{column}" = ? WHERE "{column}" IS NOT ?'
+                if one.db.execute(change, (value, value)).rowcount:
+                    assert {each.table for each in differences(one, two)} == {table}, column
+            one.db.execute("ROLLBACK")
+
+
+def test_full_text_that_does_not_belong_to_the_rows_is_found(pair):
+    one, _ = pair
+    one.db.execute("UPDATE blocks SET content = 'other' WHERE content = 'tea 1'")
+    assert text_trouble(one) != ""
+    one.db.execute("UPDATE blocks SET content = 'tea 1' WHERE content = 'other'")
+    assert text_trouble(one) == ""
+    assert not one.db.in_transaction

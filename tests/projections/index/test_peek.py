@@ -1,0 +1,74 @@
+"""How far an index has read, without opening it for work."""
+
+import os
+import sqlite3
+
+import pytest
+
+from keepsake.projections.index.file import IndexFile
+from keepsake.projections.index.peek import is_hash, only_looking, peek
+from tests.projections.index.ledgers import MadeUp
+
+
+@pytest.fixture
+def path(tmp_path):
+    index = IndexFile(tmp_path / "index.db")
+    index.catch_up(MadeUp().events)
+    index.close()
+    return tmp_path / "index.db"
+
+
+def test_it_tells_the_last_event_and_its_hash_and_makes_nothing(path):
+    before = {entry.name: entry.stat().st_mtime_ns for entry in os.scandir(path.parent)}
+    assert peek(path) == (0, "0" * 64)
+    assert {entry.name: entry.stat().st_mtime_ns for entry in os.scandir(path.parent)} == before
+
+
+def test_it_sees_what_a_writer_has_only_in_its_journal(path):
+    index, made = IndexFile(path), MadeUp()
+    made.say(("config", 1, "7"))
+    index.catch_up(made.events)
+    assert peek(path) == (1, f"{1:064x}")
+    index.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["UPDATE bookmark SET hash = 'x'", "UPDATE bookmark SET hash = CAST(x'ff' AS TEXT)",
+     "UPDATE bookmark SET hash = x'00'",
+     "UPDATE bookmark SET seq = 'many'", "DELETE FROM bookmark", "DROP TABLE bookmark",
+     "ALTER TABLE bookmark RENAME COLUMN hash TO h"],
+)  # fmt: skip
+def test_a_bookmark_that_is_none_is_no_witness(path, change):
+    db = sqlite3.connect(path)
+    db.execute(change)
+    db.commit()
+    db.close()
+    assert peek(path) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"SQLite format 3\x00", bytes(4096)])
+def test_a_file_that_is_no_index_is_no_witness(path, content):
+    path.write_bytes(content)
+    assert peek(path) is None
+    path.unlink()
+    assert peek(path) is None
+    path.mkdir()
+    assert peek(path) is None
+
+
+def test_a_name_with_odd_letters_is_a_name(tmp_path):
+    folder = tmp_path / "a?b#c%20 d"
+    folder.mkdir()
+    index = IndexFile(folder / "index.db")
+    index.catch_up(MadeUp().events)
+    index.close()
+    assert peek(folder / "index.db") == (0, "0" * 64)
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        only_looking(folder / "index.db").execute("DELETE FROM bookmark")
+
+
+def test_a_hash_is_sixty_four_small_digits():
+    assert is_hash("0f" * 32)
+    for wrong in ("0F" * 32, "0" * 63, "0" * 65, "0" * 64 + "\n", None, 5, b"0" * 64):
+        assert not is_hash(wrong)
