@@ -21,7 +21,7 @@ from keepsake.projections.index import file as file_module
 from keepsake.projections.index import fold as fold_module
 from keepsake.projections.index.compare import differences, text_trouble
 from keepsake.projections.index.file import IN_MEMORY, IndexFile
-from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, NotWritable
+from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, Missing, NotWritable, Refused
 from keepsake.repair.check import check
 from keepsake.repair.mend import apply as mend
 from tests.crash.disks import Watched, in_a_child
@@ -486,7 +486,7 @@ def test_an_index_that_saw_more_than_the_ledger_has_refuses_every_write_and_chan
                 attempt()
     assert everything_in(folder) == before
     found = check(folder)
-    assert found[0].code == "rolled-back"
+    assert found[0].code == "index-ahead"
     assert "the index has seen" in found[0].text
     assert everything_in(folder) == before
 
@@ -504,7 +504,86 @@ def test_an_index_that_saw_another_event_there_is_a_witness_too(folder: Path) ->
 
     with Memory(folder) as m, pytest.raises(RolledBack, match="not the one that the index has seen"):
         m.remember("x")
-    assert check(folder)[0].code == "rolled-back"
+    assert check(folder)[0].code == "index-ahead"
+
+
+def test_whoever_takes_the_ledger_as_it_is_says_so_on_the_record(folder: Path) -> None:
+    rolled_back(folder)
+    (folder / "events.wal").chmod(0o644)
+    with pytest.raises(Refused, match="the index has seen"):
+        mend(folder, ["modes-wide"])
+
+    mend(folder, ["index-ahead", "modes-wide"])
+
+    assert check(folder) == []
+    with Memory(folder) as m:
+        assert m.recall("lost") == []
+        assert m.remember("x").text == "x"
+        assert [event.body["mended"] for event in m.log(op="ledger.repair")] == [{"index-ahead": 1, "modes-wide": 1}]
+
+
+def pruned(folder: Path, away: Path) -> None:
+    """A memory whose first events were moved away, with an older version, a forgotten belief and an approved one."""
+    with Memory(folder) as m:
+        m.remember("the port is 5432", key="port", tags=["net"])
+        m.revise("port", "the port is 6543")
+        m.remember("gone for good", key="gone")
+        m.forget("gone")
+        m.remember("the cafe closes at six", key="cafe", trust="web")
+        m.remember("never approved", trust="web")
+        [asked, _] = m.reviews.waiting()
+        m.reviews.approve(asked.id)
+        m.frames.put("mine", {"similarity": 1.0})
+        m.ledger.compact()
+        m.ledger.prune(away)
+
+
+def test_after_a_prune_a_lost_index_is_made_from_what_is_held(tmp_path: Path) -> None:
+    folder = tmp_path / "pruned"
+    pruned(folder, tmp_path / "away")
+    for path in folder.glob("index.db*"):
+        path.unlink()
+
+    with Memory(folder) as m:
+        assert [hit.text for hit in m.recall("port 6543")] == ["the port is 6543"]
+        assert [hit.text for hit in m.recall("cafe")] == ["the cafe closes at six"]
+        assert m.recall("gone approved") == []
+        with pytest.raises(Missing, match="moved away"):
+            m.recall("port", believed_at=2)
+        m.revise("port", "the port is 7654")
+        m.remember("it listens there", rests_on=["port"])
+        assert [hit.text for hit in m.recall("port 7654")] == ["the port is 7654"]
+        [waiting] = m.reviews.waiting()
+        m.reviews.approve(waiting.id)
+        assert [hit.text for hit in m.recall("approved")] == ["never approved"]
+    assert {finding.code for finding in check(folder)} == {"stretch-pruned"}
+
+    for path in (tmp_path / "away").iterdir():
+        path.rename(folder / "sealed" / path.name)
+    with Memory(folder) as m:
+        m.rebuild_index()
+        last = m.history("port")[0].seq
+        assert [hit.text for hit in m.recall("port 5432", believed_at=last)] == ["the port is 5432"]
+
+
+def test_an_erasure_after_a_prune_leaves_recall_working(tmp_path: Path) -> None:
+    folder = tmp_path / "pruned"
+    pruned(folder, tmp_path / "away")
+
+    with Memory(folder) as m:
+        m.erase("cafe")
+        assert m.recall("cafe") == []
+        assert [hit.text for hit in m.recall("port 6543")] == ["the port is 6543"]
+
+
+def test_what_was_approved_later_was_not_recalled_before(tmp_path: Path) -> None:
+    with Memory(tmp_path / "fresh") as m:
+        seq = m.remember("the cafe closes at six", trust="web").seq + 1
+        [asked] = m.reviews.waiting()
+        m.reviews.approve(asked.id)
+        assert m.recall("cafe", believed_at=seq) == []
+        assert len(m.recall("cafe", believed_at=seq, quarantined=True)) == 1
+        assert len(m.recall("cafe")) == 1
 
 
 def test_a_memory_that_is_open_says_so_too_when_an_index_of_more_is_put_there(folder: Path, tmp_path: Path) -> None:

@@ -138,8 +138,7 @@ class Chain:
 
     def _open(self, stretch: Stretch) -> tuple[Path, int]:
         """The file that begins with the stretch's first event, wherever it is now."""
-        sealed = [each.path for each in self.folder.sealed_stretches() if each.first == stretch.first]
-        for path in (stretch.path, *sealed):
+        for path in self._places_of(stretch):
             try:
                 fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             except FileNotFoundError:
@@ -148,6 +147,11 @@ class Chain:
                 return path, fd
             os.close(fd)
         raise Missing(missing(self.folder, stretch.first, (stretch.last or stretch.first) + 1))
+
+    def _places_of(self, stretch: Stretch) -> Iterator[Path]:
+        """Where it was, and where a compaction may have put it meanwhile: looked for only after it was not there."""
+        yield stretch.path
+        yield from (each.path for each in self.folder.sealed_stretches() if each.first == stretch.first)
 
     def line(self, seq: int) -> fmt.Line:
         """The line of one event."""

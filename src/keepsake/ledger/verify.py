@@ -99,7 +99,7 @@ def verify(
     costs half as much again; it is computed if a checkpoint or a seal asks for it, or if `tree` does.
     """
     folder = Folder(root)
-    heard = [*(Heard(each) for each in witnesses), *map(_as_heard, checkpoints)]
+    heard = [*map(_as_heard, checkpoints), *(Heard(each) for each in witnesses)]  # the strongest first
     report = None
     for _ in range(_ATTEMPTS):
         before = _state(folder)

@@ -30,6 +30,8 @@ from keepsake.ledger.lift import lift
 from keepsake.projections.index.file import CHUNK, IN_MEMORY, NOTHING, SHAPE, Bookmark, IndexFile
 from keepsake.projections.index.fold import Stale
 from keepsake.projections.index.peek import is_hash
+from keepsake.projections.index.plant import held_now
+from keepsake.records.book import Book
 from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, NotWritable, NotWritten, RolledBack
 from keepsake.records.event import Event
 
@@ -57,8 +59,8 @@ _PERHAPS_IN_THE_FILE = (  # if they come again after opening it again
 class IndexOf:
     """One memory's index. Whoever uses it has the ledger's turn, so that one thread at a time does."""
 
-    def __init__(self, ledger: Ledger, tell: Tell) -> None:
-        self._ledger, self._tell = ledger, tell
+    def __init__(self, ledger: Ledger, book: Book, tell: Tell) -> None:
+        self._ledger, self._book, self._tell = ledger, book, tell
         self._path = ledger.folder.index
         self._name = os.fspath(self._path)
         self._index: IndexFile | None = None
@@ -235,6 +237,7 @@ class IndexOf:
         self._drop()
         if not self._ledger.writable:
             self._bad, self._index = "", IndexFile(IN_MEMORY)
+            self._fill(self._index, tick)
             return self._index
         index = self._make_beside(tick) or self._make_beside(tick)
         if index is None:
@@ -300,9 +303,17 @@ class IndexOf:
     def _write(self, path: Path, tick: Tick | None) -> Bookmark:
         index = IndexFile(path, making=True)
         try:
-            return index.catch_up(self._events(0, tick))
+            return self._fill(index, tick)
         finally:
             index.close()
+
+    def _fill(self, index: IndexFile, tick: Tick | None) -> Bookmark:
+        """Everything from the first event on; where that was moved away, what is held now."""
+        if self._ledger.chain().first == 0:
+            return index.catch_up(self._events(0, tick))
+        end = self._ledger.end
+        mark = Bookmark(end.seq, end.hash, self._book.work.clock, since=end.seq)
+        return index.plant(held_now(self._book), mark, self._ledger.standing.begun)
 
 
 def _what_is_wrong(error: Exception, again: bool) -> str:

@@ -361,7 +361,7 @@ class Memory:
     def _index(self) -> IndexOf:
         from keepsake.memory.index import IndexOf
 
-        return IndexOf(self._shelf.ledger, self._tell)
+        return IndexOf(self._shelf.ledger, self._shelf.book, self._tell)
 
     def _after_erasing(self) -> None:
         """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from keepsake.records.errors import Refused
+from keepsake.records.errors import Missing, Refused
 from keepsake.records.hit import Hit
 from keepsake.records.timeline import Moment
 from keepsake.stores.shelf import Shelf
 
 if TYPE_CHECKING:
     from keepsake.memory.index import IndexOf, Tick
+    from keepsake.projections.index.file import IndexFile
 
 
 def recall(
@@ -38,4 +39,15 @@ def recall(
     with shelf.ledger.reading():
         at = NOW if believed_at is None else shelf.seq_at(believed_at)
         scope = Scope(user, at, path, session, agent, quarantined)
-        return index.read(lambda file: by_words(file, question, scope, k), tick)
+        return index.read(lambda file: by_words(_reaching(file, at), question, scope, k), tick)
+
+
+def _reaching(file: IndexFile, at: int) -> IndexFile:
+    """The index, if it knows what was held then."""
+    since = file.bookmark().since
+    if since and at < since:
+        raise Missing(
+            f"what was held before event {since} is not known here: the events were moved away;"
+            " put their files back into sealed/ and run `keepsake rebuild-index`"
+        )
+    return file

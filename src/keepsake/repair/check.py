@@ -216,13 +216,20 @@ def _says(flaw: Flaw) -> str:
 def _rolled_back(look: Look) -> Iterator[Finding]:
     for why in contradictions(look):
         yield found("rolled-back", _place(look, look.folder.wal), why, look.restore)
+    for why in _contradicted(look, [look.index] if look.index else []):
+        yield found("index-ahead", look.folder.index.name, why)
 
 
 def contradictions(look: Look) -> Iterator[str]:
     """What a witness saw that is not so. If what it saw can be read, the chain may be broken, but its end is here."""
-    seen, mine = look.seen, look.seen.trusted_witness
+    mine = look.seen.trusted_witness
+    return _contradicted(look, [*look.witnesses, *([mine] if mine else [])])
+
+
+def _contradicted(look: Look, witnesses: Iterable[Witness]) -> Iterator[str]:
+    seen = look.seen
     reach = max([seen.last, *(flaw.seq for flaw in seen.flaws)])
-    for witness in filter(None, (*look.witnesses, look.index, mine)):
+    for witness in witnesses:
         known = seen.hashes.get(witness.seq, set())
         if known and witness.hash not in known:
             yield f"event {witness.seq} is not the one that {witness.name} has seen"

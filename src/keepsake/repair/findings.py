@@ -70,6 +70,11 @@ CODES: dict[str, Code] = {
     "settings-unreadable": Code(
         "error", "keepsake.toml cannot be read", "mend the line that is named, or remove the file",
     ),
+    "index-ahead": Code(
+        "error", "the index has seen events that the ledger does not have, or others: the ledger was rolled back",
+        "keepsake restore BACKUP; if the ledger is as it should be, keepsake repair index-ahead",
+        "takes the ledger for the truth as it is, and removes the index, which is the witness against it",
+    ),
     "index-differs": Code(
         "error", "the index holds other rows than the ledger gives: recall may serve what is not so",
         "keepsake repair index-differs, or keepsake rebuild-index",

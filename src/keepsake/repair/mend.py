@@ -36,7 +36,7 @@ from keepsake.repair.operation import Cure, Operation, operation
 from keepsake.repair.survey import Flaw
 
 LINE = "line-damaged"
-_INDEX = frozenset({"index-damaged", "index-differs"})
+_INDEX = frozenset({"index-ahead", "index-damaged", "index-differs"})
 
 _BLOCKING = frozenset({"rolled-back", "file-unreadable", "newer-events", "old-ledger"})
 
@@ -81,7 +81,9 @@ def _steps(look: Look, findings: list[Finding], codes: frozenset[str]) -> Iterat
 def _blocked(look: Look, findings: list[Finding], codes: frozenset[str]) -> str:
     """Why nothing can be mended here: a mend is an event, and this ledger may not be written."""
     for finding in findings:
-        if finding.code in _BLOCKING or (finding.code == "stretch-missing" and not check.has_snapshot(look)):
+        missing = finding.code == "stretch-missing" and not check.has_snapshot(look)
+        ahead = finding.code == "index-ahead" and not codes & {finding.code, LINE}  # mending lines removes the index
+        if finding.code in _BLOCKING or missing or ahead:
             return f"{finding.place}: {finding.text}; {finding.remedy}"
     if look.seen.flaws and LINE not in codes:
         return f"mend the damaged lines first: keepsake repair {LINE}"

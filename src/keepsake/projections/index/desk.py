@@ -191,7 +191,8 @@ class Desk:
         if self._new_sources:
             many(sql.ADD_SOURCE, [source.row() for source in self._new_sources])
         if self._changed_sources:
-            many(sql.SET_SOURCE, [(s.quarantined, s.until_seq, s.id) for s in self._changed_sources.values()])
+            changed = self._changed_sources.values()
+            many(sql.SET_SOURCE, [(s.quarantined, s.approved_seq, s.until_seq, s.id) for s in changed])
         if self._cut:
             many(sql.DROP_EDGES, [{"of": name} for name in self._cut])
         if self._edges:

@@ -78,6 +78,11 @@ def _shown() -> ColumnElement[bool]:
         sources.c.since_seq <= bindparam("at"),
         or_(sources.c.until_seq.is_(None), sources.c.until_seq > bindparam("at")),
         sources.c.quarantined <= bindparam("quarantined"),
+        or_(
+            sources.c.approved_seq.is_(None),
+            sources.c.approved_seq <= bindparam("at"),
+            bindparam("quarantined") > literal_column("0"),
+        ),
         or_(sources.c.path == literal_column("''"), sources.c.path == bindparam("path")),
         *(or_(bindparam(name, type_=Text).is_(None), each == bindparam(name)) for each, name in scope),
     )
@@ -107,7 +112,7 @@ def statements() -> dict[str, Any]:
         ),
         "SET_LIFE": update(lives).where(lives.c.block_id == bindparam("of")).values(until_seq=bindparam("until")),
         "SET_SOURCE": update(sources).where(sources.c.id == bindparam("of")).values(
-            quarantined=bindparam("kept_out"), until_seq=bindparam("until")
+            quarantined=bindparam("kept_out"), approved_seq=bindparam("approved"), until_seq=bindparam("until")
         ),
         "LEAD": update(sources).where(sources.c.ref == bindparam("of")).values(ref=bindparam("to")),
         "ADD_TAG": insert(block_tags).values(block_id=bindparam("block_id"), tag=bindparam("tag")),

@@ -42,6 +42,7 @@ class Bookmark(NamedTuple):
     hash: str
     clock: ActiveHours = ActiveHours()
     shape: int = SHAPE
+    since: int = 0  # what was held before that event is not known: the events were moved away
 
 
 NOTHING = Bookmark(-1, "")
@@ -89,8 +90,8 @@ class IndexFile:
         row = self.db.execute(sql.BOOKMARK).fetchone()
         if row is None:
             return NOTHING
-        _, shape, seq, hashed, *clock = row
-        return Bookmark(seq, hashed, ActiveHours(*clock), shape)
+        _, shape, seq, hashed, hours, session, by, last, since = row
+        return Bookmark(seq, hashed, ActiveHours(hours, session, by, last), shape, since)
 
     def block(self, name: str) -> tuple[object, ...] | None:
         """The row of one block: what `blocks` has of it, then whose it is, its address, when it came and went."""
@@ -124,8 +125,20 @@ class IndexFile:
             for event in chunk:
                 fold.apply(desk, event)
             desk.flush()
-            mark = Bookmark(chunk[-1].seq, chunk[-1].hash, desk.clock)
+            mark = Bookmark(chunk[-1].seq, chunk[-1].hash, desk.clock, since=mark.since)
             desk = Desk(self.db, desk.clock)
+            self._save(mark)
+        return mark
+
+    def plant(self, events: Iterable[Event], mark: Bookmark, at: str) -> Bookmark:
+        """Begin in the middle: `events` say what is held at `mark`, in a ledger that began `at`."""
+        with self.writing():
+            self._begin(at)
+            desk = Desk(self.db, mark.clock)
+            for event in events:
+                fold.apply(desk, event)
+            desk.clock = mark.clock
+            desk.flush()
             self._save(mark)
         return mark
 
@@ -135,6 +148,6 @@ class IndexFile:
         self.db.executemany(sql.SET_CONFIG, list(CONFIG.items()))
 
     def _save(self, mark: Bookmark) -> None:
-        self.db.execute(sql.SET_BOOKMARK, (1, SHAPE, mark.seq, mark.hash, *mark.clock))
+        self.db.execute(sql.SET_BOOKMARK, (1, SHAPE, mark.seq, mark.hash, *mark.clock, mark.since))
         if mark.clock.hours:
             self.db.execute(sql.SET_CONFIG, ("total_active_hours", repr(mark.clock.hours)))

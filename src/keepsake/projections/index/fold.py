@@ -99,8 +99,8 @@ def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
     held = get("status", "active") == "active"
     return Source(
         belief["id"], "belief", ref, None, get("user", OWNER), get("session", ""), get("agent", ""), get("path", ""),
-        trust, int(trust in QUARANTINED), event.by, get("kind", "fact"), get("about", ""), belief["confidence"], None,
-        orjson.dumps(tags).decode() if tags else None, event.ts, event.seq, None if held else event.seq,
+        trust, int(trust in QUARANTINED), None, event.by, get("kind", "fact"), get("about", ""), belief["confidence"],
+        None, orjson.dumps(tags).decode() if tags else None, event.ts, event.seq, None if held else event.seq,
     )  # fmt: skip
 
 
@@ -173,7 +173,7 @@ def _answer(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     for name in desk.asked(body["review"]):
         source = desk.source(name)
         if body["answer"] == "approve" and source is not None and source.quarantined:
-            source.quarantined = 0
+            source.quarantined, source.approved_seq = 0, event.seq
             desk.touch(source)
             _settle(desk, event.seq, [source], "")
     desk.later(sql.DROP_ASKED, body["review"])

@@ -25,6 +25,7 @@ bookmark = Table(
     Column("session", Text, nullable=False),
     Column("by", Text, nullable=False),
     Column("last", Text, nullable=False),
+    Column("since", Integer, nullable=False),  # from which event on the past is known: 0, unless events were moved away
 )
 
 lives = Table(
@@ -51,6 +52,7 @@ sources = Table(
     Column("path", Text, nullable=False),
     Column("trust", Text, nullable=False),
     Column("quarantined", Integer, nullable=False),  # 1: kept out of recall until approved
+    Column("approved_seq", Integer),  # the event that let it out; NULL: it was never kept out, or still is
     Column("by", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("about", Text, nullable=False),

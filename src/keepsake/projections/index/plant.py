@@ -1,0 +1,42 @@
+"""What is held, told as events: for an index of a ledger whose first stretches were moved away.
+
+What was held earlier cannot be told from this. The bookmark of such an index says from where on the past is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from keepsake.records import work
+from keepsake.records.beliefs import PUT, SUPERSEDE, Held
+from keepsake.records.book import Book
+from keepsake.records.event import Event
+from keepsake.records.reviews import ASK
+
+_BY = "ledger:snapshot"
+
+
+def held_now(book: Book) -> Iterator[Event]:
+    """Events after which an index holds what the book holds, each version with the place of its own event."""
+    for frame in book.work.frames.values():
+        yield Event(0, frame["created_at"], work.FRAME, "", _BY, "", {"frame": frame})
+    for key, value in book.work.config.items():
+        yield Event(0, "", work.CONFIG, "", _BY, "", {"key": key, "value": value})
+    for held in sorted(book.held.values(), key=lambda held: held.seq):
+        yield from _belief(book, held)
+    for user in {held.user for held in book.held.values()}:
+        for review in book.reviews.waiting(user):
+            body = {"review": review.id, "action": {"kind": review.action.kind, "target": list(review.action.target)}}
+            yield Event(review.seq, review.asked_at, ASK, "", _BY, "", body)
+
+
+def _belief(book: Book, held: Held) -> Iterator[Event]:
+    """A belief under its first id, by which others name it, and then its current version."""
+    belief = held.body()
+    body = {"belief": belief, "replaces": [held.ref]}
+    if belief["id"] != held.ref:
+        first = {"id": held.ref, "key": held.key, "user": held.user, "confidence": 0.0, "status": "superseded"}
+        yield Event(held.first, held.at, PUT, "", _BY, "", {"belief": first})
+    if book.reviews.is_approved(belief["id"]):
+        body["approved"] = ""
+    yield Event(held.seq, held.at, SUPERSEDE, "", _BY, "", body)
