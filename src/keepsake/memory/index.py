@@ -258,7 +258,7 @@ class IndexOf:
             return True
         if any(line.op in _REMOVE_IT for line in chain.lines(max(self._ledger.end.seq - _JUST, chain.first))):
             return True
-        return all(line.batch <= 1 or line.op == fmt.SNAPSHOT for line in chain.lines(1))
+        return chain.first == 0 and all(line.batch <= 1 or line.op == fmt.SNAPSHOT for line in chain.lines(1))
 
     def _make_beside(self, tick: Tick | None) -> IndexFile | None:
         """Write a new file beside the old one and put it in its place. None if what it was made from has changed."""

@@ -1,0 +1,72 @@
+"""An episode: something that was said or happened, verbatim, in a scope. Construct it and it is valid.
+
+`timestamp` is when it happened, as its teller says; `recorded` is when the ledger learned of it. The two are never used
+for one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any
+
+from keepsake.records.belief import OWNER, TRUST
+from keepsake.records.clock import stamp
+from keepsake.records.errors import Refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """One thing that happened. `id` is the teller's name for it within its scope."""
+
+    id: str
+    content: str
+    timestamp: datetime
+    source_node: str = ""  # the node of a graph of agents that it came from
+    agent: str = ""
+    user: str = OWNER
+    session: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    path: str = ""
+    trust: str = "human"
+    seq: int = -1  # the event that recorded it
+    recorded: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("id", "content", "user"):
+            if not getattr(self, name):
+                raise Refused(f"an episode needs its {name}: an empty one says nothing")
+        for name in _TEXTS:
+            if type(getattr(self, name)) is not str:
+                raise Refused(f"an episode's {name} is text, not {type(getattr(self, name)).__name__}")
+        if self.trust not in TRUST:
+            raise Refused(f"trust {self.trust!r} is not known; it is one of {', '.join(TRUST)}")
+        if type(self.metadata) is not dict:
+            raise Refused(f"an episode's metadata is a dictionary, not {type(self.metadata).__name__}")
+        stamp(self.timestamp)
+
+    def to_body(self) -> dict[str, Any]:
+        """What the ledger records: the fields that say something. `seq` and `recorded` are the event's own."""
+        body = {name: value for name in _RECORDED if (value := getattr(self, name)) not in ("", {}, _USUAL.get(name))}
+        return body | {"timestamp": stamp(self.timestamp)}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any], seq: int = -1, recorded: str = "") -> Episode:
+        """The episode that an event recorded. Fields of a newer keepsake are passed over."""
+        known = {name: body[name] for name in _RECORDED if name in body}
+        return cls(**known, timestamp=datetime.fromisoformat(body["timestamp"]), seq=seq, recorded=recorded)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, for printing or sending."""
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"timestamp": stamp(self.timestamp)}
+
+    def __repr__(self) -> str:
+        text = self.content if len(self.content) <= 60 else self.content[:57] + "…"
+        scope = "/".join(filter(None, (self.user, self.session, self.agent)))
+        return f"<Episode {self.id} {text!r} {scope}>"
+
+
+_TEXTS = ("id", "content", "source_node", "agent", "user", "session", "path")
+_RECORDED = (*_TEXTS, "metadata", "trust")
+_USUAL = {"user": OWNER, "trust": "human"}
