@@ -66,6 +66,7 @@ def test_as_json_a_hit_is_all_that_is_known_of_it(story):
             "id": belief["id"], "text": "Ana prefers tea over coffee", "score": 0.5, "why": "says tea, coffee",
             "kind": "fact", "trust": "human", "about": "ana", "confidence": 0.7, "at": belief["at"], "seq": 1,
             "sources": [belief["id"]],
+            "signals": {"words": 1.0, "confidence": belief["confidence"], "recency": 1.0, "reinforcement": 0.0},
         }
     ]  # fmt: skip
 
@@ -109,7 +110,14 @@ def test_explained_it_shows_how_much_of_the_question_is_answered_and_who_else_sa
 
     assert lines[0] == "Ana prefers tea over coffee"
     assert lines[1].endswith("says tea; said by 2 beliefs")
-    assert lines[2:] == ["  █████░░░░░ 0.50 of the question, held at 0.9, just now", f"  also said in {first}"]
+    assert lines[2:] == [
+        "  words          █████░░░░░ 0.50",
+        "  confidence     █████████░ 0.90",
+        "  recency        ██████████ 1.00",
+        "  reinforcement  ██████████ 1.00",
+        "  recorded just now",
+        f"  also said in {first}",
+    ]
 
 
 def test_the_same_words_in_other_capitals_are_each_shown_as_they_were_said(keepsake):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fulltext import Found, Scope, matching, search, sources_of, words_of
+from keepsake.recall.decay import recency, share
 from keepsake.records.hit import Hit
 
 _ROOM = 4  # candidates for each hit that is wanted
@@ -38,12 +39,21 @@ def by_words(index: IndexFile, question: str, scope: Scope, k: int) -> list[Hit]
     held = {name: [word for word in words if name in said[word]] for name in names}
     best = sorted(found, key=lambda each: (-len(held[each.block]), each.rank))[:k]
     sources = sources_of(index, [each.block for each in best], scope)
+    hours, most = index.bookmark().clock.hours, max(each.reinforced for each in found)
     hits = [
-        _hit(text, said_so, held[each.block], len(words))
+        _hit(text, said_so, held[each.block], _signals(each, len(held[each.block]) / len(words), hours, most))
         for each in best
         for text, said_so in _by_their_words(each, sources[each.block])
     ]
     return hits[:k]
+
+
+def _signals(found: Found, words: float, hours: float, most: int) -> dict[str, float]:
+    """What speaks for a block. The order of hits comes from the words alone."""
+    return {
+        "words": words, "confidence": found.confidence, "recency": recency(found.decay, hours - found.last),
+        "reinforcement": share(found.reinforced, most),
+    }  # fmt: skip
 
 
 def _by_their_words(found: Found, sources: list[Source]) -> Iterator[tuple[str, list[Source]]]:
@@ -55,7 +65,7 @@ def _by_their_words(found: Found, sources: list[Source]) -> Iterator[tuple[str, 
     yield from said.items()
 
 
-def _hit(text: str, sources: list[Source], words: list[str], asked: int) -> Hit:
+def _hit(text: str, sources: list[Source], words: list[str], signals: dict[str, float]) -> Hit:
     first = sources[0]
     why = f"says {', '.join(words)}"
     if len(sources) > 1:
@@ -63,6 +73,6 @@ def _hit(text: str, sources: list[Source], words: list[str], asked: int) -> Hit:
     if first.quarantined:
         why += "; waits for a person's yes"
     return Hit(
-        first.id, text, len(words) / asked, why, first.kind, first.trust, first.about, first.confidence, first.at,
-        first.since_seq, tuple(source.id for source in sources),
+        first.id, text, signals["words"], why, first.kind, first.trust, first.about, first.confidence, first.at,
+        first.since_seq, tuple(source.id for source in sources), signals,
     )  # fmt: skip

@@ -21,6 +21,7 @@ class Hit:
     at: str  # when it was recorded
     seq: int
     sources: tuple[str, ...]  # every belief that says it, this one first
+    signals: dict[str, float]  # what speaks for it, each from 0 to 1
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, for printing or sending."""

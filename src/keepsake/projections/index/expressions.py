@@ -130,7 +130,10 @@ def statements() -> dict[str, Any]:
         "SET_CONFIG": _upsert(system_config, "key"),
         "CONFIG": select(*system_config.c).order_by(system_config.c.key),
         "BLOCK": select(*_BLOCK, *_LIFE).join_from(blocks, lives).where(blocks.c.id == bindparam("id")),
-        "SEARCH": select(blocks.c.id, blocks.c.content, texts.c.rank)
+        "SEARCH": select(
+            blocks.c.id, blocks.c.content, texts.c.rank, blocks.c.confidence, blocks.c.reinforcement_count,
+            blocks.c.decay_lambda, blocks.c.last_reinforced_at,
+        )
         .select_from(texts.join(blocks, texts.c.rowid == _ROW))
         .where(
             column("texts").op("MATCH")(bindparam("words")),

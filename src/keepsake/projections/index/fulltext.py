@@ -48,6 +48,10 @@ class Found(NamedTuple):
     block: str
     content: str
     rank: float  # of bm25: the less, the better
+    confidence: float
+    reinforced: int
+    decay: float
+    last: float  # active hours at which it was last said or used
 
 
 def words_of(question: str) -> list[str]:

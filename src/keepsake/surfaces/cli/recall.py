@@ -75,7 +75,8 @@ def page(hits: list[Hit], *, explain: bool = False) -> Iterator[str]:
         label = warn(f"  {hit.trust}") if hit.trust != "human" else ""
         yield dim(f"  {hit.id}  {shown(hit.why)}") + label
         if explain:
-            yield dim(f"  {_bar(hit.score)} {hit.score:.2f} of the question, held at {hit.confidence:g}, {ago(hit.at)}")
+            yield from (dim(f"  {name:<14} {_bar(value)} {value:.2f}") for name, value in hit.signals.items())
+            yield dim(f"  recorded {ago(hit.at)}")
             if len(hit.sources) > 1:
                 yield dim(f"  also said in {', '.join(hit.sources[1:])}")
 
