@@ -66,7 +66,7 @@ def test_as_json_a_hit_is_all_that_is_known_of_it(story):
             "id": belief["id"], "text": "Ana prefers tea over coffee", "score": 0.5, "why": "says tea, coffee",
             "kind": "fact", "trust": "human", "about": "ana", "confidence": 0.7, "at": belief["at"], "seq": 1,
             "sources": [belief["id"]],
-            "signals": {"words": 1.0, "confidence": belief["confidence"], "recency": 1.0, "reinforcement": 0.0},
+            "signals": {"words": 0.5, "confidence": 0.7, "recency": 1.0, "reinforcement": 0.0},
         }
     ]  # fmt: skip
 
