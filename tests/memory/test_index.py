@@ -902,7 +902,7 @@ TABLES = {
                "decay_lambda", "last_reinforced_at", "self_alignment", "embedding", "token_count", "last_session_id"),
     "sources": ("what", "ref", "user", "session", "agent", "path", "trust", "quarantined", "by", "kind", "about",
                 "confidence", "said", "tags", "at", "since_seq", "until_seq"),
-    "lives": ("user", "address", "since_seq", "until_seq"),
+    "lives": ("user", "since_seq", "until_seq"),
     "block_tags": ("tag",), "edges": ("weight", "reinforcement_count", "created_at"), "asked": ("source_id",),
     "frames": ("template", "token_budget"), "system_config": ("value",), "bookmark": ("hours", "session", "last"),
 }  # fmt: skip

@@ -5,8 +5,8 @@ digits are the block's id, as in any index of this layout. Everyone else's name 
 of two users are two blocks. The prefix holds a capital letter, which no normalised content does, so no text of the
 owner's can spell another user's address.
 
-Sixteen digits may collide. The whole address is kept beside the id, and a block whose id is taken by another address
-takes the next sixteen digits of its own.
+Sixteen digits may collide. The whole address of a block is worked out anew from its content, and a block whose id is
+taken by another address takes the next sixteen digits of its own.
 """
 
 from __future__ import annotations

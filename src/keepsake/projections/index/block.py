@@ -46,19 +46,19 @@ class Block:
 
     __slots__ = (  # noqa: RUF023
         "id", "content", "category", "source", "created_at", "status", "archive_reason", "confidence",
-        "reinforcement_count", "last_reinforced_at", "last_session_id", "user", "address", "since_seq", "until_seq",
+        "reinforcement_count", "last_reinforced_at", "last_session_id", "user", "since_seq", "until_seq",
         "open", "is_new",
     )  # fmt: skip
 
     def __init__(
         self, id: str, content: str, category: str, source: str, created_at: str, status: str,
         archive_reason: str | None, confidence: float, reinforcement_count: int, last_reinforced_at: float,
-        last_session_id: str | None, user: str, address: str, since_seq: int, until_seq: int | None,
+        last_session_id: str | None, user: str, since_seq: int, until_seq: int | None,
     ) -> None:  # fmt: skip
         self.id, self.content, self.category, self.source, self.created_at = id, content, category, source, created_at
         self.status, self.archive_reason, self.confidence = status, archive_reason, confidence
         self.reinforcement_count, self.last_reinforced_at = reinforcement_count, last_reinforced_at
-        self.last_session_id, self.user, self.address = last_session_id, user, address
+        self.last_session_id, self.user = last_session_id, user
         self.since_seq, self.until_seq = since_seq, until_seq
         self.open: dict[str, Source] = {}
         self.is_new = False

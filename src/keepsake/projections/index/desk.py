@@ -124,7 +124,7 @@ class Desk:
             if name not in self._blocks:
                 self._fetch_blocks([name])
             found = self._blocks[name]
-            if found is None or (found.address, found.user) == (whole, user):
+            if found is None or (found.user == user and self.address(found.content, user) == whole):
                 return name, found
         raise LookupError(f"every id for the address {whole} is taken")
 
@@ -204,7 +204,7 @@ class Desk:
         if new:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
             many(sql.ADD_BLOCK, [block.row() for block in new])
-            many(sql.ADD_LIFE, sorted((b.id, b.user, b.address, b.since_seq, b.until_seq) for b in new))
+            many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq) for b in new))
             self._db.execute(sql.ADD_TEXTS, (last or 0,))  # in their order: full text is slow to go back
         if changed:
             many(sql.SET_BLOCK, [(*block.state(), block.id) for block in changed])

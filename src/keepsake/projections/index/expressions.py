@@ -52,7 +52,7 @@ _BLOCK = (
     blocks.c.archive_reason, blocks.c.confidence, blocks.c.reinforcement_count, blocks.c.last_reinforced_at,
     blocks.c.last_session_id,
 )  # fmt: skip
-_LIFE = (lives.c.user, lives.c.address, lives.c.since_seq, lives.c.until_seq)
+_LIFE = (lives.c.user, lives.c.since_seq, lives.c.until_seq)
 
 
 def _among(name: str) -> Select[Any]:

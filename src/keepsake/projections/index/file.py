@@ -32,7 +32,7 @@ _PRAGMAS = (
     "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-32000",
     "PRAGMA temp_store=MEMORY",
 )  # fmt: skip
-_UNSAFE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-64000", "PRAGMA temp_store=MEMORY")
+_UNSAFE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-256000", "PRAGMA temp_store=MEMORY")
 
 
 class Bookmark(NamedTuple):
@@ -94,7 +94,7 @@ class IndexFile:
         return Bookmark(seq, hashed, ActiveHours(hours, session, by, last), shape, since)
 
     def block(self, name: str) -> tuple[object, ...] | None:
-        """The row of one block: what `blocks` has of it, then whose it is, its address, when it came and went."""
+        """The row of one block: what `blocks` has of it, then whose it is, when it came and went."""
         row: tuple[object, ...] | None = self.db.execute(sql.BLOCK, (name,)).fetchone()
         return row
 

@@ -106,14 +106,13 @@ def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
 
 def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
     """Put a source to the block of its words, which is made if need be."""
-    whole = desk.address(text, source.user)
-    name, block = desk.at(whole, source.user)
+    name, block = desk.at(desk.address(text, source.user), source.user)
     clock = desk.clock
     if block is None:
         door = _DOORS.get(event.by.partition(":")[0], "api")
         block = Block(
             name, text, source.kind, door, event.ts, "inbox", None, source.confidence, 0, clock.hours,
-            clock.session or None, source.user, whole, event.seq, None,
+            clock.session or None, source.user, event.seq, None,
         )  # fmt: skip
         desk.add_block(block)
     elif not source.quarantined and name not in carries_on:

@@ -19,7 +19,7 @@ SCHEMA = (
     'CREATE INDEX idx_edges_to ON edges (to_id)',
     'CREATE TABLE asked ( review TEXT NOT NULL, source_id TEXT NOT NULL, PRIMARY KEY (review, source_id) ) WITHOUT ROWID',
     'CREATE TABLE bookmark ( one INTEGER NOT NULL, shape INTEGER NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL, hours REAL NOT NULL, session TEXT NOT NULL, "by" TEXT NOT NULL, last TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (one) )',
-    'CREATE TABLE lives ( block_id TEXT NOT NULL, user TEXT NOT NULL, address TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, PRIMARY KEY (block_id), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE ) WITHOUT ROWID',
+    'CREATE TABLE lives ( block_id TEXT NOT NULL, user TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, PRIMARY KEY (block_id), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE ) WITHOUT ROWID',
     'CREATE TABLE sources ( id TEXT NOT NULL, what TEXT NOT NULL, ref TEXT NOT NULL, block_id TEXT, user TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, path TEXT NOT NULL, trust TEXT NOT NULL, quarantined INTEGER NOT NULL, approved_seq INTEGER, "by" TEXT NOT NULL, kind TEXT NOT NULL, about TEXT NOT NULL, confidence REAL NOT NULL, said TEXT, tags TEXT, at TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, PRIMARY KEY (id), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE )',
     'CREATE INDEX idx_sources_block ON sources (block_id)',
     'CREATE INDEX idx_sources_ref ON sources (ref)',
@@ -37,7 +37,7 @@ EVERYTHING = {
     'edges': 'SELECT edges.from_id, edges.to_id, edges.weight, edges.reinforcement_count, edges.created_at FROM edges ORDER BY edges.from_id, edges.to_id, edges.weight, edges.reinforcement_count, edges.created_at',
     'asked': 'SELECT asked.review, asked.source_id FROM asked ORDER BY asked.review, asked.source_id',
     'bookmark': 'SELECT bookmark.one, bookmark.shape, bookmark.seq, bookmark.hash, bookmark.hours, bookmark.session, bookmark."by", bookmark.last, bookmark.since FROM bookmark ORDER BY bookmark.one, bookmark.shape, bookmark.seq, bookmark.hash, bookmark.hours, bookmark.session, bookmark."by", bookmark.last, bookmark.since',
-    'lives': 'SELECT lives.block_id, lives.user, lives.address, lives.since_seq, lives.until_seq FROM lives ORDER BY lives.block_id, lives.user, lives.address, lives.since_seq, lives.until_seq',
+    'lives': 'SELECT lives.block_id, lives.user, lives.since_seq, lives.until_seq FROM lives ORDER BY lives.block_id, lives.user, lives.since_seq, lives.until_seq',
     'sources': 'SELECT sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq FROM sources ORDER BY sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq',
 }
 
@@ -48,7 +48,7 @@ BOOKMARK = 'SELECT bookmark.one, bookmark.shape, bookmark.seq, bookmark.hash, bo
 SET_BOOKMARK = 'INSERT INTO bookmark (one, shape, seq, hash, hours, session, "by", last, since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (one) DO UPDATE SET shape = excluded.shape, seq = excluded.seq, hash = excluded.hash, hours = excluded.hours, session = excluded.session, "by" = excluded."by", last = excluded.last, since = excluded.since'
 
 # ids
-BLOCKS = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.address, lives.since_seq, lives.until_seq FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+BLOCKS = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.since_seq, lives.until_seq FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
 
 # ids
 SOURCES = 'SELECT sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
@@ -62,8 +62,8 @@ SOURCES_OF_BLOCKS = 'SELECT sources.id, sources.what, sources.ref, sources.block
 # id, content, category, source, created_at, status, archive_reason, confidence, reinforcement_count, decay_lambda, last_reinforced_at, last_session_id
 ADD_BLOCK = 'INSERT INTO blocks (id, content, category, source, created_at, status, archive_reason, confidence, reinforcement_count, decay_lambda, last_reinforced_at, last_session_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
-# block_id, user, address, since_seq, until_seq
-ADD_LIFE = 'INSERT INTO lives (block_id, user, address, since_seq, until_seq) VALUES (?, ?, ?, ?, ?)'
+# block_id, user, since_seq, until_seq
+ADD_LIFE = 'INSERT INTO lives (block_id, user, since_seq, until_seq) VALUES (?, ?, ?, ?)'
 
 # id, what, ref, block_id, user, session, agent, path, trust, quarantined, approved_seq, by, kind, about, confidence, said, tags, at, since_seq, until_seq
 ADD_SOURCE = 'INSERT INTO sources (id, what, ref, block_id, user, session, agent, path, trust, quarantined, approved_seq, "by", kind, about, confidence, said, tags, at, since_seq, until_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
@@ -129,7 +129,7 @@ SET_CONFIG = 'INSERT INTO system_config ("key", value) VALUES (?, ?) ON CONFLICT
 CONFIG = 'SELECT system_config."key", system_config.value FROM system_config ORDER BY system_config."key"'
 
 # id
-BLOCK = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.address, lives.since_seq, lives.until_seq FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id = ?'
+BLOCK = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.since_seq, lives.until_seq FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id = ?'
 
 # words, user, at, quarantined, path, session, agent, most
 SEARCH = "SELECT blocks.id, blocks.content, texts.rank, blocks.confidence, blocks.reinforcement_count, blocks.decay_lambda, blocks.last_reinforced_at FROM texts JOIN blocks ON texts.rowid = blocks.rowid WHERE (texts MATCH :words) AND (EXISTS (SELECT * FROM sources WHERE sources.block_id = blocks.id AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent))) ORDER BY texts.rank, blocks.id LIMIT :most OFFSET 0"

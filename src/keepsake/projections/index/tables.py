@@ -33,7 +33,6 @@ lives = Table(
     own,
     Column("block_id", Text, ForeignKey(blocks.c.id, ondelete="CASCADE"), primary_key=True),
     Column("user", Text, nullable=False),
-    Column("address", Text, nullable=False),
     Column("since_seq", Integer, nullable=False),
     Column("until_seq", Integer),  # NULL while a source is open
     sqlite_with_rowid=False,
