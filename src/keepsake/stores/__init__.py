@@ -1,1 +1,1 @@
-"""The seeds' own classes, and the open folder that they and `Memory` share."""
+"""Other memories' own classes, and the open folder that they and `Memory` share."""
