@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
     from keepsake.records.chrono import ChronoRecord
+    from keepsake.records.episode import Episode
     from keepsake.records.errors import (
         Busy,
         Damaged,
@@ -38,6 +39,7 @@ __all__ = [
     "ChronoRecord",
     "ChronoStore",
     "Damaged",
+    "Episode",
     "EsdbBridge",
     "Event",
     "Frame",
@@ -56,6 +58,7 @@ _HOMES = {
     "Belief": "records.belief",
     "ChronoRecord": "records.chrono",
     "ChronoStore": "stores.chrono",
+    "Episode": "records.episode",
     "EsdbBridge": "stores.bridge",
     "Event": "records.event",
     "Frame": "records.frame",

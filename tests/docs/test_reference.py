@@ -16,10 +16,12 @@ from markdown_it import MarkdownIt
 import keepsake
 from keepsake.memory import settings
 from keepsake.memory.beliefs import BeliefsOf
+from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.reviews import ReviewsOf
 from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
 from keepsake.records import errors
+from keepsake.records.episode import Episode
 from keepsake.records.frame import Frame
 from keepsake.records.hit import Hit
 from keepsake.repair.findings import CODES
@@ -206,8 +208,8 @@ def signatures_in(section: str) -> dict[str, str]:
 
 
 MADE_BY_MEMORY = [
-    ("m.beliefs", BeliefsOf), ("m.reviews", ReviewsOf), ("m.work", WorkOf), ("m.frames", FramesOf),
-    ("m.config", ConfigOf), ("m.ledger", LedgerOf),
+    ("m.beliefs", BeliefsOf), ("m.episodes", EpisodesOf), ("m.reviews", ReviewsOf), ("m.work", WorkOf),
+    ("m.frames", FramesOf), ("m.config", ConfigOf), ("m.ledger", LedgerOf),
 ]  # fmt: skip
 
 
@@ -249,9 +251,9 @@ def briefly(param: inspect.Parameter) -> str:
     ("page", "title", "kind"),
     [
         ("esdb.md", "Fields", keepsake.ChronoRecord), ("python.md", "Belief", keepsake.Belief),
-        ("python.md", "Hit", Hit), ("python.md", "Frame", Frame),
+        ("python.md", "Hit", Hit), ("python.md", "Episode", Episode), ("python.md", "Frame", Frame),
     ],
-    ids=["ChronoRecord", "Belief", "Hit", "Frame"],
+    ids=["ChronoRecord", "Belief", "Hit", "Episode", "Frame"],
 )
 def test_the_fields_and_their_defaults_are_those_of_the_class(page, title, kind):
     section = sections(REFERENCE / page)[title]

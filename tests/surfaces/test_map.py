@@ -20,6 +20,7 @@ BELIEF = {
 FROZEN = {
     "": EVERYWHERE | {"--version", "--help-all"},
     "remember": BELIEF | EVERYWHERE | {"--key"},
+    "observe": EVERYWHERE | {"--session", "--agent", "--at", "--id", "--meta", "--trust", "--user"},
     "recall": EVERYWHERE | {"-k", "--at", "--session", "--agent", "--explain", "--quarantined", "--user"},
     "revise": BELIEF | EVERYWHERE | {"--reason"},
     "forget": EVERYWHERE | {"--reason", "--trust", "--user"},

@@ -64,8 +64,8 @@ def test_as_json_a_hit_is_all_that_is_known_of_it(story):
     assert story("recall", "tea coffee milk sugar", "--json").json == [
         {
             "id": belief["id"], "text": "Ana prefers tea over coffee", "score": 0.5, "why": "says tea, coffee",
-            "kind": "fact", "trust": "human", "about": "ana", "confidence": 0.7, "at": belief["at"], "seq": 1,
-            "sources": [belief["id"]],
+            "what": "belief", "kind": "fact", "trust": "human", "about": "ana", "confidence": 0.7,
+            "at": belief["at"], "seq": 1, "sources": [belief["id"]],
             "signals": {"words": 0.5, "confidence": 0.7, "recency": 1.0, "reinforcement": 0.0},
         }
     ]  # fmt: skip
@@ -109,7 +109,7 @@ def test_explained_it_shows_how_much_of_the_question_is_answered_and_who_else_sa
     lines = story("recall", "tea or milk", "--explain").out.splitlines()
 
     assert lines[0] == "Ana prefers tea over coffee"
-    assert lines[1].endswith("says tea; said by 2 beliefs")
+    assert lines[1].endswith("says tea; said 2 times")
     assert lines[2:] == [
         "  words          █████░░░░░ 0.50",
         "  confidence     █████████░ 0.90",

@@ -11,6 +11,8 @@ from typing import Any
 
 from keepsake.records.belief import OWNER, recorded
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
+from keepsake.records.book import Book
+from keepsake.records.episodes import OBSERVE
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft, Event
 
@@ -130,15 +132,18 @@ def merge(
 
 
 def erase(
-    known: Beliefs, names: Iterable[str], *, user: str = OWNER, path: str = ""
+    known: Book, names: Iterable[str], *, user: str = OWNER, path: str = ""
 ) -> tuple[Iterable[str], Callable[[Event], bool]]:
-    """The version ids that go, and which events speak of them.
+    """The ids of versions and episodes that go, and which events speak of them. A name may be either's.
 
     Asked of events in order, the second answer also recognises versions that only an older copy has, and their ids join
     the first: a copy may hold what a restore left behind.
     """
-    found = [known.get(name, user=user, path=path) for name in names]
+    of_beliefs = {name for name in names if known.find(name, user=user, path=path)}
+    episodes = [name for name in names if name not in of_beliefs and known.episodes.find(user, name)]
+    found = [known.get(name, user=user, path=path) for name in names if name not in episodes]
     gone = {version: None for held in found for version in known.ids_of(held)}
+    gone.update({told.source: None for name in episodes for told in known.episodes.find(user, name)})
     keys = {(held.user, held.path, held.key) for held in found}
     reviews: set[str] = set()
 
@@ -147,6 +152,8 @@ def erase(
         belief = body.get("belief", {})
         if event.op.startswith("review."):
             return _asks_of(body, gone, reviews)
+        if event.op == OBSERVE:
+            return _tells(event, user, episodes, gone)
         if not event.op.startswith("belief."):
             return False
         key = (belief.get("user", OWNER), belief.get("path", ""), belief.get("key"))
@@ -156,6 +163,15 @@ def erase(
         return False
 
     return gone.keys(), speaks
+
+
+def _tells(event: Event, user: str, names: list[str], gone: dict[str, None]) -> bool:
+    """Whether an event is one of the episodes of that user that go; also one that only an older copy has."""
+    episode = (event.body or {}).get("episode", {})
+    if episode.get("user", OWNER) != user or episode.get("id", event.id) not in names:
+        return False
+    gone[event.id] = None
+    return True
 
 
 def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str]) -> bool:

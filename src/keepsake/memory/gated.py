@@ -44,7 +44,7 @@ class Gated:
 
     def put(self, fields: dict[str, Any], idempotency_key: str) -> list[Event]:
         """State a belief with the trust that stands in `fields`, or with this program's own."""
-        trust = fields["trust"] = self._asker(fields["trust"])
+        trust = fields["trust"] = self.asker(fields["trust"])
 
         def decision(draw: Draw) -> list[Draft]:
             return decide.put(self._book, fields, draw, idempotency_key=idempotency_key)
@@ -121,7 +121,8 @@ class Gated:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _asker(self, trust: str | None) -> str:
+    def asker(self, trust: str | None) -> str:
+        """With which trust something is said: this program's own, or a lower one that was named."""
         if trust is None:
             return self.trust
         if trust not in TRUST:
@@ -157,8 +158,11 @@ class Gated:
 
     def _judge_erasure(self, names: Sequence[str], user: str, path: str) -> list[Draft]:
         """The question that stands in the way of an erasure, if one does."""
-        found = [self._book.get(name, user=user, path=path).body()["id"] for name in names]
-        target = tuple(dict.fromkeys(found))
+        decide.erase(self._book, names, user=user, path=path)  # every name is one of something
+        held = [self._book.find(name, user=user, path=path) for name in names]
+        if None in held:
+            raise Refused(f"what happened is erased by a person, and this program has the trust of {self.trust}")
+        target = tuple(dict.fromkeys(each.body()["id"] for each in held if each))
         if not target:
             return []
         action = Action(kind="erase", target=target, user=user, path=path, by=self._by, trust=self.trust)

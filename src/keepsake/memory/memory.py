@@ -8,7 +8,6 @@ Without a scope it reads and writes the owner's (`user="me"`). No call reads acr
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,23 +17,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from keepsake.decide import belief as decide
 from keepsake.ledger.backup import back_up
 from keepsake.ledger.checkpoint import witnesses
 from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
 from keepsake.memory.beliefs import BeliefsOf
+from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
+from keepsake.memory.given import log, moment
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.recall import recall
 from keepsake.memory.restore import restore
 from keepsake.memory.reviews import ReviewsOf
-from keepsake.memory.status import Erasure, Status
+from keepsake.memory.status import Erasure, Status, status_of, what_would_go
 from keepsake.memory.witness import seen_by_the_index
 from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
 from keepsake.records.belief import OWNER, Belief, texts
 from keepsake.records.book import Book
-from keepsake.records.clock import Clock, stamp, system_clock
+from keepsake.records.clock import Clock, system_clock
+from keepsake.records.episode import Episode
 from keepsake.records.errors import NotFound, NotWritable, Refused
 from keepsake.records.event import Event
 from keepsake.records.hit import Hit
@@ -74,7 +75,8 @@ class Memory:
             take_over(self.folder, **options)
         self._shelf = Shelf(self.folder, pins=self._pins, **options)
         self._gated = Gated(self._shelf, by=by, trust=trust, erased=self._after_erasing)
-        self._tell = tell or _log
+        self._episodes = EpisodesOf(self._shelf, self._gated, self.user)
+        self._tell = tell or log
         self._shelf.ledger.then = lambda events: self._index.follow(events)
 
     def _pins(self, ledger_id: str) -> list[Witness]:
@@ -112,6 +114,11 @@ class Memory:
     def trust(self) -> str:
         """How far this program may go by itself: human, agent, import, tool or web."""
         return self._gated.trust
+
+    @property
+    def episodes(self) -> EpisodesOf:
+        """What was said or happened."""
+        return self._episodes
 
     @cached_property
     def reviews(self) -> ReviewsOf:
@@ -177,7 +184,7 @@ class Memory:
             "text": text, "about": about, "kind": kind, "confidence": confidence, "source_type": source_type,
             "evidence": texts(evidence, "evidence"), "tags": texts(tags, "tags"), "is_hypothesis": is_hypothesis,
             "rests_on": texts(rests_on, "rests_on"), "triple": texts(triple, "triple"),
-            "valid_from": _moment(valid_from), "valid_to": _moment(valid_to), "expires": _moment(expires),
+            "valid_from": moment(valid_from), "valid_to": moment(valid_to), "expires": moment(expires),
             "data": dict(data or {}), "trust": trust, "user": self._user(user), "session": session, "agent": agent,
             "path": path,
         }  # fmt: skip
@@ -192,6 +199,29 @@ class Memory:
         """What is held already."""
         said = self._book.said(self._user(user), idempotency_key) if idempotency_key else None
         return said.belief() if said else self._now(key, user, path)
+
+    def observe(
+        self,
+        text: str,
+        *,
+        session: str = "",
+        agent: str = "",
+        at: datetime | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        id: str = "",
+        source_node: str = "",
+        trust: str | None = None,
+        user: str | None = None,
+        path: str = "",
+    ) -> Episode:
+        """Record something that was said or happened, verbatim, and return it. `at` is when it happened; else now.
+
+        The same thing told again under its `id`, in its session and by its agent, writes nothing.
+        """
+        return self._episodes.observe(
+            content=text, timestamp=at, id=id, source_node=source_node, agent=agent, user=self._user(user),
+            session=session, metadata=dict(metadata or {}), path=path, trust=trust,
+        )  # fmt: skip
 
     def revise(
         self,
@@ -226,13 +256,7 @@ class Memory:
 
     def what_would_go(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """What `erase` would destroy."""
-        with self._shelf.known() as known:
-            _, speaks = decide.erase(known, names, user=self._user(user), path=path)
-            found = tuple(known.get(name, user=self._user(user), path=path).belief() for name in names)
-        events = sum(speaks(event) for event in self._shelf.events())
-        ledger = self._shelf.ledger
-        copies = tuple(copied.root.name for copied in ledger.folder.copies())
-        return Erasure(found, events, copies, tuple(ledger.standing.copies))
+        return what_would_go(self._shelf, self._episodes, names, self._user(user), path)
 
     def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays."""
@@ -320,16 +344,7 @@ class Memory:
 
     def status(self) -> Status:
         """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
-        with self._shelf.known() as known:
-            ledger = self._shelf.ledger
-            pin = self._keyring.pin(ledger.standing.ledger)
-            held = known.query(user=self.user, status="active")
-            gone = known.query(user=self.user, status="tombstone")
-            return Status(
-                str(self.folder), len(held), len(gone), ledger.end.seq + 1, ledger.standing.ledger, ledger.end.ts,
-                os.access(ledger.folder.wal, os.W_OK), str(ledger.trouble or ""), settings.unsafe_place(self.folder),
-                pin.size if pin else None,
-            )  # fmt: skip
+        return status_of(self._shelf, self._keyring, self.user)
 
     # -- care --------------------------------------------------------------------------------------------------------
 
@@ -378,16 +393,3 @@ class Memory:
     def _now(self, name: str, user: str | None, path: str) -> Belief:
         with self._shelf.known() as known:
             return known.get(name, user=self._user(user), path=path).belief()
-
-
-def _log(what: str) -> None:
-    import logging
-
-    logging.getLogger("keepsake").warning(what)
-
-
-def _moment(value: date | str | None) -> str:
-    """A caller's date or time as a belief holds it. A date stays a date: not every fact has an hour."""
-    if isinstance(value, datetime):
-        return stamp(value)
-    return value.isoformat() if isinstance(value, date) else value or ""

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from keepsake.decide.belief import erase
+from keepsake.ledger.checkpoint import Keyring
+from keepsake.memory import settings
+from keepsake.memory.episodes import EpisodesOf
 from keepsake.records.belief import Belief
+from keepsake.records.episode import Episode
+from keepsake.stores.shelf import Shelf
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +43,38 @@ class Erasure:
     events: int
     backups: tuple[str, ...]  # copies in the folder, which it reaches
     elsewhere: tuple[str, ...]  # copies that were made elsewhere, which it does not
+    episodes: tuple[Episode, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         found = [belief.to_dict() for belief in self.beliefs]
         return {
-            "beliefs": found, "events": self.events, "backups": list(self.backups), "elsewhere": list(self.elsewhere),
+            "beliefs": found, "episodes": [each.to_dict() for each in self.episodes], "events": self.events,
+             "backups": list(self.backups), "elsewhere": list(self.elsewhere),
         }  # fmt: skip
+
+
+def status_of(shelf: Shelf, ring: Keyring, user: str) -> Status:
+    """How the memory of one user stands."""
+    with shelf.known() as known:
+        ledger = shelf.ledger
+        pin = ring.pin(ledger.standing.ledger)
+        held, gone = (known.query(user=user, status=status) for status in ("active", "tombstone"))
+        folder = ledger.folder
+        return Status(
+            str(folder.root), len(held), len(gone), ledger.end.seq + 1, ledger.standing.ledger, ledger.end.ts,
+            os.access(folder.wal, os.W_OK), str(ledger.trouble or ""), settings.unsafe_place(folder.root),
+            pin.size if pin else None,
+        )  # fmt: skip
+
+
+def what_would_go(shelf: Shelf, episodes: EpisodesOf, names: Sequence[str], user: str, path: str) -> Erasure:
+    """What an erasure of these names would destroy."""
+    with shelf.ledger.reading():
+        book = shelf.book
+        _, speaks = erase(book, names, user=user, path=path)
+        held = [book.find(name, user=user, path=path) for name in names]
+        found = tuple(each.belief() for each in held if each)
+    told = [episodes.get(name, user=user) for name, each in zip(names, held, strict=True) if each is None]
+    events, ledger = sum(speaks(event) for event in shelf.events()), shelf.ledger
+    copies = tuple(copied.root.name for copied in ledger.folder.copies())
+    return Erasure(found, events, copies, tuple(ledger.standing.copies), tuple(told))

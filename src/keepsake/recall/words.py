@@ -1,7 +1,7 @@
 """Recall by words: what holds most of the question's words, the rarer ones counting more.
 
 Words that say nothing by themselves are left out of the question, unless it has no others. Each hit tells which of the
-words it was found by; a block that several beliefs say is one hit with several sources.
+words it was found by; what several beliefs or episodes say is one hit with several sources.
 """
 
 from __future__ import annotations
@@ -69,10 +69,14 @@ def _hit(text: str, sources: list[Source], words: list[str], signals: dict[str, 
     first = sources[0]
     why = f"says {', '.join(words)}"
     if len(sources) > 1:
-        why += f"; said by {len(sources)} beliefs"
+        why += f"; said {len(sources)} times"
     if first.quarantined:
         why += "; waits for a person's yes"
     return Hit(
-        first.id, text, signals["words"], why, first.kind, first.trust, first.about, first.confidence, first.at,
-        first.since_seq, tuple(source.id for source in sources), signals,
+        _name(first), text, signals["words"], why, first.what, first.kind, first.trust, first.about,
+        first.confidence, first.happened or first.at, first.since_seq, tuple(map(_name, sources)), signals,
     )  # fmt: skip
+
+
+def _name(source: Source) -> str:
+    return source.name or source.id

@@ -9,6 +9,7 @@ from __future__ import annotations
 import orjson
 
 from keepsake.records.beliefs import Beliefs
+from keepsake.records.episodes import Episodes
 from keepsake.records.event import Event
 from keepsake.records.reviews import Reviews
 from keepsake.records.work import Work
@@ -20,7 +21,10 @@ class Book(Beliefs):
     def __init__(self) -> None:
         self.work = Work()
         self.reviews = Reviews()
-        self._parts: dict[str, Work | Reviews] = {"work": self.work, "reviews": self.reviews}
+        self.episodes = Episodes()
+        self._parts: dict[str, Work | Reviews | Episodes] = {
+            "work": self.work, "reviews": self.reviews, "episodes": self.episodes,
+        }  # fmt: skip
         super().__init__()
 
     def clear(self) -> None:

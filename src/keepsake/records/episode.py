@@ -14,15 +14,16 @@ from typing import Any
 from keepsake.records.belief import OWNER, TRUST
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Refused
+from keepsake.records.event import Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """One thing that happened. `id` is the teller's name for it within its scope."""
+    """One thing that happened. `id` is the teller's name for it within its scope; without one, it is the event's."""
 
-    id: str
     content: str
     timestamp: datetime
+    id: str = ""
     source_node: str = ""  # the node of a graph of agents that it came from
     agent: str = ""
     user: str = OWNER
@@ -34,12 +35,13 @@ class Episode:
     recorded: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("id", "content", "user"):
-            if not getattr(self, name):
-                raise Refused(f"an episode needs its {name}: an empty one says nothing")
         for name in _TEXTS:
             if type(getattr(self, name)) is not str:
                 raise Refused(f"an episode's {name} is text, not {type(getattr(self, name)).__name__}")
+        if not self.content.strip():
+            raise Refused("there is nothing to observe: say it in words")
+        if not self.user:
+            raise Refused("an episode belongs to a user: an empty name is nobody")
         if self.trust not in TRUST:
             raise Refused(f"trust {self.trust!r} is not known; it is one of {', '.join(TRUST)}")
         if type(self.metadata) is not dict:
@@ -52,10 +54,11 @@ class Episode:
         return body | {"timestamp": stamp(self.timestamp)}
 
     @classmethod
-    def from_body(cls, body: Mapping[str, Any], seq: int = -1, recorded: str = "") -> Episode:
+    def of(cls, event: Event) -> Episode:
         """The episode that an event recorded. Fields of a newer keepsake are passed over."""
-        known = {name: body[name] for name in _RECORDED if name in body}
-        return cls(**known, timestamp=datetime.fromisoformat(body["timestamp"]), seq=seq, recorded=recorded)
+        body: Mapping[str, Any] = (event.body or {})["episode"]
+        known = {"id": event.id} | {name: body[name] for name in _RECORDED if name in body}
+        return cls(**known, timestamp=datetime.fromisoformat(body["timestamp"]), seq=event.seq, recorded=event.ts)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, for printing or sending."""

@@ -8,19 +8,20 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What was recalled. `id` is a belief's: `show`, `revise` and `forget` take it."""
+    """What was recalled. `id` is a belief's or an episode's: `show` takes both; `revise` and `forget`, a belief's."""
 
     id: str
     text: str  # as it was said
     score: float  # how much of the question it answers, from 0 to 1
     why: str
+    what: str  # belief or episode
     kind: str
     trust: str
     about: str
     confidence: float
-    at: str  # when it was recorded
+    at: str  # when it was recorded; of an episode, when it happened
     seq: int
-    sources: tuple[str, ...]  # every belief that says it, this one first
+    sources: tuple[str, ...]  # every belief or episode that says it, this one first
     signals: dict[str, float]  # what speaks for it, each from 0 to 1
 
     def to_dict(self) -> dict[str, Any]:

@@ -83,8 +83,10 @@ class Shelf:
 
     def _owner(self, event: Event) -> str | None:
         """Whose event it is; None if it is the ledger's own, or its words are gone."""
-        if event.body is None or not event.op.startswith(("belief.", "review.")):
+        if event.body is None or not event.op.startswith(("belief.", "review.", "episode.")):
             return None
+        if "episode" in event.body:
+            return str(event.body["episode"].get("user", OWNER))
         if "review" in event.body:
             return str(event.body.get("user", OWNER))
         if "belief" in event.body:

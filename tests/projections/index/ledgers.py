@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from keepsake.decide import belief as decide
 from keepsake.decide import review
 from keepsake.decide import work as decide_work
+from keepsake.decide.episode import put as tell
 from keepsake.records.book import Book
 from keepsake.records.clock import stamp
+from keepsake.records.episode import Episode
 from keepsake.records.errors import KeepsakeError
 from keepsake.records.event import Draft, Event
 from keepsake.records.frame import Frame
@@ -74,6 +76,17 @@ class MadeUp:
         drafts = decide.put(self.book, fields, self.draw, idempotency_key=again)
         self.record(drafts + review.quarantine(self.book, DEFAULT, drafts, by, self.draw), by)
 
+    def _observe(self, text, user, trust, number, by, path, session):
+        name = f"D{number % 5}" if number % 2 else ""
+        told = Episode(
+            content=text, timestamp=self.now, id=name, user=user, trust=trust, path=path, session=session,
+            agent=session, metadata={"n": number},
+        )  # fmt: skip
+        self.record(tell(self.book.episodes, told), by)
+
+    def _erase_episode(self, user, number):
+        self._destroy([f"D{number % 5}"], user, "")
+
     def _revise(self, text, user, number, status):
         held = self._known(number, user)
         if held:
@@ -114,12 +127,15 @@ class MadeUp:
         """As the ledger does it: the erasure is on record, then the lines lose their words, then that is recorded."""
         held = self._known(number, user)
         if held:
-            ids, speaks = decide.erase(self.book, [held.body()["id"]], user=user, path=held.path)
-            gone = [event for event in self.events if event.body is not None and speaks(event)]
-            self.record([Draft("erase/1", {"lines": [event.hash for event in gone], "ids": list(ids)})])
-            for event in gone:
-                self.events[event.seq] = event._replace(body=None)
-            self.record([Draft("erase.done/1", {"of": len(self.events) - 1})])
+            self._destroy([held.body()["id"]], user, held.path)
+
+    def _destroy(self, names, user, path):
+        ids, speaks = decide.erase(self.book, names, user=user, path=path)
+        gone = [event for event in self.events if event.body is not None and speaks(event)]
+        self.record([Draft("erase/1", {"lines": [event.hash for event in gone], "ids": list(ids)})])
+        for event in gone:
+            self.events[event.seq] = event._replace(body=None)
+        self.record([Draft("erase.done/1", {"of": len(self.events) - 1})])
 
     def _same_words(self, user, number):
         held = self._known(number, user)
@@ -162,8 +178,11 @@ def steps() -> st.SearchStrategy[list[tuple]]:
     user, by = st.sampled_from(USERS), st.sampled_from(["cli:local", "mcp:3f9a"])
     tags = st.lists(st.sampled_from(TAGS), unique=True, max_size=2)
     where = st.sampled_from(PATHS), st.sampled_from(SESSIONS)
+    observe = st.tuples(st.just("observe"), minutes, text, user, st.sampled_from(TRUSTS), number, by, *where)
     put = st.tuples(st.just("put"), minutes, text, user, st.sampled_from(TRUSTS), tags, number, by, *where)
     one = st.one_of(
+        observe,
+        st.tuples(st.just("erase_episode"), minutes, user, number),
         put,
         put,
         st.tuples(st.just("wish"), minutes, text, user, st.sampled_from(TRUSTS), number),

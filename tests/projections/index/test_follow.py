@@ -73,7 +73,7 @@ def test_what_tools_and_web_pages_say_is_shown_from_a_persons_yes_on_and_not_bef
         made.say(step)
     index.catch_up(made.events)
 
-    open_ones = "SELECT id, trust, quarantined FROM sources WHERE until_seq IS NULL"
+    open_ones = "SELECT id, trust, quarantined FROM sources WHERE until_seq IS NULL AND what = 'belief'"
     for name, trust, quarantined in index.db.execute(open_ones):
         if trust in ("tool", "web"):
             assert bool(quarantined) is not made.book.reviews.is_approved(name)
@@ -108,7 +108,7 @@ def test_what_is_open_in_the_index_is_what_is_held(story):
         row[0]: row[1]
         for row in index.db.execute(
             "SELECT s.id, coalesce(s.said, b.content) FROM sources s JOIN blocks b ON b.id = s.block_id"
-            " WHERE s.until_seq IS NULL"
+            " WHERE s.until_seq IS NULL AND s.what = 'belief'"
         )
     }
     held = [held.belief() for held in made.book.held.values() if held.status == "active"]
@@ -131,7 +131,7 @@ def test_what_was_held_at_a_moment_is_a_question_of_where(story):
         shown = {
             row[0]
             for row in index.db.execute(
-                "SELECT id FROM sources WHERE block_id IS NOT NULL"
+                "SELECT id FROM sources WHERE block_id IS NOT NULL AND what = 'belief'"
                 " AND since_seq <= ? AND (until_seq IS NULL OR until_seq > ?)",
                 (seq, seq),
             )

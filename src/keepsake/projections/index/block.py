@@ -15,29 +15,32 @@ DECAY = 0.01  # of a block about which nothing else is known
 
 
 class Source:
-    """One version of one belief, as the index has it. The fields are the columns of `sources`, in their order."""
+    """One version of one belief, or one episode. The fields are the columns of `sources`, in their order."""
 
     __slots__ = (  # noqa: RUF023
-        "id", "what", "ref", "block_id", "user", "session", "agent", "path", "trust", "quarantined", "approved_seq",
-        "by", "kind", "about", "confidence", "said", "tags", "at", "since_seq", "until_seq", "is_new",
+        "id", "what", "name", "ref", "block_id", "user", "session", "agent", "path", "trust", "quarantined",
+        "approved_seq", "by", "kind", "about", "confidence", "said", "tags", "happened", "at", "since_seq",
+        "until_seq", "is_new",
     )  # fmt: skip
 
     def __init__(
-        self, id: str, what: str, ref: str, block_id: str | None, user: str, session: str, agent: str, path: str,
-        trust: str, quarantined: int, approved_seq: int | None, by: str, kind: str, about: str, confidence: float,
-        said: str | None, tags: str | None, at: str, since_seq: int, until_seq: int | None,
+        self, id: str, what: str, name: str | None, ref: str, block_id: str | None, user: str, session: str,
+        agent: str, path: str, trust: str, quarantined: int, approved_seq: int | None, by: str, kind: str,
+        about: str, confidence: float, said: str | None, tags: str | None, happened: str | None, at: str,
+        since_seq: int, until_seq: int | None,
     ) -> None:  # fmt: skip
-        self.id, self.what, self.ref, self.block_id, self.user = id, what, ref, block_id, user
+        self.id, self.what, self.name, self.ref, self.block_id, self.user = id, what, name, ref, block_id, user
         self.session, self.agent, self.path, self.trust = session, agent, path, trust
         self.quarantined, self.approved_seq = quarantined, approved_seq
         self.by, self.kind, self.about, self.confidence, self.said, self.tags = by, kind, about, confidence, said, tags
-        self.at, self.since_seq, self.until_seq, self.is_new = at, since_seq, until_seq, False
+        self.happened, self.at, self.since_seq, self.until_seq, self.is_new = happened, at, since_seq, until_seq, False
 
     def row(self) -> tuple[object, ...]:
         return (
-            self.id, self.what, self.ref, self.block_id, self.user, self.session, self.agent, self.path, self.trust,
+            self.id, self.what, self.name, self.ref, self.block_id, self.user, self.session, self.agent, self.path,
+            self.trust,
             self.quarantined, self.approved_seq, self.by, self.kind, self.about, self.confidence, self.said, self.tags,
-            self.at, self.since_seq, self.until_seq,
+            self.happened, self.at, self.since_seq, self.until_seq,
         )  # fmt: skip
 
 

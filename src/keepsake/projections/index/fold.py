@@ -23,11 +23,13 @@ from keepsake.projections.index.desk import Desk
 from keepsake.records import work
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
+from keepsake.records.episodes import OBSERVE
 from keepsake.records.event import Event
 from keepsake.records.reviews import ANSWER, ASK
 
 _DOORS = {"cli": "cli", "python": "sdk"}
 _STATED = (PUT, SUPERSEDE)
+_OBSERVED = 0.5  # the confidence of what was merely said
 
 
 class Stale(Exception):
@@ -53,6 +55,8 @@ def addresses_in(desk: Desk, events: Iterable[Event]) -> Iterator[str]:
             belief = event.body["belief"]
             if text := belief.get("text"):
                 yield desk.address(text, belief.get("user", OWNER))
+        elif event.body is not None and event.op == OBSERVE:
+            yield desk.address(event.body["episode"]["content"], event.body["episode"].get("user", OWNER))
 
 
 def apply(desk: Desk, event: Event) -> None:
@@ -98,10 +102,25 @@ def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
     trust, tags = get("trust", "human"), get("tags")
     held = get("status", "active") == "active"
     return Source(
-        belief["id"], "belief", ref, None, get("user", OWNER), get("session", ""), get("agent", ""), get("path", ""),
-        trust, int(trust in QUARANTINED), None, event.by, get("kind", "fact"), get("about", ""), belief["confidence"],
-        None, orjson.dumps(tags).decode() if tags else None, event.ts, event.seq, None if held else event.seq,
+        belief["id"], "belief", None, ref, None, get("user", OWNER), get("session", ""), get("agent", ""),
+        get("path", ""), trust, int(trust in QUARANTINED), None, event.by, get("kind", "fact"), get("about", ""),
+        belief["confidence"], None, orjson.dumps(tags).decode() if tags else None, None, event.ts, event.seq,
+        None if held else event.seq,
     )  # fmt: skip
+
+
+def _observe(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """Something happened: a source that is never replaced, only erased."""
+    episode = body["episode"]
+    get, trust = episode.get, episode.get("trust", "human")
+    source = Source(
+        event.id, "episode", get("id"), event.id, None, get("user", OWNER), get("session", ""), get("agent", ""),
+        get("path", ""), trust, int(trust in QUARANTINED), None, event.by, "observation", "", _OBSERVED, None, None,
+        episode["timestamp"], event.ts, event.seq, None,
+    )  # fmt: skip
+    _join(desk, event, source, episode["content"], carries_on=set())
+    desk.add_source(source)
+    _settle(desk, event.seq, [source], "")
 
 
 def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
@@ -210,7 +229,7 @@ def _config(desk: Desk, _: Event, body: dict[str, Any]) -> None:
 
 
 _ACTS: dict[str, Callable[[Desk, Event, dict[str, Any]], None]] = {
-    PUT: _state, SUPERSEDE: _state, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased,
+    PUT: _state, SUPERSEDE: _state, OBSERVE: _observe, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased,
     ASK: _ask, ANSWER: _answer, work.START: _start, work.END: _end, work.FRAME: _frame,
     work.FRAME_GONE: _no_frame, work.CONFIG: _config,
 }  # fmt: skip

@@ -20,7 +20,7 @@ SCHEMA = (
     'CREATE TABLE asked ( review TEXT NOT NULL, source_id TEXT NOT NULL, PRIMARY KEY (review, source_id) ) WITHOUT ROWID',
     'CREATE TABLE bookmark ( one INTEGER NOT NULL, shape INTEGER NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL, hours REAL NOT NULL, session TEXT NOT NULL, "by" TEXT NOT NULL, last TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (one) )',
     'CREATE TABLE lives ( block_id TEXT NOT NULL, user TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, PRIMARY KEY (block_id), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE ) WITHOUT ROWID',
-    'CREATE TABLE sources ( id TEXT NOT NULL, what TEXT NOT NULL, ref TEXT NOT NULL, block_id TEXT, user TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, path TEXT NOT NULL, trust TEXT NOT NULL, quarantined INTEGER NOT NULL, approved_seq INTEGER, "by" TEXT NOT NULL, kind TEXT NOT NULL, about TEXT NOT NULL, confidence REAL NOT NULL, said TEXT, tags TEXT, at TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, PRIMARY KEY (id), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE )',
+    'CREATE TABLE sources ( id TEXT NOT NULL, what TEXT NOT NULL, name TEXT, ref TEXT NOT NULL, block_id TEXT, user TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, path TEXT NOT NULL, trust TEXT NOT NULL, quarantined INTEGER NOT NULL, approved_seq INTEGER, "by" TEXT NOT NULL, kind TEXT NOT NULL, about TEXT NOT NULL, confidence REAL NOT NULL, said TEXT, tags TEXT, happened TEXT, at TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, PRIMARY KEY (id), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE )',
     'CREATE INDEX idx_sources_block ON sources (block_id)',
     'CREATE INDEX idx_sources_ref ON sources (ref)',
     "CREATE VIRTUAL TABLE texts USING fts5(content, content='blocks', tokenize='porter unicode61')",
@@ -38,7 +38,7 @@ EVERYTHING = {
     'asked': 'SELECT asked.review, asked.source_id FROM asked ORDER BY asked.review, asked.source_id',
     'bookmark': 'SELECT bookmark.one, bookmark.shape, bookmark.seq, bookmark.hash, bookmark.hours, bookmark.session, bookmark."by", bookmark.last, bookmark.since FROM bookmark ORDER BY bookmark.one, bookmark.shape, bookmark.seq, bookmark.hash, bookmark.hours, bookmark.session, bookmark."by", bookmark.last, bookmark.since',
     'lives': 'SELECT lives.block_id, lives.user, lives.since_seq, lives.until_seq FROM lives ORDER BY lives.block_id, lives.user, lives.since_seq, lives.until_seq',
-    'sources': 'SELECT sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq FROM sources ORDER BY sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq',
+    'sources': 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq FROM sources ORDER BY sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq',
 }
 
 # no parameters
@@ -51,13 +51,13 @@ SET_BOOKMARK = 'INSERT INTO bookmark (one, shape, seq, hash, hours, session, "by
 BLOCKS = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.since_seq, lives.until_seq FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
 
 # ids
-SOURCES = 'SELECT sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+SOURCES = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
 
 # refs
-SOURCES_OF_REFS = 'SELECT sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.ref IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.until_seq IS NULL'
+SOURCES_OF_REFS = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.ref IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.until_seq IS NULL'
 
 # ids
-SOURCES_OF_BLOCKS = 'SELECT sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.block_id IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.until_seq IS NULL'
+SOURCES_OF_BLOCKS = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.block_id IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.until_seq IS NULL'
 
 # id, content, category, source, created_at, status, archive_reason, confidence, reinforcement_count, decay_lambda, last_reinforced_at, last_session_id
 ADD_BLOCK = 'INSERT INTO blocks (id, content, category, source, created_at, status, archive_reason, confidence, reinforcement_count, decay_lambda, last_reinforced_at, last_session_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
@@ -65,8 +65,8 @@ ADD_BLOCK = 'INSERT INTO blocks (id, content, category, source, created_at, stat
 # block_id, user, since_seq, until_seq
 ADD_LIFE = 'INSERT INTO lives (block_id, user, since_seq, until_seq) VALUES (?, ?, ?, ?)'
 
-# id, what, ref, block_id, user, session, agent, path, trust, quarantined, approved_seq, by, kind, about, confidence, said, tags, at, since_seq, until_seq
-ADD_SOURCE = 'INSERT INTO sources (id, what, ref, block_id, user, session, agent, path, trust, quarantined, approved_seq, "by", kind, about, confidence, said, tags, at, since_seq, until_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
+# id, what, name, ref, block_id, user, session, agent, path, trust, quarantined, approved_seq, by, kind, about, confidence, said, tags, happened, at, since_seq, until_seq
+ADD_SOURCE = 'INSERT INTO sources (id, what, name, ref, block_id, user, session, agent, path, trust, quarantined, approved_seq, "by", kind, about, confidence, said, tags, happened, at, since_seq, until_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
 # no parameters
 LAST_ROW = 'SELECT max(blocks.rowid) AS max_1 FROM blocks'
@@ -138,7 +138,7 @@ SEARCH = "SELECT blocks.id, blocks.content, texts.rank, blocks.confidence, block
 MATCHING = 'SELECT blocks.id FROM texts JOIN blocks ON texts.rowid = blocks.rowid WHERE (texts MATCH ?) AND blocks.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
 
 # ids, user, at, quarantined, path, session, agent
-SHOWN = 'SELECT sources.id, sources.what, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.block_id IN (SELECT anon_1.value FROM json_each(:ids) AS anon_1) AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = \'\' OR sources.path = :path) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) ORDER BY sources.since_seq DESC'
+SHOWN = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.block_id IN (SELECT anon_1.value FROM json_each(:ids) AS anon_1) AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = \'\' OR sources.path = :path) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) ORDER BY sources.since_seq DESC'
 
 # no parameters
 TEXTS_ARE_WHOLE = "INSERT INTO texts (rank, texts) VALUES (1, 'integrity-check')"

@@ -1,7 +1,7 @@
 """The tables that stand beside those of `models`: where blocks come from, when they came and went, how far we read.
 
 They have a metadata of their own, so that whoever uses the layer alone gets the tables of `models` and nothing else.
-A source is one version of one belief (later: one episode). It is open while it is held; `until_seq` says when it went.
+A source is one version of one belief, or one episode. It is open while it is held; `until_seq` says when it went.
 What was held at a moment is therefore a WHERE. What a source said is kept only where it differs from the content of
 its block, in capitals or in space around it.
 """
@@ -42,7 +42,8 @@ sources = Table(
     "sources",
     own,
     Column("id", Text, primary_key=True),
-    Column("what", Text, nullable=False),  # "belief"
+    Column("what", Text, nullable=False),  # "belief" or "episode"
+    Column("name", Text),  # the teller's own name for an episode; NULL: it goes by its id
     Column("ref", Text, nullable=False),  # the belief's identity: its first version's id
     Column("block_id", Text, ForeignKey(blocks.c.id, ondelete="CASCADE")),  # NULL: it said nothing in words
     Column("user", Text, nullable=False),
@@ -58,6 +59,7 @@ sources = Table(
     Column("confidence", REAL, nullable=False),
     Column("said", Text),  # NULL: as the block's content
     Column("tags", Text),  # a JSON array; NULL: none
+    Column("happened", Text),  # when an episode took place; NULL: it is a belief
     Column("at", Text, nullable=False),
     Column("since_seq", Integer, nullable=False),
     Column("until_seq", Integer),  # NULL while it is held

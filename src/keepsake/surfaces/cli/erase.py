@@ -19,13 +19,13 @@ from keepsake.surfaces.cli.moments import count, their
 from keepsake.surfaces.cli.names import complete
 from keepsake.surfaces.cli.paint import bold, dim, warn
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.cli.shown import short, shown
 
 if TYPE_CHECKING:
     from keepsake.memory.status import Erasure
 
 
-@command(DAILY[4], example="keepsake erase ana-tea --yes", exits={1: "refused, not found, or answered with no"})
+@command(DAILY[5], example="keepsake erase ana-tea --yes", exits={1: "refused, not found, or answered with no"})
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete)
 @click.option("--yes", is_flag=True, help="Do not ask; for scripts.")
 @click.option("--dry-run", is_flag=True, help="Show what would go, and stop.")
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @whose
 @pass_call
 def erase(call: Call, names: tuple[str, ...], yes: bool, dry_run: bool, trust: str | None, user: str | None) -> None:
-    """Destroy the words of beliefs; the proof stays
+    """Destroy the words of beliefs or episodes; the proof stays
 
     Shows what would go and asks first. The words of every version of each NAME go, here and in the backups inside the
     folder, and cannot be brought back. That something stood there stays provable. Copies elsewhere are
@@ -60,9 +60,10 @@ def _ask(call: Call, going: Erasure, folder: Path) -> None:
 
 
 def _what(going: Erasure, folder: Path) -> Iterator[str]:
-    number = len(going.beliefs)
-    yield bold(f"{count(number, 'belief')} would lose {their(number)} words:")
+    number = len(going.beliefs) + len(going.episodes)
+    yield bold(f"{_counted(going)} would lose {their(number)} words:")
     yield from table(list(going.beliefs), "  ")
+    yield from (f"  {short(episode.id, 26)}  {short(episode.content, 60)}" for episode in going.episodes)
     yield ""
     yield f"  {count(going.events, 'event')} of the ledger"
     if copies := copies_in(folder):
@@ -72,8 +73,13 @@ def _what(going: Erasure, folder: Path) -> Iterator[str]:
 
 def _done(gone: Erasure) -> Iterator[str]:
     events = dim(f", {count(gone.events, 'event')} of the ledger")
-    yield f"{dim('Erased')} {bold(count(len(gone.beliefs), 'belief'))}{events}"
+    yield f"{dim('Erased')} {bold(_counted(gone))}{events}"
     yield from _elsewhere(gone, "were not reached")
+
+
+def _counted(going: Erasure) -> str:
+    numbers = (len(going.beliefs), "belief"), (len(going.episodes), "episode")
+    return " and ".join(count(number, what) for number, what in numbers if number)
 
 
 def _elsewhere(going: Erasure, how: str) -> Iterator[str]:

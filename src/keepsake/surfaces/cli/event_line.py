@@ -112,6 +112,12 @@ def _config(body: Mapping[str, Any]) -> str:
     return f"{body['key']} is {body['value']} from now on"
 
 
+def _episode(body: Mapping[str, Any]) -> str:
+    said = body["episode"]
+    who = "/".join(filter(None, (said.get("session", ""), said.get("agent", ""))))
+    return f"{who}: {said['content']}" if who else str(said["content"])
+
+
 _ANSWERS = {"approve": "approved", "reject": "rejected", "stale": "stale"}
 _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "config.set/1": _config,
@@ -128,6 +134,7 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "session.end/1": _end,
     "session.start/1": _start,
     "snapshot/1": lambda body: f"what is held as of event {body['seq']}, so that opening is quick",
+    "episode.put/1": _episode,
     "erase/1": lambda body: f"{count(len(body['lines']), 'event')} lost {their(len(body['lines']))} words",
     "erase.done/1": lambda body: f"the erasure of event {body['of']} is complete",
 }

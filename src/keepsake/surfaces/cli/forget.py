@@ -12,7 +12,7 @@ from keepsake.surfaces.cli.names import complete
 from keepsake.surfaces.cli.said import said
 
 
-@command(DAILY[3], example='keepsake forget ana-tea --reason "she moved away"')
+@command(DAILY[4], example='keepsake forget ana-tea --reason "she moved away"')
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete)
 @click.option("--reason", metavar="TEXT", default="", help="Why it is no longer wanted.")
 @speaker

@@ -19,10 +19,11 @@ class Entry(NamedTuple):
 
 DAILY = (
     Entry("remember", "Hold something true"),
+    Entry("observe", "Record something that was said or happened"),
     Entry("recall", "Find what was remembered, with the reason for each"),
     Entry("revise", "Replace a belief by a better one; its history stays"),
     Entry("forget", "Put beliefs out of sight; they stay in history"),
-    Entry("erase", "Destroy the words of beliefs; the proof stays"),
+    Entry("erase", "Destroy the words of beliefs or episodes; the proof stays"),
 )
 LOOK = (
     Entry("status", "Look at a memory as a whole"),

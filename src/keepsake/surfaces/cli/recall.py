@@ -23,7 +23,7 @@ _BAR = 10
 
 
 @command(
-    DAILY[1],
+    DAILY[2],
     example="""
 keepsake recall "what does Ana prefer?"
 keepsake recall port --at 2026-05-03

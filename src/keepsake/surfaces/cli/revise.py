@@ -15,7 +15,7 @@ from keepsake.surfaces.cli.said import said
 
 
 @command(
-    DAILY[2],
+    DAILY[3],
     example="""
 keepsake revise ana-tea "Ana prefers green tea" --reason "she said so today"
 keepsake revise ana-tea --confidence 0.9""",

@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING
 
 import click
 
+from keepsake.records.clock import stamp
 from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.belief_page import history as history_lines
 from keepsake.surfaces.cli.belief_page import page, table
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LOOK
-from keepsake.surfaces.cli.moments import read_moment
+from keepsake.surfaces.cli.moments import read_moment, when
 from keepsake.surfaces.cli.names import complete
-from keepsake.surfaces.cli.paint import dim
-from keepsake.surfaces.cli.shown import short
+from keepsake.surfaces.cli.paint import bold, dim, row
+from keepsake.surfaces.cli.shown import short, shown
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
+    from keepsake.records.episode import Episode
     from keepsake.records.timeline import Moment
 
 
@@ -72,8 +74,22 @@ def _show_all(call: Call, beliefs: list[Belief]) -> None:
 
 
 def _show_one(call: Call, memory: Memory, name: str, moment: Moment | None) -> None:
+    if moment is None and memory.get(name) is None and (episode := memory.episodes.find(name)):
+        call.answer(episode.to_dict(), lambda: _episode(episode))
+        return
     belief = memory.show(name, believed_at=moment)
     call.answer(belief.to_dict(), lambda: _page(memory, belief))
+
+
+def _episode(episode: Episode) -> Iterator[str]:
+    yield bold(shown(episode.content))
+    yield ""
+    yield from row("id", shown(episode.id))
+    yield from row("happened", when(stamp(episode.timestamp)))
+    for name in ("session", "agent", "user", "trust"):
+        yield from row(name, shown(getattr(episode, name)))
+    pairs = (f"{shown(key)} {shown(str(value))}" for key, value in episode.metadata.items())
+    yield from row("about it", ", ".join(pairs))
 
 
 def _page(memory: Memory, belief: Belief) -> Iterator[str]:

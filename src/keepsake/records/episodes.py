@@ -1,0 +1,84 @@
+"""Which episodes were recorded, folded from events: who said them, under which name, and not the words.
+
+The words stay in the ledger and in the index. What is kept here is what a decision needs: whether a teller's own name
+for an episode is taken in its scope, and which events an erasure of it reaches.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import orjson
+
+from keepsake.records.belief import OWNER
+from keepsake.records.beliefs import ERASE
+from keepsake.records.event import Event
+from keepsake.records.undo import Undoable
+
+OBSERVE = "episode.put/1"
+
+
+class Told(NamedTuple):
+    """One episode: the event that recorded it, its scope, and a fingerprint of what was said."""
+
+    source: str  # the event's own id, by which the index knows it
+    seq: int
+    session: str
+    agent: str
+    print: str
+
+
+class Episodes(Undoable):
+    """By user and name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clear()
+
+    def clear(self) -> None:
+        self._told: dict[tuple[str, str], tuple[Told, ...]] = {}
+        self._owners: dict[str, tuple[str, str]] = {}  # source → (user, name)
+
+    def knows(self, op: str) -> bool:
+        return op == OBSERVE
+
+    def apply(self, event: Event) -> None:
+        if event.op == OBSERVE and event.body is not None:
+            episode = event.body["episode"]
+            user, name = episode.get("user", OWNER), episode.get("id", event.id)
+            told = Told(event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), fingerprint(episode))
+            self._set(self._told, (user, name), (*self._told.get((user, name), ()), told))
+            self._set(self._owners, event.id, (user, name))
+        elif event.op == ERASE and event.body is not None:
+            for source in event.body.get("ids", ()):
+                if source in self._owners:
+                    self._remove(source)
+
+    def _remove(self, source: str) -> None:
+        key = self._owners[source]
+        rest = tuple(told for told in self._told[key] if told.source != source)
+        if rest:
+            self._set(self._told, key, rest)
+        else:
+            self._drop(self._told, key)
+        self._drop(self._owners, source)
+
+    def find(self, user: str, name: str) -> tuple[Told, ...]:
+        """Every episode of that name; a name may be used once in each session of each agent."""
+        return self._told.get((user, name), ())
+
+    def dump(self) -> dict[str, Any]:
+        return {"told": [[*key, [list(told) for told in each]] for key, each in self._told.items()]}
+
+    def load(self, dumped: dict[str, Any]) -> None:
+        self.clear()
+        for user, name, each in dumped.get("told", ()):
+            self._told[user, name] = tuple(Told(*told) for told in each)
+            self._owners.update({told.source: (user, name) for told in self._told[user, name]})
+
+
+def fingerprint(episode: dict[str, Any]) -> str:
+    """Enough to tell whether the same thing is told again. It is never written where an erasure would not reach it."""
+    said = [episode.get(name) for name in ("content", "timestamp", "metadata", "source_node", "path", "trust")]
+    return sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]

@@ -1,0 +1,63 @@
+"""`keepsake observe`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from keepsake.surfaces.cli.belief_options import from_standard_input, speaker, text_from, whose
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import DAILY
+from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.cli.shown import short
+
+
+@command(
+    DAILY[1],
+    example="""
+keepsake observe "Let's ship on Friday." --session standup --agent ana
+keepsake observe "The build broke" --at 2026-05-03T14:00:00Z --meta branch=main""",
+)
+@click.argument("text", nargs=-1, metavar="TEXT")
+@click.option("--session", metavar="NAME", default="", help="The conversation it belongs to.")
+@click.option("--agent", metavar="NAME", default="", help="Who said it, or did it.")
+@click.option("--at", metavar="TIME", help="When it happened.  [now]")
+@click.option("--id", "name", metavar="NAME", default="", help="Your own name for it, once in its session and agent.")
+@click.option("--meta", multiple=True, metavar="KEY=VALUE", help="Something about it. Repeat for more.")
+@speaker
+@whose
+@pass_call
+def observe(
+    call: Call,
+    text: tuple[str, ...],
+    session: str,
+    agent: str,
+    at: str | None,
+    name: str,
+    meta: tuple[str, ...],
+    trust: str | None,
+    user: str | None,
+) -> None:
+    """Record something that was said or happened
+
+    TEXT is kept word for word; `-`, or nothing, takes it from standard input. It is an episode: nobody holds it true by
+    that, and it is found by `recall`. Prints the id by which it is known.
+    """
+    words = text_from(text, "observe")
+    if words is None:
+        if sys.stdin.isatty():
+            raise click.UsageError('say what happened: keepsake observe "The build broke"')
+        words = from_standard_input()
+    about = dict(_pair(each) for each in meta)
+    with call.memory(user=user, trust=trust, make=True) as memory:
+        episode = memory.observe(words, session=session, agent=agent, at=at, metadata=about, id=name)
+    call.answer(episode.to_dict(), lambda: [f"{dim('Observed')} {bold(episode.id)}: {short(episode.content, 60)}"])
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, found, value = text.partition("=")
+    if not found or not key:
+        raise click.UsageError(f"--meta is KEY=VALUE, not {text!r}")
+    return key, value

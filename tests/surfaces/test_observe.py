@@ -1,0 +1,30 @@
+"""`keepsake observe`, through the program."""
+
+
+def test_what_is_observed_is_told_found_shown_and_erased(keepsake):
+    done = keepsake("observe", "Let's ship on Friday.", "--session", "standup", "--agent", "ana", "--id", "D1:1")
+    assert (done.status, done.out) == (0, "Observed D1:1: Let's ship on Friday.\n")
+
+    assert keepsake("recall", "ship").out.splitlines()[:2] == ["Let's ship on Friday.", "  D1:1  says ship"]
+    shown = keepsake("show", "D1:1")
+    assert shown.out.splitlines()[0] == "Let's ship on Friday."
+    assert "standup" in shown.out
+    assert "standup/ana: Let's ship on Friday." in keepsake("log").out
+    assert keepsake("erase", "D1:1", "--yes").out.startswith("Erased 1 episode, 1 event")
+    assert keepsake("recall", "ship").out == "nothing fits\n"
+    assert keepsake("show", "D1:1").status == 1
+
+
+def test_metadata_and_time_come_with_it(keepsake):
+    done = keepsake("observe", "The build broke", "--at", "2026-05-03", "--meta", "branch=main", "--json")
+
+    assert done.json["metadata"] == {"branch": "main"}
+    assert done.json["timestamp"] == "2026-05-03T00:00:00.000000Z"
+
+
+def test_a_slip_is_answered_in_one_line_and_nothing_is_recorded(keepsake):
+    keepsake("observe", "first")
+    for wrong, status in ((["x", "--meta", "branch"], 2), (["x", "--at", "soon"], 1), ([" "], 1), (["a", "b"], 2)):
+        done = keepsake("observe", *wrong)
+        assert (done.status, done.out, done.err.count("\n")) == (status, "", 1)
+    assert keepsake("log").out.count("episode.put") == 1
