@@ -127,7 +127,7 @@ class Writer(Follower):
         ticket = Ticket(decide, by)
         self._queue.append(ticket)
         try:
-            with self._turn():
+            with self.turn():
                 if ticket.waits():
                     self._lead(ticket)
         except Closed:  # closed meanwhile: that is no matter for one who was served before
@@ -145,7 +145,7 @@ class Writer(Follower):
 
         The folder is locked meanwhile, so keep the block short. An exception in it takes everything back.
         """
-        with self._turn():
+        with self.turn():
             if self.in_batch():
                 raise Refused("a batch is open already; end it first")
             with self._writing():

@@ -110,14 +110,14 @@ class Follower:
             self._lock.close()
             self.dead = self.dead or f"the memory at {self.folder.root} is closed; open it again"
 
-    def _turn(self) -> Gate:
+    def turn(self) -> Gate:
         """One thread at a time, in the process that opened the ledger."""
         return self._gate
 
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Keep writers out for a moment, with everything they wrote known here."""
-        with self._turn(), self._lock.exclusive() if self.writable else self._lock.shared():
+        with self.turn(), self._lock.exclusive() if self.writable else self._lock.shared():
             try:
                 self._catch_up() if self.writable else self._look()
             except OSError as error:
@@ -135,7 +135,7 @@ class Follower:
 
     def refresh(self) -> None:
         """Take in what others wrote. Costs one `stat` when nobody did."""
-        with self._turn():
+        with self.turn():
             if self._is_current():
                 return
             try:
@@ -161,7 +161,7 @@ class Follower:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Everything that was written is known in the block, and nothing changes meanwhile in this process."""
-        with self._turn():
+        with self.turn():
             self.refresh()
             yield
 
@@ -333,7 +333,7 @@ class Follower:
 
     def _read_again(self, seq: int) -> fmt.Line:
         """An erasure was under way as the line was read: look again while nobody writes. Else it is damage."""
-        with self._turn(), self._lock.shared():
+        with self.turn(), self._lock.shared():
             line = self.chain().line(seq)
         being_erased = any(line.hash in lines for lines in self.standing.erasing.values())
         if line.sound or fmt.is_hollow(line.data) or being_erased:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -72,7 +72,7 @@ class IndexOf:
     def close(self) -> None:
         """Let go of the file, once whoever reads it is done."""
         try:
-            with self._ledger._turn():
+            with self._ledger.turn():
                 self._drop()
         except Closed:  # the ledger went first, or this is a forked child: nobody reads
             self._drop()
@@ -87,14 +87,17 @@ class IndexOf:
 
     def follow(self, events: list[Event]) -> None:
         """Take in what was just written (nothing given: whatever is new). It never fails: the next reader goes on."""
-        self._attempt(lambda: self._follow(events))
+        if events:  # a turn is enough: what others wrote meanwhile, the next one takes in
+            self._attempt(lambda: self._follow(events), self._ledger.turn())
+        else:
+            self._attempt(lambda: self._follow(events), self._ledger.reading())
 
     def grow_back(self) -> None:
         """Make the index that was removed with the words it held. If that fails, the next reader makes it."""
-        self._attempt(lambda: (self._make("", None), self.level()))
+        self._attempt(lambda: (self._make("", None), self.level()), self._ledger.reading())
 
-    def _attempt(self, work: Callable[[], object]) -> None:
-        with suppress(OSError, KeepsakeError), self._ledger.reading():
+    def _attempt(self, work: Callable[[], object], turn: AbstractContextManager[None]) -> None:
+        with suppress(OSError, KeepsakeError), turn:
             try:
                 work()
             except (OSError, KeepsakeError, *_WRONG) as error:

@@ -72,6 +72,17 @@ class Belief:
         """The belief that an event recorded. Fields of a newer keepsake are passed over."""
         return cls(**thawed({name: value for name, value in body.items() if name in _DEFAULTS}), seq=seq, at=at)
 
+    @classmethod
+    def just(cls, body: dict[str, Any], seq: int, at: str) -> Belief:
+        """The belief that was checked and recorded a moment ago, as `from_body` would give it."""
+        belief = object.__new__(cls)
+        for name, usual in _DEFAULTS.items():
+            value = body.get(name, usual)
+            object.__setattr__(belief, name, dict(value) if name in _DEEP else value)
+        object.__setattr__(belief, "seq", seq)
+        object.__setattr__(belief, "at", at)
+        return belief
+
     def to_dict(self) -> dict[str, Any]:
         """All fields, for printing or sending."""
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
@@ -188,6 +199,7 @@ _DEFAULTS: dict[str, Any] = {
     f.name: f.default if f.default is not MISSING else {} for f in fields(Belief) if f.name in _CHECKS
 }
 _NO_FIELD = object()
+_DEEP = frozenset({"data", "views"})
 _ALWAYS = ("id", "key", "confidence")
 _LISTS = tuple(name for name, check in _CHECKS.items() if check in (_list, _triple))
 

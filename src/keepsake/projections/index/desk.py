@@ -201,7 +201,11 @@ class Desk:
 
     def _write_blocks(self) -> None:
         many, new, changed = self._db.executemany, self._new_blocks, self._changed_blocks.values()
-        if new:
+        if len(new) == 1:
+            made = self._db.execute(sql.ADD_BLOCK, new[0].row())
+            self._db.execute(sql.ADD_LIFE, (new[0].id, new[0].user, new[0].since_seq, new[0].until_seq))
+            self._db.execute(sql.ADD_TEXT, (made.lastrowid, new[0].content))
+        elif new:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
             many(sql.ADD_BLOCK, [block.row() for block in new])
             many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq) for b in new))

@@ -103,6 +103,7 @@ def statements() -> dict[str, Any]:
         ),
         "ADD_LIFE": _all(lives),
         "ADD_SOURCE": _all(sources),
+        "ADD_TEXT": insert(texts).values(rowid=bindparam("row"), content=bindparam("content")),
         "LAST_ROW": select(func.max(_ROW)).select_from(blocks),
         "ADD_TEXTS": insert(texts).from_select(
             ["rowid", "content"], select(_ROW, blocks.c.content).where(bindparam("last") < _ROW).order_by(_ROW)

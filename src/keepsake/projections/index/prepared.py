@@ -68,6 +68,9 @@ ADD_LIFE = 'INSERT INTO lives (block_id, user, since_seq, until_seq) VALUES (?, 
 # id, what, name, ref, block_id, user, session, agent, path, trust, quarantined, approved_seq, by, kind, about, confidence, said, tags, happened, at, since_seq, until_seq
 ADD_SOURCE = 'INSERT INTO sources (id, what, name, ref, block_id, user, session, agent, path, trust, quarantined, approved_seq, "by", kind, about, confidence, said, tags, happened, at, since_seq, until_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
+# row, content
+ADD_TEXT = 'INSERT INTO texts (rowid, content) VALUES (?, ?)'
+
 # no parameters
 LAST_ROW = 'SELECT max(blocks.rowid) AS max_1 FROM blocks'
 
