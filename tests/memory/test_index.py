@@ -534,8 +534,10 @@ def pruned(folder: Path, away: Path) -> None:
         [asked, _] = m.reviews.waiting()
         m.reviews.approve(asked.id)
         m.frames.put("mine", {"similarity": 1.0})
+        m.observe("told in the old days")
         m.ledger.compact()
         m.ledger.prune(away)
+        m.observe("told since")
 
 
 def test_after_a_prune_a_lost_index_is_made_from_what_is_held(tmp_path: Path) -> None:
@@ -548,6 +550,7 @@ def test_after_a_prune_a_lost_index_is_made_from_what_is_held(tmp_path: Path) ->
         assert [hit.text for hit in m.recall("port 6543")] == ["the port is 6543"]
         assert [hit.text for hit in m.recall("cafe")] == ["the cafe closes at six"]
         assert m.recall("gone approved") == []
+        assert [hit.text for hit in m.recall("told")] == ["told since"]
         with pytest.raises(Missing, match="moved away"):
             m.recall("port", believed_at=2)
         m.revise("port", "the port is 7654")
@@ -564,6 +567,7 @@ def test_after_a_prune_a_lost_index_is_made_from_what_is_held(tmp_path: Path) ->
         m.rebuild_index()
         last = m.history("port")[0].seq
         assert [hit.text for hit in m.recall("port 5432", believed_at=last)] == ["the port is 5432"]
+        assert {hit.text for hit in m.recall("told")} == {"told in the old days", "told since"}
 
 
 def test_an_erasure_after_a_prune_leaves_recall_working(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -32,6 +32,7 @@ from keepsake.projections.index.fold import Stale
 from keepsake.projections.index.peek import is_hash
 from keepsake.projections.index.plant import held_now
 from keepsake.records.book import Book
+from keepsake.records.episodes import OBSERVE
 from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, NotWritable, NotWritten, RolledBack
 from keepsake.records.event import Event
 
@@ -311,12 +312,13 @@ class IndexOf:
             index.close()
 
     def _fill(self, index: IndexFile, tick: Tick | None) -> Bookmark:
-        """Everything from the first event on; where that was moved away, what is held now."""
-        if self._ledger.chain().first == 0:
+        """Everything from the first event on; where that was moved away, what is held now and what was told since."""
+        first, end = self._ledger.chain().first, self._ledger.end
+        if first == 0:
             return index.catch_up(self._events(0, tick))
-        end = self._ledger.end
+        told = (event for event in self._events(first, tick) if event.op == OBSERVE)
         mark = Bookmark(end.seq, end.hash, self._book.work.clock, since=end.seq)
-        return index.plant(held_now(self._book), mark, self._ledger.standing.begun)
+        return index.plant(chain(held_now(self._book), told), mark, self._ledger.standing.begun)
 
 
 def _what_is_wrong(error: Exception, again: bool) -> str:
