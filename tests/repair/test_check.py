@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from keepsake import Memory
 from keepsake.ledger import format as fmt
 from keepsake.ledger.backup import back_up, restore_from
 from keepsake.ledger.disk import Disk
@@ -662,3 +663,13 @@ def test_a_copied_folder_is_as_well_as_the_first(root, tmp_path):
     shutil.copytree(root, tmp_path / "copy")
 
     assert checked(tmp_path / "copy") == []
+
+
+def test_a_file_that_goes_while_it_is_looked_at_is_no_finding(tmp_path, monkeypatch):
+    with Memory(tmp_path / "memory") as memory:
+        memory.remember("tea")
+    root = tmp_path / "memory"
+    there = sorted(root.rglob("*"))
+    monkeypatch.setattr(Path, "rglob", lambda self, pattern: iter([*there, root / "index.db-shm"]))
+
+    assert check(root) == []

@@ -71,7 +71,10 @@ def _others_in_sealed(folder: Folder) -> Iterator[Path]:
 def wide(folder: Folder) -> Iterator[tuple[Path, int]]:
     """What others than its owner may read, write or enter, and its mode."""
     for path in [folder.root, *sorted(folder.root.rglob("*"))]:
-        mode = path.lstat().st_mode
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:  # what SQLite keeps beside the index comes and goes
+            continue
         if mode & 0o077 and not path.is_symlink():
             yield path, mode & 0o777
 
