@@ -580,6 +580,21 @@ def test_an_erasure_after_a_prune_leaves_recall_working(tmp_path: Path) -> None:
         assert [hit.text for hit in m.recall("port 6543")] == ["the port is 6543"]
 
 
+def test_a_folder_in_the_place_of_the_index_does_not_hold_up_an_erasure(tmp_path: Path) -> None:
+    folder = tmp_path / "fresh"
+    with Memory(folder) as m:
+        m.remember("zanzibarian", key="z")
+        m.remember("kept")
+    for path in folder.glob("index.db*"):
+        path.unlink()
+    (folder / "index.db").mkdir()
+
+    with Memory(folder) as m:
+        m.erase("z")
+        assert [hit.text for hit in m.recall("kept")] == ["kept"]
+    assert b"zanzibar" not in b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
 def test_what_was_approved_later_was_not_recalled_before(tmp_path: Path) -> None:
     with Memory(tmp_path / "fresh") as m:
         seq = m.remember("the cafe closes at six", trust="web").seq + 1

@@ -135,8 +135,11 @@ def remove_if_there(disk: Disk, path: Path) -> bool:
 
 
 def remove_all(disk: Disk, paths: list[Path]) -> None:
-    """Remove those of `paths` that are there, all in one folder; they are gone from the medium when this returns."""
-    there = [path for path in paths if remove_if_there(disk, path)]
+    """Remove those of `paths` that are there, all in one folder; they are gone from the medium when this returns.
+
+    A folder in the place of one of them is nobody's words of ours, and stays.
+    """
+    there = [path for path in paths if not path.is_dir() and remove_if_there(disk, path)]
     if there:
         disk.sync_folder(paths[0].parent)
 
