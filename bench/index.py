@@ -34,7 +34,7 @@ from keepsake.memory.memory import Memory
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index import queries
 from keepsake.projections.index.engine import create_engine, prepare, url_of
-from keepsake.projections.index.file import _PRAGMAS, _UNSAFE, IndexFile
+from keepsake.projections.index.file import PRAGMAS, UNSAFE, IndexFile
 from keepsake.projections.index.fulltext import Scope
 from keepsake.projections.index.rows import blocks
 from keepsake.recall.words import by_words
@@ -101,7 +101,7 @@ def putting(scratch: Path) -> list[Row]:
     The bare thing decides nothing, links no hashes, takes no lock and looks nothing up. Texts and rows are made
     beforehand, for both. The shares are measured one after the other, so they need not add up.
     """
-    bare = BareIndex(scratch / "bare-put.db", _PRAGMAS)
+    bare = BareIndex(scratch / "bare-put.db", PRAGMAS)
     bare.load(rows_of(event(number) for number in range(HELD)))
     made = single_rows(2 * PUTS * ROUNDS)
     with Memory(scratch / "putting") as memory:
@@ -171,7 +171,7 @@ def loading(scratch: Path, count: int) -> list[Row]:
             index.catch_up(events)
 
     def barely(rows: Rows) -> None:
-        bare = BareIndex(fresh(scratch), _UNSAFE)
+        bare = BareIndex(fresh(scratch), UNSAFE)
         bare.load(rows)
         bare.db.close()
 

@@ -21,7 +21,9 @@ from keepsake.projections.index import file as file_module
 from keepsake.projections.index import fold as fold_module
 from keepsake.projections.index.compare import differences, text_trouble
 from keepsake.projections.index.file import IN_MEMORY, IndexFile
+from keepsake.records.book import Book
 from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, Missing, NotWritable, Refused
+from keepsake.records.event import Event
 from keepsake.repair.check import check
 from keepsake.repair.mend import apply as mend
 from tests.crash.disks import Watched, in_a_child
@@ -568,6 +570,27 @@ def test_after_a_prune_a_lost_index_is_made_from_what_is_held(tmp_path: Path) ->
         last = m.history("port")[0].seq
         assert [hit.text for hit in m.recall("port 5432", believed_at=last)] == ["the port is 5432"]
         assert {hit.text for hit in m.recall("told")} == {"told in the old days", "told since"}
+
+
+def test_what_another_tells_while_the_index_is_made_from_what_is_held_is_in_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, told, real = tmp_path / "pruned", list[str](), lifecycle.held_now
+    pruned(folder, tmp_path / "away")
+    for path in folder.glob("index.db*"):
+        path.unlink()
+
+    with Memory(folder, tell=told.append) as m, Memory(folder) as other:
+
+        def meanwhile(book: Book) -> Iterator[Event]:
+            other._shelf.ledger.then = None
+            other.observe("told meanwhile")
+            monkeypatch.setattr(lifecycle, "held_now", real)
+            return real(book)
+
+        monkeypatch.setattr(lifecycle, "held_now", meanwhile)
+        assert {hit.text for hit in m.recall("told")} == {"told since", "told meanwhile"}
+    assert len(told) == 1
 
 
 def test_an_erasure_after_a_prune_leaves_recall_working(tmp_path: Path) -> None:

@@ -442,3 +442,15 @@ def test_reviews_read_well(memory: Memory, door: Door) -> None:
     assert repr(memory.reviews) == "<1 reviews waiting for me>"
     assert repr(memory.reviews.waiting()[0]).startswith("<Review r-")
     assert memory.reviews.waiting()[0].to_dict()["status"] == "waiting"
+
+
+@pytest.mark.parametrize("trust", ["agent", "tool", "web", "import"])
+def test_frames_and_thresholds_are_set_by_a_person(tmp_path, trust):
+    with Memory(tmp_path / "memory", trust=trust) as m:
+        for attempt in (
+            lambda: m.frames.put("mine", {"similarity": 1.0}), lambda: m.frames.drop("mine"),
+            lambda: m.config.set("top_k", "9"),
+        ):  # fmt: skip
+            with pytest.raises(Refused, match="are set by a person"):
+                attempt()
+        assert m.status().events == 1

@@ -6,7 +6,7 @@ changes nothing (the same thing said again) gives no drafts. A refusal names the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from keepsake.records.belief import OWNER, recorded
@@ -132,7 +132,7 @@ def merge(
 
 
 def erase(
-    known: Book, names: Iterable[str], *, user: str = OWNER, path: str = ""
+    known: Book, names: Sequence[str], *, user: str = OWNER, path: str = ""
 ) -> tuple[Iterable[str], Callable[[Event], bool]]:
     """The ids of versions and episodes that go, and which events speak of them. A name may be either's.
 

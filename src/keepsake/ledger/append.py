@@ -367,8 +367,7 @@ class Writer(Follower):
             raise Refused("a write is under way in this thread; finish it first")
 
     def _must_be_writable(self) -> None:
-        if self.trouble is not None:
-            raise type(self.trouble)(*self.trouble.args)
+        self.must_be_whole()
         newer = f"format {self.standing.version}" if self.standing.version > fmt.FORMAT else self.standing.strange
         if newer:
             raise NotWritable(

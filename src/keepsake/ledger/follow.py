@@ -72,6 +72,11 @@ class Follower:
 
     trouble: KeepsakeError | None
 
+    def must_be_whole(self) -> None:
+        """Raise what is wrong with the folder, if anything: each time anew, as an error of its own."""
+        if self.trouble is not None:
+            raise type(self.trouble)(*self.trouble.args)
+
     def _make_or_find(self, read_only: bool, patience: float) -> None:
         self.writable = not read_only and _may_make(self.folder, self._disk)
         if not self.writable and not self.folder.root.is_dir():

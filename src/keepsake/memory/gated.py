@@ -1,4 +1,4 @@
-"""Every write of a memory, through the gate.
+"""What is said of beliefs, through the gate; and with which trust everything else is said.
 
 A write is decided, judged and recorded under one lock, so that what was judged is what is recorded. Whoever may do
 anything (a person, by default) passes with one look at a set. A held action leaves the question in the ledger and
@@ -118,6 +118,11 @@ class Gated:
         """Destroy what an approved action names, if it still is what it was when it was asked."""
         draw = self._shelf.draw()
         self._destroy(lambda: review.carried_out(self._book, action, draw), action.target, action.user, action.path)
+
+    def may_set(self, what: str) -> None:
+        """Refused, if this program may not decide how the memory works for everyone who uses it."""
+        if self.trust not in self._free:
+            raise Refused(f"{what} are set by a person, and this program has the trust of {self.trust}")
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import TypeVar
 
@@ -60,8 +60,8 @@ _PERHAPS_IN_THE_FILE = (  # if they come again after opening it again
 class IndexOf:
     """One memory's index. Whoever uses it has the ledger's turn, so that one thread at a time does."""
 
-    def __init__(self, ledger: Ledger, book: Book, tell: Tell) -> None:
-        self._ledger, self._book, self._tell = ledger, book, tell
+    def __init__(self, ledger: Ledger, book: Book, tell: Tell | None) -> None:
+        self._ledger, self._book, self._tell = ledger, book, tell or _log
         self._path = ledger.folder.index
         self._name = os.fspath(self._path)
         self._index: IndexFile | None = None
@@ -128,8 +128,7 @@ class IndexOf:
 
     def level(self, tick: Tick | None = None) -> IndexFile:
         """The index, with everything in it that the ledger has. The caller has the ledger's turn."""
-        if self._ledger.trouble is not None:
-            raise type(self._ledger.trouble)(*self._ledger.trouble.args)
+        self._ledger.must_be_whole()
         for tried in range(_TRIES):
             try:
                 return self._level(tick)
@@ -229,8 +228,7 @@ class IndexOf:
     def rebuild(self, tick: Tick | None = None) -> Bookmark:
         """Make the index anew, whatever is there, and return how far it reads."""
         with self._ledger.reading():
-            if self._ledger.trouble is not None:
-                raise type(self._ledger.trouble)(*self._ledger.trouble.args)
+            self._ledger.must_be_whole()
             if not self._ledger.writable:
                 raise NotWritable(f"{self._path} may not be written here; recall makes one in memory")
             self._make("", tick)
@@ -316,7 +314,8 @@ class IndexOf:
         first, end = self._ledger.chain().first, self._ledger.end
         if first == 0:
             return index.catch_up(self._events(0, tick))
-        told = (event for event in self._events(first, tick) if event.op == OBSERVE)
+        until_then = takewhile(lambda event: event.seq <= end.seq, self._events(first, tick))
+        told = (event for event in until_then if event.op == OBSERVE)
         mark = Bookmark(end.seq, end.hash, self._book.work.clock, since=end.seq)
         return index.plant(chain(held_now(self._book), told), mark, self._ledger.standing.begun)
 
@@ -335,3 +334,9 @@ def _code(error: Exception) -> int | None:
     """What SQLite says, in short; None if it is Python that cannot make sense of a row."""
     code = getattr(error, "sqlite_errorcode", None)
     return None if code is None else int(code) & 0xFF
+
+
+def _log(what: str) -> None:
+    import logging
+
+    logging.getLogger("keepsake").warning(what)

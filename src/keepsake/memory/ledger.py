@@ -14,8 +14,8 @@ from keepsake.ledger.read import first_line, is_foreign
 from keepsake.ledger.scan import Progress
 from keepsake.ledger.verify import Report, verify
 from keepsake.memory import settings
-from keepsake.memory.witness import seen_by_the_index
 from keepsake.records.errors import Refused
+from keepsake.repair.witness import seen_by_the_index
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from keepsake.ledger.checkpoint import Keyring

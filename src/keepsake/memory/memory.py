@@ -24,23 +24,22 @@ from keepsake.memory import settings
 from keepsake.memory.beliefs import BeliefsOf
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
-from keepsake.memory.given import log, moment
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.recall import recall
 from keepsake.memory.restore import restore
 from keepsake.memory.reviews import ReviewsOf
 from keepsake.memory.status import Erasure, Status, status_of, what_would_go
-from keepsake.memory.witness import seen_by_the_index
 from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
 from keepsake.records.belief import OWNER, Belief, texts
 from keepsake.records.book import Book
-from keepsake.records.clock import Clock, system_clock
+from keepsake.records.clock import Clock, said_time, system_clock
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NotFound, NotWritable, Refused
 from keepsake.records.event import Event
 from keepsake.records.hit import Hit
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why
+from keepsake.repair.witness import seen_by_the_index
 from keepsake.stores.shelf import Shelf
 from keepsake.stores.takeover import is_old, take_over
 
@@ -76,7 +75,7 @@ class Memory:
         self._shelf = Shelf(self.folder, pins=self._pins, **options)
         self._gated = Gated(self._shelf, by=by, trust=trust, erased=self._after_erasing)
         self._episodes = EpisodesOf(self._shelf, self._gated, self.user)
-        self._tell = tell or log
+        self._tell = tell
         self._shelf.ledger.then = lambda events: self._index.follow(events)
 
     def _pins(self, ledger_id: str) -> list[Witness]:
@@ -133,12 +132,12 @@ class Memory:
     @cached_property
     def frames(self) -> FramesOf:
         """How to recall for a purpose: the built-in frames and your own."""
-        return FramesOf(self._shelf)
+        return FramesOf(self._shelf, self._gated)
 
     @cached_property
     def config(self) -> ConfigOf:
         """The memory's own thresholds."""
-        return ConfigOf(self._shelf)
+        return ConfigOf(self._shelf, self._gated)
 
     @cached_property
     def ledger(self) -> LedgerOf:
@@ -184,7 +183,7 @@ class Memory:
             "text": text, "about": about, "kind": kind, "confidence": confidence, "source_type": source_type,
             "evidence": texts(evidence, "evidence"), "tags": texts(tags, "tags"), "is_hypothesis": is_hypothesis,
             "rests_on": texts(rests_on, "rests_on"), "triple": texts(triple, "triple"),
-            "valid_from": moment(valid_from), "valid_to": moment(valid_to), "expires": moment(expires),
+            "valid_from": said_time(valid_from), "valid_to": said_time(valid_to), "expires": said_time(expires),
             "data": dict(data or {}), "trust": trust, "user": self._user(user), "session": session, "agent": agent,
             "path": path,
         }  # fmt: skip

@@ -49,7 +49,7 @@ class Erasure:
         found = [belief.to_dict() for belief in self.beliefs]
         return {
             "beliefs": found, "episodes": [each.to_dict() for each in self.episodes], "events": self.events,
-             "backups": list(self.backups), "elsewhere": list(self.elsewhere),
+            "backups": list(self.backups), "elsewhere": list(self.elsewhere),
         }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from keepsake.decide import work as decide
+from keepsake.memory.gated import Gated
 from keepsake.projections.index.builtin import CONFIG, FRAMES
 from keepsake.records import ids
 from keepsake.records.errors import NotFound
@@ -56,8 +57,8 @@ class WorkOf:
 class FramesOf:
     """The built-in frames and the user's own."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, shelf: Shelf, gated: Gated) -> None:
+        self._shelf, self._gated = shelf, gated
 
     def all(self) -> list[Frame]:
         """Every frame, by name. One of the user's own stands in for the built-in of that name."""
@@ -73,12 +74,14 @@ class FramesOf:
 
     def put(self, name: str, weights: dict[str, float], **more: Any) -> Frame:
         """Define a frame of one's own: weights, filters, guarantees, template, token_budget, cache."""
+        self._gated.may_set("frames")
         frame = Frame(name, dict(weights), **more)
         self._shelf.ledger.write(lambda: decide.put_frame(_known(self._shelf), frame))
         return frame
 
     def drop(self, name: str) -> None:
         """Give up a frame of one's own."""
+        self._gated.may_set("frames")
         self._shelf.ledger.write(lambda: decide.drop_frame(_known(self._shelf), name))
 
     def __iter__(self) -> Iterator[Frame]:
@@ -88,8 +91,8 @@ class FramesOf:
 class ConfigOf:
     """The memory's own thresholds (`prune_threshold`, `top_k`). No secret belongs here."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, shelf: Shelf, gated: Gated) -> None:
+        self._shelf, self._gated = shelf, gated
 
     def all(self) -> dict[str, str]:
         with self._shelf.ledger.reading():
@@ -100,6 +103,7 @@ class ConfigOf:
         return self.all().get(key)
 
     def set(self, key: str, value: str) -> None:
+        self._gated.may_set("thresholds")
         self._shelf.ledger.write(lambda: decide.set_config(_known(self._shelf), key, value))
 
 

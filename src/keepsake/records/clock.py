@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from keepsake.records.errors import Refused
 
@@ -35,3 +35,10 @@ def parse_moment(text: str) -> str:
     if moment.tzinfo is None and _DAY.match(text):
         moment = moment.replace(tzinfo=UTC)
     return stamp(moment)
+
+
+def said_time(value: date | str | None) -> str:
+    """A caller's date or time as a belief holds it. A date stays a date: not every fact has an hour."""
+    if isinstance(value, datetime):
+        return stamp(value)
+    return value.isoformat() if isinstance(value, date) else value or ""

@@ -20,13 +20,13 @@ OBSERVE = "episode.put/1"
 
 
 class Told(NamedTuple):
-    """One episode: the event that recorded it, its scope, and a fingerprint of what was said."""
+    """One episode: the event that recorded it, its scope, and the gist of what was said."""
 
     source: str  # the event's own id, by which the index knows it
     seq: int
     session: str
     agent: str
-    print: str
+    gist: str  # what was said, in short enough to compare
 
 
 class Episodes(Undoable):
@@ -47,7 +47,7 @@ class Episodes(Undoable):
         if event.op == OBSERVE and event.body is not None:
             episode = event.body["episode"]
             user, name = episode.get("user", OWNER), episode.get("id", event.id)
-            told = Told(event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), fingerprint(episode))
+            told = Told(event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), gist_of(episode))
             self._set(self._told, (user, name), (*self._told.get((user, name), ()), told))
             self._set(self._owners, event.id, (user, name))
         elif event.op == ERASE and event.body is not None:
@@ -78,7 +78,7 @@ class Episodes(Undoable):
             self._owners.update({told.source: (user, name) for told in self._told[user, name]})
 
 
-def fingerprint(episode: dict[str, Any]) -> str:
+def gist_of(episode: dict[str, Any]) -> str:
     """Enough to tell whether the same thing is told again. It is never written where an erasure would not reach it."""
     said = [episode.get(name) for name in ("content", "timestamp", "metadata", "source_node", "path", "trust")]
     return sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]

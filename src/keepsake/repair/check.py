@@ -30,6 +30,7 @@ from keepsake.records.errors import Damaged, KeepsakeError, NotFound
 from keepsake.repair import compare, files
 from keepsake.repair.findings import Finding, found, worst_first
 from keepsake.repair.survey import Flaw, Survey, survey
+from keepsake.repair.witness import seen_by_the_index
 
 SHOWN = 50  # findings of one kind; the rest are counted
 PATIENCE = 30.0
@@ -116,7 +117,7 @@ def look_at(
     folder: Folder, witness: Witness | None, keyring: Keyring | None = None, progress: Progress | None = None
 ) -> Look:
     """Read everything, while nobody writes. Between the steps of a restore there is no ledger to be read."""
-    look = Look(folder, Survey(folder, witness), index=compare.witness(folder))
+    look = Look(folder, Survey(folder, witness), index=next(iter(seen_by_the_index(folder.root)), None))
     if keyring is not None:
         _ask(look, keyring)
     if not files.is_ready(folder):

@@ -17,12 +17,11 @@ from itertools import islice
 
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lift import lift
-from keepsake.ledger.lock import Witness
 from keepsake.ledger.read import Chain
 from keepsake.projections.index.compare import Difference, differences, file_trouble, text_trouble
 from keepsake.projections.index.file import SHAPE, Bookmark, IndexFile
 from keepsake.projections.index.fold import Stale
-from keepsake.projections.index.peek import only_looking, peek
+from keepsake.projections.index.peek import only_looking
 from keepsake.records.event import Event
 from keepsake.repair.findings import Finding, found
 
@@ -30,12 +29,6 @@ ASIDE = ""  # SQLite's word for a file without a name
 SHOWN = 20
 _TRIES = 5
 _WRONG = (sqlite3.Error, Stale, ArithmeticError, LookupError, TypeError, ValueError)  # what rows of nobody's can do
-
-
-def witness(folder: Folder) -> Witness | None:
-    """How far the index has read: it cannot have seen what the ledger never had."""
-    seen = peek(folder.index)
-    return Witness(seen[0], seen[1], name="the index") if seen else None
 
 
 def findings(folder: Folder) -> list[Finding]:

@@ -90,6 +90,10 @@ def _shown() -> ColumnElement[bool]:
 
 def statements() -> dict[str, Any]:
     """Name → statement."""
+    return {**_of_blocks_and_sources(), **_of_what_hangs_on_them(), **_of_the_memory(), **_searching()}
+
+
+def _of_blocks_and_sources() -> dict[str, Any]:
     opened = sources.c.until_seq.is_(None)
     return {
         "BOOKMARK": select(*bookmark.c),
@@ -116,6 +120,11 @@ def statements() -> dict[str, Any]:
             quarantined=bindparam("kept_out"), approved_seq=bindparam("approved"), until_seq=bindparam("until")
         ),
         "LEAD": update(sources).where(sources.c.ref == bindparam("of")).values(ref=bindparam("to")),
+    }  # fmt: skip
+
+
+def _of_what_hangs_on_them() -> dict[str, Any]:
+    return {
         "ADD_TAG": insert(block_tags).values(block_id=bindparam("block_id"), tag=bindparam("tag")),
         "DROP_TAGS": delete(block_tags).where(block_tags.c.block_id == bindparam("of")),
         "ADD_EDGE": insert(edges).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in edges.c}),
@@ -123,6 +132,11 @@ def statements() -> dict[str, Any]:
         "ADD_ASKED": insert(asked).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in asked.c}),
         "ASKED": select(asked.c.review, asked.c.source_id).where(asked.c.review.in_(_among("reviews"))),
         "DROP_ASKED": delete(asked).where(asked.c.review == bindparam("of")),
+    }  # fmt: skip
+
+
+def _of_the_memory() -> dict[str, Any]:
+    return {
         "START_SESSION": _upsert(sessions, "id"),
         "END_SESSION": update(sessions).where(sessions.c.id == bindparam("of")).values(ended_at=bindparam("at")),
         "SET_FRAME": _upsert(frames, "name"),
@@ -130,6 +144,11 @@ def statements() -> dict[str, Any]:
         "FRAMES": select(*frames.c).order_by(frames.c.name),
         "SET_CONFIG": _upsert(system_config, "key"),
         "CONFIG": select(*system_config.c).order_by(system_config.c.key),
+    }  # fmt: skip
+
+
+def _searching() -> dict[str, Any]:
+    return {
         "BLOCK": select(*_BLOCK, *_LIFE).join_from(blocks, lives).where(blocks.c.id == bindparam("id")),
         "SEARCH": select(
             blocks.c.id, blocks.c.content, texts.c.rank, blocks.c.confidence, blocks.c.reinforcement_count,

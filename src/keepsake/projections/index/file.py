@@ -28,12 +28,12 @@ IN_MEMORY = ":memory:"
 CHUNK = 2000
 PATIENCE = 30.0
 
-_PRAGMAS = (
+PRAGMAS = (
     "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-32000",
     "PRAGMA temp_store=MEMORY",
 )  # fmt: skip
 _SELDOM = "PRAGMA wal_autocheckpoint=4000"  # pages: what one put after another changes again is written back once
-_UNSAFE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-256000", "PRAGMA temp_store=MEMORY")
+UNSAFE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-256000", "PRAGMA temp_store=MEMORY")
 
 
 class Bookmark(NamedTuple):
@@ -56,7 +56,7 @@ class IndexFile:
         self.path = path
         self.db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         try:
-            for pragma in _UNSAFE if making else (*_PRAGMAS, _SELDOM):
+            for pragma in UNSAFE if making else (*PRAGMAS, _SELDOM):
                 self.db.execute(pragma)
             self._ensure_tables()
         except BaseException:

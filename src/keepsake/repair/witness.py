@@ -13,7 +13,7 @@ def seen_by_the_index(folder: Path) -> list[Witness]:
     path = Folder(folder).index
     if not path.exists():
         return []
-    from keepsake.projections.index.peek import peek
+    from keepsake.projections.index.peek import peek  # sqlite3: not for whoever has no index
 
     seen = peek(path)
     return [Witness(seen[0], seen[1], name="the index")] if seen else []
