@@ -264,7 +264,7 @@ def test_a_desk_that_knows_no_free_id_says_so(memory: Memory) -> None:
     taken = desk.Desk(memory._index.level().db, memory._shelf.book.work.clock)
     whole = "a" * 64
     for name in ("a" * 16, whole):
-        more = ("active", None, 0.5, 0, 0.0, None, "ana", 1, None)
+        more = ("active", None, 0.5, 0, 0.01, 0.0, None, "ana", 1, None)
         taken.add_block(Block(name, "x", "fact", "cli", "", *more))
     with pytest.raises(LookupError, match="every id"):
         taken.at(whole, "me")

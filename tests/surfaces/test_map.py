@@ -33,6 +33,7 @@ FROZEN = {
     "repair": EVERYWHERE | {"--yes", "--dry-run"},
     "backup": EVERYWHERE | {"--to"},
     "restore": EVERYWHERE,
+    "tidy": EVERYWHERE | {"--apply", "--yes", "--reason", "--limit", "--trust", "--user"},
     "init": EVERYWHERE | {"--here"},
     "migrate": EVERYWHERE - {"--folder"} | {"--project"},
     "rebuild-index": EVERYWHERE,

@@ -15,6 +15,7 @@ from keepsake.records.book import Book
 from keepsake.records.episodes import OBSERVE
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft, Event
+from keepsake.records.use import FADE, OUTCOME, RECEIPTS
 
 Draw = Callable[[], str]
 
@@ -154,6 +155,8 @@ def erase(
             return _asks_of(body, gone, reviews)
         if event.op == OBSERVE:
             return _tells(event, user, episodes, gone)
+        if event.op in (RECEIPTS, OUTCOME, FADE):
+            return _holds_words_of(body, gone)
         if not event.op.startswith("belief."):
             return False
         key = (belief.get("user", OWNER), belief.get("path", ""), belief.get("key"))
@@ -180,6 +183,14 @@ def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str
         reviews.add(body["review"])
         return True
     return "reason" in body and body.get("review") in reviews
+
+
+def _holds_words_of(body: Mapping[str, Any], gone: Mapping[str, None]) -> bool:
+    """Whether a question that was kept, or the reason of an outcome or a fading, is about what goes. Ids may stay."""
+    asked = (receipt["hits"] for receipt in body.get("receipts", ()) if receipt.get("question"))
+    if any(name in gone for hits in asked for name, *_ in hits):
+        return True
+    return "reason" in body and any(name in gone for name in body.get("ids", ()))
 
 
 def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: Held | None) -> dict[str, Any]:

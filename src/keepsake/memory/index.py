@@ -35,6 +35,7 @@ from keepsake.records.book import Book
 from keepsake.records.episodes import OBSERVE
 from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, NotWritable, NotWritten, RolledBack
 from keepsake.records.event import Event
+from keepsake.records.use import FADE, OUTCOME
 
 Tell = Callable[[str], None]
 Tick = Callable[[int], None]
@@ -61,7 +62,7 @@ class IndexOf:
     """One memory's index. Whoever uses it has the ledger's turn, so that one thread at a time does."""
 
     def __init__(self, ledger: Ledger, book: Book, tell: Tell | None) -> None:
-        self._ledger, self._book, self._tell = ledger, book, tell or _log
+        self._ledger, self._book, self.tell = ledger, book, tell or _log
         self._path = ledger.folder.index
         self._name = os.fspath(self._path)
         self._index: IndexFile | None = None
@@ -249,7 +250,7 @@ class IndexOf:
             raise Busy(f"{self._path} could not be made anew, because others keep changing the folder; try again")
         wrong, self._bad = self._bad or (why and not self._is_no_wonder()), ""
         if wrong:
-            self._tell(f"the index was made anew from the ledger, because {why}; nothing is lost")
+            self.tell(f"the index was made anew from the ledger, because {why}; nothing is lost")
         return index
 
     def _is_no_wonder(self) -> bool:
@@ -315,7 +316,7 @@ class IndexOf:
         if first == 0:
             return index.catch_up(self._events(0, tick))
         until_then = takewhile(lambda event: event.seq <= end.seq, self._events(first, tick))
-        told = (event for event in until_then if event.op == OBSERVE)
+        told = (event for event in until_then if event.op in (OBSERVE, OUTCOME, FADE))
         mark = Bookmark(end.seq, end.hash, self._book.work.clock, since=end.seq)
         return index.plant(chain(held_now(self._book), told), mark, self._ledger.standing.begun)
 

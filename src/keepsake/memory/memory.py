@@ -21,22 +21,21 @@ from keepsake.ledger.backup import back_up
 from keepsake.ledger.checkpoint import witnesses
 from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
+from keepsake.memory.asks import Asks
 from keepsake.memory.beliefs import BeliefsOf
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.memory.ledger import LedgerOf
-from keepsake.memory.recall import recall
 from keepsake.memory.restore import restore
 from keepsake.memory.reviews import ReviewsOf
 from keepsake.memory.status import Erasure, Status, status_of, what_would_go
-from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
+from keepsake.memory.work import ConfigOf, WorkOf
 from keepsake.records.belief import OWNER, Belief, texts
 from keepsake.records.book import Book
 from keepsake.records.clock import Clock, said_time, system_clock
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NotFound, NotWritable, Refused
 from keepsake.records.event import Event
-from keepsake.records.hit import Hit
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why
 from keepsake.repair.witness import seen_by_the_index
@@ -44,10 +43,10 @@ from keepsake.stores.shelf import Shelf
 from keepsake.stores.takeover import is_old, take_over
 
 if TYPE_CHECKING:
-    from keepsake.memory.index import IndexOf
+    from keepsake.records.embedder import Embedder
 
 
-class Memory:
+class Memory(Asks):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(
@@ -61,8 +60,12 @@ class Memory:
         clock: Clock = system_clock,
         read_only: bool = False,
         tell: Callable[[str], None] | None = None,
+        embedder: Embedder | str | None = None,
     ) -> None:
-        """`tell` is given what the memory did by itself, in a line, such as mending its index; else it is logged."""
+        """`tell` is given what the memory did by itself, in a line, such as mending its index; else it is logged.
+
+        `embedder` is one of yours, or named as in `keepsake.toml`, which it goes before.
+        """
         self.folder = settings.locate(path)
         self.user, self._by, self._clock = user, by, clock
         self._keyring = settings.keyring()
@@ -75,7 +78,7 @@ class Memory:
         self._shelf = Shelf(self.folder, pins=self._pins, **options)
         self._gated = Gated(self._shelf, by=by, trust=trust, erased=self._after_erasing)
         self._episodes = EpisodesOf(self._shelf, self._gated, self.user)
-        self._tell = tell
+        self._tell, self._embedder = tell, embedder
         self._shelf.ledger.then = lambda events: self._index.follow(events)
 
     def _pins(self, ledger_id: str) -> list[Witness]:
@@ -84,6 +87,8 @@ class Memory:
 
     def close(self) -> None:
         """Let go of the folder. Everything that was acknowledged is on disk already."""
+        if "receipts" in self.__dict__:
+            self.receipts.flush()
         if "_index" in self.__dict__:
             self._index.close()
         self._shelf.close()
@@ -130,11 +135,6 @@ class Memory:
         return WorkOf(self._shelf)
 
     @cached_property
-    def frames(self) -> FramesOf:
-        """How to recall for a purpose: the built-in frames and your own."""
-        return FramesOf(self._shelf, self._gated)
-
-    @cached_property
     def config(self) -> ConfigOf:
         """The memory's own thresholds."""
         return ConfigOf(self._shelf, self._gated)
@@ -163,6 +163,7 @@ class Memory:
         valid_from: date | str | None = None,
         valid_to: date | str | None = None,
         expires: date | str | None = None,
+        always: bool = False,
         data: Mapping[str, Any] | None = None,
         trust: str | None = None,
         user: str | None = None,
@@ -184,8 +185,8 @@ class Memory:
             "evidence": texts(evidence, "evidence"), "tags": texts(tags, "tags"), "is_hypothesis": is_hypothesis,
             "rests_on": texts(rests_on, "rests_on"), "triple": texts(triple, "triple"),
             "valid_from": said_time(valid_from), "valid_to": said_time(valid_to), "expires": said_time(expires),
-            "data": dict(data or {}), "trust": trust, "user": self._user(user), "session": session, "agent": agent,
-            "path": path,
+            "always": always, "data": dict(data or {}), "trust": trust, "user": self._user(user), "session": session,
+            "agent": agent, "path": path,
         }  # fmt: skip
         if key:
             fields["key"] = key
@@ -269,31 +270,6 @@ class Memory:
         with self._gated.batch():
             yield self
 
-    # -- recalling ---------------------------------------------------------------------------------------------------
-
-    def recall(
-        self,
-        question: str,
-        *,
-        k: int = 5,
-        user: str | None = None,
-        session: str | None = None,
-        agent: str | None = None,
-        path: str = "",
-        believed_at: Moment | None = None,
-        quarantined: bool = False,
-        tick: Callable[[int], None] | None = None,
-    ) -> list[Hit]:
-        """The memories that hold the question's words, the best first, each with the reason.
-
-        `believed_at` asks what would have been recalled then. What came from tools and web pages and waits for a
-        person's yes is shown only if `quarantined`.
-        """
-        return recall(
-            self._shelf, self._index, question, k=k, user=self._user(user), session=session, agent=agent, path=path,
-            believed_at=believed_at, quarantined=quarantined, tick=tick,
-        )  # fmt: skip
-
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def get(
@@ -371,23 +347,15 @@ class Memory:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _index(self) -> IndexOf:
-        from keepsake.memory.index import IndexOf
-
-        return IndexOf(self._shelf.ledger, self._shelf.book, self._tell)
-
     def _after_erasing(self) -> None:
         """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""
         self.ledger.note_erasures()
         self._index.grow_back()
+        self._recall.sweep()
 
     @property
     def _book(self) -> Book:
         return self._shelf.book
-
-    def _user(self, user: str | None) -> str:
-        return self.user if user is None else user
 
     def _now(self, name: str, user: str | None, path: str) -> Belief:
         with self._shelf.known() as known:

@@ -1,45 +1,326 @@
-"""Asking an open memory: what the caller means by a moment and a scope, put to the index."""
+"""Asking an open memory: what the caller means by a moment, a scope and a frame, put to the index.
+
+What a slow embedder has to say is asked for between two turns of the ledger, so that no write waits for a model.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
+from keepsake.memory import settings
+from keepsake.memory.receipts import ReceiptsOf
+from keepsake.records.clock import parse_moment, said_time, stamp
 from keepsake.records.errors import Missing, Refused
+from keepsake.records.frame import Frame
+from keepsake.records.framed import Framed
 from keepsake.records.hit import Hit
+from keepsake.records.recalled import Recalled
 from keepsake.records.timeline import Moment
+from keepsake.records.use import Receipt
 from keepsake.stores.shelf import Shelf
 
 if TYPE_CHECKING:
     from keepsake.memory.index import IndexOf, Tick
     from keepsake.projections.index.file import IndexFile
+    from keepsake.recall.answer import Ask
+    from keepsake.recall.meaning import Meaning
+    from keepsake.records.embedder import Embedder
+
+Head = tuple[int, str]  # an event's number and hash
+
+_NOT_KEPT = ("k", "user", "frame", "explain", "tick")  # in a receipt: they have a place of their own, or change nothing
+_A_FEW = 16  # texts that a slow embedder makes vectors of before a question is answered
+_AT_ONCE = 256  # texts between two looks at what others wrote
+_SHOWN = 60  # hits that a frame chooses from
 
 
-def recall(
-    shelf: Shelf,
-    index: IndexOf,
-    question: str,
-    *,
-    k: int,
-    user: str,
-    session: str | None,
-    agent: str | None,
-    path: str,
-    believed_at: Moment | None,
-    quarantined: bool,
-    tick: Tick | None = None,
-) -> list[Hit]:
-    from keepsake.projections.index.fulltext import NOW, Scope
-    from keepsake.recall.words import by_words
+class RecallOf:
+    """The questions put to one memory."""
 
-    said: object = question
-    if not isinstance(said, str):
-        raise Refused(f"a question is text, not {type(said).__name__}")
-    if type(k) is not int or k < 1:
+    def __init__(
+        self, shelf: Shelf, index: IndexOf, receipts: ReceiptsOf, user: str, *, embedder: Embedder | str | None,
+        tell: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self._shelf, self._index, self._receipts, self._user, self._tell = shelf, index, receipts, user, tell
+        self._given = embedder
+
+    @cached_property
+    def settings(self) -> settings.Settings:
+        return settings.read_settings(self._shelf.ledger.folder.root)
+
+    @cached_property
+    def meaning(self) -> Meaning:
+        """The embedder that was given, or set, or the one that comes with keepsake."""
+        from keepsake.recall.meaning import Meaning
+
+        given = self.settings.embedder if self._given is None else self._given
+        embedder = _chosen(given, self._tell) if isinstance(given, str) else given
+        static = None if embedder is None else _static()
+        folder = self._shelf.ledger.folder.root / "vectors" if self._shelf.ledger.writable else None
+        return Meaning(embedder, static, folder)
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    def ask(
+        self, question: str, *, k: int | None = None, user: str | None, session: str | None, agent: str | None,
+        path: str, believed_at: Moment | None, as_of: date | str | None, filters: Mapping[str, Any] | None,
+        frame: Frame | None, without: str | Iterable[str], floor: float | None, quarantined: bool,
+        explain: bool = False, by_words: bool = False,
+    ) -> Ask:  # fmt: skip
+        """What is asked, checked. The caller has the ledger's turn."""
+        from keepsake.projections.index.fulltext import NOW, Scope
+        from keepsake.recall.answer import Ask
+        from keepsake.recall.filters import Filters
+
+        _check(question, k, floor)
+        then = said_time(as_of)
+        at = NOW if believed_at is None else self._shelf.seq_at(believed_at)
+        now = self._now(believed_at, at, then)
+        whose = self._user if user is None else user
+        scope = Scope(whose, at, path, session, agent, quarantined, stamp(now), parse_moment(then) if then else None)
+        out = self._named(without, whose, path)
+        floor = self.settings.floor if floor is None else floor
+        return Ask(question, scope, now, k or self._top_k(), Filters.of(filters, out), frame, floor, explain, by_words)
+
+    def _now(self, believed_at: Moment | None, at: int, as_of: str) -> datetime:
+        """The moment from which "yesterday" is counted, and by which what has expired is hidden."""
+        if as_of:
+            return datetime.fromisoformat(parse_moment(as_of))
+        if believed_at is None:
+            return datetime.fromisoformat(self._shelf.ledger.now())
+        if isinstance(believed_at, datetime):
+            return datetime.fromisoformat(stamp(believed_at))
+        if isinstance(believed_at, str):
+            return datetime.fromisoformat(parse_moment(believed_at))
+        chain = self._shelf.ledger.chain()
+        place = min(max(at, chain.first), self._shelf.ledger.end.seq)
+        return datetime.fromisoformat(chain.line(place).event().ts)
+
+    def _top_k(self) -> int:
+        said = self._shelf.book.work.config.get("top_k", "5")
+        return int(said) if said.isdecimal() and int(said) else 5
+
+    def _named(self, without: str | Iterable[str], user: str, path: str) -> list[str]:
+        """What is left out; a belief by any of its names is left out in all its versions."""
+        names = [without] if isinstance(without, str) else list(without)
+        found = [(name, self._shelf.book.find(name, user=user, path=path)) for name in names if name]
+        return [held.ref if held else name for name, held in found]
+
+    def recall(
+        self, question: str, *, receipt: bool | None, keep_question: bool, tick: Tick | None = None, **asked: Any
+    ) -> Recalled:
+        """At most `k` hits, or the nearest if nothing fits."""
+        ask = self.asking(question, **asked)
+        found, head = self.answered(ask, tick)
+        if self.settings.receipts if receipt is None else receipt:
+            hits = tuple((source, hit.score) for source, hit in zip(found.served, found, strict=True))
+            found.receipt = self._keep(ask, head, hits, ask.k, question if keep_question else "", asked)
+        return found
+
+    def asking(self, question: str, *, now: datetime | None = None, **asked: Any) -> Ask:
+        """What is asked, checked; `now` is for a question that was asked before."""
+        with self._shelf.ledger.reading():
+            ask = self.ask(question, **asked)
+        return ask if now is None else replace(ask, now=now, scope=ask.scope._replace(now=stamp(now)))
+
+    def answered(self, ask: Ask, tick: Tick | None = None) -> tuple[Recalled, Head]:
+        """The answer, and the last event that it was made from."""
+        from keepsake.recall.answer import answer
+
+        self._prepare(ask, tick)
+        with self._shelf.ledger.reading():
+            erasures = self._shelf.ledger.standing.erasures
+            found: Recalled = self._put(ask, lambda file, ask: answer(file, self.meaning, ask, erasures), tick)
+            return found, self._head()
+
+    def frame(
+        self, question: str, *, frame: Frame, budget: int | None, receipt: bool | None, keep_question: bool,
+        **asked: Any,
+    ) -> Framed:  # fmt: skip
+        """A frame, filled with what bears on the question."""
+        ask = self.asking(question, frame=frame, **asked)
+        filled, served, head = self.filled(ask, frame, budget)
+        if self.settings.receipts if receipt is None else receipt:
+            hits = tuple((source, hit.score) for source, hit in zip(served, filled.hits, strict=True))
+            kept = self._keep(ask, head, hits, 0, question if keep_question else "", asked | {"budget": budget})
+            return replace(filled, receipt=kept)
+        return filled
+
+    def filled(self, ask: Ask, frame: Frame, budget: int | None) -> tuple[Framed, list[str], Head]:
+        """The frame, the source of each of its hits, and the last event that it was made from."""
+        self._prepare(ask, None)
+        with self._shelf.ledger.reading():
+            done, served = self._put(ask, lambda file, ask: self._fill(file, ask, frame, budget), None)
+            return done, served, self._head()
+
+    def _head(self) -> Head:
+        end = self._shelf.ledger.end
+        return end.seq, end.hash
+
+    def _keep(
+        self, ask: Ask, head: Head, hits: tuple[tuple[str, float], ...], k: int, question: str, asked: Mapping[str, Any]
+    ) -> str:
+        """Leave a receipt, and say which."""
+        said = {name: value for name, value in asked.items() if name not in _NOT_KEPT}
+        given = {name: value for name, value in said.items() if value not in (None, "", (), {}, False)}
+        for name in ("as_of", "believed_at"):
+            if name in given:
+                given[name] = ask.scope.as_of if name == "as_of" else ask.scope.at
+        receipt = Receipt.made(
+            at=stamp(ask.now), head=head, hits=hits, k=k, user=ask.scope.user, question=question, asked=given,
+            frame=ask.frame.name if ask.frame else "", embedder="" if ask.by_words else self.meaning.key,
+        )  # fmt: skip
+        self._receipts.keep(receipt)
+        return receipt.id
+
+    def _fill(self, file: IndexFile, ask: Ask, frame: Frame, budget: int | None) -> tuple[Framed, list[str]]:
+        from keepsake.recall.answer import rank, served
+        from keepsake.recall.frame import framed
+        from keepsake.records.claim import is_repeat
+
+        ranking = rank(file, self.meaning, ask, self._shelf.ledger.standing.erasures)
+        hits: list[Hit] = []
+        guaranteed: list[Hit] = []
+        if ranking is not None:
+            kept = set(ranking.guaranteed)
+            blocks = ranking.measured.blocks
+            order = [place for place in ranking.order if ranking.stands(place) or ranking.serves(ask, place)]
+            guaranteed = ranking.hits(place for place in order if blocks[place] in kept)
+            hits = ranking.hits([place for place in order if blocks[place] not in kept][:_SHOWN])
+        filled = framed(
+            frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget, is_repeat=is_repeat,
+            conflict=_conflict,
+        )  # fmt: skip
+        return filled, served(ranking, filled.hits) if ranking else []
+
+    def told(self, receipt: Receipt) -> tuple[Hit | str, ...]:
+        """What a receipt says was served: the hits as they were, or the id alone where the words are gone."""
+        from keepsake.recall.hits import as_served
+
+        with self._shelf.ledger.reading():
+            found = self._index.read(lambda file: as_served(file, receipt.hits, receipt.user))
+        return tuple(found.get(source, source) for source, _ in receipt.hits)
+
+    def count(self, text: str) -> int:
+        """How many tokens a text has, as the embedder counts them."""
+        if self.meaning.embedder is not None:
+            return self.meaning.embedder.count(text)
+        from keepsake.models.rows import estimated_tokens
+
+        return estimated_tokens(text)
+
+    # -- vectors -----------------------------------------------------------------------------------------------------
+
+    def _prepare(self, ask: Ask, tick: Tick | None) -> None:
+        """What a slow embedder does first, outside the ledger's turn: the question's vector, and a few more."""
+        if ask.by_words or self.meaning.embedder is None or self.meaning.is_fast:
+            return
+        from keepsake.recall.meaning import NoVectors
+        from keepsake.recall.question import take_apart
+
+        try:
+            with self._shelf.ledger.reading():
+                bare = self._index.read(lambda file: take_apart(file, ask.question, ask.scope, ask.now).bare, tick)
+            if bare.strip():
+                self.meaning.hear(bare)
+            self._embed_some(ask.scope.user, _A_FEW)
+        except NoVectors:  # the answer itself meets it again, and says so
+            return
+
+    def _embed_some(self, user: str, most: int) -> int:
+        """Embed the next few texts that have no vector; how many were looked at."""
+        ledger, meaning = self._shelf.ledger, self.meaning
+        with ledger.reading():
+            erasures = ledger.standing.erasures
+            batch = self._index.read(lambda file: meaning.missing(file, user, erasures, most))
+        if batch is None:
+            return 0
+        vectors = meaning.vectors_of(batch)
+        with ledger.reading():
+            erasures = ledger.standing.erasures
+            self._index.read(lambda file: meaning.take_in(file, user, erasures, batch, vectors))
+        return batch.looked_at
+
+    def embed(self, *, user: str | None = None, tick: Tick | None = None) -> int:
+        """Make every vector that is missing; how many texts were looked at. Others read and write meanwhile."""
+        whose, looked_at = self._user if user is None else user, 0
+        while count := self._embed_some(whose, _AT_ONCE):
+            looked_at += count
+            if tick is not None:
+                tick(count)
+        with self._shelf.ledger.reading():
+            erasures = self._shelf.ledger.standing.erasures
+            self._index.read(lambda file: self.meaning.connect(file, whose, erasures))
+        return looked_at
+
+    def sweep(self) -> None:
+        """After an erasure: the vectors of what is gone go at once, of every user and every embedder."""
+        from keepsake.projections.vectors.sweep import sweep
+
+        ledger = self._shelf.ledger
+        with ledger.reading():
+            erasures = ledger.standing.erasures
+            self._index.read(lambda file: sweep(ledger.folder.root / "vectors", file, erasures))
+
+    def _put(self, ask: Ask, work: Callable[[IndexFile, Ask], Any], tick: Tick | None) -> Any:
+        """Put it to the index; if the embedder cannot be had, by words alone."""
+        from keepsake.recall.meaning import NoVectors
+
+        def put(ask: Ask) -> Any:
+            return self._index.read(lambda file: work(_reaching(file, ask.scope.at), ask), tick)
+
+        try:
+            return put(ask)
+        except NoVectors as error:
+            self._tell(f"{error}; recalled by words alone")
+            return put(replace(ask, by_words=True))
+
+
+def _check(question: object, k: object, floor: object) -> None:
+    if not isinstance(question, str):
+        raise Refused(f"a question is text, not {type(question).__name__}")
+    if k is not None and (type(k) is not int or k < 1):
         raise Refused(f"k is how many are wanted, 1 or more, not {k!r}")
-    with shelf.ledger.reading():
-        at = NOW if believed_at is None else shelf.seq_at(believed_at)
-        scope = Scope(user, at, path, session, agent, quarantined)
-        return index.read(lambda file: by_words(_reaching(file, at), question, scope, k), tick)
+    if floor is not None and not (isinstance(floor, int | float) and 0 <= floor <= 1):
+        raise Refused(f"the floor is a number from 0 to 1, not {floor!r}")
+
+
+def _conflict(one: Hit, other: Hit) -> str:
+    """How two hits contradict each other, in a few words; nothing if they do not."""
+    from keepsake.records.claim import claim_of, conflict
+
+    if one.what != "belief" or other.what != "belief":
+        return ""
+    mine, theirs = claim_of(one.text, one.triple), claim_of(other.text, other.triple)
+    found = conflict(mine, theirs) if mine and theirs else None
+    return found.why if found else ""
+
+
+def _chosen(spec: str, tell: Callable[[str], None]) -> Embedder | None:
+    """The embedder of that name. The one that comes with keepsake may be missing; any other must be there."""
+    from keepsake.models.choose import DEFAULT, choose
+
+    if spec:
+        return choose(spec, key=settings.embedder_key(), cache=settings.models_folder())
+    try:
+        return choose(DEFAULT)
+    except Refused as error:
+        tell(f"{error}; recall goes by words until then")
+        return None
+
+
+def _static() -> Embedder | None:
+    """Vectors of words, if they are at hand."""
+    from keepsake.models.choose import DEFAULT, choose
+
+    try:
+        return choose(DEFAULT)
+    except Refused:
+        return None
 
 
 def _reaching(file: IndexFile, at: int) -> IndexFile:

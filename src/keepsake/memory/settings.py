@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keepsake.records.errors import Refused
 
@@ -22,6 +22,11 @@ TEMPLATE = """\
 
 [ledger]
 # durability = "full"     # "full": each write is synced by itself; "group": writers in several threads share a sync
+
+[recall]
+# embedder = "wordllama"  # or "none", "onnx:FOLDER", "fastembed:MODEL", "https://HOST/v1#MODEL"
+# floor = 0.1             # from 0 to 1: below this, recall says that nothing fits; without it, as was learned
+# receipts = false        # true: every recall leaves a receipt, and what is used is reinforced
 """
 
 _REMOTE = ("nfs", "cifs", "smb", "sshfs", "fuse.rclone", "fuse.s3fs", "9p", "afs", "ceph", "glusterfs")
@@ -32,6 +37,9 @@ class Settings(NamedTuple):
     """What `keepsake.toml` says."""
 
     durability: str = "full"
+    embedder: str = ""  # empty: the one that comes with keepsake
+    floor: float | None = None
+    receipts: bool = False
 
 
 def locate(path: str | Path | None = None) -> Path:
@@ -60,10 +68,35 @@ def read_settings(folder: Path) -> Settings:
         raise Refused(
             f"{folder / 'keepsake.toml'} cannot be read: {error}; mend that line, or remove the file"
         ) from None
-    durability = raw.get("ledger", {}).get("durability", "full")
-    if durability not in ("full", "group"):
-        raise Refused(f'{folder / "keepsake.toml"}: ledger.durability is "full" or "group", not {durability!r}')
-    return Settings(durability)
+    return _settings(raw, folder / "keepsake.toml")
+
+
+def _settings(raw: dict[str, Any], path: Path) -> Settings:
+    ledger, recall = raw.get("ledger", {}), raw.get("recall", {})
+    if not isinstance(ledger, dict) or not isinstance(recall, dict):
+        raise Refused(f"{path}: [ledger] and [recall] are sections; write each name in brackets on a line of its own")
+    found = Settings(
+        ledger.get("durability", "full"), recall.get("embedder", ""), recall.get("floor"), recall.get("receipts", False)
+    )  # fmt: skip
+    if found.durability not in ("full", "group"):
+        raise Refused(f'{path}: ledger.durability is "full" or "group", not {found.durability!r}')
+    if not isinstance(found.embedder, str):
+        raise Refused(f'{path}: recall.embedder is a text such as "wordllama" or "none", not {found.embedder!r}')
+    if found.floor is not None and (type(found.floor) not in (int, float) or not 0 <= found.floor <= 1):
+        raise Refused(f"{path}: recall.floor is a number from 0 to 1, not {found.floor!r}")
+    if type(found.receipts) is not bool:
+        raise Refused(f"{path}: recall.receipts is true or false, not {found.receipts!r}")
+    return found
+
+
+def embedder_key() -> str:
+    """The key to a server of embeddings, if there is one."""
+    return os.environ.get("KEEPSAKE_EMBEDDER_KEY", "")
+
+
+def models_folder() -> Path:
+    """Where models that are downloaded are kept."""
+    return _home("XDG_CACHE_HOME", ".cache") / "keepsake" / "models"
 
 
 def keyring() -> Keyring:

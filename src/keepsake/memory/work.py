@@ -75,7 +75,10 @@ class FramesOf:
     def put(self, name: str, weights: dict[str, float], **more: Any) -> Frame:
         """Define a frame of one's own: weights, filters, guarantees, template, token_budget, cache."""
         self._gated.may_set("frames")
+        from keepsake.recall.render import check_template
+
         frame = Frame(name, dict(weights), **more)
+        check_template(frame.name, frame.template)
         self._shelf.ledger.write(lambda: decide.put_frame(_known(self._shelf), frame))
         return frame
 

@@ -46,7 +46,8 @@ class Belief:
     valid_from: str = ""
     valid_to: str = ""
     rests_on: tuple[str, ...] = ()  # first ids of the beliefs it stands on
-    expires: str = ""
+    expires: str = ""  # from when on it is hidden
+    always: bool = False  # served in every frame that it may be in, whatever its score
     trust: str = "human"
     reason: str = ""  # why this version replaced the one before, or why it is no longer held
     weakened: tuple[tuple[str, ...], ...] = ()  # (what was invalidated, and through which belief it reached this one)
@@ -192,8 +193,8 @@ _CHECKS: dict[str, Check] = {
     "id": _key, "key": _key, "text": _text, "kind": _text, "status": _one_of(STATUSES), "confidence": _confidence,
     "source_type": _text, "evidence": _list, "is_hypothesis": _truth, "tags": _list, "user": _user, "session": _text,
     "agent": _text, "path": _text, "about": _text, "triple": _triple, "valid_from": _moment, "valid_to": _moment,
-    "rests_on": _list, "expires": _moment, "trust": _one_of(TRUST), "reason": _text, "weakened": _pairs,
-    "data": _object, "views": _object,
+    "rests_on": _list, "expires": _moment, "always": _truth, "trust": _one_of(TRUST), "reason": _text,
+    "weakened": _pairs, "data": _object, "views": _object,
 }  # fmt: skip
 _DEFAULTS: dict[str, Any] = {
     f.name: f.default if f.default is not MISSING else {} for f in fields(Belief) if f.name in _CHECKS

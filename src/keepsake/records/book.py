@@ -12,6 +12,7 @@ from keepsake.records.beliefs import Beliefs
 from keepsake.records.episodes import Episodes
 from keepsake.records.event import Event
 from keepsake.records.reviews import Reviews
+from keepsake.records.uses import Uses
 from keepsake.records.work import Work
 
 
@@ -22,8 +23,9 @@ class Book(Beliefs):
         self.work = Work()
         self.reviews = Reviews()
         self.episodes = Episodes()
-        self._parts: dict[str, Work | Reviews | Episodes] = {
-            "work": self.work, "reviews": self.reviews, "episodes": self.episodes,
+        self.uses = Uses()
+        self._parts: dict[str, Work | Reviews | Episodes | Uses] = {
+            "work": self.work, "reviews": self.reviews, "episodes": self.episodes, "uses": self.uses,
         }  # fmt: skip
         super().__init__()
 

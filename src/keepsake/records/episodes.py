@@ -68,6 +68,11 @@ class Episodes(Undoable):
         """Every episode of that name; a name may be used once in each session of each agent."""
         return self._told.get((user, name), ())
 
+    def owner(self, source: str) -> str | None:
+        """Whose episode the event of that id recorded; None if it is nobody's, or erased."""
+        known = self._owners.get(source)
+        return known[0] if known else None
+
     def dump(self) -> dict[str, Any]:
         return {"told": [[*key, [list(told) for told in each]] for key, each in self._told.items()]}
 

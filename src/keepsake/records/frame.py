@@ -36,10 +36,11 @@ class Frame:
         _check_weights(self.weights)
         if type(self.token_budget) is not int or self.token_budget < 1:
             raise Refused(f"a frame's token_budget is a whole number above 0, not {self.token_budget!r}")
-        if any(type(each) is not str for each in (self.template, *self.guarantees)):
-            raise Refused("a frame's template is text, and its guarantees are tag patterns")
-        if unknown := self.filters.keys() - {"tag_patterns", "categories", "search_window"}:
-            raise Refused(f"a frame filters by tag_patterns, categories and search_window, not by {min(unknown)!r}")
+        if type(self.template) is not str:
+            raise Refused(f"a frame's template is text, not {type(self.template).__name__}")
+        _check_texts("guarantees", self.guarantees)
+        _check_filters(self.filters)
+        _check_cache(self.cache)
 
     def to_body(self) -> dict[str, Any]:
         """As the ledger records it and the table `frames` holds it."""
@@ -70,10 +71,38 @@ def _check_weights(weights: Mapping[str, float]) -> None:
     if unknown := weights.keys() - set(SIGNALS):
         raise Refused(f"a frame weighs {', '.join(SIGNALS)}, not {min(unknown)!r}")
     for name, weight in weights.items():
-        if type(weight) not in (int, float) or not math.isfinite(weight) or weight < 0:
+        if type(weight) not in (int, float) or not 0 <= weight < math.inf:
             raise Refused(f"the weight of {name} is a number from 0 up, not {weight!r}")
     if not sum(weights.values()) > 0:
         raise Refused("a frame whose weights are all 0 cannot choose; give one of them weight")
+
+
+def _check_filters(filters: object) -> None:
+    if not isinstance(filters, Mapping):
+        raise Refused(f"a frame's filters are named: tag_patterns, categories, search_window; not {filters!r}")
+    for name, value in filters.items():
+        if name in ("tag_patterns", "categories"):
+            _check_texts(name, value)
+        elif name != "search_window":
+            raise Refused(f"a frame filters by tag_patterns, categories and search_window, not by {name!r}")
+        elif value is not None and not _is_above_0(value):
+            raise Refused(f"a frame's search_window is a number of active hours above 0, or null; not {value!r}")
+
+
+def _check_cache(cache: object) -> None:
+    if cache is None:
+        return
+    if not isinstance(cache, Mapping) or set(cache) != {"ttl_seconds"} or not _is_above_0(cache["ttl_seconds"]):
+        raise Refused(f'a frame\'s cache is null or {{"ttl_seconds": a number above 0}}, not {cache!r}')
+
+
+def _check_texts(name: str, value: object) -> None:
+    if not isinstance(value, list | tuple) or any(type(each) is not str for each in value):
+        raise Refused(f"a frame's {name} is a list of texts, not {value!r}")
+
+
+def _is_above_0(value: object) -> bool:
+    return isinstance(value, int | float) and type(value) is not bool and 0 < value < math.inf
 
 
 def _json(value: object) -> str:

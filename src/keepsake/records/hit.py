@@ -12,7 +12,7 @@ class Hit:
 
     id: str
     text: str  # as it was said
-    score: float  # how much of the question it answers, from 0 to 1
+    score: float  # how well it answers, from 0 to 1
     why: str
     what: str  # belief or episode
     kind: str
@@ -23,10 +23,17 @@ class Hit:
     seq: int
     sources: tuple[str, ...]  # every belief or episode that says it, this one first
     signals: dict[str, float]  # what speaks for it, each from 0 to 1
+    agent: str = ""  # who said it
+    session: str = ""
+    tags: tuple[str, ...] = ()
+    block: str = ""  # the row of the index that holds its words
+    is_standing: bool = False  # an instruction, a preference, or what is always served
+    triple: tuple[str, ...] = ()  # subject, predicate, object, where its belief names them
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, for printing or sending."""
-        return asdict(self) | {"sources": list(self.sources)}
+        lists = {name: list(getattr(self, name)) for name in ("sources", "tags", "triple")}
+        return asdict(self) | lists
 
     def __repr__(self) -> str:
         text = self.text if len(self.text) <= 60 else self.text[:57] + "…"

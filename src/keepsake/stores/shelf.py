@@ -21,6 +21,8 @@ from keepsake.records.event import Event
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why, what_rests_on, why
 
+_SOMEONES = ("belief.", "review.", "episode.", "receipt.", "outcome.")  # events that belong to a user
+
 
 class Shelf:
     """One open folder. Options are those of the ledger."""
@@ -83,8 +85,12 @@ class Shelf:
 
     def _owner(self, event: Event) -> str | None:
         """Whose event it is; None if it is the ledger's own, or its words are gone."""
-        if event.body is None or not event.op.startswith(("belief.", "review.", "episode.")):
+        if event.body is None or not event.op.startswith(_SOMEONES):
             return None
+        if "receipts" in event.body:
+            return str(event.body["receipts"][0].get("user", OWNER)) if event.body["receipts"] else None
+        if "ids" in event.body:
+            return str(event.body.get("user", OWNER))
         if "episode" in event.body:
             return str(event.body["episode"].get("user", OWNER))
         if "review" in event.body:

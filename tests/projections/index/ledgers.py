@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from keepsake.decide import belief as decide
 from keepsake.decide import review
+from keepsake.decide import use as decide_use
 from keepsake.decide import work as decide_work
 from keepsake.decide.episode import put as tell
 from keepsake.records.book import Book
@@ -19,6 +20,7 @@ from keepsake.records.event import Draft, Event
 from keepsake.records.frame import Frame
 from keepsake.records.policy import DEFAULT
 from keepsake.records.review import Action
+from keepsake.records.use import Receipt
 
 TEXTS = ["tea", "Tea ", "coffee", "the port is 5432", "the port is 6543", "ÄPFEL", "äpfel", "茶", "'; DROP TABLE x", ""]
 USERS = ["me", "me", "ana", "U3:ana:tea"]
@@ -83,6 +85,28 @@ class MadeUp:
             agent=session, metadata={"n": number},
         )  # fmt: skip
         self.record(tell(self.book.episodes, told), by)
+
+    def _sources(self, user, number):
+        """A few of what the user has, old and new, beliefs and episodes, and one that nobody knows."""
+        beliefs = [name for held in self.book.held.values() if held.user == user for name in self.book.ids_of(held)]
+        told = [each.source for name in range(5) for each in self.book.episodes.find(user, f"D{name}")]
+        every = [*beliefs, *told, "20250101-0000-000000"]
+        return [every[(number + step) % len(every)] for step in range(number % 3 + 1)]
+
+    def _serve(self, user, number, question, by):
+        hits = tuple((name, 0.5) for name in self._sources(user, number))
+        name, head = f"R{len(self.events):025d}", (len(self.events) - 1, self.events[-1].hash)
+        receipt = Receipt(id=name, at=stamp(self.now), head=head, hits=hits, k=5, user=user, question=question)
+        again = Receipt(id=f"{name}b", at=stamp(self.now), head=head, hits=hits[:1], k=5, user=user)
+        self.record(decide_use.receipts([receipt, again]), by)
+
+    def _outcome(self, user, number, signal, reason):
+        names = self._sources(user, number)
+        self.record(decide_use.outcome(self.book, names, signal, number / 3 or 1, user=user, reason=reason))
+
+    def _fade(self, user, number, reason):
+        names = [f"D{number % 5}"] if number % 2 else self._sources(user, number)
+        self.record(decide_use.fade(self.book, names, user=user, reason=reason))
 
     def _erase_episode(self, user, number):
         self._destroy([f"D{number % 5}"], user, "")
@@ -183,6 +207,9 @@ def steps() -> st.SearchStrategy[list[tuple]]:
     one = st.one_of(
         observe,
         st.tuples(st.just("erase_episode"), minutes, user, number),
+        st.tuples(st.just("serve"), minutes, user, number, st.sampled_from(["", "tea?"]), by),
+        st.tuples(st.just("outcome"), minutes, user, number, st.sampled_from([0, 0.5, 1]), st.sampled_from(["", "ok"])),
+        st.tuples(st.just("fade"), minutes, user, number, st.sampled_from(["", "old"])),
         put,
         put,
         st.tuples(st.just("wish"), minutes, text, user, st.sampled_from(TRUSTS), number),

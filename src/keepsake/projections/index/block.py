@@ -11,7 +11,11 @@ import orjson
 from keepsake.records.policy import DEFAULT
 
 QUARANTINED = DEFAULT.quarantined  # until a person approves, or someone who is trusted says the same
-DECAY = 0.01  # of a block about which nothing else is known
+FAITH = 4.0  # how many uses a stated confidence is worth
+
+# How fast a block fades, for each hour of work.
+PERMANENT, DURABLE, STANDARD, EPHEMERAL = 1e-5, 1e-3, 1e-2, 5e-2
+TIERS = {"permanent": PERMANENT, "durable": DURABLE, "standard": STANDARD, "ephemeral": EPHEMERAL}
 
 
 class Source:
@@ -20,27 +24,40 @@ class Source:
     __slots__ = (  # noqa: RUF023
         "id", "what", "name", "ref", "block_id", "user", "session", "agent", "path", "trust", "quarantined",
         "approved_seq", "by", "kind", "about", "confidence", "said", "tags", "happened", "at", "since_seq",
-        "until_seq", "is_new",
+        "until_seq", "standing", "decay", "expires", "valid_from", "valid_to", "triple", "claim", "good", "bad",
+        "is_new",
     )  # fmt: skip
 
     def __init__(
         self, id: str, what: str, name: str | None, ref: str, block_id: str | None, user: str, session: str,
         agent: str, path: str, trust: str, quarantined: int, approved_seq: int | None, by: str, kind: str,
         about: str, confidence: float, said: str | None, tags: str | None, happened: str | None, at: str,
-        since_seq: int, until_seq: int | None,
+        since_seq: int, until_seq: int | None, standing: int = 0, decay: float = STANDARD, expires: str | None = None,
+        valid_from: str | None = None, valid_to: str | None = None, triple: str | None = None, claim: str | None = None,
+        good: float = 0.0, bad: float = 0.0,
     ) -> None:  # fmt: skip
         self.id, self.what, self.name, self.ref, self.block_id, self.user = id, what, name, ref, block_id, user
         self.session, self.agent, self.path, self.trust = session, agent, path, trust
         self.quarantined, self.approved_seq = quarantined, approved_seq
         self.by, self.kind, self.about, self.confidence, self.said, self.tags = by, kind, about, confidence, said, tags
         self.happened, self.at, self.since_seq, self.until_seq, self.is_new = happened, at, since_seq, until_seq, False
+        self.standing, self.decay, self.expires = standing, decay, expires
+        self.valid_from, self.valid_to, self.triple, self.claim = valid_from, valid_to, triple, claim
+        self.good, self.bad = good, bad
+
+    def proved(self) -> float:
+        """How sure it is after what came of using it: a share of what spoke for it, in all that spoke."""
+        if not self.good and not self.bad:
+            return self.confidence
+        return (self.confidence * FAITH + self.good) / (FAITH + self.good + self.bad)
 
     def row(self) -> tuple[object, ...]:
         return (
             self.id, self.what, self.name, self.ref, self.block_id, self.user, self.session, self.agent, self.path,
             self.trust,
             self.quarantined, self.approved_seq, self.by, self.kind, self.about, self.confidence, self.said, self.tags,
-            self.happened, self.at, self.since_seq, self.until_seq,
+            self.happened, self.at, self.since_seq, self.until_seq, self.standing, self.decay, self.expires,
+            self.valid_from, self.valid_to, self.triple, self.claim, self.good, self.bad,
         )  # fmt: skip
 
 
@@ -49,32 +66,33 @@ class Block:
 
     __slots__ = (  # noqa: RUF023
         "id", "content", "category", "source", "created_at", "status", "archive_reason", "confidence",
-        "reinforcement_count", "last_reinforced_at", "last_session_id", "user", "since_seq", "until_seq",
-        "open", "is_new",
+        "reinforcement_count", "decay_lambda", "last_reinforced_at", "last_session_id", "user", "since_seq",
+        "until_seq", "open", "is_new",
     )  # fmt: skip
 
     def __init__(
         self, id: str, content: str, category: str, source: str, created_at: str, status: str,
-        archive_reason: str | None, confidence: float, reinforcement_count: int, last_reinforced_at: float,
-        last_session_id: str | None, user: str, since_seq: int, until_seq: int | None,
+        archive_reason: str | None, confidence: float, reinforcement_count: int, decay_lambda: float,
+        last_reinforced_at: float, last_session_id: str | None, user: str, since_seq: int, until_seq: int | None,
     ) -> None:  # fmt: skip
         self.id, self.content, self.category, self.source, self.created_at = id, content, category, source, created_at
         self.status, self.archive_reason, self.confidence = status, archive_reason, confidence
-        self.reinforcement_count, self.last_reinforced_at = reinforcement_count, last_reinforced_at
+        self.reinforcement_count, self.decay_lambda = reinforcement_count, decay_lambda
+        self.last_reinforced_at = last_reinforced_at
         self.last_session_id, self.user = last_session_id, user
         self.since_seq, self.until_seq = since_seq, until_seq
         self.open: dict[str, Source] = {}
         self.is_new = False
 
     def row(self) -> tuple[object, ...]:
-        return self.id, self.content, self.category, self.source, self.created_at, *self.state(decay=DECAY)
+        return self.id, self.content, self.category, self.source, self.created_at, *self.state()
 
-    def state(self, *, decay: float | None = None) -> tuple[object, ...]:
+    def state(self) -> tuple[object, ...]:
         """What changes in a block's life, in the order in which it is written."""
-        last = (self.last_reinforced_at, self.last_session_id)
-        middle = (decay,) if decay is not None else ()
-        counted = (self.status, self.archive_reason, self.confidence, self.reinforcement_count)
-        return *counted, *middle, *last
+        return (
+            self.status, self.archive_reason, self.confidence, self.reinforcement_count, self.decay_lambda,
+            self.last_reinforced_at, self.last_session_id,
+        )  # fmt: skip
 
     def _speaking(self) -> list[Source]:
         """The open sources that count: the trusted ones, if there are any."""
@@ -101,5 +119,6 @@ class Block:
         speaking = self._speaking()
         self.status = "inbox" if speaking[0].quarantined else "active"
         self.archive_reason = self.until_seq = None
-        self.confidence = max([source.confidence for source in speaking])
+        self.confidence = max([source.proved() for source in speaking])
+        self.decay_lambda = min([source.decay for source in speaking])
         return False

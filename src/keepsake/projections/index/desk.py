@@ -10,22 +10,29 @@ Nothing is asked twice: what is not there is remembered as such. The caller owns
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import orjson
 
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.address import DIGITS, address, ids_for
 from keepsake.projections.index.block import Block, Source
+from keepsake.projections.index.scripts import has_no_spaces, spread
 from keepsake.records.edge import Edge
+from keepsake.records.entity import called
 from keepsake.records.work import ActiveHours
+
+Name = tuple[str, str, str]  # whose, "agent" or "about", as it was written
 
 
 class Desk:
     """The part of the index that is being changed."""
 
-    def __init__(self, connection: sqlite3.Connection, clock: ActiveHours) -> None:
-        self._db, self.clock = connection, clock
+    def __init__(
+        self, connection: sqlite3.Connection, clock: ActiveHours, known: Container[Name] = frozenset()
+    ) -> None:
+        """`known` are names that the index has already."""
+        self._db, self.clock, self._known = connection, clock, known
         self._blocks: dict[str, Block | None] = {}
         self._sources: dict[str, Source | None] = {}
         self._current: dict[str, Source | None] = {}  # ref → its open source
@@ -38,6 +45,7 @@ class Desk:
         self._edges: dict[tuple[str, str], str] = {}  # canonical pair → when it came
         self._cut: dict[str, None] = {}  # blocks whose edges went
         self._later: list[tuple[str, tuple[object, ...]]] = []  # statements that depend on nothing here
+        self.names: dict[Name, int] = {}  # → when it first came
 
     # -- fetching ----------------------------------------------------------------------------------------------------
 
@@ -174,6 +182,11 @@ class Desk:
         for pair in [pair for pair in self._edges if block in pair]:
             del self._edges[pair]
 
+    def add_name(self, user: str, what: str, as_written: str, seq: int) -> None:
+        name = (user, what, as_written)
+        if name not in self._known:
+            self.names.setdefault(name, seq)
+
     def later(self, statement: str, *values: object) -> None:
         self._later.append((statement, values))
 
@@ -192,11 +205,13 @@ class Desk:
             many(sql.ADD_SOURCE, [source.row() for source in self._new_sources])
         if self._changed_sources:
             changed = self._changed_sources.values()
-            many(sql.SET_SOURCE, [(s.quarantined, s.approved_seq, s.until_seq, s.id) for s in changed])
+            many(sql.SET_SOURCE, [(s.quarantined, s.approved_seq, s.until_seq, s.good, s.bad, s.id) for s in changed])
         if self._cut:
             many(sql.DROP_EDGES, [{"of": name} for name in self._cut])
         if self._edges:
             many(sql.ADD_EDGE, [(one, other, 1.0, 0, at) for (one, other), at in self._edges.items()])
+        if self.names:
+            many(sql.ADD_NAME, sorted(_called(self.names)))
         self._run_later()
 
     def _write_blocks(self) -> None:
@@ -205,11 +220,13 @@ class Desk:
             made = self._db.execute(sql.ADD_BLOCK, new[0].row())
             self._db.execute(sql.ADD_LIFE, (new[0].id, new[0].user, new[0].since_seq, new[0].until_seq))
             self._db.execute(sql.ADD_TEXT, (made.lastrowid, new[0].content))
+            self._spread(made.lastrowid or 0, new)
         elif new:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
             many(sql.ADD_BLOCK, [block.row() for block in new])
             many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq) for b in new))
             self._db.execute(sql.ADD_TEXTS, (last or 0,))  # in their order: full text is slow to go back
+            self._spread((last or 0) + 1, new)
         if changed:
             many(sql.SET_BLOCK, [(*block.state(), block.id) for block in changed])
             many(sql.SET_LIFE, [(block.until_seq, block.id) for block in changed])
@@ -217,10 +234,22 @@ class Desk:
         if tags := sorted(_tags([*new, *changed])):
             many(sql.ADD_TAG, tags)
 
+    def _spread(self, first: int, new: list[Block]) -> None:
+        """Index letter by letter what cannot be split at spaces; the blocks have the numbers from `first` on."""
+        for row, block in enumerate(new, first):
+            if has_no_spaces(block.content):
+                self._db.execute(sql.ADD_LETTERS, (row, spread(block.content)))
+
     def _run_later(self) -> None:
         for statement, values in self._later:
             self._db.execute(statement, values)
         self._later.clear()
+
+
+def _called(names: dict[Name, int]) -> Iterator[tuple[str, str, str, str, int]]:
+    for (user, what, as_written), seq in names.items():
+        for name in called(as_written, what):
+            yield user, name, what, as_written, seq
 
 
 def _tags(blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:

@@ -14,24 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
-    Select,
-    Text,
-    and_,
     bindparam,
-    column,
     delete,
-    exists,
     func,
     insert,
-    literal_column,
     or_,
     select,
     update,
 )  # fmt: skip
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
-from sqlalchemy.sql.elements import ColumnElement
 
+from keepsake.projections.index import asking, leaving
+from keepsake.projections.index.asking import BLOCK, LIFE, ROW, among
 from keepsake.projections.index.models import (
     block_tags,
     blocks,
@@ -41,23 +36,23 @@ from keepsake.projections.index.models import (
     sessions,
     system_config,
 )  # fmt: skip
-from keepsake.projections.index.tables import TEXTS, asked, bookmark, lives, own, sources, texts
+from keepsake.projections.index.tables import (
+    LETTERS,
+    TERMS,
+    TEXTS,
+    asked,
+    bookmark,
+    letters,
+    lives,
+    names,
+    own,
+    sources,
+    texts,
+)  # fmt: skip
 
 _DIALECT = sqlite.dialect(paramstyle="qmark")
 _NAMED = sqlite.dialect(paramstyle="named")  # where a parameter occurs twice
-_ROW: ColumnElement[int] = literal_column("blocks.rowid")
 
-_BLOCK = (
-    blocks.c.id, blocks.c.content, blocks.c.category, blocks.c.source, blocks.c.created_at, blocks.c.status,
-    blocks.c.archive_reason, blocks.c.confidence, blocks.c.reinforcement_count, blocks.c.last_reinforced_at,
-    blocks.c.last_session_id,
-)  # fmt: skip
-_LIFE = (lives.c.user, lives.c.since_seq, lives.c.until_seq)
-
-
-def _among(name: str) -> Select[Any]:
-    """The texts of a JSON array."""
-    return select(func.json_each(bindparam(name)).table_valued("value").c.value)
 
 
 def _upsert(into: Any, *keys: str) -> Any:
@@ -70,27 +65,12 @@ def _all(into: Any) -> Any:
     return insert(into).values({c.name: bindparam(c.name) for c in into.c})
 
 
-def _shown() -> ColumnElement[bool]:
-    """The sources that a reader in this scope may see at this moment."""
-    scope = (sources.c.session, "session"), (sources.c.agent, "agent")
-    return and_(
-        sources.c.user == bindparam("user"),
-        sources.c.since_seq <= bindparam("at"),
-        or_(sources.c.until_seq.is_(None), sources.c.until_seq > bindparam("at")),
-        sources.c.quarantined <= bindparam("quarantined"),
-        or_(
-            sources.c.approved_seq.is_(None),
-            sources.c.approved_seq <= bindparam("at"),
-            bindparam("quarantined") > literal_column("0"),
-        ),
-        or_(sources.c.path == literal_column("''"), sources.c.path == bindparam("path")),
-        *(or_(bindparam(name, type_=Text).is_(None), each == bindparam(name)) for each, name in scope),
-    )
-
-
 def statements() -> dict[str, Any]:
     """Name → statement."""
-    return {**_of_blocks_and_sources(), **_of_what_hangs_on_them(), **_of_the_memory(), **_searching()}
+    return {
+        **_of_blocks_and_sources(), **_of_what_hangs_on_them(), **_of_the_memory(), **asking.statements(),
+        **leaving.statements(),
+    }  # fmt: skip
 
 
 def _of_blocks_and_sources() -> dict[str, Any]:
@@ -98,27 +78,28 @@ def _of_blocks_and_sources() -> dict[str, Any]:
     return {
         "BOOKMARK": select(*bookmark.c),
         "SET_BOOKMARK": _upsert(bookmark, "one"),
-        "BLOCKS": select(*_BLOCK, *_LIFE).join_from(blocks, lives).where(blocks.c.id.in_(_among("ids"))),
-        "SOURCES": select(*sources.c).where(sources.c.id.in_(_among("ids"))),
-        "SOURCES_OF_REFS": select(*sources.c).where(sources.c.ref.in_(_among("refs")), opened),
-        "SOURCES_OF_BLOCKS": select(*sources.c).where(sources.c.block_id.in_(_among("ids")), opened),
-        "ADD_BLOCK": insert(blocks).values(
-            {c.name: bindparam(c.name) for c in blocks.c if c in _BLOCK} | {"decay_lambda": bindparam("decay_lambda")}
-        ),
+        "BLOCKS": select(*BLOCK, *LIFE).join_from(blocks, lives).where(blocks.c.id.in_(among("ids"))),
+        "SOURCES": select(*sources.c).where(sources.c.id.in_(among("ids"))),
+        "SOURCES_OF_REFS": select(*sources.c).where(sources.c.ref.in_(among("refs")), opened),
+        "SOURCES_OF_BLOCKS": select(*sources.c).where(sources.c.block_id.in_(among("ids")), opened),
+        "ADD_BLOCK": insert(blocks).values({c.name: bindparam(c.name) for c in BLOCK}),
         "ADD_LIFE": _all(lives),
         "ADD_SOURCE": _all(sources),
         "ADD_TEXT": insert(texts).values(rowid=bindparam("row"), content=bindparam("content")),
-        "LAST_ROW": select(func.max(_ROW)).select_from(blocks),
+        "LAST_ROW": select(func.max(ROW)).select_from(blocks),
         "ADD_TEXTS": insert(texts).from_select(
-            ["rowid", "content"], select(_ROW, blocks.c.content).where(bindparam("last") < _ROW).order_by(_ROW)
+            ["rowid", "content"], select(ROW, blocks.c.content).where(bindparam("last") < ROW).order_by(ROW)
         ),
         "SET_BLOCK": update(blocks).where(blocks.c.id == bindparam("of")).values(
-            {c.name: bindparam(c.name) for c in _BLOCK[5:]}
+            {c.name: bindparam(c.name) for c in BLOCK[5:]}
         ),
         "SET_LIFE": update(lives).where(lives.c.block_id == bindparam("of")).values(until_seq=bindparam("until")),
         "SET_SOURCE": update(sources).where(sources.c.id == bindparam("of")).values(
-            quarantined=bindparam("kept_out"), approved_seq=bindparam("approved"), until_seq=bindparam("until")
+            quarantined=bindparam("kept_out"), approved_seq=bindparam("approved"), until_seq=bindparam("until"),
+            good=bindparam("good"), bad=bindparam("bad"),
         ),
+        "ADD_LETTERS": insert(letters).values(rowid=bindparam("row"), said=bindparam("said")),
+        "ADD_NAME": insert(names).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in names.c}),
         "LEAD": update(sources).where(sources.c.ref == bindparam("of")).values(ref=bindparam("to")),
     }  # fmt: skip
 
@@ -130,7 +111,7 @@ def _of_what_hangs_on_them() -> dict[str, Any]:
         "ADD_EDGE": insert(edges).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in edges.c}),
         "DROP_EDGES": delete(edges).where(or_(edges.c.from_id == bindparam("of"), edges.c.to_id == bindparam("of"))),
         "ADD_ASKED": insert(asked).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in asked.c}),
-        "ASKED": select(asked.c.review, asked.c.source_id).where(asked.c.review.in_(_among("reviews"))),
+        "ASKED": select(asked.c.review, asked.c.source_id).where(asked.c.review.in_(among("reviews"))),
         "DROP_ASKED": delete(asked).where(asked.c.review == bindparam("of")),
     }  # fmt: skip
 
@@ -147,33 +128,6 @@ def _of_the_memory() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _searching() -> dict[str, Any]:
-    return {
-        "BLOCK": select(*_BLOCK, *_LIFE).join_from(blocks, lives).where(blocks.c.id == bindparam("id")),
-        "SEARCH": select(
-            blocks.c.id, blocks.c.content, texts.c.rank, blocks.c.confidence, blocks.c.reinforcement_count,
-            blocks.c.decay_lambda, blocks.c.last_reinforced_at,
-        )
-        .select_from(texts.join(blocks, texts.c.rowid == _ROW))
-        .where(
-            column("texts").op("MATCH")(bindparam("words")),
-            exists().where(sources.c.block_id == blocks.c.id, _shown()),
-        )
-        .order_by(texts.c.rank, blocks.c.id)
-        .limit(bindparam("most"))
-        .offset(literal_column("0")),
-        "MATCHING": select(blocks.c.id)
-        .select_from(texts.join(blocks, texts.c.rowid == _ROW))
-        .where(column("texts").op("MATCH")(bindparam("words")), blocks.c.id.in_(_among("ids"))),
-        "SHOWN": select(*sources.c)
-        .where(sources.c.block_id.in_(_among("ids")), _shown())
-        .order_by(sources.c.since_seq.desc()),
-        "TEXTS_ARE_WHOLE": insert(texts).values(
-            texts=literal_column("'integrity-check'"), rank=literal_column("1")
-        ),
-    }  # fmt: skip
-
-
 def everything() -> Iterator[tuple[str, Any]]:
     """Each table's name, and all its rows in an order that two equal tables share."""
     for each in (metadata, own):
@@ -187,7 +141,7 @@ def schema() -> Iterator[str]:
         for table in each.sorted_tables:
             yield _text(CreateTable(table))
             yield from sorted(_text(CreateIndex(index)) for index in table.indexes)
-    yield TEXTS
+    yield from (TEXTS, TERMS, LETTERS)
 
 
 def _text(statement: Any) -> str:

@@ -19,11 +19,11 @@ from typing import NamedTuple
 from keepsake.projections.index import fold
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.builtin import CONFIG, FRAMES
-from keepsake.projections.index.desk import Desk
+from keepsake.projections.index.desk import Desk, Name
 from keepsake.records.event import Event
 from keepsake.records.work import ActiveHours
 
-SHAPE = 1  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 2  # of what the fold writes; raise it when the same events give other rows
 IN_MEMORY = ":memory:"
 CHUNK = 2000
 PATIENCE = 30.0
@@ -54,6 +54,7 @@ class IndexFile:
 
     def __init__(self, path: Path | str, *, making: bool = False) -> None:
         self.path = path
+        self._names: set[Name] = set()  # that are in the file for certain, so that they need not be written again
         self.db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         try:
             for pragma in UNSAFE if making else (*PRAGMAS, _SELDOM):
@@ -109,10 +110,13 @@ class IndexFile:
             before = self.bookmark()
             if expected is not None and (before.seq, before.hash) != (expected.seq, expected.hash):
                 return before
-            return self._read_on(before, iter(events))
+            fresh: set[Name] = set()
+            mark = self._read_on(before, iter(events), fresh)
+        self._names |= fresh
+        return mark
 
-    def _read_on(self, mark: Bookmark, events: Iterator[Event]) -> Bookmark:
-        desk = Desk(self.db, mark.clock)
+    def _read_on(self, mark: Bookmark, events: Iterator[Event], fresh: set[Name]) -> Bookmark:
+        desk = Desk(self.db, mark.clock, self._names)
         while chunk := list(islice(events, CHUNK)):
             chunk = [event for event in chunk if event.seq > mark.seq]
             if not chunk:
@@ -126,8 +130,9 @@ class IndexFile:
             for event in chunk:
                 fold.apply(desk, event)
             desk.flush()
+            fresh.update(desk.names)
             mark = Bookmark(chunk[-1].seq, chunk[-1].hash, desk.clock, since=mark.since)
-            desk = Desk(self.db, desk.clock)
+            desk = Desk(self.db, desk.clock, self._names)
             self._save(mark)
         return mark
 

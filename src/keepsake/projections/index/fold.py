@@ -12,24 +12,33 @@ is trusted says the same: such a block waits in the inbox, and such a source rei
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 import orjson
 
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import QUARANTINED, Block, Source
+from keepsake.projections.index.block import DURABLE, EPHEMERAL, PERMANENT, QUARANTINED, STANDARD, TIERS, Block, Source
 from keepsake.projections.index.builtin import FRAMES
+from keepsake.projections.index.claims import claim_key
 from keepsake.projections.index.desk import Desk
 from keepsake.records import work
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
+from keepsake.records.clock import stamp
 from keepsake.records.episodes import OBSERVE
 from keepsake.records.event import Event
 from keepsake.records.reviews import ANSWER, ASK
+from keepsake.records.use import FADE, OUTCOME, RECEIPTS
 
 _DOORS = {"cli": "cli", "python": "sdk"}
 _STATED = (PUT, SUPERSEDE)
 _OBSERVED = 0.5  # the confidence of what was merely said
+_DECAY = "decay/"  # a tag that says how fast a belief fades
+_A_DATE = len("2026-05-03")
+
+STANDING = frozenset({"instruction", "preference", "constitutional"})  # kinds that no question need resemble
+CONSTITUTIONAL = "self/constitutional"
 
 
 class Stale(Exception):
@@ -46,6 +55,10 @@ def names_in(events: Iterable[Event]) -> Iterator[str]:
             yield from event.body["belief"].get("rests_on", ())
         elif event.op in (TOMBSTONE, INVALIDATE):
             yield event.body["id"]
+        elif event.op in (OUTCOME, FADE):
+            yield from event.body["ids"]
+        elif event.op == RECEIPTS:
+            yield from (name for receipt in event.body["receipts"] for name, *_ in receipt["hits"])
 
 
 def addresses_in(desk: Desk, events: Iterable[Event]) -> Iterator[str]:
@@ -87,6 +100,7 @@ def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     for other in replaced[1:]:
         desk.lead(other, ref)
     desk.add_source(source)
+    _name(desk, source)
     _settle(desk, event.seq, [source, *went], "superseded")
     for below in belief.get("rests_on", ()):
         _associate(desk, event, source, below)
@@ -99,14 +113,51 @@ def _takes_over(went: list[Source]) -> bool:
 
 def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
     get = belief.get
-    trust, tags = get("trust", "human"), get("tags")
+    trust, tags, triple = get("trust", "human"), get("tags"), get("triple")
     held = get("status", "active") == "active"
     return Source(
         belief["id"], "belief", None, ref, None, get("user", OWNER), get("session", ""), get("agent", ""),
         get("path", ""), trust, int(trust in QUARANTINED), None, event.by, get("kind", "fact"), get("about", ""),
         belief["confidence"], None, orjson.dumps(tags).decode() if tags else None, None, event.ts, event.seq,
-        None if held else event.seq,
+        None if held else event.seq, _standing(belief), _decay(belief), _moment(get("expires")),
+        _moment(get("valid_from")), _moment(get("valid_to")), orjson.dumps(triple).decode() if triple else None,
+        claim_key(get("text", ""), tuple(triple or ())) if held else None,
     )  # fmt: skip
+
+
+def _standing(belief: dict[str, Any]) -> int:
+    """Whether it is served without being asked for: 2 always, 1 where there is room."""
+    if belief.get("always"):
+        return 2
+    return int(belief.get("kind") in STANDING or CONSTITUTIONAL in belief.get("tags", ()))
+
+
+def _decay(belief: dict[str, Any]) -> float:
+    """How fast a belief fades: as its tag says, else as its kind suggests."""
+    tags = belief.get("tags", ())
+    for tag in tags:
+        if tag.startswith(_DECAY) and tag[len(_DECAY) :] in TIERS:
+            return TIERS[tag[len(_DECAY) :]]
+    if belief.get("always") or CONSTITUTIONAL in tags:
+        return PERMANENT
+    if belief.get("kind") in STANDING:
+        return DURABLE
+    return EPHEMERAL if belief.get("is_hypothesis") else STANDARD
+
+
+def _moment(said: str | None) -> str | None:
+    """A date or time as it can be compared: a time in UTC, a date as it is."""
+    if not said or len(said) <= _A_DATE:
+        return said or None
+    return stamp(datetime.fromisoformat(said))
+
+
+def _name(desk: Desk, source: Source) -> None:
+    """Keep the names by which questions speak of who said something, and of what is known of whom."""
+    if source.agent:
+        desk.add_name(source.user, "agent", source.agent, source.since_seq)
+    if source.about:
+        desk.add_name(source.user, "about", source.about, source.since_seq)
 
 
 def _observe(desk: Desk, event: Event, body: dict[str, Any]) -> None:
@@ -116,8 +167,9 @@ def _observe(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     source = Source(
         event.id, "episode", get("id"), event.id, None, get("user", OWNER), get("session", ""), get("agent", ""),
         get("path", ""), trust, int(trust in QUARANTINED), None, event.by, "observation", "", _OBSERVED, None, None,
-        episode["timestamp"], event.ts, event.seq, None,
+        episode["timestamp"], event.ts, event.seq, None, decay=EPHEMERAL,
     )  # fmt: skip
+    _name(desk, source)
     _join(desk, event, source, episode["content"], carries_on=set())
     desk.add_source(source)
     _settle(desk, event.seq, [source], "")
@@ -130,7 +182,7 @@ def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: se
     if block is None:
         door = _DOORS.get(event.by.partition(":")[0], "api")
         block = Block(
-            name, text, source.kind, door, event.ts, "inbox", None, source.confidence, 0, clock.hours,
+            name, text, source.kind, door, event.ts, "inbox", None, source.confidence, 0, source.decay, clock.hours,
             clock.session or None, source.user, event.seq, None,
         )  # fmt: skip
         desk.add_block(block)
@@ -197,6 +249,42 @@ def _answer(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     desk.later(sql.DROP_ASKED, body["review"])
 
 
+def _served(desk: Desk, _: Event, body: dict[str, Any]) -> None:
+    """What was used is reinforced, once for each time it was served. What waits for a yes is not."""
+    for receipt in body["receipts"]:
+        blocks = {source.block_id for name, *_ in receipt["hits"] if (source := desk.source(name)) and _counts(source)}
+        for name in sorted(filter(None, blocks)):
+            block = desk.block(name)
+            block.reinforcement_count += 1
+            block.last_reinforced_at, block.last_session_id = desk.clock.hours, desk.clock.session or None
+            desk.touch(block)
+
+
+def _counts(source: Source) -> bool:
+    return source.until_seq is None and not source.quarantined
+
+
+def _outcome(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """What came of using some memories: evidence for and against them."""
+    for name in body["ids"]:
+        source = desk.source(name)
+        if source is not None:
+            source.good += body["signal"] * body["weight"]
+            source.bad += (1 - body["signal"]) * body["weight"]
+            desk.touch(source)
+            if source.until_seq is None:
+                _settle(desk, event.seq, [source], "")
+
+
+def _fade(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """Episodes leave recall; what happened stays in history."""
+    for name in body["ids"]:
+        source = desk.source(name)
+        if source is not None and source.until_seq is None and source.what == "episode":
+            desk.close(source, event.seq)
+            _settle(desk, event.seq, [source], "decayed")
+
+
 def _start(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     desk.later(sql.START_SESSION, body["session"], body["task_type"], event.ts, None, desk.clock.hours)
 
@@ -231,5 +319,5 @@ def _config(desk: Desk, _: Event, body: dict[str, Any]) -> None:
 _ACTS: dict[str, Callable[[Desk, Event, dict[str, Any]], None]] = {
     PUT: _state, SUPERSEDE: _state, OBSERVE: _observe, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased,
     ASK: _ask, ANSWER: _answer, work.START: _start, work.END: _end, work.FRAME: _frame,
-    work.FRAME_GONE: _no_frame, work.CONFIG: _config,
+    work.FRAME_GONE: _no_frame, work.CONFIG: _config, RECEIPTS: _served, OUTCOME: _outcome, FADE: _fade,
 }  # fmt: skip

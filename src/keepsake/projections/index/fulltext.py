@@ -2,12 +2,17 @@
 
 Whatever a question holds (quotes, operators, column names, nothing at all), it is taken apart into words, and each word
 is quoted: no question raises, and none reaches anything but the contents.
+
+This is the whole interface to full text; whoever replaces SQLite's by another replaces this module.
 """
 
 from __future__ import annotations
 
+import math
 import re
+import sqlite3
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 import orjson
@@ -15,9 +20,11 @@ import orjson
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
+from keepsake.projections.index.scripts import runs
 
 NOW = (1 << 62) - 1  # later than any event
 MOST_WORDS = 64
+_COUNTED = 20_000  # blocks in a folder up to which words are counted by user
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -26,11 +33,13 @@ class Scope(NamedTuple):
     """Who asks, from where, and for which moment. `session` and `agent` narrow; None is any."""
 
     user: str
-    at: int = NOW
+    at: int = NOW  # what was held after that event
     path: str = ""
     session: str | None = None
     agent: str | None = None
     quarantined: bool = False  # whether what waits for a person's yes is shown too
+    now: str = ""  # the time by which what has expired is hidden
+    as_of: str | None = None  # what was true in the world then; None: whatever is held
 
     def values(self) -> dict[str, object]:
         at = max(min(self.at, NOW), -1)
@@ -38,20 +47,19 @@ class Scope(NamedTuple):
 
     def is_nobodys(self) -> bool:
         """Whether a name is one that nothing can be recorded under, because it cannot be written down."""
-        names = (self.user, self.path, self.session or "", self.agent or "")
+        names = (self.user, self.path, self.session or "", self.agent or "", self.as_of or "")
         return not "".join(names).isascii() and any("\ud800" <= each <= "\udfff" for each in "".join(names))
+
+    def is_wide(self) -> bool:
+        """Whether nearly all that the user has is in it."""
+        return self.at >= NOW and self.session is None and self.agent is None and self.as_of is None
 
 
 class Found(NamedTuple):
     """A block that matches, the best first."""
 
     block: str
-    content: str
-    rank: float  # of bm25: the less, the better
-    confidence: float
-    reinforced: int
-    decay: float
-    last: float  # active hours at which it was last said or used
+    rank: float  # of bm25, turned round: the more, the better
 
 
 def words_of(question: str) -> list[str]:
@@ -64,22 +72,97 @@ def search(index: IndexFile, words: Iterable[str], scope: Scope, most: int) -> l
     match = " OR ".join(map(_quoted, words))
     if not match or scope.is_nobodys():
         return []
-    rows = index.db.execute(sql.SEARCH, {"words": match, "most": min(most, NOW), **scope.values()})
-    return [Found(*row) for row in rows]
+    return _run(index, sql.TEXT_HITS_SHOWN, match, scope, most)
 
 
-def matching(index: IndexFile, word: str, blocks: list[str]) -> set[str]:
-    """Those of `blocks` that hold the word."""
-    rows = index.db.execute(sql.MATCHING, (_quoted(word), orjson.dumps(blocks).decode()))
-    return {row[0] for row in rows}
+def search_all(index: IndexFile, words: Iterable[str], most: int) -> list[Found]:
+    """Blocks that hold any of the words, whoever may see them: the caller looks who says each, and shows no other.
+
+    Most folders are one person's, and most of what they hold is held: taking a few more than wanted is many times
+    faster than asking of every match whether it may be seen.
+    """
+    match = " OR ".join(map(_quoted, words))
+    if not match:
+        return []
+    ranks = dict(index.db.execute(sql.TEXT_HITS, (match, min(most, NOW))).fetchall())
+    names = dict(index.db.execute(sql.IDS_OF_ROWS, (orjson.dumps(list(ranks)).decode(),)).fetchall())
+    return sorted((Found(names[row], -rank) for row, rank in ranks.items()), key=lambda each: (-each.rank, each.block))
 
 
-def sources_of(index: IndexFile, blocks: list[str], scope: Scope) -> dict[str, list[Source]]:
-    """Who says each of `blocks`, as far as `scope` may see: the newest first."""
-    found: dict[str, list[Source]] = {block: [] for block in blocks}
-    for row in index.db.execute(sql.SHOWN, {"ids": orjson.dumps(blocks).decode(), **scope.values()}):
-        source = Source(*row)
-        found[source.block_id or ""].append(source)
+def search_letters(index: IndexFile, question: str, scope: Scope, most: int) -> list[Found]:
+    """The same for scripts that put no space between words."""
+    match = " OR ".join(map(_quoted, runs(question, MOST_WORDS)))
+    if not match or scope.is_nobodys():
+        return []
+    return _run(index, sql.LETTER_HITS_SHOWN, match, scope, most)
+
+
+def _run(index: IndexFile, statement: str, match: str, scope: Scope, most: int) -> list[Found]:
+    rows = index.db.execute(statement, {"words": match, "most": min(most, NOW), **scope.values()})
+    return [Found(block, -rank) for block, rank in rows]
+
+
+def rarity(index: IndexFile, words: list[str], user: str) -> list[float]:
+    """How rare each word is, in any of its endings; a word that nobody used counts as used once.
+
+    Among the contents of this user, as long as counting them is quick; in a large folder, among all.
+    """
+    total = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
+    if total <= _COUNTED and not any("\ud800" <= letter <= "\udfff" for letter in user):
+        total, counts = _counted(index, words, user)
+    else:
+        terms = _terms(tuple(words))
+        wanted = orjson.dumps([term for term in terms if term]).decode()
+        known: dict[str, int] = dict(index.db.execute(sql.COUNTS, (wanted,)).fetchall())
+        counts = [known.get(term, 0) for term in terms]
+    return [math.log(1 + max(total - count + 0.5, 0.5) / (count + 0.5)) for count in (max(each, 1) for each in counts)]
+
+
+def _counted(index: IndexFile, words: list[str], user: str) -> tuple[int, list[int]]:
+    total = index.db.execute(sql.COUNT_OF, (user,)).fetchone()[0]
+    counts = [index.db.execute(sql.COUNT_WITH, (_quoted(word), user)).fetchone()[0] for word in words]
+    return total, counts
+
+
+@lru_cache(maxsize=1024)
+def _terms(words: tuple[str, ...]) -> list[str]:
+    """The words as full text holds them: SQLite is asked, so that nobody has to know its rules."""
+    tokenizer = _Tokenizer.one()
+    return [tokenizer.term(word) for word in words]
+
+
+class _Tokenizer:
+    """An empty table with the same tokenizer, which is shown one word at a time."""
+
+    _only: _Tokenizer | None = None
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._db.execute("CREATE VIRTUAL TABLE word USING fts5(said, content='', tokenize='porter unicode61')")
+        self._db.execute("CREATE VIRTUAL TABLE heard USING fts5vocab(word, row)")
+
+    @classmethod
+    def one(cls) -> _Tokenizer:
+        if cls._only is None:
+            cls._only = cls()
+        return cls._only
+
+    def term(self, word: str) -> str:
+        self._db.execute("INSERT INTO word (rowid, said) VALUES (1, ?)", (word,))
+        try:
+            row = self._db.execute("SELECT term FROM heard").fetchone()
+        finally:
+            self._db.execute("INSERT INTO word (word) VALUES ('delete-all')")
+        return str(row[0]) if row else ""
+
+
+def shown(index: IndexFile, blocks: list[str], scope: Scope) -> dict[str, list[Source]]:
+    """Who says each of `blocks`, as far as `scope` may see: the newest first. A block that nobody says is left out."""
+    found: dict[str, list[Source]] = {}
+    if blocks and not scope.is_nobodys():
+        for row in index.db.execute(sql.SHOWN, {"ids": orjson.dumps(blocks).decode(), **scope.values()}):
+            source = Source(*row)
+            found.setdefault(source.block_id or "", []).append(source)
     return found
 
 

@@ -20,10 +20,18 @@ SCHEMA = (
     'CREATE TABLE asked ( review TEXT NOT NULL, source_id TEXT NOT NULL, PRIMARY KEY (review, source_id) ) WITHOUT ROWID',
     'CREATE TABLE bookmark ( one INTEGER NOT NULL, shape INTEGER NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL, hours REAL NOT NULL, session TEXT NOT NULL, "by" TEXT NOT NULL, last TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (one) )',
     'CREATE TABLE lives ( block_id TEXT NOT NULL, user TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, PRIMARY KEY (block_id), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE ) WITHOUT ROWID',
-    'CREATE TABLE sources ( id TEXT NOT NULL, what TEXT NOT NULL, name TEXT, ref TEXT NOT NULL, block_id TEXT, user TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, path TEXT NOT NULL, trust TEXT NOT NULL, quarantined INTEGER NOT NULL, approved_seq INTEGER, "by" TEXT NOT NULL, kind TEXT NOT NULL, about TEXT NOT NULL, confidence REAL NOT NULL, said TEXT, tags TEXT, happened TEXT, at TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, PRIMARY KEY (id), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE )',
+    'CREATE TABLE names ( user TEXT NOT NULL, name TEXT NOT NULL, what TEXT NOT NULL, as_written TEXT NOT NULL, since_seq INTEGER NOT NULL, PRIMARY KEY (user, name, what, as_written) ) WITHOUT ROWID',
+    'CREATE TABLE sources ( id TEXT NOT NULL, what TEXT NOT NULL, name TEXT, ref TEXT NOT NULL, block_id TEXT, user TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, path TEXT NOT NULL, trust TEXT NOT NULL, quarantined INTEGER NOT NULL, approved_seq INTEGER, "by" TEXT NOT NULL, kind TEXT NOT NULL, about TEXT NOT NULL, confidence REAL NOT NULL, said TEXT, tags TEXT, happened TEXT, at TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, standing INTEGER NOT NULL, decay REAL NOT NULL, expires TEXT, valid_from TEXT, valid_to TEXT, triple TEXT, claim TEXT, good REAL NOT NULL, bad REAL NOT NULL, PRIMARY KEY (id), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE )',
+    "CREATE INDEX idx_sources_about ON sources (user, about) WHERE about != ''",
     'CREATE INDEX idx_sources_block ON sources (block_id)',
+    'CREATE INDEX idx_sources_claim ON sources (user, claim) WHERE claim IS NOT NULL',
+    'CREATE INDEX idx_sources_happened ON sources (user, happened) WHERE happened IS NOT NULL',
     'CREATE INDEX idx_sources_ref ON sources (ref)',
+    'CREATE INDEX idx_sources_standing ON sources (user) WHERE standing > 0',
+    "CREATE INDEX idx_sources_turn ON sources (user, session, since_seq) WHERE session != ''",
     "CREATE VIRTUAL TABLE texts USING fts5(content, content='blocks', tokenize='porter unicode61')",
+    'CREATE VIRTUAL TABLE terms USING fts5vocab(texts, row)',
+    "CREATE VIRTUAL TABLE letters USING fts5(said, content='', tokenize='unicode61')",
 )
 
 # every row of every table
@@ -38,7 +46,8 @@ EVERYTHING = {
     'asked': 'SELECT asked.review, asked.source_id FROM asked ORDER BY asked.review, asked.source_id',
     'bookmark': 'SELECT bookmark.one, bookmark.shape, bookmark.seq, bookmark.hash, bookmark.hours, bookmark.session, bookmark."by", bookmark.last, bookmark.since FROM bookmark ORDER BY bookmark.one, bookmark.shape, bookmark.seq, bookmark.hash, bookmark.hours, bookmark.session, bookmark."by", bookmark.last, bookmark.since',
     'lives': 'SELECT lives.block_id, lives.user, lives.since_seq, lives.until_seq FROM lives ORDER BY lives.block_id, lives.user, lives.since_seq, lives.until_seq',
-    'sources': 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq FROM sources ORDER BY sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq',
+    'names': 'SELECT names.user, names.name, names.what, names.as_written, names.since_seq FROM names ORDER BY names.user, names.name, names.what, names.as_written, names.since_seq',
+    'sources': 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq, sources.standing, sources.decay, sources.expires, sources.valid_from, sources.valid_to, sources.triple, sources.claim, sources.good, sources.bad FROM sources ORDER BY sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq, sources.standing, sources.decay, sources.expires, sources.valid_from, sources.valid_to, sources.triple, sources.claim, sources.good, sources.bad',
 }
 
 # no parameters
@@ -48,16 +57,16 @@ BOOKMARK = 'SELECT bookmark.one, bookmark.shape, bookmark.seq, bookmark.hash, bo
 SET_BOOKMARK = 'INSERT INTO bookmark (one, shape, seq, hash, hours, session, "by", last, since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (one) DO UPDATE SET shape = excluded.shape, seq = excluded.seq, hash = excluded.hash, hours = excluded.hours, session = excluded.session, "by" = excluded."by", last = excluded.last, since = excluded.since'
 
 # ids
-BLOCKS = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.since_seq, lives.until_seq FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+BLOCKS = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.decay_lambda, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.since_seq, lives.until_seq FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
 
 # ids
-SOURCES = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+SOURCES = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq, sources.standing, sources.decay, sources.expires, sources.valid_from, sources.valid_to, sources.triple, sources.claim, sources.good, sources.bad FROM sources WHERE sources.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
 
 # refs
-SOURCES_OF_REFS = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.ref IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.until_seq IS NULL'
+SOURCES_OF_REFS = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq, sources.standing, sources.decay, sources.expires, sources.valid_from, sources.valid_to, sources.triple, sources.claim, sources.good, sources.bad FROM sources WHERE sources.ref IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.until_seq IS NULL'
 
 # ids
-SOURCES_OF_BLOCKS = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.block_id IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.until_seq IS NULL'
+SOURCES_OF_BLOCKS = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq, sources.standing, sources.decay, sources.expires, sources.valid_from, sources.valid_to, sources.triple, sources.claim, sources.good, sources.bad FROM sources WHERE sources.block_id IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.until_seq IS NULL'
 
 # id, content, category, source, created_at, status, archive_reason, confidence, reinforcement_count, decay_lambda, last_reinforced_at, last_session_id
 ADD_BLOCK = 'INSERT INTO blocks (id, content, category, source, created_at, status, archive_reason, confidence, reinforcement_count, decay_lambda, last_reinforced_at, last_session_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
@@ -65,8 +74,8 @@ ADD_BLOCK = 'INSERT INTO blocks (id, content, category, source, created_at, stat
 # block_id, user, since_seq, until_seq
 ADD_LIFE = 'INSERT INTO lives (block_id, user, since_seq, until_seq) VALUES (?, ?, ?, ?)'
 
-# id, what, name, ref, block_id, user, session, agent, path, trust, quarantined, approved_seq, by, kind, about, confidence, said, tags, happened, at, since_seq, until_seq
-ADD_SOURCE = 'INSERT INTO sources (id, what, name, ref, block_id, user, session, agent, path, trust, quarantined, approved_seq, "by", kind, about, confidence, said, tags, happened, at, since_seq, until_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
+# id, what, name, ref, block_id, user, session, agent, path, trust, quarantined, approved_seq, by, kind, about, confidence, said, tags, happened, at, since_seq, until_seq, standing, decay, expires, valid_from, valid_to, triple, claim, good, bad
+ADD_SOURCE = 'INSERT INTO sources (id, what, name, ref, block_id, user, session, agent, path, trust, quarantined, approved_seq, "by", kind, about, confidence, said, tags, happened, at, since_seq, until_seq, standing, decay, expires, valid_from, valid_to, triple, claim, good, bad) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
 # row, content
 ADD_TEXT = 'INSERT INTO texts (rowid, content) VALUES (?, ?)'
@@ -77,14 +86,20 @@ LAST_ROW = 'SELECT max(blocks.rowid) AS max_1 FROM blocks'
 # last
 ADD_TEXTS = 'INSERT INTO texts (rowid, content) SELECT blocks.rowid, blocks.content FROM blocks WHERE ? < blocks.rowid ORDER BY blocks.rowid'
 
-# status, archive_reason, confidence, reinforcement_count, last_reinforced_at, last_session_id, of
-SET_BLOCK = 'UPDATE blocks SET status=?, archive_reason=?, confidence=?, reinforcement_count=?, last_reinforced_at=?, last_session_id=? WHERE blocks.id = ?'
+# status, archive_reason, confidence, reinforcement_count, decay_lambda, last_reinforced_at, last_session_id, of
+SET_BLOCK = 'UPDATE blocks SET status=?, archive_reason=?, confidence=?, reinforcement_count=?, decay_lambda=?, last_reinforced_at=?, last_session_id=? WHERE blocks.id = ?'
 
 # until, of
 SET_LIFE = 'UPDATE lives SET until_seq=? WHERE lives.block_id = ?'
 
-# kept_out, approved, until, of
-SET_SOURCE = 'UPDATE sources SET quarantined=?, approved_seq=?, until_seq=? WHERE sources.id = ?'
+# kept_out, approved, until, good, bad, of
+SET_SOURCE = 'UPDATE sources SET quarantined=?, approved_seq=?, until_seq=?, good=?, bad=? WHERE sources.id = ?'
+
+# row, said
+ADD_LETTERS = 'INSERT INTO letters (rowid, said) VALUES (?, ?)'
+
+# user, name, what, as_written, since_seq
+ADD_NAME = 'INSERT OR IGNORE INTO names (user, name, what, as_written, since_seq) VALUES (?, ?, ?, ?, ?)'
 
 # to, of
 LEAD = 'UPDATE sources SET ref=? WHERE sources.ref = ?'
@@ -132,16 +147,100 @@ SET_CONFIG = 'INSERT INTO system_config ("key", value) VALUES (?, ?) ON CONFLICT
 CONFIG = 'SELECT system_config."key", system_config.value FROM system_config ORDER BY system_config."key"'
 
 # id
-BLOCK = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.since_seq, lives.until_seq FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id = ?'
+BLOCK = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.decay_lambda, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.since_seq, lives.until_seq FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id = ?'
 
-# words, user, at, quarantined, path, session, agent, most
-SEARCH = "SELECT blocks.id, blocks.content, texts.rank, blocks.confidence, blocks.reinforcement_count, blocks.decay_lambda, blocks.last_reinforced_at FROM texts JOIN blocks ON texts.rowid = blocks.rowid WHERE (texts MATCH :words) AND (EXISTS (SELECT * FROM sources WHERE sources.block_id = blocks.id AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent))) ORDER BY texts.rank, blocks.id LIMIT :most OFFSET 0"
+# words, most
+TEXT_HITS = 'SELECT texts.rowid, texts.rank FROM texts WHERE texts MATCH ? ORDER BY texts.rank LIMIT ? OFFSET 0'
 
-# words, ids
-MATCHING = 'SELECT blocks.id FROM texts JOIN blocks ON texts.rowid = blocks.rowid WHERE (texts MATCH ?) AND blocks.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+# words, user, at, quarantined, path, now, session, agent, as_of, most
+TEXT_HITS_SHOWN = "SELECT blocks.id, texts.rank FROM texts JOIN blocks ON texts.rowid = blocks.rowid WHERE (texts MATCH :words) AND (EXISTS (SELECT * FROM sources WHERE sources.block_id = blocks.id AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)))) ORDER BY texts.rank, blocks.id LIMIT :most OFFSET 0"
 
-# ids, user, at, quarantined, path, session, agent
-SHOWN = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq FROM sources WHERE sources.block_id IN (SELECT anon_1.value FROM json_each(:ids) AS anon_1) AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = \'\' OR sources.path = :path) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) ORDER BY sources.since_seq DESC'
+# words, user, at, quarantined, path, now, session, agent, as_of, most
+LETTER_HITS_SHOWN = "SELECT blocks.id, letters.rank FROM letters JOIN blocks ON letters.rowid = blocks.rowid WHERE (letters MATCH :words) AND (EXISTS (SELECT * FROM sources WHERE sources.block_id = blocks.id AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)))) ORDER BY letters.rank, blocks.id LIMIT :most OFFSET 0"
+
+# rows
+IDS_OF_ROWS = 'SELECT blocks.rowid, blocks.id FROM blocks WHERE blocks.rowid IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+
+# user
+COUNT_OF = 'SELECT count(*) AS count_1 FROM lives WHERE lives.user = ?'
+
+# words, user
+COUNT_WITH = 'SELECT count(*) AS count_1 FROM texts JOIN blocks ON texts.rowid = blocks.rowid JOIN lives ON blocks.id = lives.block_id WHERE (texts MATCH ?) AND lives.user = ?'
+
+# terms
+COUNTS = 'SELECT terms.term, terms.doc FROM terms WHERE terms.term IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+
+# ids
+FREE = 'SELECT blocks.id, blocks.content, blocks.confidence, blocks.reinforcement_count, blocks.decay_lambda, blocks.last_reinforced_at FROM blocks WHERE blocks.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
+
+# ids, user, at, quarantined, path, now, session, agent, as_of
+SHOWN = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq, sources.standing, sources.decay, sources.expires, sources.valid_from, sources.valid_to, sources.triple, sources.claim, sources.good, sources.bad FROM sources WHERE sources.block_id IN (SELECT anon_1.value FROM json_each(:ids) AS anon_1) AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = \'\' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, \'\') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)) ORDER BY sources.since_seq DESC'
+
+# user, at, quarantined, path, now, session, agent, as_of, most
+STANDING = "SELECT sources.block_id FROM sources WHERE sources.standing > 0 AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)) ORDER BY sources.standing DESC, sources.since_seq DESC LIMIT :most OFFSET 0"
+
+# user, at, quarantined, path, now, session, agent, as_of, most
+ALWAYS = "SELECT sources.block_id FROM sources WHERE sources.standing > 0 AND sources.standing > 1 AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)) ORDER BY sources.since_seq DESC LIMIT :most OFFSET 0"
+
+# user, at, quarantined, path, now, session, agent, as_of, most
+RECENT = "SELECT sources.block_id FROM sources WHERE sources.block_id IS NOT NULL AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)) ORDER BY sources.rowid DESC LIMIT :most OFFSET 0"
+
+# names, user, at, quarantined, path, now, session, agent, as_of, most
+ABOUT = "SELECT sources.block_id FROM sources WHERE sources.about IN (SELECT anon_1.value FROM json_each(:names) AS anon_1) AND sources.about != '' AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)) ORDER BY sources.since_seq DESC LIMIT :most OFFSET 0"
+
+# first, last, user, at, quarantined, path, now, session, agent, as_of, most
+IN_TIME = "SELECT sources.block_id FROM sources WHERE sources.happened IS NOT NULL AND sources.happened >= :first AND sources.happened < :last AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)) ORDER BY sources.happened LIMIT :most OFFSET 0"
+
+# user, pattern, most
+TAGGED = 'SELECT DISTINCT block_tags.block_id FROM block_tags JOIN lives ON lives.block_id = block_tags.block_id WHERE lives.user = ? AND block_tags.tag LIKE ? ORDER BY block_tags.block_id LIMIT ? OFFSET 0'
+
+# in_session, user, at, quarantined, path, now, session, agent, as_of
+IN_SESSION = "SELECT sources.block_id FROM sources WHERE sources.session = :in_session AND sources.session != '' AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of))"
+
+# user, at, quarantined, path, now, session, agent, as_of
+IN_SCOPE = "SELECT sources.block_id FROM sources WHERE sources.block_id IS NOT NULL AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of))"
+
+# user, at, quarantined, path, now, session, agent, as_of
+WITH_TAGS = "SELECT sources.block_id, sources.tags FROM sources WHERE sources.tags IS NOT NULL AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)) ORDER BY sources.since_seq DESC"
+
+# wanted, user
+TURNS_BESIDE = "WITH wanted AS ( SELECT json_extract(value, '$[0]') AS place, json_extract(value, '$[1]') AS session, json_extract(value, '$[2]') AS seq FROM json_each(:wanted) ), beside AS ( SELECT place, -1 AS side, ( SELECT rowid FROM sources WHERE user = :user AND sources.session = wanted.session AND what = 'episode' AND sources.session != '' AND since_seq < wanted.seq ORDER BY since_seq DESC LIMIT 1 ) AS turn FROM wanted UNION ALL SELECT place, 1, ( SELECT rowid FROM sources WHERE user = :user AND sources.session = wanted.session AND what = 'episode' AND sources.session != '' AND since_seq > wanted.seq ORDER BY since_seq LIMIT 1 ) FROM wanted ) SELECT beside.place, beside.side, block_id, since_seq FROM beside JOIN sources ON sources.rowid = beside.turn"
+
+# ids, ids_too
+EDGES = 'SELECT edges.from_id, edges.to_id, edges.weight FROM edges WHERE edges.from_id IN (SELECT anon_1.value FROM json_each(?) AS anon_1) UNION ALL SELECT edges.from_id, edges.to_id, edges.weight FROM edges WHERE edges.to_id IN (SELECT anon_2.value FROM json_each(?) AS anon_2)'
+
+# no parameters
+ANY_EDGE = 'SELECT edges.from_id FROM edges LIMIT 1 OFFSET 0'
+
+# user, names, at
+NAMED = 'SELECT names.name, names.what, names.as_written FROM names WHERE names.user = ? AND names.name IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND names.since_seq <= ?'
+
+# claim, user, at, quarantined, path, now, session, agent, as_of
+CLAIMED = "SELECT sources.id, sources.ref FROM sources WHERE sources.claim = :claim AND sources.claim IS NOT NULL AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)) ORDER BY sources.since_seq DESC"
+
+# after, user, most
+TO_EMBED = 'SELECT blocks.rowid, blocks.id, blocks.content FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE ? < blocks.rowid AND lives.user = ? ORDER BY blocks.rowid LIMIT ? OFFSET 0'
+
+# user
+BLOCKS_OF = 'SELECT lives.block_id FROM lives WHERE lives.user = ?'
+
+# no parameters
+USERS = 'SELECT DISTINCT lives.user FROM lives'
+
+# row
+BLOCK_AT = 'SELECT blocks.id FROM blocks WHERE ? = blocks.rowid'
 
 # no parameters
 TEXTS_ARE_WHOLE = "INSERT INTO texts (rank, texts) VALUES (1, 'integrity-check')"
+
+# user, now, most
+TIDY_EXPIRED = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq, sources.standing, sources.decay, sources.expires, sources.valid_from, sources.valid_to, sources.triple, sources.claim, sources.good, sources.bad, blocks.content, (SELECT count(*) AS count_1 FROM sources AS other WHERE other.block_id = blocks.id AND other.until_seq IS NULL AND other.user = sources.user AND other.quarantined = 0) AS anon_1, blocks.decay_lambda, blocks.last_reinforced_at FROM sources JOIN blocks ON sources.block_id = blocks.id WHERE sources.user = ? AND sources.path = \'\' AND sources.until_seq IS NULL AND sources.quarantined = 0 AND sources.what = \'belief\' AND sources.expires <= ? ORDER BY sources.expires, sources.id LIMIT ? OFFSET 0'
+
+# user, hours, least, now, patterns, most
+TIDY_FADED = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq, sources.standing, sources.decay, sources.expires, sources.valid_from, sources.valid_to, sources.triple, sources.claim, sources.good, sources.bad, blocks.content, (SELECT count(*) AS count_1 FROM sources AS other WHERE other.block_id = blocks.id AND other.until_seq IS NULL AND other.user = sources.user AND other.quarantined = 0) AS anon_1, blocks.decay_lambda, blocks.last_reinforced_at FROM sources JOIN blocks ON sources.block_id = blocks.id WHERE sources.user = :user AND sources.path = \'\' AND sources.until_seq IS NULL AND sources.quarantined = 0 AND blocks.decay_lambda * (:hours - blocks.last_reinforced_at) > :least AND (sources.expires IS NULL OR sources.expires > :now) AND NOT (EXISTS (SELECT * FROM sources AS other WHERE other.block_id = blocks.id AND other.until_seq IS NULL AND other.standing > 0)) AND NOT (EXISTS (SELECT * FROM block_tags, json_each(:patterns) AS anon_2 WHERE block_tags.block_id = blocks.id AND block_tags.tag LIKE anon_2.value)) ORDER BY blocks.decay_lambda * (:hours - blocks.last_reinforced_at) DESC, sources.id LIMIT :most OFFSET 0'
+
+# user, now
+TIDY_CLAIMS = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq, sources.standing, sources.decay, sources.expires, sources.valid_from, sources.valid_to, sources.triple, sources.claim, sources.good, sources.bad, blocks.content, (SELECT count(*) AS count_1 FROM sources AS other WHERE other.block_id = blocks.id AND other.until_seq IS NULL AND other.user = sources.user AND other.quarantined = 0) AS anon_1, blocks.decay_lambda, blocks.last_reinforced_at FROM sources JOIN blocks ON sources.block_id = blocks.id WHERE sources.user = :user AND sources.path = \'\' AND sources.until_seq IS NULL AND sources.quarantined = 0 AND sources.what = \'belief\' AND (sources.expires IS NULL OR sources.expires > :now) AND sources.claim IN (SELECT same.claim FROM sources AS same WHERE same.user = :user AND same.path = \'\' AND same.until_seq IS NULL AND same.quarantined = 0 AND same.what = \'belief\' AND (same.expires IS NULL OR same.expires > :now) GROUP BY same.claim HAVING count(*) > 1) ORDER BY sources.claim, sources.id'
+
+# user, now
+TIDY_TEXTS = "SELECT sources.id, coalesce(sources.said, blocks.content) AS coalesce_1 FROM sources JOIN blocks ON sources.block_id = blocks.id WHERE sources.user = ? AND sources.path = '' AND sources.until_seq IS NULL AND sources.quarantined = 0 AND sources.what = 'belief' AND (sources.expires IS NULL OR sources.expires > ?) ORDER BY sources.since_seq, sources.id"

@@ -8,7 +8,19 @@ its block, in capitals or in space around it.
 
 from __future__ import annotations
 
-from sqlalchemy import REAL, Column, ForeignKey, Index, Integer, MetaData, Table, Text, column, table
+from sqlalchemy import (
+    REAL,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    column,
+    literal_column,
+    table,
+)  # fmt: skip
 
 from keepsake.projections.index.models import blocks
 
@@ -63,6 +75,26 @@ sources = Table(
     Column("at", Text, nullable=False),
     Column("since_seq", Integer, nullable=False),
     Column("until_seq", Integer),  # NULL while it is held
+    Column("standing", Integer, nullable=False),  # 1: an instruction, a preference, or constitutional; 2: always served
+    Column("decay", REAL, nullable=False),  # how fast it fades
+    Column("expires", Text),  # from when on it is hidden
+    Column("valid_from", Text),  # since when, and
+    Column("valid_to", Text),  # until when it is true in the world
+    Column("triple", Text),  # a JSON array of subject, predicate, object
+    Column("claim", Text),  # what two must share to be able to contradict one another
+    Column("good", REAL, nullable=False),  # how much proved right by use
+    Column("bad", REAL, nullable=False),  # and how much wrong
+)
+
+names = Table(
+    "names",
+    own,
+    Column("user", Text, primary_key=True),
+    Column("name", Text, primary_key=True),  # in small letters
+    Column("what", Text, primary_key=True),  # "agent": it said something; "about": something is known of it
+    Column("as_written", Text, primary_key=True),
+    Column("since_seq", Integer, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 asked = Table(
@@ -76,7 +108,22 @@ asked = Table(
 Index("idx_sources_ref", sources.c.ref)
 Index("idx_sources_block", sources.c.block_id)
 
+_IN_A_SESSION = sources.c.session != literal_column("''")
+Index("idx_sources_turn", sources.c.user, sources.c.session, sources.c.since_seq, sqlite_where=_IN_A_SESSION)
+Index("idx_sources_about", sources.c.user, sources.c.about, sqlite_where=sources.c.about != literal_column("''"))
+Index("idx_sources_happened", sources.c.user, sources.c.happened, sqlite_where=sources.c.happened.is_not(None))
+Index("idx_sources_standing", sources.c.user, sqlite_where=sources.c.standing > literal_column("0"))
+Index("idx_sources_claim", sources.c.user, sources.c.claim, sqlite_where=sources.c.claim.is_not(None))
+
 # Full text over the contents of blocks, which it does not copy: a row here is a row of `blocks` by its number.
 # Nothing is ever vacuumed in place, which would number them anew.
 texts = table("texts", column("rowid"), column("content"), column("rank"), column("texts"))
 TEXTS = "CREATE VIRTUAL TABLE texts USING fts5(content, content='blocks', tokenize='porter unicode61')"
+
+# In how many blocks a word stands, in any of its endings.
+TERMS = "CREATE VIRTUAL TABLE terms USING fts5vocab(texts, row)"
+terms = table("terms", column("term"), column("doc"))
+
+# What is written in scripts that put no space between words, letter by letter: a word of the question is a run of them.
+letters = table("letters", column("rowid"), column("said"), column("rank"))
+LETTERS = "CREATE VIRTUAL TABLE letters USING fts5(said, content='', tokenize='unicode61')"

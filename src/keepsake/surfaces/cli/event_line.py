@@ -35,7 +35,7 @@ def summary(event: Event, find: Find, room: int) -> str:
     tell = _TELL.get(event.op, _plainly)
     try:
         return dim(short(tell(event.body), room))
-    except (KeyError, TypeError):  # not as this program writes it
+    except (LookupError, TypeError, ValueError):  # not as this program writes it
         return dim(short(_plainly(event.body), room))
 
 
@@ -84,8 +84,7 @@ def _ask(body: Mapping[str, Any]) -> str:
 
 
 def _answer(body: Mapping[str, Any]) -> str:
-    because = f" ({body['reason']})" if body.get("reason") else ""
-    return f"{body['review'][-6:]}: {_ANSWERS[body['answer']]}{because}"
+    return f"{body['review'][-6:]}: {_ANSWERS[body['answer']]}{_because(body)}"
 
 
 def _plainly(body: Mapping[str, Any]) -> str:
@@ -118,6 +117,30 @@ def _episode(body: Mapping[str, Any]) -> str:
     return f"{who}: {said['content']}" if who else str(said["content"])
 
 
+def _receipts(body: Mapping[str, Any]) -> str:
+    served = sum(len(receipt["hits"]) for receipt in body["receipts"])
+    asked = f": {body['receipts'][0]['question']}" if body["receipts"][0].get("question") else ""
+    return f"{count(len(body['receipts']), 'recall')} served {count(served, 'hit')}{asked}"
+
+
+def _outcome(body: Mapping[str, Any]) -> str:
+    how = "helped" if body["signal"] == 1 else "misled" if body["signal"] == 0 else f"helped by {body['signal']:.0%}"
+    return f"{_few(body['ids'])} {how}{_because(body)}"
+
+
+def _fade(body: Mapping[str, Any]) -> str:
+    return f"{_few(body['ids'])} left recall{_because(body)}"
+
+
+def _few(ids: list[str]) -> str:
+    more = f" and {len(ids) - 2} more" if len(ids) > 2 else ""
+    return " ".join(handle(str(name)) for name in ids[:2]) + more
+
+
+def _because(body: Mapping[str, Any]) -> str:
+    return f" ({body['reason']})" if body.get("reason") else ""
+
+
 _ANSWERS = {"approve": "approved", "reject": "rejected", "stale": "stale"}
 _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "config.set/1": _config,
@@ -134,7 +157,10 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "session.end/1": _end,
     "session.start/1": _start,
     "snapshot/1": lambda body: f"what is held as of event {body['seq']}, so that opening is quick",
+    "episode.fade/1": _fade,
     "episode.put/1": _episode,
+    "outcome.put/1": _outcome,
+    "receipt.put/1": _receipts,
     "erase/1": lambda body: f"{count(len(body['lines']), 'event')} lost {their(len(body['lines']))} words",
     "erase.done/1": lambda body: f"the erasure of event {body['of']} is complete",
 }

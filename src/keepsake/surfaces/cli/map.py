@@ -36,6 +36,7 @@ CARE = (
     Entry("repair", "Mend what `check` found, and keep the original"),
     Entry("backup", "Make a checked copy"),
     Entry("restore", "Go back to a copy; what is left behind is kept"),
+    Entry("tidy", "Propose what may leave sight; nothing goes by itself"),
 )
 SPECIALIST = (
     Entry("init", "Make a memory in a folder of your choice"),

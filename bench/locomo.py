@@ -1,0 +1,235 @@
+"""How well recall finds the turns that answer, on conversations with questions.
+
+    python bench/locomo.py DATA [--model FOLDER] [--parts]
+
+DATA is a JSON list of conversations: `name`, `people`, `turns` (`id`, `session`, `at`, `speaker`, `text`, `caption`)
+and `questions` (`question`, `evidence`, `category`: 1 several hops, 2 time, 3 inference, 4 one hop, 5 adversarial).
+Such a file is not part of this project. Each turn is an episode, each conversation a user, each speaker an agent; each
+question is asked as it stands. No label is used in recall.
+
+One table: full text alone, vectors alone, plain rank fusion, recall as it is, and with --parts recall less each of its
+signals. With --model also by the model in that folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from keepsake import Memory
+from keepsake.projections.index.fulltext import Scope, search, words_of
+from keepsake.recall import answer as answering
+from keepsake.recall.signals import SIGNALS
+
+K = 20
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+_AT = re.compile(r"(\d+):(\d+) ([ap]m) on (\d+) (\w+), (\d+)")
+_PARTS = {
+    "soft words": {"words", "session"}, "vectors": {"meaning", "pair"}, "the session's best": {"session", "text"},
+    "who speaks": {"speaker"}, "dates": {"date", "when"}, "form": {"naming", "answers", "asks"},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Question:
+    text: str
+    evidence: tuple[str, ...]
+    category: int
+
+
+@dataclass(frozen=True)
+class Conversation:
+    name: str
+    people: tuple[str, ...]
+    turns: tuple[dict[str, Any], ...]
+    questions: tuple[Question, ...]
+
+
+@dataclass
+class Scores:
+    """What was found, by category."""
+
+    rows: list[tuple[int, np.ndarray]] = field(default_factory=list)
+
+    def add(self, category: int, ranked: Sequence[Iterable[str]], evidence: Iterable[str]) -> None:
+        wanted = set(evidence)
+        hit = np.array([bool(set(each) & wanted) for each in ranked[:K]] + [False] * (K - len(ranked[:K])), float)
+        discount = 1 / np.log2(np.arange(2, 12))
+        ideal = discount[: len(wanted)].sum()
+        found = [hit[:k].sum() / len(wanted) for k in (5, 10, 20)]
+        first = np.flatnonzero(hit)
+        more = [(hit[:10] * discount).sum() / ideal, hit[:10].any(), 1 / (first[0] + 1) if len(first) else 0.0]
+        self.rows.append((category, np.array([*found, *more])))
+
+    def join(self, other: Scores) -> None:
+        self.rows += other.rows
+
+    def mean(self, *categories: int) -> np.ndarray:
+        rows = [row for category, row in self.rows if category in categories]
+        return np.mean(rows, axis=0) if rows else np.zeros(6)
+
+
+def conversations(path: Path) -> list[Conversation]:
+    if not path.is_file():
+        sys.exit(f"{path} is not there: this bench needs a file of conversations, which is not part of the project")
+    return [
+        Conversation(
+            each["name"], tuple(each["people"]), tuple(each["turns"]),
+            tuple(Question(q["question"], tuple(q["evidence"]), q["category"]) for q in each["questions"]),
+        )
+        for each in orjson.loads(path.read_bytes())
+    ]
+
+
+def moment(text: str) -> datetime:
+    said = _AT.match(text)
+    assert said is not None
+    hour = int(said[1]) % 12 + 12 * (said[3] == "pm")
+    return datetime(int(said[6]), _MONTHS.index(said[5]) + 1, int(said[4]), hour, int(said[2]), tzinfo=UTC)
+
+
+def observe(memory: Memory, told: Sequence[Conversation]) -> None:
+    """Each turn an episode; then whatever vectors are missing."""
+    for conversation in told:
+        with memory.batch():
+            for turn in conversation.turns:
+                text = " ".join(filter(None, (turn["text"], turn.get("caption"))))
+                memory.observe(
+                    text, id=turn["id"], user=conversation.name, session=str(turn["session"]), agent=turn["speaker"],
+                    at=moment(turn["at"]),
+                )  # fmt: skip
+        memory.embed(user=conversation.name)
+
+
+Find = Callable[[Memory, str, str], list[tuple[str, ...]]]
+
+
+def by_recall(memory: Memory, question: str, user: str) -> list[tuple[str, ...]]:
+    return [hit.sources for hit in memory.recall(question, k=K, user=user)]
+
+
+def by_text(memory: Memory, question: str, user: str) -> list[tuple[str, ...]]:
+    """FTS5 and the question as it is."""
+    index = memory._index.level()
+    return _turns(memory, user, [each.block for each in search(index, words_of(question), Scope(user), K)])
+
+
+def by_vectors(memory: Memory, question: str, user: str) -> list[tuple[str, ...]]:
+    return _turns(memory, user, _near(memory, question, user)[:K])
+
+
+def by_ranks(memory: Memory, question: str, user: str) -> list[tuple[str, ...]]:
+    """Plain rank fusion: the sum of 1 / (60 + rank) of text and of vectors."""
+    index = memory._index.level()
+    lists = [each.block for each in search(index, words_of(question), Scope(user), 100)], _near(memory, question, user)
+    score: dict[str, float] = {}
+    for ranked in lists:
+        for place, block in enumerate(ranked):
+            score[block] = score.get(block, 0.0) + 1 / (61 + place)
+    return _turns(memory, user, sorted(score, key=lambda block: -score[block])[:K])
+
+
+def _near(memory: Memory, question: str, user: str) -> list[str]:
+    meaning = memory._recall.meaning
+    vectors = meaning.level(memory._index.level(), user, 0)
+    assert vectors is not None
+    assert meaning.embedder is not None
+    return [block for block, _ in vectors.nearest(meaning.embedder.embed([question])[0], 100, None)]
+
+
+def _turns(memory: Memory, user: str, blocks: list[str]) -> list[tuple[str, ...]]:
+    from keepsake.projections.index.fulltext import shown
+
+    said = shown(memory._index.level(), blocks, Scope(user))
+    return [tuple(source.name or source.id for source in said[block]) for block in blocks if block in said]
+
+
+def less(*signals: str) -> Find:
+    """Recall without some of its signals."""
+
+    def find(memory: Memory, question: str, user: str) -> list[tuple[str, ...]]:
+        def drop(*given: Any, **named: Any) -> answering.Ask:
+            return _Ask(*given, **named, drop=frozenset(signals))
+
+        answering.Ask = drop  # type: ignore[assignment,misc]
+        try:
+            return by_recall(memory, question, user)
+        finally:
+            answering.Ask = _Ask  # type: ignore[misc]
+
+    return find
+
+
+_Ask = answering.Ask
+
+
+def run(memory: Memory, told: Sequence[Conversation], find: Find) -> tuple[Scores, list[float]]:
+    scores, times = Scores(), []
+    for conversation in told:
+        for question in conversation.questions:
+            start = time.perf_counter()
+            ranked = find(memory, question.text, conversation.name)
+            times.append(time.perf_counter() - start)
+            scores.add(question.category, ranked, question.evidence)
+    return scores, times
+
+
+def summary(scores: Scores) -> list[float]:
+    every = scores.mean(1, 2, 3, 4)
+    each = [scores.mean(category)[1] for category in (1, 3, 5, 2, 4)]
+    return [every[0], every[1], every[3], *each, every[2], every[4], every[5]]
+
+
+def header() -> str:
+    names = ("r@5", "r@10", "NDCG", "hops", "infer", "advers", "time", "one hop", "r@20", "hit@10", "MRR")
+    return f"{'':<40} " + " ".join(f"{name:>7}" for name in names)
+
+
+def line(name: str, row: Sequence[float]) -> str:
+    return f"{name:<40} " + " ".join(f"{value:7.3f}" for value in row)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--model", type=Path, help="a folder with model.onnx and tokenizer.json")
+    parser.add_argument("--parts", action="store_true", help="also recall less each of its parts")
+    given = parser.parse_args()
+    told = conversations(given.data)
+    print(header())
+    runs = [("", None)] + ([(", model", f"onnx:{given.model}")] if given.model else [])
+    for name, embedder in runs:
+        with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "memory", embedder=embedder) as memory:
+            observe(memory, told)
+            finds: dict[str, Find] = {"recall": by_recall, "vectors alone": by_vectors, "rank fusion": by_ranks}
+            if not name:
+                finds = {"full text alone": by_text, "recall by words": _by_words, **finds}
+            if given.parts:
+                finds |= {f"recall less {part}": less(*signals) for part, signals in _PARTS.items()}
+                finds |= {f"recall less the signal {signal}": less(signal) for signal in SIGNALS}
+            for what, find in finds.items():
+                scores, times = run(memory, told, find)
+                middle = f"  {np.median(times) * 1e3:.1f} ms" if find is by_recall else ""
+                print(line(f"{what}{name}", summary(scores)) + middle, flush=True)
+
+
+def _by_words(memory: Memory, question: str, user: str) -> list[tuple[str, ...]]:
+    return [hit.sources for hit in memory.recall(question, k=K, user=user, words=True)]
+
+
+if __name__ == "__main__":
+    main()

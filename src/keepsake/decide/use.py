@@ -1,0 +1,126 @@
+"""What may be said of the use of memories, and which events say it.
+
+Words of somebody's own, a question or a reason, stand in an event by themselves: an erasure that empties it takes
+nothing else along. Everything that holds only ids is written together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import orjson
+
+from keepsake.records.belief import OWNER
+from keepsake.records.book import Book
+from keepsake.records.errors import NotFound, Refused
+from keepsake.records.event import Draft
+from keepsake.records.policy import DEFAULT
+from keepsake.records.use import FADE, OUTCOME, RECEIPTS, Receipt
+
+HEAVIEST = 10.0  # what one outcome may weigh
+
+_FULL = 1 << 18  # bytes of receipts in one event
+_MOST = 900_000  # bytes; of a receipt that is longer, no line could hold the whole
+_IDS = 5_000  # in one event
+
+
+def may_tell(trust: str) -> None:
+    """Refused, if this program's word on what helped counts for nothing: it could make its own words look proved."""
+    if trust in DEFAULT.quarantined:
+        raise Refused(f"what came of a memory is told by a person or an agent; this program has the trust of {trust}")
+
+
+def may_tidy(trust: str, what: str = "what happened is put out of recall") -> None:
+    """Refused, unless a person asks."""
+    if trust != "human":
+        raise Refused(f"{what} by a person, and this program has the trust of {trust}")
+
+
+def receipts(given: Iterable[Receipt]) -> list[Draft]:
+    """Record what was served: an event for each user's, and one for each question that is kept.
+
+    A receipt that no line of the ledger can hold is left out.
+    """
+    drafts: list[Draft] = []
+    together: dict[str, tuple[list[Any], int]] = {}
+    for receipt in given:
+        body = receipt.to_body()
+        size = len(orjson.dumps(body))
+        if size > _MOST:
+            continue
+        if receipt.question:
+            drafts.append(Draft(RECEIPTS, {"receipts": [body]}))
+            continue
+        group, held = together.get(receipt.user, ([], 0))
+        if not group or held + size > _FULL:
+            group, held = [], 0
+            drafts.append(Draft(RECEIPTS, {"receipts": group}))
+        group.append(body)
+        together[receipt.user] = group, held + size
+    return drafts
+
+
+def outcome(
+    known: Book, names: Sequence[str], signal: float, weight: float = 1.0, *, user: str = OWNER, reason: str = ""
+) -> list[Draft]:
+    """Record what came of using memories: 1 if they helped, 0 if they misled. A name is a belief's or an episode's."""
+    if not _is_number(signal) or not 0 <= signal <= 1:
+        raise Refused(f"a signal is from 0 (it misled) to 1 (it helped), not {signal!r}")
+    if not _is_number(weight) or not 0 < weight <= HEAVIEST:
+        raise Refused(f"a weight is above 0 and at most {HEAVIEST:g}, not {weight!r}")
+    sources = [source for name in _named(names) for source in sources_of(known, name, user)]
+    said = {"signal": float(signal), "weight": float(weight), "user": user}
+    return [Draft(OUTCOME, {"ids": ids, **said, **why}) for ids, why in _portions(sources, reason)]
+
+
+def fade(known: Book, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:
+    """Put episodes out of recall; what happened stays in history. Those that have faded already are no event."""
+    sources: list[str] = []
+    for name in _named(names):
+        found = _episodes(known, name, user)
+        if not found and known.find(name, user=user):
+            raise Refused(f"{name!r} is a belief, not something that happened; `keepsake forget` puts it out of sight")
+        sources += found or _nothing(name)
+    fresh = [source for source in sources if not known.uses.is_faded(source)]
+    return [Draft(FADE, {"ids": ids, "user": user, **why}) for ids, why in _portions(fresh, reason)]
+
+
+def sources_of(known: Book, name: str, user: str) -> list[str]:
+    """The sources that a name means: a belief's current version, or every episode that goes by the name.
+
+    A version whose words have changed since is meant itself: what came of it says nothing of the words it has now.
+    """
+    held = known.find(name, user=user)
+    if held is not None:
+        return [name if known.read_before(name, held) else held.body()["id"]]
+    return _episodes(known, name, user) or _nothing(name)
+
+
+def _episodes(known: Book, name: str, user: str) -> list[str]:
+    if found := [told.source for told in known.episodes.find(user, name)]:
+        return found
+    return [name] if known.episodes.owner(name) == user else []
+
+
+def _nothing(name: str) -> list[str]:
+    raise NotFound(f"nothing is known as {name!r}; `keepsake log` shows what is")
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    if not names:
+        raise Refused("say which: the ids or keys of what was recalled")
+    return list(dict.fromkeys(names))
+
+
+def _portions(sources: list[str], reason: str) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """Ids and the reason, event by event. With a reason, each by itself."""
+    sources = list(dict.fromkeys(sources))
+    size = 1 if reason else _IDS
+    why = {"reason": reason} if reason else {}
+    for start in range(0, len(sources), size):
+        yield sources[start : start + size], dict(why)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

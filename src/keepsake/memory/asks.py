@@ -1,0 +1,124 @@
+"""The part of `Memory` that asks: recall, and frames for a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from keepsake.memory.tends import Tends
+from keepsake.memory.work import FramesOf
+from keepsake.records.frame import Frame
+from keepsake.records.framed import Framed
+from keepsake.records.recalled import Recalled, Replayed
+from keepsake.records.timeline import Moment
+
+if TYPE_CHECKING:
+    from keepsake.memory.recall import RecallOf
+    from keepsake.records.embedder import Embedder
+
+Tick = Callable[[int], None]
+
+
+class Asks(Tends):
+    """What a memory answers. `Memory` is one."""
+
+    _embedder: Embedder | str | None
+
+    @cached_property
+    def frames(self) -> FramesOf:
+        """How to recall for a purpose: the built-in frames and your own."""
+        return FramesOf(self._shelf, self._gated)
+
+    @cached_property
+    def _recall(self) -> RecallOf:
+        from keepsake.memory.recall import RecallOf
+
+        return RecallOf(
+            self._shelf, self._index, self.receipts, self.user, embedder=self._embedder, tell=self._index.tell
+        )  # fmt: skip
+
+    def recall(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        path: str = "",
+        believed_at: Moment | None = None,
+        as_of: date | str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        frame: str | Frame | None = None,
+        without: str | Iterable[str] = (),
+        floor: float | None = None,
+        explain: bool = False,
+        words: bool = False,
+        quarantined: bool = False,
+        receipt: bool | None = None,
+        keep_question: bool = False,
+        tick: Tick | None = None,
+    ) -> Recalled:
+        """The memories that answer a question, the best first, each with the reason.
+
+        If nothing reaches the `floor`, there are no hits, and `nearest` names what came closest. `believed_at` asks
+        what would have been recalled then, `as_of` what was true then. `filters` narrows by tags, kinds, what, about,
+        trust, since and until; `without` leaves beliefs, episodes, or everything of an `agent:NAME` out. `frame` weighs
+        as that frame does. `words` searches without vectors. What came from tools and web pages and waits for a
+        person's yes is shown only if `quarantined`. A `receipt` says what was served; without being told, as
+        `keepsake.toml` says.
+        """
+        return self._recall.recall(
+            question, k=k, user=user, session=session, agent=agent, path=path, believed_at=believed_at, as_of=as_of,
+            filters=filters, frame=self._frame(frame), without=without, floor=floor, explain=explain, by_words=words,
+            quarantined=quarantined, receipt=receipt, keep_question=keep_question, tick=tick,
+        )  # fmt: skip
+
+    def frame(
+        self,
+        name: str | Frame,
+        question: str = "",
+        *,
+        budget: int | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        path: str = "",
+        believed_at: Moment | None = None,
+        as_of: date | str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        without: str | Iterable[str] = (),
+        floor: float | None = None,
+        quarantined: bool = False,
+        receipt: bool | None = None,
+        keep_question: bool = False,
+    ) -> Framed:
+        """What an agent needs to know for a purpose, as text within a budget of tokens.
+
+        Whatever the frame guarantees is in it, or named in `dropped` with what it would have needed.
+        """
+        frame = self._frame(name)
+        assert frame is not None
+        return self._recall.frame(
+            question, frame=frame, budget=budget, user=user, session=session, agent=agent, path=path,
+            believed_at=believed_at, as_of=as_of, filters=filters, without=without, floor=floor,
+            quarantined=quarantined, receipt=receipt, keep_question=keep_question,
+        )  # fmt: skip
+
+    def replay(self, receipt: str, *, question: str = "") -> Replayed:
+        """What a receipt says was served, the same question put again at that place, and what differs and why.
+
+        If the receipt did not keep the question, it is put again as you give it.
+        """
+        from keepsake.memory.replay import replay
+
+        return replay(self._recall, self.receipts.get(receipt), self.frames, question)
+
+    def embed(self, *, user: str | None = None, tick: Tick | None = None) -> int:
+        """Make the vectors that are missing; return how many texts were looked at. Needed only for slow embedders."""
+        return self._recall.embed(user=user, tick=tick)
+
+    def _frame(self, frame: str | Frame | None) -> Frame | None:
+        return self.frames.get(frame) if isinstance(frame, str) else frame

@@ -1,0 +1,82 @@
+"""Putting a recorded question again, at the place of the ledger where it was asked.
+
+What was held then is known to the event. What is not: how rare words were among all texts, how often a memory had been
+used and how fresh it was, and frames that were redefined since. Those are today's, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from keepsake.memory.work import FramesOf
+from keepsake.records.errors import NotFound
+from keepsake.records.hit import Hit
+from keepsake.records.recalled import Replayed
+from keepsake.records.use import Receipt
+
+if TYPE_CHECKING:
+    from keepsake.memory.recall import RecallOf
+
+_TODAYS = "how rare words are, and how used and fresh a memory is, are today's"
+_CLOSE = 0.005  # scores that differ by less are the same
+
+
+def replay(recall: RecallOf, receipt: Receipt, frames: FramesOf, question: str = "") -> Replayed:
+    """The recorded answer, the answer now, and what differs."""
+    asked = receipt.question or question
+    recorded = recall.told(receipt)
+    if not asked:
+        note = "the question was not kept: give it, to put it again"
+        return Replayed(receipt.id, "", recorded, (), (), (note,))
+    notes = [_TODAYS]
+    given: dict[str, Any] = dict(receipt.asked)
+    if receipt.frame:
+        try:
+            given["frame"] = frames.get(receipt.frame)
+        except NotFound:
+            note = f"the frame {receipt.frame} is gone; put again without it"
+            notes.append(note)
+    if receipt.embedder and receipt.embedder != recall.meaning.key:
+        notes.append(f"the vectors were made by {receipt.embedder}, and are by {recall.meaning.key or 'nobody'} now")
+    again, sources = _again(recall, receipt, asked, given)
+    return Replayed(
+        receipt.id, asked, recorded, tuple(again), tuple(_differences(receipt, recorded, again, sources)), tuple(notes)
+    )  # fmt: skip
+
+
+def _again(recall: RecallOf, receipt: Receipt, question: str, given: dict[str, Any]) -> tuple[list[Hit], list[str]]:
+    budget, frame = given.pop("budget", None), given.pop("frame", None)
+    then = datetime.fromisoformat(receipt.at)
+    given.setdefault("believed_at", receipt.head[0])
+    usual: dict[str, Any] = {
+        "session": None, "agent": None, "path": "", "as_of": None, "filters": None, "without": (), "floor": None,
+        "quarantined": False,
+    }  # fmt: skip
+    asked = usual | given | {"user": receipt.user, "frame": frame, "now": then}
+    if frame is not None and receipt.k == 0:
+        filled, sources, _ = recall.filled(recall.asking(question, **asked), frame, budget)
+        return list(filled.hits), sources
+    found, _ = recall.answered(recall.asking(question, k=receipt.k or None, **asked))
+    return list(found), list(found.served)
+
+
+def _differences(
+    receipt: Receipt, recorded: tuple[Hit | str, ...], again: list[Hit], sources: list[str]
+) -> list[str]:  # fmt: skip
+    """What differs, a line each."""
+    before, after = [source for source, _ in receipt.hits], sources
+    scores = dict(zip(sources, again, strict=True))
+    found = []
+    for place, (source, score) in enumerate(receipt.hits):
+        hit = recorded[place]
+        if isinstance(hit, str):
+            found.append(f"{source} was served, and its words are gone")
+        elif source not in scores:
+            found.append(f"{hit.id} was served, and would not be: other memories score above it now")
+        elif abs(scores[source].score - score) > _CLOSE:
+            found.append(f"{hit.id} had {score:.3f} and has {scores[source].score:.3f}")
+    found += [f"{hit.id} was not served, and would be" for source, hit in scores.items() if source not in before]
+    if not found and before != after:
+        found.append("the same memories, in another order")
+    return found

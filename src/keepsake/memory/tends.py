@@ -1,0 +1,54 @@
+"""The part of `Memory` that tends what was said: receipts, outcomes, fading and tidying."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from keepsake.memory.opened import Opened
+from keepsake.memory.receipts import ReceiptsOf
+from keepsake.memory.use import UseOf
+
+if TYPE_CHECKING:
+    from keepsake.memory.tidy import TidyOf
+
+
+class Tends(Opened):
+    """What becomes of memories after they were said. `Memory` is one."""
+
+    @cached_property
+    def receipts(self) -> ReceiptsOf:
+        """What was recalled, and from which state of the ledger."""
+        return ReceiptsOf(self._shelf, self._gated, self.user, self._tell)
+
+    @cached_property
+    def tidy(self) -> TidyOf:
+        """What may leave sight: proposed, and never done by itself."""
+        from keepsake.memory.tidy import TidyOf
+
+        return TidyOf(self._shelf, self._gated, self._index, self._use, self.user)
+
+    @cached_property
+    def _use(self) -> UseOf:
+        return UseOf(self._shelf, self._gated, self.receipts, self.user)
+
+    def outcome(
+        self,
+        names: Iterable[str] = (),
+        signal: float = 1.0,
+        *,
+        weight: float = 1.0,
+        receipt: str = "",
+        reason: str = "",
+        user: str | None = None,
+    ) -> list[str]:
+        """Say what came of using memories: 1 if they helped, 0 if they misled. Returns the ids that it counts for.
+
+        They are named by key or id, or by the `receipt` of the recall that served them.
+        """
+        return self._use.outcome(names, signal, weight=weight, receipt=receipt, reason=reason, user=user)
+
+    def fade(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
+        """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
+        return self._use.fade(names, reason=reason, user=user)

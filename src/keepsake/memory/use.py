@@ -1,0 +1,61 @@
+"""What came of using memories: `m.outcome`, and putting episodes out of recall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from keepsake.decide import use as decide
+from keepsake.memory.gated import Gated
+from keepsake.memory.receipts import ReceiptsOf
+from keepsake.records.belief import texts
+from keepsake.records.errors import NotFound
+from keepsake.records.event import Draft, Event
+from keepsake.stores.shelf import Shelf
+
+
+class UseOf:
+    """The uses of one memory."""
+
+    def __init__(self, shelf: Shelf, gated: Gated, receipts: ReceiptsOf, user: str) -> None:
+        self._shelf, self._gated, self._receipts, self._user = shelf, gated, receipts, user
+
+    def outcome(
+        self,
+        names: Iterable[str] = (),
+        signal: float = 1.0,
+        *,
+        weight: float = 1.0,
+        receipt: str = "",
+        reason: str = "",
+        user: str | None = None,
+    ) -> list[str]:
+        """Say what came of using memories: 1 if they helped, 0 if they misled. Returns the ids that it counts for.
+
+        They are named by key or id, or by the `receipt` of the recall that served them; what was erased since is not.
+        """
+        decide.may_tell(self._gated.trust)
+        whose = self._user if user is None else user
+        named = texts(names, "names")
+        served = self._receipts.get(receipt, user=whose).hits if receipt else ()
+
+        def decision() -> list[Draft]:
+            every = [*named, *(source for source, _ in served if self._is_known(source, whose))]
+            return decide.outcome(self._shelf.book, every, signal, weight, user=whose, reason=reason)
+
+        return _ids(self._shelf.ledger.write(decision))
+
+    def fade(self, names: Iterable[str], *, reason: str = "", user: str | None = None) -> list[str]:
+        """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
+        decide.may_tidy(self._gated.trust)
+        whose, named = self._user if user is None else user, texts(names, "names")
+        return _ids(self._shelf.ledger.write(lambda: decide.fade(self._shelf.book, named, reason=reason, user=whose)))
+
+    def _is_known(self, source: str, user: str) -> bool:
+        try:
+            return bool(decide.sources_of(self._shelf.book, source, user))
+        except NotFound:
+            return False
+
+
+def _ids(events: list[Event]) -> list[str]:
+    return [name for event in events if event.body for name in event.body["ids"]]

@@ -1,0 +1,240 @@
+"""From a question to the memories that answer it, the best first, each with its reason.
+
+    take the question apart → gather candidates → measure signals → fuse → weigh → hits, or "nothing fits"
+
+The same index, question and settings give the same answer. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from keepsake.projections.index import prepared as sql
+from keepsake.projections.index.block import Source
+from keepsake.projections.index.file import IndexFile
+from keepsake.projections.index.fulltext import Scope
+from keepsake.recall.candidates import Candidates, Gathering
+from keepsake.recall.filters import Filters, bears, tags_of
+from keepsake.recall.fusion import fits, floor_of, similarity
+from keepsake.recall.hits import hits_of
+from keepsake.recall.meaning import Meaning
+from keepsake.recall.question import Question, take_apart
+from keepsake.recall.signals import Measured, measure
+from keepsake.recall.support import State, Support, backing, degrees, support_of, weighed
+from keepsake.records.frame import Frame
+from keepsake.records.hit import Hit
+from keepsake.records.recalled import Nearly, Recalled
+
+LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
+_NEAREST = 3  # named when nothing fits
+_TAGGED = 500
+_RECENT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """All that an answer depends on beside the index."""
+
+    question: str
+    scope: Scope
+    now: datetime
+    k: int = 5
+    filters: Filters = field(default_factory=Filters)
+    frame: Frame | None = None
+    floor: float | None = None  # None: the one that was learned
+    explain: bool = False
+    by_words: bool = False  # without vectors
+    drop: frozenset[str] = frozenset()  # signals that are left out, to see what they are worth
+
+
+@dataclass(slots=True)
+class Ranking:
+    """Every candidate, the best first."""
+
+    question: Question
+    order: list[int]
+    scores: NDArray[np.float64]
+    measured: Measured
+    found: Candidates
+    states: dict[str, State]
+    likeness: NDArray[np.float64]
+    support: Support
+    fit: float
+    floor: float
+    guaranteed: list[str]
+
+    def serves(self, ask: Ask, place: int) -> bool:
+        """Whether a frame may show a candidate: where likeness decides, it must reach the floor."""
+        by_tags = ask.frame is not None and bool(ask.frame.filters.get("tag_patterns"))
+        return by_tags or not ask.question.strip() or self.resembles(place)
+
+    def resembles(self, place: int) -> bool:
+        """Whether a candidate reaches the floor itself, going by how far it is behind the best."""
+        top = float(self.likeness.max())
+        return top > 0 and self.fit * float(self.likeness[place]) / top >= self.floor
+
+    def stands(self, place: int) -> bool:
+        """Whether a candidate is served without resembling the question."""
+        block = self.measured.blocks[place]
+        return block in self.guaranteed or any(source.standing for source in self.found.sources[block])
+
+    def hits(self, places: Iterable[int], scale: float = 1.0) -> list[Hit]:
+        """Hits for some candidates; what was said in other letters is a hit of its own."""
+        made: list[Hit] = []
+        for place in places:
+            block = self.measured.blocks[place]
+            signals = {name: float(values[place]) for name, values in self.measured.signals.items()}
+            signals |= {"similarity": float(self.likeness[place])} | self.support.at(place)
+            score = min(max(float(self.scores[place]) * scale, 0.0), 1.0)
+            content, said_by = self.states[block].content, self.found.sources[block]
+            made += hits_of(self.question, block, content, said_by, score, signals)
+        return made
+
+
+def answer(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Recalled:
+    """At most `k` hits. If the best does not reach the floor there are none, and the nearest are named."""
+    ranking = rank(index, meaning, ask, erasures)
+    name = ask.frame.name if ask.frame else ""
+    if ranking is None:
+        return Recalled(question=ask.question, floor=ask.floor or 0.0, frame=name)
+    floor = ranking.floor
+    top = float(ranking.scores[ranking.order[0]]) if ranking.order else 0.0
+    scale = 1.0 if ask.frame else ranking.fit / top if top > 0 else 0.0
+    if ranking.fit < floor and ask.frame is None:
+        nearest = ranking.hits(ranking.order[:_NEAREST], scale)[:_NEAREST]
+        return Recalled(question=ask.question, fit=ranking.fit, floor=floor, nearest=nearest)
+    hits = ranking.hits(ranking.order[: ask.k], scale)
+    nearly = _nearly(ranking, ask, scale, hits) if ask.explain else []
+    sources = served(ranking, hits[: ask.k])
+    return Recalled(
+        hits[: ask.k], question=ask.question, fit=ranking.fit, floor=floor, nearly=nearly, served=sources, frame=name
+    )  # fmt: skip
+
+
+def served(ranking: Ranking, hits: Sequence[Hit]) -> list[str]:
+    """The source of each hit, as the ledger knows it."""
+    found = ranking.found.sources
+    return [next(s.id for s in found[hit.block] if s.since_seq == hit.seq) for hit in hits]
+
+
+def _nearly(ranking: Ranking, ask: Ask, scale: float, hits: list[Hit]) -> list[Nearly]:
+    """What came next, and by how much it fell short."""
+    left = hits[ask.k :] + ranking.hits(ranking.order[ask.k : 2 * ask.k], scale)
+    least = hits[min(len(hits), ask.k) - 1].score if hits else 0.0
+    return [Nearly(hit, f"{hit.score:.3f}, and the last that was served has {least:.3f}") for hit in left[: ask.k]]
+
+
+def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ranking | None:
+    """Every candidate in order; None if there is none."""
+    question = take_apart(index, ask.question, ask.scope, ask.now)
+    seen = meaning.seen(index)
+    rare = seen.rarity(question.words, ask.scope.user)
+    vectors = None if ask.by_words else meaning.level(index, ask.scope.user, erasures)
+    vector = None if vectors is None else meaning.of_question(question.bare, question.words, rare)
+    gathering = Gathering(seen, question, ask.scope, _Visible.of(ask), vectors, vector)
+    guaranteed = _guaranteed(index, ask)
+    found = gathering.gather([*guaranteed, *_of_the_frame(index, ask)])
+    texts = seen.states_of(dict.fromkeys([*found.sources, *found.before.values(), *found.after.values()]))
+    _keep_window(found, texts, ask, seen.hours, guaranteed)
+    if not found.sources:
+        return None
+    contents = {block: state.content for block, state in texts.items()}
+    measured = measure(question, np.array(rare, np.float32), found, contents, meaning.lexicon, vectors, vector)
+    kind = _kind(meaning, ask)
+    likeness = similarity(measured, kind, ask.drop)
+    said = [found.sources[block] for block in measured.blocks]
+    degree = degrees(index, measured.blocks) if seen.has_edges else {}
+    support = support_of([texts[block] for block in measured.blocks], said, seen.hours, degree)
+    weights = ask.frame.weights if ask.frame else LIKENESS
+    if ask.frame is not None and likeness.max() > 0:  # beside other signals, likeness counts against the best
+        likeness = likeness / likeness.max()
+    scores = weighed(weights, likeness, support) * backing(support, said, ask.scope.path)
+    order = np.lexsort((np.array(measured.blocks), -scores)).tolist()
+    kept = [block for block in guaranteed if block in found.sources]
+    fit = fits(measured, order[0] if ask.frame is None else int(np.argmax(likeness)), kind) if question.words else 0.0
+    size = len(vectors.file) if vectors is not None else seen.size
+    floor = floor_of(kind, size) if ask.floor is None else ask.floor
+    return Ranking(question, order, scores, measured, found, texts, likeness, support, fit, floor, kept)
+
+
+def _kind(meaning: Meaning, ask: Ask) -> str:
+    return "none" if ask.by_words else meaning.kind
+
+
+class _Visible:
+    """Whether a source passes the filters of the caller and of the frame; what a frame guarantees passes the latter."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._passes = ask.filters.passes()
+        filters = ask.frame.filters if ask.frame else {}
+        self._tags, self._kinds = tuple(filters.get("tag_patterns") or ()), tuple(filters.get("categories") or ())
+        self._guarantees = ask.frame.guarantees if ask.frame else ()
+
+    @classmethod
+    def of(cls, ask: Ask) -> _Visible | None:
+        """None if there is nothing to check."""
+        narrows = ask.frame is not None and any(ask.frame.filters.get(name) for name in ("tag_patterns", "categories"))
+        return cls(ask) if narrows or not ask.filters.is_empty() else None
+
+    def __call__(self, source: Source) -> bool:
+        if not self._passes(source):
+            return False
+        if not self._tags and not self._kinds:
+            return True
+        tags = tags_of(source)
+        if self._guarantees and bears(tags, self._guarantees):
+            return True
+        return (not self._tags or bears(tags, self._tags)) and (not self._kinds or source.kind in self._kinds)
+
+
+def _guaranteed(index: IndexFile, ask: Ask) -> list[str]:
+    """Blocks that the frame guarantees, and those that are always served."""
+    if ask.frame is None:
+        return []
+    values = ask.scope.values()
+    always = [row[0] for row in index.db.execute(sql.ALWAYS, {**values, "most": _TAGGED})]
+    return list(dict.fromkeys([*_tagged(index, ask, ask.frame.guarantees), *filter(None, always)]))
+
+
+def _tagged(index: IndexFile, ask: Ask, patterns: Sequence[str]) -> list[str]:
+    """Blocks that bear a tag. Of the past, what their sources were tagged with then."""
+    if not patterns or ask.scope.is_nobodys():
+        return []
+    if not ask.scope.is_wide() or ask.scope.quarantined:
+        rows = index.db.execute(sql.WITH_TAGS, ask.scope.values())
+        found = [block for block, tags in rows if block and bears(orjson.loads(tags), patterns)]
+        return list(dict.fromkeys(found))[:_TAGGED]
+    blocks: dict[str, None] = {}
+    for pattern in patterns:
+        blocks.update(dict.fromkeys(row[0] for row in index.db.execute(sql.TAGGED, (ask.scope.user, pattern, _TAGGED))))
+    return list(blocks)
+
+
+def _of_the_frame(index: IndexFile, ask: Ask) -> list[str]:
+    """What a frame looks at whatever is asked: what bears its tags; without a question, also what is newest."""
+    if ask.frame is None or ask.scope.is_nobodys():
+        return []
+    patterns = tuple(ask.frame.filters.get("tag_patterns") or ())
+    found = _tagged(index, ask, patterns)
+    if not patterns and not ask.question.strip():
+        rows = index.db.execute(sql.RECENT, {**ask.scope.values(), "most": _RECENT})
+        found += [row[0] for row in rows if row[0]]
+    return found
+
+
+def _keep_window(
+    found: Candidates, texts: dict[str, State], ask: Ask, hours: float, guaranteed: Sequence[str]
+) -> None:  # fmt: skip
+    """Leave out what a frame's window of active hours does not reach."""
+    window = ask.frame.filters.get("search_window") if ask.frame else None
+    if window is None:
+        return
+    kept = set(guaranteed)
+    for block in [b for b in found.sources if b not in kept and not texts[b].is_within(window, hours)]:
+        del found.sources[block]

@@ -1,0 +1,192 @@
+"""Which memories are looked at more closely, from every side from which one can be found.
+
+By its words, by its letters where a script has no spaces, by its vector, as the turn beside one that was found, by an
+edge from one that was found, by the time it happened, by the entity it is about, and because it stands whatever is
+asked. Each is found as a block; a block counts only if somebody says it whom the reader may hear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from keepsake.projections.index import prepared as sql
+from keepsake.projections.index.block import Source
+from keepsake.projections.index.file import IndexFile
+from keepsake.projections.index.fulltext import Found, Scope, search, search_all, search_letters
+from keepsake.recall.question import Question
+from keepsake.recall.seen import Seen
+from keepsake.records.clock import stamp
+
+POOL = 100  # from text, and from vectors
+BESIDE = 40  # of the best of each: the turns beside them are looked at too
+_ROOM = 2
+_FEW = 50  # from every other side
+_MOST_SPANS = 4
+
+Visible = Callable[[Source], bool]
+
+
+class Searched(Protocol):
+    """Vectors that can be searched."""
+
+    def nearest(self, question: NDArray[np.float32], most: int, among: list[str] | None) -> list[tuple[str, float]]:
+        """Blocks and how near they are, the nearest first; only those of `among`, if it is given."""
+
+
+@dataclass(slots=True)
+class Candidates:
+    """Blocks by id, who says each, and how they were found."""
+
+    sources: dict[str, list[Source]]
+    text: dict[str, float]  # bm25
+    found_by: dict[str, str]  # the side from which a block was found first
+    before: dict[str, str] = field(default_factory=dict)  # the turn right before one, in its session
+    after: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Gathering:
+    """One question being put to the index."""
+
+    seen: Seen
+    question: Question
+    scope: Scope
+    visible: Visible | None  # None: whatever the scope shows
+    vectors: Searched | None
+    vector: NDArray[np.float32] | None
+    _sources: dict[str, list[Source]] = field(default_factory=dict)
+    _looked: set[str] = field(default_factory=set)
+
+    @property
+    def index(self) -> IndexFile:
+        return self.seen.index
+
+    def gather(self, extra: Iterable[str] = ()) -> Candidates:
+        """Everything worth a closer look."""
+        text, near = self._by_text(), self._by_vector()
+        order: dict[str, str] = {}
+        for name, blocks in (
+            ("words", list(text)), ("meaning", near), ("letters", self._by_letters(text)), ("about", self._about()),
+            ("time", self._in_time()), ("standing", [*extra, *self._standing()]),
+        ):  # fmt: skip
+            for block in blocks:
+                order.setdefault(block, name)
+        self._see(order)
+        for block in self._by_edges([b for b in order if b in self._sources]):
+            order.setdefault(block, "association")
+        self._see(order)
+        found = {block: how for block, how in order.items() if block in self._sources}
+        gathered = Candidates({block: self._sources[block] for block in found}, text, found)
+        self._join_turns(gathered, [*list(text)[:BESIDE], *near[:BESIDE]])
+        return gathered
+
+    # -- the turns of a conversation ---------------------------------------------------------------------------------
+
+    def _join_turns(self, found: Candidates, best: list[str]) -> None:
+        """Find the turns beside each candidate. Those beside the best are candidates too."""
+        self._beside(found, list(found.sources))
+        heard = [b for block in best for b in (found.before.get(block), found.after.get(block)) if b]
+        joined = [block for block in dict.fromkeys(heard) if block not in found.sources]
+        found.sources.update(self.sources_of(joined))
+        found.found_by.update(dict.fromkeys(joined, "the turn beside it"))
+        self._beside(found, joined)
+
+    def _beside(self, found: Candidates, blocks: list[str]) -> None:
+        turns = {block: turn for block in blocks if (turn := turn_of(found.sources[block]))}
+        links = self.seen.view(self.scope).beside(turns.values(), self.scope.user)
+        said = self.sources_of({other for sides in links.values() for other, _ in sides.values()})
+        for block, turn in turns.items():
+            for side, (other, seq) in links[turn.id].items():
+                if other != block and any(source.since_seq == seq for source in said.get(other, ())):
+                    (found.before if side < 0 else found.after)[block] = other
+
+    def sources_of(self, blocks: Iterable[str]) -> dict[str, list[Source]]:
+        """Who says these blocks, as far as the reader may hear."""
+        wanted = list(blocks)
+        self._see(wanted)
+        return {block: self._sources[block] for block in wanted if block in self._sources}
+
+    def _see(self, blocks: Iterable[str]) -> None:
+        unseen = [block for block in blocks if block not in self._looked]
+        self._looked.update(unseen)
+        said = self.seen.view(self.scope).sources_of(unseen, self.scope)
+        if self.visible is None:
+            self._sources.update(said)
+            return
+        for block, sources in said.items():
+            if heard := [source for source in sources if self.visible(source)]:
+                self._sources[block] = heard
+
+    # -- the sides ---------------------------------------------------------------------------------------------------
+
+    def _by_text(self) -> dict[str, float]:
+        words = self.question.words
+        found: list[Found] | None = None
+        if self.scope.is_wide():
+            found = search_all(self.index, words, POOL * _ROOM)
+            self._see([each.block for each in found])
+            heard = [each for each in found if each.block in self._sources]
+            found = heard if len(heard) >= POOL or len(found) < POOL * _ROOM else None
+        if found is None:
+            found = search(self.index, words, self.scope, POOL)
+        best = {each.block: each.rank for each in found[:POOL]}
+        if self.question.about:  # what is held of someone is said with the name, and few of the other words
+            for each in search(self.index, self.question.names, self.scope, _FEW):
+                best.setdefault(each.block, 0.0)
+        return best
+
+    def _by_letters(self, text: dict[str, float]) -> list[str]:
+        found = search_letters(self.index, self.question.asked, self.scope, POOL)
+        text.update({each.block: max(text.get(each.block, 0.0), each.rank) for each in found})
+        return [each.block for each in found]
+
+    def _by_vector(self) -> list[str]:
+        if self.vectors is None or self.vector is None:
+            return []
+        among = None if self.scope.is_wide() else self._in_scope()
+        near = [block for block, _ in self.vectors.nearest(self.vector, POOL * _ROOM, among)]
+        self._see(near)
+        return [block for block in near if block in self._sources][:POOL]
+
+    def _in_scope(self) -> list[str]:
+        statement = sql.IN_SESSION if self.scope.session else sql.IN_SCOPE
+        rows = self._run(statement, in_session=self.scope.session)
+        return list(dict.fromkeys(rows))
+
+    def _about(self) -> list[str]:
+        names = orjson.dumps(sorted(self.question.about)).decode()
+        return self._run(sql.ABOUT, names=names, most=_FEW) if self.question.about else []
+
+    def _in_time(self) -> list[str]:
+        found: list[str] = []
+        for span in self.question.spans[:_MOST_SPANS]:
+            found += self._run(sql.IN_TIME, first=stamp(span.start), last=stamp(span.end), most=_FEW)
+        return found
+
+    def _standing(self) -> list[str]:
+        return self._run(sql.STANDING, most=_FEW)
+
+    def _by_edges(self, blocks: list[str]) -> list[str]:
+        """One hop, in one query. Most memories have no edges, and none is asked for then."""
+        if not self.seen.has_edges:
+            return []
+        ids = orjson.dumps(blocks[:BESIDE]).decode()
+        ends = [end for one, other, _ in self.index.db.execute(sql.EDGES, (ids, ids)) for end in (one, other)]
+        return sorted(set(ends))[:_FEW]
+
+    def _run(self, statement: str, **values: object) -> list[str]:
+        if self.scope.is_nobodys():
+            return []
+        rows = self.index.db.execute(statement, {**self.scope.values(), **values})
+        return [row[0] for row in rows if row[0] is not None]
+
+
+def turn_of(sources: list[Source]) -> Source | None:
+    """The newest time that something was said in a conversation."""
+    return next((source for source in sources if source.what == "episode" and source.session), None)

@@ -1,0 +1,107 @@
+"""What a question is narrowed to, beside its scope: kinds, tags, who said it, when, and what is left out.
+
+Every filter is asked of a source. A block is found if one of its sources passes them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from keepsake.projections.index.block import Source
+from keepsake.records.belief import TRUST
+from keepsake.records.clock import said_time
+from keepsake.records.errors import Refused
+
+_LEFT_OUT = ("agent", "session", "trust", "kind", "about")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """None of them given: everything passes. A list passes whatever one of its texts names."""
+
+    tags: tuple[str, ...] = ()  # patterns as SQL's LIKE has them: `self/%`
+    kinds: tuple[str, ...] = ()
+    what: str = ""  # belief or episode
+    about: tuple[str, ...] = ()
+    trust: tuple[str, ...] = ()
+    since: str = ""  # of when it happened, or was recorded
+    until: str = ""  # that moment not included
+    without: tuple[str, ...] = ()  # ids of beliefs and episodes, or `agent:NAME`, `session:NAME`, `trust:NAME`, …
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None, without: Iterable[str] = ()) -> Filters:
+        """Filters as a caller gives them. What is not known is refused."""
+        known = {field.name for field in fields(cls)} - {"without"}
+        asked = dict(given or {})
+        if unknown := asked.keys() - known:
+            raise Refused(f"recall filters by {', '.join(sorted(known))}, not by {min(unknown)!r}")
+        for name in ("tags", "kinds", "about", "trust"):
+            asked[name] = _texts(name, asked.get(name, ()))
+        for name in ("since", "until"):
+            asked[name] = said_time(asked.get(name))
+        if asked.get("what", "") not in ("", "belief", "episode"):
+            raise Refused(f'what is "belief" or "episode", not {asked["what"]!r}')
+        if wrong := [each for each in asked["trust"] if each not in TRUST]:
+            raise Refused(f"trust {wrong[0]!r} is not known; it is one of {', '.join(TRUST)}")
+        return cls(**asked, without=_texts("without", without))
+
+    def passes(self) -> Callable[[Source], bool]:
+        """A check for one source after another."""
+        checks = [check for name, check in _CHECKS.items() if getattr(self, name)]
+        return lambda source: all(check(self, source) for check in checks)
+
+    def is_empty(self) -> bool:
+        return self == Filters()
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    found = tuple(value) if isinstance(value, Iterable) else (None,)
+    if any(type(each) is not str for each in found):
+        raise Refused(f"{name} is a text or a list of texts, not {value!r}")
+    return found
+
+
+def tags_of(source: Source) -> tuple[str, ...]:
+    return tuple(orjson.loads(source.tags)) if source.tags else ()
+
+
+@lru_cache(maxsize=256)
+def _pattern(like: str) -> re.Pattern[str]:
+    """A pattern of SQL's LIKE: % is any run of letters, _ any one; capitals do not count."""
+    parts = (".*" if each == "%" else "." if each == "_" else re.escape(each) for each in like)
+    return re.compile("".join(parts), re.IGNORECASE | re.DOTALL)
+
+
+def bears(tags: Iterable[str], patterns: Iterable[str]) -> bool:
+    """Whether one of the tags is as one of the patterns says."""
+    return any(_pattern(pattern).fullmatch(tag) for tag in tags for pattern in patterns)
+
+
+def _left_out(filters: Filters, source: Source) -> bool:
+    for each in filters.without:
+        name, colon, value = each.partition(":")
+        if colon and name in _LEFT_OUT and getattr(source, name) == value:
+            return False
+        if each in (source.id, source.name, source.ref):
+            return False
+    return True
+
+
+_CHECKS: dict[str, Callable[[Filters, Source], bool]] = {
+    "what": lambda filters, source: source.what == filters.what,
+    "kinds": lambda filters, source: source.kind in filters.kinds,
+    "about": lambda filters, source: source.about in filters.about,
+    "trust": lambda filters, source: source.trust in filters.trust,
+    "since": lambda filters, source: (source.happened or source.at) >= filters.since,
+    "until": lambda filters, source: (source.happened or source.at) < filters.until,
+    "tags": lambda filters, source: bears(tags_of(source), filters.tags),
+    "without": _left_out,
+}

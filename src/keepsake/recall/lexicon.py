@@ -1,0 +1,136 @@
+"""What recall has read before: words with their vectors, and texts as rows of words.
+
+Reading a text takes longer than scoring it, and the same few hundred texts come up again and again. What is kept
+depends on the text alone and never on who asks; it is thrown away when it grows large, and read again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keepsake.recall.text import SHORT_WORDS, parts_of, share_asked, stem, telling
+from keepsake.records.embedder import Embedder, TokenVectors
+
+_MOST_WORDS = 300_000
+_MOST_TEXTS = 50_000
+
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|this (?:week|month|year|morning|weekend)|recently|lately|"
+    r"weekend|week|month|year|since|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|"
+    r"april|may|june|july|august|september|october|november|december|\d{4})\b",
+    re.IGNORECASE,
+)
+_PROPER = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}|[\"“]")
+
+
+class Part(NamedTuple):
+    """A text, or a part of a long one, as recall sees it."""
+
+    words: NDArray[np.int64]  # numbers of its telling words, in their order
+    times: float  # how much it speaks of time
+    asked: float  # how much of it is questions
+    names: frozenset[str]  # what it writes with a capital inside a sentence, in small letters; a quotation is "
+
+
+class Reading(NamedTuple):
+    """A text that was read."""
+
+    parts: tuple[Part, ...]
+    is_short: bool  # one part, short enough to lend words to its neighbours
+    asks: bool
+
+
+class Lexicon:
+    """Words and texts, by number. `static` gives the vectors of words; None: words are alike only by their stem."""
+
+    def __init__(self, static: Embedder | None) -> None:
+        self._static = static
+        self._begin()
+
+    def _begin(self) -> None:
+        self._words: dict[str, int] = {}
+        self._stems: dict[str, int] = {}
+        self._stem_of: list[int] = []
+        self._readings: dict[str, Reading] = {}
+        self._vectors: NDArray[np.float32] = np.zeros((0, 0), dtype=np.float32)
+        self._has_vector = 0
+
+    @property
+    def has_vectors(self) -> bool:
+        return self._static is not None
+
+    def read(self, texts: Iterable[tuple[str, str]]) -> dict[str, Reading]:
+        """Each text by its name, read once. A name always stands for the same text."""
+        if len(self._words) > _MOST_WORDS or len(self._readings) > _MOST_TEXTS:
+            self._begin()
+        found = {}
+        for name, text in texts:
+            reading = self._readings.get(name)
+            if reading is None:
+                reading = self._readings[name] = self._read(text)
+            found[name] = reading
+        return found
+
+    def _read(self, text: str) -> Reading:
+        parts = parts_of(text)
+        read = tuple(map(self._part, parts))
+        return Reading(read, len(parts) == 1 and len(text.split()) <= SHORT_WORDS, "?" in text)
+
+    def _part(self, text: str) -> Part:
+        numbers = self.numbers(telling(text))
+        times = min(len(_TIME.findall(text)), 2) / 2
+        names = frozenset(name.lower() for name in _PROPER.findall(text))
+        return Part(np.array(numbers, dtype=np.int64), times, share_asked(text), names)
+
+    def numbers(self, words: Sequence[str]) -> list[int]:
+        known = self._words
+        return [known[word] if word in known else self._learn(word) for word in words]
+
+    def _learn(self, word: str) -> int:
+        number = self._words[word] = len(self._words)
+        self._stem_of.append(self._stems.setdefault(stem(word), len(self._stems)))
+        return number
+
+    def alike(self, asked: Sequence[str], words: NDArray[np.int64], power: float) -> NDArray[np.float32]:
+        """How alike each word of a question is to each of `words`, from 0 to 1: 1 for the same stem."""
+        numbers, stem_of = self.numbers(asked), self._stem_of
+        mine = np.array([stem_of[number] for number in numbers], dtype=np.int64)
+        theirs = np.array([stem_of[number] for number in words.tolist()], dtype=np.int64)
+        same: NDArray[np.float32] = (mine[:, None] == theirs[None, :]).astype(np.float32)
+        if self._static is None or not len(words):
+            return same
+        vectors = self._known_vectors()
+        near = np.clip(vectors[numbers] @ vectors[words].T, 0, 1) ** power
+        np.maximum(same, near, out=same)
+        return same
+
+    def _known_vectors(self) -> NDArray[np.float32]:
+        """A vector for every word there is."""
+        assert self._static is not None
+        if self._has_vector < len(self._words):
+            fresh = self._static.embed(list(self._words)[self._has_vector :])
+            if self._has_vector + len(fresh) > len(self._vectors):
+                wider = np.zeros((max(4096, 2 * (self._has_vector + len(fresh))), fresh.shape[1]), dtype=np.float32)
+                if self._has_vector:
+                    wider[: self._has_vector] = self._vectors[: self._has_vector]
+                self._vectors = wider
+            self._vectors[self._has_vector : self._has_vector + len(fresh)] = fresh
+            self._has_vector += len(fresh)
+        return self._vectors
+
+
+def weighted(embedder: Embedder, words: Sequence[str], weights: Sequence[float]) -> NDArray[np.float32] | None:
+    """The vector of a question whose rare words weigh more; None where an embedder has no vectors of words."""
+    if not isinstance(embedder, TokenVectors):
+        return None
+    total = np.zeros(embedder.identity.dimensions, dtype=np.float32)
+    for word, weight in zip(words, weights, strict=True):
+        _, rows = embedder.token_vectors(word)
+        total += np.float32(weight) * rows.sum(axis=0)
+    size = float(np.linalg.norm(total))
+    return total / size if size > 0 else None

@@ -1,0 +1,109 @@
+"""What speaks for a memory beside its likeness to the question: how sure, how fresh, how well connected, how used.
+
+    recency         fades with the hours worked since it was last said or used
+    reinforcement   how often it was, against the most often used candidate
+    centrality      the weight of its edges, against the candidate with most; what is new has had no time for any
+    corroboration   how many say it
+    trust, path     whose word it is, and whether it was learned on the path that asks
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from keepsake.projections.index import prepared as sql
+from keepsake.projections.index.block import STANDARD, Source
+from keepsake.projections.index.file import IndexFile
+
+Floats = NDArray[np.float64]
+
+_FRESH = 1.0  # hours of work within which a block counts as new
+_NEWCOMER = 0.3  # the centrality of what is new
+_MANY = 5  # voices beyond which another adds nothing
+
+_WORD = {"human": 1.0, "agent": 0.97, "import": 0.97, "tool": 0.9, "web": 0.85}
+_ELSEWHERE = 0.97  # what was learned beside the path that asks
+_BY_VOICES = 0.05
+_BY_STATE = 0.02  # how much confidence, freshness and use move what is otherwise equal
+
+
+class State(NamedTuple):
+    """What the index holds of a block."""
+
+    block: str
+    content: str
+    confidence: float
+    reinforced: int
+    decay: float
+    last: float  # active hours at which it was last said or used
+
+    def hours(self, now: float) -> float:
+        return max(now - self.last, 0.0)
+
+    def is_within(self, window: float, now: float) -> bool:
+        """Whether it is in a window of active hours. What fades more slowly is in it for longer."""
+        return self.hours(now) <= window * max(1.0, STANDARD / max(self.decay, 1e-9))
+
+
+class Support(NamedTuple):
+    """What speaks for the candidates, a number from 0 to 1 for each of them."""
+
+    confidence: Floats
+    recency: Floats
+    centrality: Floats
+    reinforcement: Floats
+    corroboration: Floats
+
+    def at(self, place: int) -> dict[str, float]:
+        return {name: float(values[place]) for name, values in self._asdict().items()}
+
+
+def support_of(
+    states: Sequence[State], sources: Sequence[Sequence[Source]], now: float, degree: Mapping[str, float]
+) -> Support:  # fmt: skip
+    """What speaks for each candidate beside likeness."""
+    hours = np.maximum(now - np.array([state.last for state in states]), 0.0)
+    recency = np.exp(-np.maximum(np.array([state.decay for state in states]), 0.0) * hours)
+    used = np.log1p(np.maximum(np.array([state.reinforced for state in states], dtype=float), 0.0))
+    voices = np.log(np.array([len(each) for each in sources], dtype=float))
+    most = max(degree.values(), default=0.0)
+    central = np.array([degree.get(state.block, 0.0) for state in states]) / (most or 1.0)
+    return Support(
+        np.array([state.confidence for state in states], dtype=float), recency,
+        np.where(hours <= _FRESH, np.maximum(central, _NEWCOMER), central),
+        used / (used.max() if len(used) and used.max() > 0 else 1.0), np.minimum(voices / math.log(_MANY), 1.0),
+    )  # fmt: skip
+
+
+def weighed(weights: Mapping[str, float], likeness: Floats, support: Support) -> Floats:
+    """The five signals by a frame's weights."""
+    total = np.zeros(len(likeness))
+    for name, weight in weights.items():
+        total += weight * (likeness if name == "similarity" else getattr(support, name))
+    return total / sum(weights.values())
+
+
+def backing(support: Support, sources: Sequence[Sequence[Source]], path: str) -> Floats:
+    """By how much a score is raised or lowered for who says it, and for how it stands."""
+    word = np.array([max([_WORD[source.trust] for source in said]) for said in sources])
+    if path:
+        word = word * np.array([1.0 if any(s.path == path for s in said) else _ELSEWHERE for said in sources])
+    state = support.confidence + support.recency + support.reinforcement
+    raised: Floats = word * (1 + _BY_VOICES * support.corroboration + _BY_STATE * state)
+    return raised
+
+
+def degrees(index: IndexFile, blocks: Sequence[str]) -> dict[str, float]:
+    """The weight of the edges of each block, in one query."""
+    ids, mine = orjson.dumps(list(blocks)).decode(), set(blocks)
+    found: dict[str, float] = {}
+    for one, other, weight in set(index.db.execute(sql.EDGES, (ids, ids))):
+        for end in {one, other} & mine:
+            found[end] = found.get(end, 0.0) + weight
+    return found

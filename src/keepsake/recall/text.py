@@ -1,0 +1,89 @@
+"""Words as recall reads them: taken apart, shortened to a light stem, and the ones that say nothing left out.
+
+What is read off a text depends on the text alone, so it can be kept for as long as anyone likes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+CHUNK_WORDS = 80  # about this many words make a part of a long text
+SHORT_WORDS = 100  # texts up to this length lend their words to the turns beside them, and borrow theirs
+
+STOP = frozenset(
+    """
+    a about above after again against all also am an and any are aren't as at be because been before being below
+    between both but by can can't cannot could couldn't d did didn't do does doesn't doing don't down during each few
+    for from further had hadn't has hasn't have haven't having he he'd he'll he's her here here's hers herself him
+    himself his how how's i i'd i'll i'm i've if in into is isn't it it's its itself just let's ll m many may me might
+    more most much my myself no nor not of off on once only or other our ours ourselves out over own re s same shall she
+    she'd she'll she's should shouldn't so some such t than that that's the their theirs them themselves then there
+    there's these they they'd they'll they're they've this those through to too under until up us ve very was wasn't we
+    we'd we'll we're we've were weren't what what's when when's where where's which while who who's whom whose why why's
+    will with won't would wouldn't you you'd you'll you're you've your yours yourself yourselves
+    """.split()  # noqa: SIM905
+)
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
+_ENDINGS = ("ingly", "edly", "ing", "ies", "ied", "ed", "es", "ly", "s")
+_MOST_PARTS = 64
+
+
+def words(text: str) -> list[str]:
+    """The words in small letters, without a possessive ending."""
+    return [w[:-2] if w.endswith("'s") else w for w in _WORD.findall(text.lower().replace("’", "'"))]
+
+
+def telling(text: str) -> list[str]:
+    """The words that say something by themselves."""
+    return [word for word in words(text) if word not in STOP]
+
+
+@lru_cache(maxsize=1 << 17)
+def stem(word: str) -> str:
+    """A light English stem: enough to make "paints", "painted" and "painting" one word."""
+    for end in _ENDINGS:
+        if word.endswith(end) and len(word) - len(end) >= 3 and not word.endswith("ss"):
+            word = word[: -len(end)] + ("y" if end in ("ies", "ied") else "")
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
+        word = word[:-1]
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word
+
+
+def parts_of(text: str) -> list[str]:
+    """The text itself if it is short; else parts of about `CHUNK_WORDS` words that end where sentences do."""
+    if len(text) <= CHUNK_WORDS or len(text.split()) <= CHUNK_WORDS * 1.5:
+        return [text]
+    parts: list[str] = []
+    part: list[str] = []
+    for sentence in _SENTENCE.findall(text):
+        rest = sentence.split()
+        while rest:
+            if part and len(part) + len(rest) > CHUNK_WORDS * 1.25:
+                parts.append(" ".join(part))
+                part = []
+            part, rest = part + rest[:CHUNK_WORDS], rest[CHUNK_WORDS:]
+    if part:
+        parts.append(" ".join(part))
+    return parts[:_MOST_PARTS] or [text]
+
+
+def without_names(text: str, names: Iterable[str]) -> str:
+    """The text without these names and their possessives."""
+    known = sorted(filter(None, names), key=len, reverse=True)
+    if known:
+        pattern = r"\b(?:" + "|".join(map(re.escape, known)) + r")(?:['’]s)?\b"
+        text = re.sub(pattern, " ", text, flags=re.IGNORECASE)
+    return " ".join(text.split())
+
+
+def share_asked(text: str) -> float:
+    """How much of a text is questions."""
+    if "?" not in text:
+        return 0.0
+    sentences = _SENTENCE.findall(text)
+    return sum(len(each) for each in sentences if each.rstrip().endswith("?")) / max(1, sum(map(len, sentences)))

@@ -1,0 +1,130 @@
+"""`keepsake tidy`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from keepsake.records.errors import Moved, NotFound, Refused
+from keepsake.surfaces.cli.belief_options import speaker, whose
+from keepsake.surfaces.cli.call import Call, on_a_terminal, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import CARE
+from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.paint import bold, dim, width
+from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.cli.shown import short, shown
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
+    from keepsake.records.proposal import Proposal
+
+DONE = {"forget": "Forgot", "fade": "Put out of recall", "merge": "Merged", "choose": "Forgot"}
+
+_SHOWN = 6  # texts of one proposal
+_ROOM = 17
+
+
+@command(
+    CARE[4],
+    example="""
+keepsake tidy
+keepsake tidy --apply all --yes --reason "spring cleaning\"""",
+    exits={1: "refused, not found, changed meanwhile, or answered with no"},
+)
+@click.option("chosen", "--apply", multiple=True, metavar="N", help="Carry out proposal N, or all. Repeat for more.")
+@click.option("--yes", is_flag=True, help="With --apply, do not ask; for scripts.")
+@click.option("--reason", metavar="TEXT", default="", help="Why you apply them.")
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), default=50, metavar="N", help="At most so many proposals.  [50]"
+)
+@speaker
+@whose
+@pass_call
+def tidy(
+    call: Call, chosen: tuple[str, ...], yes: bool, reason: str, limit: int, trust: str | None, user: str | None
+) -> None:
+    """Propose what may leave sight; nothing goes by itself
+
+    Prints what has expired, what contradicts or repeats another belief, and what nobody said or used for long, each
+    with the reason: `+` stays, `-` would go. With --apply, shows the chosen and asks first; N is the number or the
+    six characters beside it, which stay the same as long as the same is proposed. Words and history stay:
+    `keepsake erase` is the one that destroys.
+    """
+    if reason and not chosen:
+        raise click.UsageError("a reason belongs to --apply")
+    with call.memory(user=user, trust=trust) as memory:
+        with waiting("Looking through the memory …"):
+            found = memory.tidy.proposals(limit=limit)
+        if not chosen:
+            call.answer([each.to_dict() for each in found], lambda: _list(list(enumerate(found, 1)), ends=True))
+            return
+        picked = _picked(found, chosen)
+        if not yes:
+            _ask(call, picked)
+        _apply(call, memory, [each for _, each in picked], reason)
+
+
+def _picked(found: Sequence[Proposal], chosen: Sequence[str]) -> list[tuple[int, Proposal]]:
+    """The proposals that are meant, each once, in the order in which they are listed."""
+    numbered = list(enumerate(found, 1))
+    if "all" in chosen:
+        return numbered
+    names = {name: (number, each) for number, each in numbered for name in (each.id, str(number))}
+    missing = [name for name in chosen if name not in names]
+    if missing:
+        raise NotFound(f"there is no proposal {missing[0]!r}; `keepsake tidy` lists what there is")
+    return [pair for pair in numbered if pair in [names[name] for name in chosen]]
+
+
+def _list(numbered: Sequence[tuple[int, Proposal]], *, ends: bool = False) -> Iterator[str]:
+    if not numbered:
+        yield dim("nothing to tidy")
+        return
+    for number, each in numbered:
+        yield f"{number:>3}  {dim(each.id)}  {bold(each.kind)}{dim(':')} {short(each.why, width() - _ROOM - 8)}"
+        for name, text in list(zip(each.ids, each.texts, strict=True))[:_SHOWN]:
+            mark, colour = ("-", "red") if name in each.goes else ("+", "green")
+            yield click.style(f"     {mark} {short(text, width() - 7)}", fg=colour)
+        if len(each.ids) > _SHOWN:
+            yield dim(f"       and {len(each.ids) - _SHOWN} more")
+    if ends:
+        yield ""
+        yield dim("  keepsake tidy --apply 1    or    keepsake tidy --apply all")
+
+
+def _ask(call: Call, picked: Sequence[tuple[int, Proposal]]) -> None:
+    if not picked:
+        return
+    if call.json or not on_a_terminal():
+        raise Refused("nobody is here to ask; see the proposals with `keepsake tidy`, apply them with --yes")
+    click.echo("\n".join(_list(picked)))
+    if not click.confirm(f"\nApply {count(len(picked), 'proposal')}?"):
+        raise Refused("nothing was changed")
+
+
+def _apply(call: Call, memory: Memory, picked: Sequence[Proposal], reason: str) -> None:
+    """Each is carried out by itself. One that cannot be is told of and does not stop the others."""
+    done: list[Proposal] = []
+    for each in picked:
+        try:
+            memory.tidy.apply(each, reason=reason)
+            done.append(each)
+        except (Moved, Refused) as error:
+            if len(picked) == 1:
+                raise
+            call.note(f"keepsake: {shown(str(error))}")
+    call.answer([each.to_dict() for each in done], lambda: _told(done))
+    if failed := len(picked) - len(done):
+        raise Refused(f"{count(failed, 'proposal')} could not be applied; `keepsake tidy` lists what there is")
+
+
+def _told(done: Sequence[Proposal]) -> Iterator[str]:
+    if not done:
+        yield dim("nothing to tidy")
+    for each in done:
+        text = each.texts[-1] if each.action != "merge" else f"{count(len(each.ids), 'belief')}, {each.texts[0]}"
+        start = DONE[each.action]
+        yield f"{dim(start)} {bold(each.ids[-1][-6:])}{dim(':')} {short(text, width() - len(start) - 9)}"

@@ -1,0 +1,178 @@
+"""Receipts, and what is known of the use of memories: folded from events, and no more than an erasure leaves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keepsake.records.book import Book
+from keepsake.records.errors import Refused
+from keepsake.records.event import Event
+from keepsake.records.ids import event_id
+from keepsake.records.use import FADE, LONGEST_QUESTION, OUTCOME, RECEIPTS, Receipt
+from tests.projections.index.ledgers import MadeUp, steps
+from tests.strategies import json_objects, names, texts
+
+AT = "2026-05-03T14:00:00.000000Z"
+PLAIN = Receipt(id=event_id(AT), at=AT, head=(7, "ab"), hits=(("20260101-0000-c4f1a5", 0.5),), k=5)
+
+receipts = st.builds(
+    Receipt,
+    id=names,
+    at=st.just(AT),
+    head=st.tuples(st.integers(0, 2**40), texts),
+    hits=st.lists(st.tuples(names, st.floats(0, 1) | st.integers(0, 1)), max_size=4).map(tuple),
+    k=st.integers(0, 100),
+    user=names,
+    frame=texts,
+    embedder=texts,
+    question=texts,
+    asked=json_objects,
+)
+
+
+def event(seq: int, op: str, **body: Any) -> Event:
+    return Event(seq, AT, op, f"e{seq}", "cli:local", "", orjson.loads(orjson.dumps(body)))
+
+
+def folded(*events: Event) -> Book:
+    book = Book()
+    for each in events:
+        book.apply(each)
+    return book
+
+
+# -- the receipt -------------------------------------------------------------------------------------------------------
+
+
+@given(receipts)
+def test_what_is_recorded_of_a_receipt_is_the_receipt(receipt):
+    assert Receipt.from_body(orjson.loads(orjson.dumps(receipt.to_body()))) == receipt
+
+
+def test_a_receipt_of_a_plain_recall_records_nothing_but_what_it_served():
+    assert set(PLAIN.to_body()) == {"id", "at", "head", "hits", "k"}
+    assert PLAIN.to_dict()["question"] == ""
+
+
+def test_a_newer_receipt_is_read_without_what_is_not_known_here():
+    assert Receipt.from_body({**PLAIN.to_body(), "mood": "sunny"}) == PLAIN
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"id": ""}, {"at": ""}, {"user": ""}, {"user": 7}, {"question": None}, {"k": -1}, {"k": True}, {"k": 2.0},
+        {"head": (1,)}, {"head": ("1", "ab")}, {"head": [1, "ab"]}, {"hits": (("", 0.5),)}, {"hits": (("x", "much"),)},
+        {"hits": (("x", float("nan")),)}, {"hits": ("ab",)}, {"hits": (("x", True),)}, {"asked": {"k": float("inf")}},
+        {"question": "\ud800"}, {"asked": {"session": "\udfff"}},
+    ],
+)  # fmt: skip
+def test_a_receipt_that_is_made_is_valid(wrong):
+    with pytest.raises(Refused, match="a receipt"):
+        replace(PLAIN, **wrong)
+
+
+@given(st.text(st.characters(), max_size=40), st.dictionaries(st.text(st.characters(), max_size=5), st.text()))
+def test_a_question_of_any_characters_makes_a_receipt(question, asked):
+    made = Receipt.made(at=AT, head=(1, "x"), hits=(), k=5, question=question, asked=asked)
+
+    kept = "".join("\ufffd" if "\ud800" <= sign <= "\udfff" else sign for sign in question)
+    assert made.question == kept
+    orjson.dumps(made.to_body())
+
+
+def test_a_fresh_receipt_has_an_id_of_its_own_that_sorts_by_time():
+    earlier = Receipt.made(at="2026-05-03T13:59:59.000000Z", head=(1, "x"), hits=(), k=5)
+    now, again = (Receipt.made(at=AT, head=(1, "x"), hits=(), k=5) for _ in range(2))
+
+    assert earlier.id < min(now.id, again.id)
+    assert now.id != again.id
+
+
+def test_of_a_question_that_is_too_long_nothing_is_kept():
+    longest, longer = (
+        Receipt.made(at=AT, head=(1, "x"), hits=(), k=5, question="x" * length)
+        for length in (LONGEST_QUESTION, LONGEST_QUESTION + 1)
+    )
+
+    assert (len(longest.question), longer.question) == (LONGEST_QUESTION, "")
+
+
+# -- what is known of use ----------------------------------------------------------------------------------------------
+
+
+def test_the_book_knows_the_events_of_use():
+    assert all(Book().knows(op) for op in (RECEIPTS, OUTCOME, FADE))
+
+
+def test_a_receipt_is_found_in_the_event_that_holds_it_and_in_no_other():
+    made = [replace(PLAIN, id=f"R{number}") for number in range(6)]
+    book = folded(
+        event(1, RECEIPTS, receipts=[each.to_body() for each in made[:3]]),
+        event(2, RECEIPTS, receipts=[replace(each, user="ana").to_body() for each in made[3:]]),
+    )
+
+    assert [book.uses.where(each.id) for each in made] == [[1]] * 3 + [[2]] * 3
+    assert book.uses.where("R9") == []
+    assert (book.uses.receipts_of("me"), book.uses.receipts_of("ana"), book.uses.receipts_of("bob")) == ([1], [2], [])
+
+
+def test_an_event_without_receipts_or_without_words_changes_nothing():
+    book = folded(event(1, RECEIPTS, receipts=[]), event(2, FADE, ids=["a"])._replace(body=None))
+
+    assert book.uses.dump() == Book().uses.dump()
+
+
+def test_a_write_that_did_not_reach_the_disk_is_forgotten():
+    book = folded(event(1, FADE, ids=["a"]))
+    before = book.dump()
+    book.begin()
+    book.apply(event(2, FADE, ids=["a", "b"]))
+    book.apply(event(3, RECEIPTS, receipts=[PLAIN.to_body()]))
+    book.apply(event(4, "erase/1", ids=["a"], lines=[]))
+    book.rollback()
+
+    assert book.dump() == before
+    assert book.uses.is_faded("a")
+    assert not book.uses.is_faded("b")
+
+
+def test_an_erasure_takes_the_receipt_whose_question_is_kept_and_leaves_the_others():
+    served = [["20260101-0000-c4f1a5", 0.5]]
+    book = folded(
+        event(1, RECEIPTS, receipts=[{**PLAIN.to_body(), "id": "R1", "hits": served, "question": "tea?"}]),
+        event(2, RECEIPTS, receipts=[{**PLAIN.to_body(), "id": "R2", "hits": served}]),
+        event(3, RECEIPTS, receipts=[{**PLAIN.to_body(), "id": "R3", "hits": [["other", 0.5]], "question": "rum?"}]),
+        event(4, FADE, ids=["e9", "e8"]),
+        event(5, "erase/1", ids=["20260101-0000-c4f1a5", "e9"], lines=[]),
+    )
+
+    assert book.uses.receipts_of("me") == [3, 2]
+    assert (book.uses.is_faded("e9"), book.uses.is_faded("e8")) == (False, True)
+
+
+@given(steps())
+def test_what_is_known_is_the_same_when_it_followed_along_read_anew_or_came_from_a_snapshot(story):
+    made = MadeUp()
+    for step in story:
+        made.say(step)
+    loaded = Book()
+    loaded.load(made.book.dump())
+
+    assert folded(*made.events).uses.dump() == made.book.uses.dump() == loaded.uses.dump()
+
+
+def test_a_snapshot_of_an_older_program_has_no_uses():
+    older, book = Book(), Book()
+    book.apply(event(1, FADE, ids=["a"]))
+    dumped = orjson.loads(older.dump())
+    del dumped["parts"]["uses"]
+    book.load(b'{"beliefs":[\n\n],' + orjson.dumps({k: v for k, v in dumped.items() if k != "beliefs"})[1:])
+
+    assert not book.uses.is_faded("a")
