@@ -31,6 +31,7 @@ ADVERSARIAL = 0.25  # how much a question that names the wrong speaker counts
 MOST = 150  # candidates of a question that are learned from
 FIT = ("words", "near", "date")
 SMALL = 12  # turns in a small memory
+FEW_REFUSED = 0.02  # the same in a small memory, where a poor best is often noise
 REFUSED = 0.005  # of the questions that have an answer, the share that the floor may cost
 WEIGHTS = Path(fusion.__file__).parent / "weights.json"
 
@@ -44,6 +45,7 @@ class Case:
     evidence: frozenset[str]
     said: list[frozenset[str]]  # turns that each candidate stands for
     signals: np.ndarray
+    near: np.ndarray  # bare cosines
     fit: np.ndarray  # the bare numbers of the best candidate
 
 
@@ -65,7 +67,7 @@ def case(ranking: Ranking | None, number: int, category: int, evidence: Sequence
     signals = np.stack([measured.signals[name] for name in SIGNALS], axis=1)
     best = ranking.order[0]
     fit = np.array([measured.signals["words"][best], measured.near[best], measured.signals["date"][best]])
-    return Case(number, category, frozenset(evidence), said, signals, fit)
+    return Case(number, category, frozenset(evidence), said, signals, measured.near, fit)
 
 
 def collect(memory: Memory, told: Sequence[Conversation], *, by_words: bool) -> Iterator[Case]:
@@ -92,7 +94,7 @@ def strangers(memory: Memory, told: Sequence[Conversation], *, by_words: bool) -
 def _batch(cases: Sequence[Case], columns: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     x = np.zeros((len(cases), MOST, len(columns)))
     y, mask = np.zeros((len(cases), MOST)), np.full((len(cases), MOST), -1e4)
-    rough = [SIGNALS.index(name) for name in ("words", "text", "pair", "date")]
+    rough = [SIGNALS.index(name) for name in ("words", "session", "pair", "date")]
     for row, each in enumerate(cases):
         right = np.array([bool(said & each.evidence) for said in each.said], float)
         order = np.argsort(-(each.signals[:, rough].sum(axis=1) + 100 * right), kind="stable")[:MOST]
@@ -179,8 +181,21 @@ def small_floor(memory: Memory, told: Sequence[Conversation], constants: dict[st
                 if made := case(ranking, number, question.category, question.evidence):
                     cases.append(made)
     sure = _sure(constants, cases)
-    floor = float(np.quantile(sure, 2 * REFUSED))
+    floor = float(np.quantile(sure, FEW_REFUSED))
     print(f"  in memories of {SMALL} turns: floor {floor:.3f}")
+    return floor
+
+
+def hit_floor(cases: Sequence[Case], w: np.ndarray, columns: list[int], constants: dict[str, float]) -> float:
+    """Below this falls one right hit in two hundred, of those among the best ten."""
+    right = []
+    for each in cases:
+        bare = np.stack([each.signals[:, SIGNALS.index("words")], each.near, each.signals[:, SIGNALS.index("date")]], 1)
+        sure = 1 / (1 + np.exp(-(constants["bias"] + bare @ [constants[name] for name in FIT])))
+        order = np.argsort(-(each.signals[:, columns] @ w), kind="stable")[:10]
+        right += [sure[place] for place in order if each.said[place] & each.evidence]
+    floor = float(np.quantile(right, REFUSED))
+    print(f"  a hit: floor {floor:.3f}")
     return floor
 
 
@@ -235,8 +250,10 @@ def learn_kind(
     floor = float(np.quantile(own, REFUSED))
     print(f"  fit {constants}; floor {floor:.3f} refuses {np.mean(own < floor):.3f} and {np.mean(foreign < floor):.3f}")
     few = small_floor(memory, told, constants, by_words)
+    least = hit_floor(cases, w, columns, constants)
     weights = {name: round(float(value), 4) for name, value in zip(names, w, strict=True)}
-    return kind, {"weights": weights, "fit": constants, "floor": {"few": round(few, 4), "many": round(floor, 4)}}
+    floors = {"few": round(few, 4), "many": round(floor, 4), "hit": round(least, 4)}
+    return kind, {"weights": weights, "fit": constants, "floor": floors}
 
 
 if __name__ == "__main__":

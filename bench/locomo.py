@@ -39,7 +39,7 @@ _MONTHS = (
 )  # fmt: skip
 _AT = re.compile(r"(\d+):(\d+) ([ap]m) on (\d+) (\w+), (\d+)")
 _PARTS = {
-    "soft words": {"words", "session"}, "vectors": {"meaning", "pair"}, "the session's best": {"session", "text"},
+    "soft words": {"words", "session"}, "vectors": {"meaning", "pair"}, "the session's best": {"session"},
     "who speaks": {"speaker"}, "dates": {"date", "when"}, "form": {"naming", "answers", "asks"},
 }  # fmt: skip
 

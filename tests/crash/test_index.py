@@ -46,7 +46,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def same_as_rebuilt(root: Path) -> None:
     with Memory(root) as m, closing(IndexFile(IN_MEMORY)) as again:
-        m.recall("tea")
+        m.recall("tea", words=True)
         again.catch_up(m._shelf.events())
         with closing(IndexFile(root / "index.db")) as index:
             assert list(differences(index, again)) == []
@@ -84,7 +84,7 @@ while time.time() < until:
     if number % 7 == 0:
         with m.batch():
             m.remember(f"tea {name} batch{number}", key=f"{name}{number}")
-            m.recall("tea")
+            m.recall("tea", words=True)
             m.remember(f"tea {name} second{number}", key=f"{name}{number}b")
     else:
         m.remember(f"tea {name} number{number}", key=f"{name}{number}")
@@ -97,8 +97,8 @@ assert told == [], told
 READER = """
 asked = 0
 while time.time() < until:
-    asked += bool(m.recall("tea number3 second7", k=20))
-    for hit in m.recall("tea", k=3):
+    asked += bool(m.recall("tea number3 second7", k=20, words=True))
+    for hit in m.recall("tea", k=3, words=True):
         assert "tea" in hit.text
 assert asked
 """
@@ -114,7 +114,7 @@ while time.time() < until:
     number += 1
     said = m.remember(f"tea and zqgone{name}{number}")
     m.erase(said.id)
-    assert m.recall(f"zqgone{name}{number}") == []
+    assert m.recall(f"zqgone{name}{number}", words=True) == []
     time.sleep(0.05)
 """
 CHECKER = """
@@ -136,9 +136,9 @@ def together(root: Path, seconds: float, *works: str) -> None:
         assert process.returncode == 0, wrong
     told: list[str] = []
     with Memory(root, tell=told.append) as one, Memory(root, tell=told.append) as other:
-        assert one.recall("tea", k=10_000) == other.recall("tea", k=10_000)
+        assert one.recall("tea", k=10_000, words=True) == other.recall("tea", k=10_000, words=True)
         held = {belief.id: belief for belief in one.beliefs.query(status="active")}
-        found = {name for hit in one.recall("tea", k=10_000) for name in hit.sources}
+        found = {name for hit in one.recall("tea", k=10_000, words=True) for name in hit.sources}
         assert {name: held[name] for name in held.keys() - found} == {}
         assert found == held.keys()
     assert told == []
@@ -186,7 +186,7 @@ def kill_loop(root: Path, rounds: int, seed: int) -> None:
         with Memory(root) as m:
             assert m.trouble == ""
             m.remember("tea after the killing")
-            found = {name for hit in m.recall("tea", k=10_000) for name in hit.sources}
+            found = {name for hit in m.recall("tea", k=10_000, words=True) for name in hit.sources}
             assert found == {belief.id for belief in m.beliefs.query(status="active")}
         same_as_rebuilt(root)
 
@@ -215,21 +215,21 @@ def with_words(root: Path) -> None:
         m.backup()
         m.ledger.compact()
         m.remember("tea later")
-        assert m.recall(WORD)
+        assert m.recall(WORD, words=True)
 
 
 def test_erased_words_leave_no_trace_while_others_have_the_old_index_open(tmp_path: Path) -> None:
     root = tmp_path / "memory"
     with_words(root)
     with Memory(root) as other, closing(sqlite3.connect(root / "index.db")) as plain:
-        assert other.recall(WORD)
+        assert other.recall(WORD, words=True)
         plain.execute("SELECT count(*) FROM texts").fetchall()
         with Memory(root) as m:
             m.erase("secret")
             assert traces(root) == []
-            assert m.recall(WORD) == []
+            assert m.recall(WORD, words=True) == []
         other.remember("tea by the other")
-        assert other.recall(WORD) == []
+        assert other.recall(WORD, words=True) == []
         assert traces(root) == []
         plain.execute("INSERT INTO system_config VALUES ('x', 'y')")
         plain.commit()
@@ -242,7 +242,7 @@ def test_an_older_index_put_back_after_an_erasure_loses_the_words_with_the_next_
     root, told = tmp_path / "memory", list[str]()
     with_words(root)
     kept = (root / "index.db").read_bytes()
-    for use in (lambda m: m.recall("tea"), lambda m: (m.remember("tea more"), m.recall("tea"))):
+    for use in (lambda m: m.recall("tea", words=True), lambda m: (m.remember("tea more"), m.recall("tea", words=True))):
         with Memory(root) as m:
             if m.get("secret"):
                 m.erase("secret")
@@ -251,7 +251,7 @@ def test_an_older_index_put_back_after_an_erasure_loses_the_words_with_the_next_
         told.clear()
         with Memory(root, tell=told.append) as m:
             use(m)
-            assert m.recall(WORD) == []
+            assert m.recall(WORD, words=True) == []
         assert traces(root) == []
         assert ["words that were erased" in each for each in told] == [True]
     same_as_rebuilt(root)
@@ -302,14 +302,14 @@ def every_death(
 def test_words_are_gone_wherever_the_one_who_erases_them_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def erase(root: Path) -> None:
         with Memory(root) as m:
-            m.recall(WORD)
+            m.recall(WORD, words=True)
             m.erase("secret")
 
     for root in every_death(tmp_path, monkeypatch, with_words, erase):
         with Memory(root) as m:
             recorded = m.get("secret") is None
-            assert recorded == (m.recall(WORD) == [])
-            assert len(m.recall("tea", k=50)) == 10
+            assert recorded == (m.recall(WORD, words=True) == [])
+            assert len(m.recall("tea", k=50, words=True)) == 10
         if recorded:
             assert traces(root) == []
         same_as_rebuilt(root)
@@ -327,7 +327,7 @@ def test_one_who_had_it_open_is_not_troubled_by_an_eraser_who_died(tmp_path: Pat
             shutil.rmtree(now, ignore_errors=True)
             shutil.copytree(root, now)
             with Memory(now, read_only=reading) as other:
-                assert other.recall(WORD)
+                assert other.recall(WORD, words=True)
 
                 def die(at: int = at, now: Path = now) -> None:
                     with Memory(now) as m:
@@ -336,8 +336,8 @@ def test_one_who_had_it_open_is_not_troubled_by_an_eraser_who_died(tmp_path: Pat
 
                 status = in_a_child(die)
                 recorded = other.get("secret") is None
-                assert (other.recall(WORD) == []) == recorded
-                assert len(other.recall("tea", k=50)) == 10
+                assert (other.recall(WORD, words=True) == []) == recorded
+                assert len(other.recall("tea", k=50, words=True)) == 10
             if status != DIED:
                 break
             at += 1 if SOAK else 6
@@ -358,7 +358,7 @@ def test_a_restore_that_dies_anywhere_is_finished_and_the_index_raises_no_alarm(
 ) -> None:
     def go_back(root: Path) -> None:
         with Memory(root) as m:
-            m.recall("tea")
+            m.recall("tea", words=True)
         [copy] = (root / "backup").glob("2*")
         Memory.restore(copy, root).close()
 
@@ -366,7 +366,7 @@ def test_a_restore_that_dies_anywhere_is_finished_and_the_index_raises_no_alarm(
         with Memory(root) as m:
             assert m.trouble == ""
             m.remember("tea after all")
-            assert {name for hit in m.recall("tea", k=50) for name in hit.sources} == {
+            assert {name for hit in m.recall("tea", k=50, words=True) for name in hit.sources} == {
                 belief.id for belief in m.beliefs.all() if "tea" in belief.text
             }
         same_as_rebuilt(root)
@@ -393,7 +393,7 @@ def test_a_repair_that_dies_anywhere_is_finished_and_the_index_raises_no_alarm(
         with Memory(root) as m:
             assert m.trouble == ""
             m.remember("tea after all")
-            assert len(m.recall("tea", k=50)) == len(m.beliefs.all())
+            assert len(m.recall("tea", k=50, words=True)) == len(m.beliefs.all())
         same_as_rebuilt(root)
 
 
@@ -423,8 +423,8 @@ def test_a_user_who_may_only_read_recalls_and_changes_nothing(place: Path, left:
     def work() -> None:
         os.environ["HOME"] = str(place)
         with Memory(root) as m:
-            assert [hit.text for hit in m.recall(WORD)] == [f"{WORD} are what we love"]
-            assert m.recall("tea", k=50)
+            assert [hit.text for hit in m.recall(WORD, words=True)] == [f"{WORD} are what we love"]
+            assert m.recall("tea", k=50, words=True)
         assert [finding.code for finding in check(root) if finding.code != "modes-wide"] == []
 
     as_nobody(work)
@@ -457,7 +457,7 @@ def test_an_index_that_belongs_to_another_is_made_anew_where_the_folder_allows_i
         told: list[str] = []
         with Memory(root, tell=told.append) as m:
             m.remember("tea of the owner")
-            assert len(m.recall("tea", k=50)) == 11
+            assert len(m.recall("tea", k=50, words=True)) == 11
         assert len(told) == 1
 
     as_nobody(work)
@@ -498,7 +498,7 @@ def test_the_clock_survives_a_kill_in_a_working_session_and_never_goes_back(tmp_
         with Memory(root, clock=lambda: began + timedelta(days=day, hours=23)) as m:  # noqa: B023
             hours.append(m.work.hours)
             with closing(IndexFile(root / "index.db")) as index:
-                m.recall("tea")
+                m.recall("tea", words=True)
                 assert index.bookmark().clock == m._shelf.book.work.clock
                 [(value,)] = index.db.execute("SELECT value FROM system_config WHERE key = 'total_active_hours'")
                 assert float(value) == m.work.hours

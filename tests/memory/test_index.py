@@ -57,10 +57,10 @@ def everything_is_there(root: Path, told: list[str], more: int = 0) -> None:
     """Through a new handle, which writes first: all comes back, and so it does for the next one."""
     with Memory(root, tell=told.append) as m:
         m.remember("tea after it", key=f"after{more}")
-        assert len(m.recall("tea", k=500)) == COUNT + 2 + more
-        assert {len(m.recall(f"number{number}")) for number in range(COUNT) if number != 2} == {1}
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 2 + more
+        assert {len(m.recall(f"number{number}", words=True)) for number in range(COUNT) if number != 2} == {1}
     with Memory(root, tell=told.append) as m:
-        assert len(m.recall("tea", k=500)) == COUNT + 2 + more
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 2 + more
     same_as_rebuilt(root)
 
 
@@ -83,19 +83,19 @@ def test_where_nothing_is_wrong_nothing_is_told(tmp_path: Path) -> None:
     for name, work in FIRST_WRITES.items():
         with Memory(tmp_path / name, tell=told.append) as m:
             work(m)
-            m.recall("tea")
+            m.recall("tea", words=True)
             m.remember("coffee")
         for _ in range(2):
             with Memory(tmp_path / name, tell=told.append) as m, m.batch():
-                assert m.recall("tea")
+                assert m.recall("tea", words=True)
                 m.remember("more tea")
         with Memory(tmp_path / name, tell=told.append) as m:
             m.ledger.compact()
-            assert m.recall("tea")
+            assert m.recall("tea", words=True)
             m.erase(m.remember("quince").id)
             m.rebuild_index()
-            assert m.recall("tea")
-            assert m.recall("quince") == []
+            assert m.recall("tea", words=True)
+            assert m.recall("quince", words=True) == []
     assert told == []
 
 
@@ -115,9 +115,9 @@ FIRST_WRITES: dict[str, Callable[[Memory], object]] = {
 
 
 def test_a_folder_in_which_nothing_was_said_answers_nothing(memory: Memory) -> None:
-    assert memory.recall("tea") == []
+    assert memory.recall("tea", words=True) == []
     memory.remember("tea")
-    assert [hit.text for hit in memory.recall("tea")] == ["tea"]
+    assert [hit.text for hit in memory.recall("tea", words=True)] == ["tea"]
 
 
 # -- what may become of the file -------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def _there_beside_a_folder(root: Path, told: list[str]) -> None:
     """Somebody's folder is put aside, not removed."""
     with Memory(root, tell=told.append) as m:
         m.remember("tea after it")
-        assert len(m.recall("tea", k=500)) == COUNT + 2
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
     [aside] = root.glob("index.db.aside-*/someones.txt")
     assert aside.read_text() == "keep me"
 
@@ -226,7 +226,7 @@ def test_whatever_stands_beside_the_index_all_comes_back(folder: Path, beside: s
 
     with Memory(folder) as m:
         m.remember("tea after it")
-        assert len(m.recall("tea", k=500)) == COUNT + 2
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
 
 
 def test_an_index_cut_at_any_length_grows_back(folder: Path) -> None:
@@ -235,9 +235,9 @@ def test_an_index_cut_at_any_length_grows_back(folder: Path) -> None:
     for more, length in enumerate(lengths):
         (folder / "index.db").write_bytes((folder / "index.db").read_bytes()[:length])
         with Memory(folder, tell=told.append) as m:
-            assert len(m.recall("tea", k=500)) == COUNT + 1 + more
+            assert len(m.recall("tea", k=500, words=True)) == COUNT + 1 + more
             m.remember(f"tea after cut {more}")
-            assert len(m.recall("tea", k=500)) == COUNT + 2 + more
+            assert len(m.recall("tea", k=500, words=True)) == COUNT + 2 + more
         assert len(told) == more + 1
     same_as_rebuilt(folder)
 
@@ -258,13 +258,13 @@ def scribbled(root: Path, whole: bytes, drawn: random.Random) -> None:
             (root / "index.db").unlink()  # a bookmark that was changed into another event's is a witness
             return
         m.remember("tea after it", key="after")
-        m.recall("tea", k=500)
+        m.recall("tea", k=500, words=True)
         for number in range(0, COUNT, 7):
-            m.recall(f"number{number}")
+            m.recall(f"number{number}", words=True)
     assert len(told) <= 1
     mend(root, sorted({finding.code for finding in check(root)}))
     with Memory(root) as m:
-        assert len(m.recall("tea", k=500)) == COUNT + 2
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
     same_as_rebuilt(root)
 
 
@@ -310,8 +310,8 @@ def test_an_older_copy_of_the_index_catches_up(folder: Path, tmp_path: Path, wit
     _put_back(folder, tmp_path / "kept", without=without)
 
     with Memory(folder, tell=told.append) as m:
-        assert len(m.recall("tea", k=500)) == COUNT + 1 + 2 - 1
-        assert m.recall("number3") == []
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 1 + 2 - 1
+        assert m.recall("number3", words=True) == []
     same_as_rebuilt(folder)
     assert len(told) <= 1
 
@@ -320,7 +320,7 @@ def test_an_index_rolled_back_under_a_live_memory_catches_up(folder: Path, tmp_p
     """Some versions of SQLite can lose commits when two checkpoint at once. Here the whole file is put back."""
     told: list[str] = []
     with Memory(folder) as m:
-        m.recall("tea")
+        m.recall("tea", words=True)
         kept = (folder / "index.db").read_bytes()
     with Memory(folder, tell=told.append) as m, Memory(folder, tell=told.append) as other:
         for number in range(5):
@@ -329,9 +329,9 @@ def test_an_index_rolled_back_under_a_live_memory_catches_up(folder: Path, tmp_p
         m._index.close()
         other._index.close()
         (folder / "index.db").write_bytes(kept)
-        assert len(m.recall("tea", k=500)) == COUNT + 1 + 10
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 1 + 10
         other.remember("tea once more")
-        assert len(m.recall("tea", k=500)) == len(other.recall("tea", k=500)) == COUNT + 1 + 11
+        assert len(m.recall("tea", k=500, words=True)) == len(other.recall("tea", k=500, words=True)) == COUNT + 1 + 11
     same_as_rebuilt(folder)
     assert told == []
 
@@ -339,14 +339,14 @@ def test_an_index_rolled_back_under_a_live_memory_catches_up(folder: Path, tmp_p
 def test_a_commit_that_sqlite_lost_is_found_again(folder: Path) -> None:
     """Rows and bookmark go back together, under an open handle that knows better."""
     with Memory(folder) as m:
-        m.recall("tea")
+        m.recall("tea", words=True)
         with closing(sqlite3.connect(folder / "index.db")) as kept, closing(sqlite3.connect(":memory:")) as copy:
             kept.backup(copy)
             m.remember("tea one")
             m.remember("tea two")
             copy.backup(kept)
         m.remember("tea three")
-        assert len(m.recall("tea", k=500)) == COUNT + 1 + 3
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 1 + 3
     same_as_rebuilt(folder)
 
 
@@ -358,7 +358,7 @@ def test_a_commit_that_sqlite_lost_is_found_again(folder: Path) -> None:
 def test_an_index_that_is_replaced_while_it_is_open_grows_back(folder: Path, became: str, by: str) -> None:
     told: list[str] = []
     with Memory(folder, tell=told.append) as m:
-        assert len(m.recall("tea", k=500)) == COUNT + 1
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
 
         def replace() -> None:
             fresh = folder / "fresh"
@@ -371,9 +371,9 @@ def test_an_index_that_is_replaced_while_it_is_open_grows_back(folder: Path, bec
 
         replace() if by == "this process" else in_a_child(replace)
         m.remember("tea one")
-        assert len(m.recall("tea", k=500)) == COUNT + 2
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
         m.remember("tea two")
-        assert len(m.recall("tea", k=500)) == COUNT + 3
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 3
     assert len(told) == 1
     same_as_rebuilt(folder)
 
@@ -381,12 +381,13 @@ def test_an_index_that_is_replaced_while_it_is_open_grows_back(folder: Path, bec
 def test_one_that_another_process_made_anew_is_taken_up(folder: Path) -> None:
     told: list[str] = []
     with Memory(folder, tell=told.append) as m, Memory(folder, tell=told.append) as other:
-        assert len(m.recall("tea", k=500)) == len(other.recall("tea", k=500)) == COUNT + 1
+        assert len(m.recall("tea", k=500, words=True)) == len(other.recall("tea", k=500, words=True)) == COUNT + 1
         for number in range(3):
             other.rebuild_index()
             other.remember(f"tea by the other {number}")
             m.remember(f"tea by this {number}")
-            assert len(m.recall("tea", k=500)) == len(other.recall("tea", k=500)) == COUNT + 1 + 2 * (number + 1)
+            found = [len(each.recall("tea", k=500, words=True)) for each in (m, other)]
+            assert found == [COUNT + 1 + 2 * (number + 1)] * 2
     assert told == []
     same_as_rebuilt(folder)
 
@@ -409,8 +410,8 @@ def test_nobody_misses_the_index_in_the_moment_in_which_a_new_one_takes_its_plac
     told, found = list[str](), list[int]()
     with Memory(folder, tell=told.append) as maker, Memory(folder, tell=told.append) as other:
         maker.remember("tea of a second write")
-        other.recall("tea")
-        asking = threading.Thread(target=lambda: found.append(len(other.recall("tea", k=500))))
+        other.recall("tea", words=True)
+        asking = threading.Thread(target=lambda: found.append(len(other.recall("tea", k=500, words=True))))
 
         def meanwhile() -> None:
             assert not (folder / "index.db").exists()
@@ -436,7 +437,7 @@ def test_whoever_makes_it_while_others_erase_without_end_has_his_turn(folder: Pa
 
         m._shelf.ledger.folder.new_index = slow  # type: ignore[method-assign]
         assert m.rebuild_index() > COUNT
-        assert len(m.recall("tea", k=500)) < COUNT
+        assert len(m.recall("tea", k=500, words=True)) < COUNT
     same_as_rebuilt(folder)
 
 
@@ -482,7 +483,7 @@ def test_an_index_that_saw_more_than_the_ledger_has_refuses_every_write_and_chan
         assert "the index has seen event" in m.trouble
         for attempt in (
             lambda: m.remember("x"), lambda: m.forget("k1"), lambda: m.revise("k1", "y"), lambda: m.erase("k1"),
-            lambda: m.recall("tea"), m.rebuild_index, m.ledger.compact, lambda: m.batch().__enter__(),
+            lambda: m.recall("tea", words=True), m.rebuild_index, m.ledger.compact, lambda: m.batch().__enter__(),
         ):  # fmt: skip
             with pytest.raises(RolledBack, match="the index has seen"):
                 attempt()
@@ -519,7 +520,7 @@ def test_whoever_takes_the_ledger_as_it_is_says_so_on_the_record(folder: Path) -
 
     assert check(folder) == []
     with Memory(folder) as m:
-        assert m.recall("lost") == []
+        assert m.recall("lost", words=True) == []
         assert m.remember("x").text == "x"
         assert [event.body["mended"] for event in m.log(op="ledger.repair")] == [{"index-ahead": 1, "modes-wide": 1}]
 
@@ -549,18 +550,18 @@ def test_after_a_prune_a_lost_index_is_made_from_what_is_held(tmp_path: Path) ->
         path.unlink()
 
     with Memory(folder) as m:
-        assert [hit.text for hit in m.recall("port 6543")] == ["the port is 6543"]
-        assert [hit.text for hit in m.recall("cafe")] == ["the cafe closes at six"]
-        assert m.recall("gone approved") == []
-        assert [hit.text for hit in m.recall("told")] == ["told since"]
+        assert [hit.text for hit in m.recall("port 6543", words=True)] == ["the port is 6543"]
+        assert [hit.text for hit in m.recall("cafe", words=True)] == ["the cafe closes at six"]
+        assert m.recall("gone approved", words=True) == []
+        assert [hit.text for hit in m.recall("told", words=True)] == ["told since"]
         with pytest.raises(Missing, match="moved away"):
-            m.recall("port", believed_at=2)
+            m.recall("port", believed_at=2, words=True)
         m.revise("port", "the port is 7654")
         m.remember("it listens there", rests_on=["port"])
-        assert [hit.text for hit in m.recall("port 7654")] == ["the port is 7654"]
+        assert [hit.text for hit in m.recall("port 7654", words=True)] == ["the port is 7654"]
         [waiting] = m.reviews.waiting()
         m.reviews.approve(waiting.id)
-        assert [hit.text for hit in m.recall("approved")] == ["never approved"]
+        assert [hit.text for hit in m.recall("approved", words=True)] == ["never approved"]
     assert {finding.code for finding in check(folder)} == {"stretch-pruned"}
 
     for path in (tmp_path / "away").iterdir():
@@ -568,8 +569,8 @@ def test_after_a_prune_a_lost_index_is_made_from_what_is_held(tmp_path: Path) ->
     with Memory(folder) as m:
         m.rebuild_index()
         last = m.history("port")[0].seq
-        assert [hit.text for hit in m.recall("port 5432", believed_at=last)] == ["the port is 5432"]
-        assert {hit.text for hit in m.recall("told")} == {"told in the old days", "told since"}
+        assert [hit.text for hit in m.recall("port 5432", believed_at=last, words=True)] == ["the port is 5432"]
+        assert {hit.text for hit in m.recall("told", words=True)} == {"told in the old days", "told since"}
 
 
 def test_what_another_tells_while_the_index_is_made_from_what_is_held_is_in_it_once(
@@ -589,7 +590,7 @@ def test_what_another_tells_while_the_index_is_made_from_what_is_held_is_in_it_o
             return real(book)
 
         monkeypatch.setattr(lifecycle, "held_now", meanwhile)
-        assert {hit.text for hit in m.recall("told")} == {"told since", "told meanwhile"}
+        assert {hit.text for hit in m.recall("told", words=True)} == {"told since", "told meanwhile"}
     assert len(told) == 1
 
 
@@ -599,8 +600,8 @@ def test_an_erasure_after_a_prune_leaves_recall_working(tmp_path: Path) -> None:
 
     with Memory(folder) as m:
         m.erase("cafe")
-        assert m.recall("cafe") == []
-        assert [hit.text for hit in m.recall("port 6543")] == ["the port is 6543"]
+        assert m.recall("cafe", words=True) == []
+        assert [hit.text for hit in m.recall("port 6543", words=True)] == ["the port is 6543"]
 
 
 def test_a_folder_in_the_place_of_the_index_does_not_hold_up_an_erasure(tmp_path: Path) -> None:
@@ -614,7 +615,7 @@ def test_a_folder_in_the_place_of_the_index_does_not_hold_up_an_erasure(tmp_path
 
     with Memory(folder) as m:
         m.erase("z")
-        assert [hit.text for hit in m.recall("kept")] == ["kept"]
+        assert [hit.text for hit in m.recall("kept", words=True)] == ["kept"]
     assert b"zanzibar" not in b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
@@ -623,14 +624,14 @@ def test_what_was_approved_later_was_not_recalled_before(tmp_path: Path) -> None
         seq = m.remember("the cafe closes at six", trust="web").seq + 1
         [asked] = m.reviews.waiting()
         m.reviews.approve(asked.id)
-        assert m.recall("cafe", believed_at=seq) == []
-        assert len(m.recall("cafe", believed_at=seq, quarantined=True)) == 1
-        assert len(m.recall("cafe")) == 1
+        assert m.recall("cafe", believed_at=seq, words=True) == []
+        assert len(m.recall("cafe", believed_at=seq, quarantined=True, words=True)) == 1
+        assert len(m.recall("cafe", words=True)) == 1
 
 
 def test_a_memory_that_is_open_says_so_too_when_an_index_of_more_is_put_there(folder: Path, tmp_path: Path) -> None:
     with Memory(folder) as m:
-        m.recall("tea")
+        m.recall("tea", words=True)
         ahead = Path(shutil.copytree(folder, tmp_path / "ahead"))
         with Memory(ahead) as further:
             further.remember("what this folder never had")
@@ -639,7 +640,7 @@ def test_a_memory_that_is_open_says_so_too_when_an_index_of_more_is_put_there(fo
             path.unlink()
         (folder / "fresh").rename(folder / "index.db")
         with pytest.raises(RolledBack, match="index has seen"):
-            m.recall("tea")
+            m.recall("tea", words=True)
 
 
 def test_a_restore_gets_out_of_it_and_the_index_is_good(folder: Path) -> None:
@@ -648,7 +649,7 @@ def test_a_restore_gets_out_of_it_and_the_index_is_good(folder: Path) -> None:
     rolled_back(folder)
 
     with Memory.restore(copy, folder) as m:
-        assert len(m.recall("tea", k=500)) == COUNT + 1
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
         m.remember("tea again")
     same_as_rebuilt(folder)
 
@@ -659,17 +660,17 @@ def test_nobody_is_told_of_an_index_that_a_restore_an_erasure_or_a_repair_remove
         copy = m.backup()
     Memory.restore(copy, folder).close()
     with Memory(folder, tell=told.append) as m, Memory(folder, tell=told.append) as other:
-        assert len(m.recall("tea", k=500)) == COUNT + 1
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
         other._gated._erased = lambda: None  # it dies before its index is made anew
         other.erase("k1")
         m.remember("tea once more")
-        assert len(m.recall("tea", k=500)) == COUNT + 1
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
     with closing(sqlite3.connect(folder / "index.db")) as db:
         db.execute("DELETE FROM block_tags")
         db.commit()
     mend(folder, ["index-differs"])
     with Memory(folder, tell=told.append) as m:
-        assert len(m.recall("tea", k=500)) == COUNT + 1
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
     assert told == []
 
 
@@ -721,7 +722,7 @@ def test_a_write_stands_whatever_the_index_says_and_the_next_recall_catches_up(
         monkeypatch.undo()
         for each in sick:
             each.in_pain = False
-        assert len(m.recall("tea", k=500)) == COUNT + 4
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 4
     assert told == []
     same_as_rebuilt(folder)
 
@@ -731,13 +732,13 @@ def test_a_file_that_cannot_grow_costs_the_writer_nothing(folder: Path) -> None:
         import resource
 
         with Memory(folder) as m:
-            m.recall("tea")
+            m.recall("tea", words=True)
             most = (folder / "index.db-wal").stat().st_size + 1000
             resource.setrlimit(resource.RLIMIT_FSIZE, (max(most, 60_000), resource.RLIM_INFINITY))
             for number in range(10):
                 m.remember(f"tea {number} without room")
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-            assert len(m.recall("tea", k=500)) == COUNT + 11
+            assert len(m.recall("tea", k=500, words=True)) == COUNT + 11
 
     assert in_a_child(work) == 0
     same_as_rebuilt(folder)
@@ -751,10 +752,10 @@ def test_an_index_that_cannot_be_made_says_so_and_the_memory_goes_on(
         monkeypatch.setattr(m._shelf.ledger.disk, "rename", _refuses)
         m.remember("tea without an index")
         with pytest.raises(Busy, match="index"):
-            m.recall("tea")
+            m.recall("tea", words=True)
         assert list(folder.glob("*.making")) == []
         monkeypatch.undo()
-        assert len(m.recall("tea", k=500)) == COUNT + 2
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
 
 
 def _refuses(*_: object) -> None:
@@ -768,13 +769,13 @@ def test_a_mistake_in_the_fold_is_the_readers_trouble_and_not_the_writers(
         raise KeyError("a mistake of ours")
 
     with Memory(folder) as m:
-        m.recall("tea")
+        m.recall("tea", words=True)
         monkeypatch.setattr(fold_module, "apply", wrong)
         m.remember("tea all the same")
         with pytest.raises(Damaged, match="damaged again as soon as it is made"):
-            m.recall("tea")
+            m.recall("tea", words=True)
         monkeypatch.undo()
-        assert len(m.recall("tea", k=500)) == COUNT + 2
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
 
 
 def test_a_write_does_not_wait_for_an_index_that_is_far_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -787,7 +788,7 @@ def test_a_write_does_not_wait_for_an_index_that_is_far_behind(folder: Path, mon
         m._shelf.ledger.then = lambda events: m._index.follow(events)
         m.remember("tea behind 5")
         assert index.bookmark() == behind
-        assert len(m.recall("tea", k=500)) == COUNT + 7
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 7
         m.remember("tea behind 6")
         assert index.bookmark().seq == m._shelf.ledger.end.seq
 
@@ -801,7 +802,7 @@ def test_for_reading_only_recall_works_and_changes_nothing(folder: Path, became:
         WHAT_BECAME[became](folder / "index.db")
     before, told = everything_in(folder), list[str]()
     with Memory(folder, read_only=True, tell=told.append) as m:
-        assert len(m.recall("tea", k=500)) == COUNT + 1
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
         with pytest.raises(NotWritable, match="may not be written here"):
             m.rebuild_index()
     assert everything_in(folder) == before
@@ -810,14 +811,14 @@ def test_for_reading_only_recall_works_and_changes_nothing(folder: Path, became:
 
 def test_a_reader_in_memory_follows_a_writer_and_his_erasures(folder: Path) -> None:
     with Memory(folder, read_only=True) as reader, Memory(folder) as writer:
-        assert len(reader.recall("tea", k=500)) == COUNT + 1
+        assert len(reader.recall("tea", k=500, words=True)) == COUNT + 1
         writer.remember("tea for the reader")
-        assert len(reader.recall("tea", k=500)) == COUNT + 2
+        assert len(reader.recall("tea", k=500, words=True)) == COUNT + 2
         writer.erase("k5")
-        assert reader.recall("number5") == []
-        assert len(reader.recall("tea", k=500)) == COUNT + 1
+        assert reader.recall("number5", words=True) == []
+        assert len(reader.recall("tea", k=500, words=True)) == COUNT + 1
         made_once = reader._index._index
-        assert len(reader.recall("tea", k=500)) == COUNT + 1
+        assert len(reader.recall("tea", k=500, words=True)) == COUNT + 1
         assert reader._index._index is made_once
 
 
@@ -831,11 +832,11 @@ def test_threads_write_and_recall_through_one_memory(folder: Path) -> None:
         try:
             for number in range(15):
                 m.remember(f"tea {name}x{number}")
-                assert m.recall(f"{name}x{number}")[0].text == f"tea {name}x{number}"
+                assert m.recall(f"{name}x{number}", words=True)[0].text == f"tea {name}x{number}"
                 if number % 5 == 4:
                     with m.batch():
                         m.remember(f"tea batch {name}x{number}")
-                        m.recall("tea")
+                        m.recall("tea", words=True)
         except BaseException as error:
             wrong.append(error)
 
@@ -857,12 +858,12 @@ def test_recall_inside_a_batch_shows_what_was_recorded_before_it(folder: Path) -
         m.remember("tea that the index has not seen")
     with Memory(folder, tell=told.append) as m, m.batch():
         m.remember("tea not yet recorded")
-        assert len(m.recall("tea", k=500)) == COUNT + 2
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
     with Memory(folder, tell=told.append) as m:
-        assert len(m.recall("tea", k=500)) == COUNT + 3
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 3
     (folder / "index.db").unlink()
     with Memory(folder, tell=told.append) as m, m.batch():
-        assert len(m.recall("tea", k=500)) == COUNT + 3
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 3
     assert len(told) == 1
     same_as_rebuilt(folder)
 
@@ -875,7 +876,7 @@ def test_closing_while_threads_recall_ends_them_and_harms_nothing(folder: Path) 
         def ask(m: Memory, ended: list[type] = ended, answered: list[int] = answered) -> None:
             try:
                 while True:
-                    answered.append(len(m.recall("tea number7", k=500)))
+                    answered.append(len(m.recall("tea number7", k=500, words=True)))
                     m.remember(f"coffee {len(answered)}")
             except BaseException as error:
                 ended.append(type(error))
@@ -892,7 +893,7 @@ def test_closing_while_threads_recall_ends_them_and_harms_nothing(folder: Path) 
         assert set(ended) == {Closed}
         assert set(answered) == {COUNT + 1}
     with Memory(folder, tell=told.append) as m:  # the last write may have been recorded and not followed
-        assert len(m.recall("tea", k=500)) == COUNT + 1
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
     assert told == []
     same_as_rebuilt(folder)
 
@@ -900,19 +901,19 @@ def test_closing_while_threads_recall_ends_them_and_harms_nothing(folder: Path) 
 def test_a_forked_child_does_no_harm_to_the_index_of_its_parent(folder: Path) -> None:
     told: list[str] = []
     with Memory(folder, tell=told.append) as m:
-        m.recall("tea")
+        m.recall("tea", words=True)
 
         def child() -> None:
             with pytest.raises(Closed, match="fork"):
-                m.recall("tea")
+                m.recall("tea", words=True)
             with Memory(folder) as own:
                 own.remember("tea of the child")
-                assert len(own.recall("tea", k=500)) == COUNT + 2
+                assert len(own.recall("tea", k=500, words=True)) == COUNT + 2
             m.close()
 
         assert in_a_child(child) == 0
         m.remember("tea of the parent")
-        assert len(m.recall("tea", k=500)) == COUNT + 3
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 3
     same_as_rebuilt(folder)
     assert told == []
 
@@ -968,7 +969,7 @@ def test_one_changed_cell_in_any_table_is_found_and_mended(folder: Path) -> None
     mend(folder, ["index-differs"])
     assert check(folder) == []
     with Memory(folder) as m:
-        assert len(m.recall("tea", k=500)) == COUNT + 1
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 1
     same_as_rebuilt(folder)
 
 
@@ -1022,7 +1023,7 @@ def test_an_error_of_the_index_is_one_line(folder: Path, monkeypatch: pytest.Mon
         monkeypatch.setattr(file_module, "PATIENCE", 0.05)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(KeepsakeError, match="try again") as error:
-            m.recall("tea")
+            m.recall("tea", words=True)
         assert "\n" not in str(error.value)
         other.execute("ROLLBACK")
-        assert len(m.recall("tea", k=500)) == COUNT + 2
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 2

@@ -37,13 +37,13 @@ def test_what_was_said_is_found_with_the_reason(memory: Memory) -> None:
     said = memory.remember("Ana prefers green tea", about="person-ana", confidence=0.9)
     memory.remember("Ben drinks coffee")
 
-    [hit] = memory.recall("What tea does Ana prefer?")
+    [hit, *_] = memory.recall("What tea does Ana prefer?")
 
     assert (hit.id, hit.text, hit.about, hit.confidence, hit.sources) == (
         said.id, "Ana prefers green tea", "person-ana", 0.9, (said.id,),
     )  # fmt: skip
-    assert hit.score == 1.0
-    assert hit.why == "says tea, ana, prefer"
+    assert hit.score > 0.9
+    assert hit.why == "says tea, prefer; close in meaning; about whom the question names"
 
 
 def test_what_holds_more_of_the_words_comes_first_and_no_more_than_k(memory: Memory) -> None:
@@ -55,7 +55,7 @@ def test_what_holds_more_of_the_words_comes_first_and_no_more_than_k(memory: Mem
 
     assert len(hits) == 3
     assert hits[0].text == "green tea from Uji"
-    assert [hit.score for hit in hits] == [1.0, 0.5, 0.5]
+    assert hits[0].score > hits[1].score >= hits[2].score
 
 
 def test_several_beliefs_that_say_the_same_are_one_hit(memory: Memory) -> None:
@@ -161,7 +161,7 @@ def test_what_is_no_question_is_refused_in_one_line(memory: Memory) -> None:
     for wrong in (None, 3, b"tea", ["tea"]):
         with pytest.raises(Refused, match="a question is text"):
             memory.recall(wrong)  # type: ignore[arg-type]
-    for k in (0, -1, 1.5, True, None):
+    for k in (0, -1, 1.5, True):
         with pytest.raises(Refused, match="k is how many"):
             memory.recall("tea", k=k)  # type: ignore[arg-type]
 

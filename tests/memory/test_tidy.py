@@ -186,7 +186,7 @@ def test_a_threshold_that_means_nothing_is_told(memory, tidy, value):
 
 
 def test_of_two_that_cannot_both_hold_the_newer_is_kept_where_nothing_else_speaks(memory, tidy):
-    old, new = memory.remember("The port is 5432"), memory.remember("The port is 6543")
+    old, new = memory.remember("The port is 5432"), memory.remember("The port is 6543", key="another")
     [proposal] = tidy.proposals()
 
     assert (proposal.kind, proposal.action, proposal.ids) == ("contradiction", "choose", (new.id, old.id))
@@ -205,11 +205,11 @@ def test_the_more_trusted_is_kept_then_what_more_say_then_what_proved_right(memo
 
     often = memory.remember("The rent is 900")
     memory.observe("the rent is 900")
-    memory.remember("The rent is 950")
+    memory.remember("The rent is 950", key="another")
     assert {each.ids[0] for each in tidy.proposals()} == {said.id, often.id}
 
     proved = memory.remember("The code is 77")
-    memory.remember("The code is 78")
+    memory.remember("The code is 78", key="yet another")
     tidy._use.outcome([proved.id], 1, weight=5)
     assert {each.ids[0] for each in tidy.proposals()} == {said.id, often.id, proved.id}
 
@@ -234,7 +234,7 @@ def test_what_held_at_another_time_contradicts_nothing(memory, tidy):
 
 
 def test_of_many_that_contradict_one_is_kept_and_each_other_goes_once(memory, tidy):
-    ids = [memory.remember(f"The port is {number}").id for number in range(6000, 6060)]
+    ids = [memory.remember(f"The port is {number}", key=str(number)).id for number in range(6000, 6060)]
     for _ in range(3):
         for proposal in tidy.proposals():
             tidy.apply(proposal)
@@ -299,8 +299,8 @@ def test_only_a_person_merges(memory):
 
 def test_nothing_is_proposed_twice_and_nothing_goes_that_is_kept(memory, tidy, clock):
     for number in range(3):
-        memory.remember("The port is 5432", evidence=[str(number)])
-        memory.remember("The port is 6543", evidence=[str(number)])
+        memory.remember("The port is 5432", key=f"one {number}", evidence=[str(number)])
+        memory.remember("The port is 6543", key=f"other {number}", evidence=[str(number)])
     work(memory, clock, 1000)
     found = tidy.proposals()
     goes = [name for each in found for name in each.goes]
@@ -315,7 +315,7 @@ def test_no_more_are_proposed_than_are_wanted_and_what_has_expired_comes_first(m
     memory.remember("Ana likes tea")
     memory.remember("ana likes tea.")
     memory.remember("The port is 5432")
-    memory.remember("The port is 6543")
+    memory.remember("The port is 6543", key="another")
     memory.remember("Ana is away", expires="2026-05-01")
     work(memory, clock, 70)
 
@@ -388,7 +388,7 @@ def test_applying_joins_a_batch_that_is_open(memory, tidy):
 
 def test_no_reason_that_is_recorded_by_itself_repeats_the_words_of_the_other(memory, tidy):
     memory.remember("The account is 5432000011112222")
-    new = memory.remember("The account is 6543000011112222")
+    new = memory.remember("The account is 6543000011112222", key="another")
     [proposal] = tidy.proposals()
     assert "6543000011112222" in proposal.why
     tidy.apply(proposal)

@@ -15,13 +15,18 @@ from keepsake.surfaces.cli.root import keepsake as program
 EVERYWHERE = {"--folder", "--json", "--debug"}
 BELIEF = {
     "--about", "--kind", "--confidence", "--tag", "--evidence", "--rests-on", "--hypothesis", "--valid-from",
-    "--valid-to", "--expires", "--source-type", "--session", "--agent", "--trust", "--user",
+    "--valid-to", "--expires", "--always", "--source-type", "--session", "--agent", "--trust", "--user",
+}  # fmt: skip
+RECALL = {
+    "-k", "--at", "--as-of", "--session", "--agent", "--about", "--tag", "--kind", "--what", "--since", "--until",
+    "--without", "--words", "--floor", "--frame", "--budget", "--explain", "--receipt", "--keep-question", "--replay",
+    "--quarantined", "--user",
 }  # fmt: skip
 FROZEN = {
     "": EVERYWHERE | {"--version", "--help-all"},
     "remember": BELIEF | EVERYWHERE | {"--key"},
     "observe": EVERYWHERE | {"--session", "--agent", "--at", "--id", "--meta", "--trust", "--user"},
-    "recall": EVERYWHERE | {"-k", "--at", "--session", "--agent", "--explain", "--quarantined", "--user"},
+    "recall": RECALL | EVERYWHERE,
     "revise": BELIEF | EVERYWHERE | {"--reason"},
     "forget": EVERYWHERE | {"--reason", "--trust", "--user"},
     "erase": EVERYWHERE | {"--yes", "--dry-run", "--trust", "--user"},
@@ -36,7 +41,8 @@ FROZEN = {
     "tidy": EVERYWHERE | {"--apply", "--yes", "--reason", "--limit", "--trust", "--user"},
     "init": EVERYWHERE | {"--here"},
     "migrate": EVERYWHERE - {"--folder"} | {"--project"},
-    "rebuild-index": EVERYWHERE,
+    "rebuild-index": EVERYWHERE | {"--vectors", "--user"},
+    "test": EVERYWHERE | {"--user"},
     "ledger": set(),
     "ledger verify": EVERYWHERE | {"--processes", "--checkpoint", "--key"},
     "ledger checkpoint": EVERYWHERE | {"--anew", "--yes"},
@@ -146,6 +152,7 @@ def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
     [asked] = keepsake("review", "--json").json
     (home / "work/.specsmith").mkdir()
     (home / "work/.specsmith/requirements.json").write_text('[{"id": "R-1", "title": "It works"}]')
+    (home / "work/questions.yaml").write_text("- ask: what does Ana prefer?\n  find: [ana-tea]\n")
     (home / "other").mkdir()
     (home / "work/.specsmith").joinpath("testcases.json").write_text("[]")
     (home / "other/.specsmith").symlink_to(home / "work/.specsmith")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import sqlite3
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 
 HOSTILE = "tea \x1b[31m\x1b]0;owned\x07 \u202egnp.exe\u202c line\u2028two\nnext\x9b2J \U000e0041tag pay\u200cpal"
 RAW = set("\x1b\x07\u202e\u202c\u2028\x9b\U000e0041\u200c")
+KEYS = ("ana-drinks", "port")
 MADE_ANEW = "keepsake: the index was made anew from the ledger, because it was {}; nothing is lost\n"
 
 
@@ -53,22 +55,28 @@ def test_the_best_comes_first_with_the_words_it_was_found_by_and_the_id_that_oth
     belief = story("show", "ana-drinks", "--json").json
 
     assert (done.status, done.err) == (0, "")
-    assert done.out.splitlines()[:2] == ["Ana prefers tea over coffee", f"  {belief['id']}  says tea, ana, prefer"]
-    assert done.out.splitlines()[2] == "Tea is made of leaves"
+    first, reason = done.out.splitlines()[:2]
+    assert first == "Ana prefers tea over coffee"
+    assert reason.startswith(f"  {belief['id']}  says tea, prefer; ")
+    assert "about whom the question names" in reason
     assert story("show", belief["id"]).status == 0
 
 
 def test_as_json_a_hit_is_all_that_is_known_of_it(story):
     belief = story("show", "ana-drinks", "--json").json
 
-    assert story("recall", "tea coffee milk sugar", "--json").json == [
-        {
-            "id": belief["id"], "text": "Ana prefers tea over coffee", "score": 0.5, "why": "says tea, coffee",
-            "what": "belief", "kind": "fact", "trust": "human", "about": "ana", "confidence": 0.7,
-            "at": belief["at"], "seq": 1, "sources": [belief["id"]],
-            "signals": {"words": 0.5, "confidence": 0.7, "recency": 1.0, "reinforcement": 0.0},
-        }
-    ]  # fmt: skip
+    [hit] = story("recall", "tea coffee milk sugar", "--json").json
+    score, signals, why, block = (hit.pop(name) for name in ("score", "signals", "why", "block"))
+    assert hit == {
+        "id": belief["id"], "text": "Ana prefers tea over coffee", "what": "belief", "kind": "fact", "trust": "human",
+        "about": "ana", "confidence": 0.7, "at": belief["at"], "seq": 1, "sources": [belief["id"]], "agent": "",
+        "session": "", "tags": [], "is_standing": False, "triple": [],
+    }  # fmt: skip
+    assert 0 < score <= 1
+    assert 0 < signals["words"] < 1
+    assert all(0 <= value <= 1 for value in signals.values())
+    assert why.startswith("says tea, coffee")
+    assert block
 
 
 def test_a_question_needs_no_quotes_and_may_come_from_a_pipe(story):
@@ -82,7 +90,7 @@ def test_other_forms_of_a_word_are_found_and_small_words_are_not_looked_for(stor
     assert texts(story("recall", "preferring", "--json")) == ["Ana prefers tea over coffee"]
     assert texts(story("recall", "ports", "--json")) == ["The staging port is 6543"]
     assert texts(story("recall", "what is the tea", "--json")) == ["Ana prefers tea over coffee"]
-    assert texts(story("recall", "the", "--json")) == ["The staging port is 6543"], "unless there are no others"
+    assert texts(story("recall", "the", "--words", "--json")) == ["The staging port is 6543"], "it has no others"
 
 
 def test_at_most_as_many_as_are_wanted(keepsake):
@@ -103,21 +111,24 @@ def test_fewer_than_one_is_wrong_usage(story, k):
     assert done.err.count("\n") == 1
 
 
-def test_explained_it_shows_how_much_of_the_question_is_answered_and_who_else_says_it(story):
+def test_explained_it_shows_what_speaks_for_it_and_who_else_says_it(story):
     first = story("show", "ana-drinks", "--json").json["id"]
     story("remember", "Ana prefers tea over coffee", "--confidence", "0.9", "--agent", "scribe")
     lines = story("recall", "tea or milk", "--explain").out.splitlines()
 
     assert lines[0] == "Ana prefers tea over coffee"
-    assert lines[1].endswith("says tea; said 2 times")
-    assert lines[2:] == [
-        "  words          █████░░░░░ 0.50",
-        "  confidence     █████████░ 0.90",
-        "  recency        ██████████ 1.00",
-        "  reinforcement  ██████████ 1.00",
-        "  recorded just now",
-        f"  also said in {first}",
-    ]
+    assert lines[1].endswith("said 2 times")
+    signals = dict(line.split() for line in lines[2 : lines.index("  recorded just now")])
+    assert {"score", "similarity", "words", "meaning", "confidence", "recency", "reinforcement"} <= set(signals)
+    assert (signals["confidence"], signals["recency"]) == ("0.90", "1.00")
+    assert f"  also said in {first}" in lines
+
+
+def test_bars_are_for_a_terminal_and_a_pipe_has_the_numbers_alone(process, terminal):
+    process("remember", "Ana prefers tea", "--confidence", "0.8")
+
+    assert "confidence     ████████░░ 0.80" in terminal("recall", "tea", "--explain", NO_COLOR="1").out
+    assert "confidence     0.80" in process("recall", "tea", "--explain").out
 
 
 def test_the_same_words_in_other_capitals_are_each_shown_as_they_were_said(keepsake):
@@ -134,8 +145,23 @@ def test_the_same_words_in_other_capitals_are_each_shown_as_they_were_said(keeps
 def test_that_nothing_fits_is_an_answer_and_no_error(story, question):
     done = story("recall", "--", question)
 
-    assert (done.status, done.out, done.err) == (0, "nothing fits\n", "")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("nothing fits\n")
     assert story("recall", "--json", "--", question).json == []
+
+
+def test_what_came_nearest_is_named_with_its_score_and_marked_as_no_answer(story):
+    done = story("recall", "quantum chromodynamics", "--floor", "0.9")
+    lines = done.out.splitlines()
+
+    assert lines[:2] == ["nothing fits", "nearest, but no answer (below 0.90):"]
+    assert all(re.match(r"  0\.\d\d  \S", line) for line in lines[2::2])
+    assert {line.strip() for line in lines[3::2]} <= {story("show", key, "--json").json["id"] for key in KEYS}
+    assert len(lines) > 3
+
+
+def test_in_an_empty_memory_nothing_fits_and_nothing_is_near(story):
+    assert story("recall", "tea", "--user", "nobody").out == "nothing fits\n"
 
 
 def test_without_a_question_there_is_no_answer(story):
@@ -147,14 +173,14 @@ def test_without_a_question_there_is_no_answer(story):
 
 def test_what_is_no_longer_held_is_not_found(story, folder):
     story("forget", "ana-drinks")
-    assert texts(story("recall", "5432 tea", "--json")) == []
+    assert texts(story("recall", "5432 tea", "--words", "--json")) == []
 
     story("remember", "Ana prefers tea over coffee", "--key", "ana-drinks")
     assert texts(story("recall", "tea", "--json")) == ["Ana prefers tea over coffee"]
 
     story("erase", "ana-drinks", "--yes")
-    assert texts(story("recall", "tea coffee", "--json")) == []
-    assert texts(story("recall", "tea coffee", "--json", "--at", "1")) == []
+    assert texts(story("recall", "tea coffee", "--words", "--json")) == []
+    assert texts(story("recall", "tea coffee", "--words", "--json", "--at", "1")) == []
     assert not any(b"coffee" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
@@ -178,7 +204,8 @@ def test_what_a_web_page_said_is_kept_back_until_it_is_asked_for_and_then_it_is_
     assert "Tea cures everything" not in story("recall", "tea cures").out
     lines = story("recall", "tea cures", "--quarantined").out.splitlines()
     assert lines[0] == "Tea cures everything"
-    assert lines[1].endswith("says tea, cures; waits for a person's yes  web")
+    assert "says tea, cures; " in lines[1]
+    assert lines[1].endswith("waits for a person's yes  web")
 
     story("remember", "tea cures everything", "--key", "mine")
     assert texts(story("recall", "cures", "--json")) == ["tea cures everything"], "a person says the same"
@@ -290,7 +317,7 @@ def test_without_a_terminal_there_is_no_colour_and_with_one_it_can_be_refused(pr
 
     assert "\x1b" not in process("recall", "tea").out
     assert "\x1b[1mAna prefers tea" in terminal("recall", "tea").out
-    assert "\x1b" not in terminal("recall", "tea", NO_COLOR="1").out
+    assert not re.search(r"\x1b\[\d*m", terminal("recall", "tea", NO_COLOR="1").out)
 
 
 # -- the index ---------------------------------------------------------------------------------------------------------
@@ -352,7 +379,9 @@ def test_an_older_index_that_holds_erased_words_is_not_served(story, process, fo
     (folder / "index.db").write_bytes(older)
     done = process("recall", "tea coffee")
 
-    assert (done.out, done.err) == ("nothing fits\n", MADE_ANEW.replace("it was {}", "it held words that were erased"))
+    assert done.out.startswith("nothing fits\n")
+    assert "coffee" not in done.out
+    assert done.err == MADE_ANEW.replace("it was {}", "it held words that were erased")
     assert not any(b"coffee" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
@@ -387,10 +416,11 @@ def test_the_index_is_made_anew_on_request_and_says_the_same_as_before(story, fo
     inode = (folder / "index.db").stat().st_ino
     done = story("rebuild-index")
 
-    assert (done.status, done.out, done.err) == (0, "made anew from 5 events\n", "")
+    assert (done.status, done.err) == (0, "")
+    assert done.out == "made anew from 5 events\nevery text has its vector\n"
     assert (folder / "index.db").stat().st_ino != inode
     assert story("recall", "tea port", "--json").out == before
-    assert story("rebuild-index", "--json").json == {"events": 5}
+    assert story("rebuild-index", "--json").json | {"embedder": ""} == {"events": 5, "vectors": 0, "embedder": ""}
 
 
 def test_making_it_anew_puts_right_an_index_that_lies(story, folder):
@@ -410,7 +440,7 @@ def test_nothing_is_left_beside_the_index(story, folder):
     story("recall", "tea")
     story("rebuild-index")
 
-    assert sorted(path.name for path in folder.iterdir()) == ["events.wal", "index.db", "lock"]
+    assert sorted(path.name for path in folder.iterdir()) == ["events.wal", "index.db", "lock", "vectors"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="an administrator may write everywhere")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from keepsake.memory.tends import Tends
 from keepsake.memory.work import FramesOf
@@ -13,8 +14,10 @@ from keepsake.records.frame import Frame
 from keepsake.records.framed import Framed
 from keepsake.records.recalled import Recalled, Replayed
 from keepsake.records.timeline import Moment
+from keepsake.records.verdict import Verdicts
 
 if TYPE_CHECKING:
+    from keepsake.memory.questions import Questioned
     from keepsake.memory.recall import RecallOf
     from keepsake.records.embedder import Embedder
 
@@ -119,6 +122,26 @@ class Asks(Tends):
     def embed(self, *, user: str | None = None, tick: Tick | None = None) -> int:
         """Make the vectors that are missing; return how many texts were looked at. Needed only for slow embedders."""
         return self._recall.embed(user=user, tick=tick)
+
+    def unembedded(self, *, user: str | None = None) -> int:
+        """How many texts have no vector yet and are found by their words alone; `embed` makes what is missing."""
+        return self._recall.unembedded(user)
+
+    @property
+    def embedder(self) -> str:
+        """Who makes the vectors that recall goes by, as is kept with each of them; empty if nobody does."""
+        return self._recall.meaning.key
+
+    def test(
+        self, questions: str | Path | Iterable[Mapping[str, Any]], *, user: str | None = None, tick: Tick | None = None
+    ) -> Verdicts:
+        """Put questions whose answers are known, and say which memories were found and which were not.
+
+        They are a file (`keepsake test --help` tells its form), or mappings with the same keys. Nothing is written.
+        """
+        from keepsake.memory.questions import put_all
+
+        return put_all(cast("Questioned", self), questions, user=self._user(user), tick=tick)
 
     def _frame(self, frame: str | Frame | None) -> Frame | None:
         return self.frames.get(frame) if isinstance(frame, str) else frame

@@ -149,6 +149,19 @@ class IndexOf:
                     raise Busy(f"the index could not be read ({error}); try again") from error
         raise AssertionError("unreachable")
 
+    def glance(self, question: Callable[[IndexFile], Answer]) -> Answer | None:
+        """Put a question to the index if it is at hand: nobody waits for it to be made, and nothing fails."""
+        answer: Answer | None = None
+        with suppress(OSError, KeepsakeError), self._ledger.reading():
+            try:
+                index = self._open_one() if not self._bad else None
+                if index is not None and self._ledger.end.seq <= index.bookmark().seq + FAR:
+                    self._catch_up(index)
+                    answer = question(index)
+            except (OSError, KeepsakeError, *_WRONG) as error:
+                self._let_go(error)
+        return answer
+
     def _level(self, tick: Tick | None) -> IndexFile:
         index = self._open_one() if not self._bad else None
         if index is None:

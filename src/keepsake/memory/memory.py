@@ -23,6 +23,7 @@ from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
 from keepsake.memory.asks import Asks
 from keepsake.memory.beliefs import BeliefsOf
+from keepsake.memory.corrections import corrected
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.memory.ledger import LedgerOf
@@ -36,6 +37,7 @@ from keepsake.records.clock import Clock, said_time, system_clock
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NotFound, NotWritable, Refused
 from keepsake.records.event import Event
+from keepsake.records.policy import DEFAULT
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why
 from keepsake.repair.witness import seen_by_the_index
@@ -174,8 +176,9 @@ class Memory(Asks):
     ) -> Belief:
         """Hold something true, and return it.
 
-        A `key` that is known is superseded; without one, this is a belief of its own. The same thing said again under
-        its key, or with an `idempotency_key` that was used, writes nothing.
+        A `key` that is known is superseded; without one, this is a belief of its own, unless it corrects one that is
+        held ("the port is 6543" after "the port is 5432"): then it takes its place, and its `reason` says so. The same
+        thing said again under its key, or with an `idempotency_key` that was used, writes nothing.
         """
         said: object = text
         if not isinstance(said, str) or not said.strip():
@@ -190,6 +193,8 @@ class Memory(Asks):
         }  # fmt: skip
         if key:
             fields["key"] = key
+        elif self._gated.asker(trust) not in DEFAULT.quarantined:
+            fields = corrected(self._shelf, self._index, fields, self._gated.asker(trust))
         events = self._gated.put(fields, idempotency_key)
         if events and events[0].body:
             return Belief.just(events[0].body["belief"], events[0].seq, events[0].ts)
@@ -351,7 +356,8 @@ class Memory(Asks):
         """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""
         self.ledger.note_erasures()
         self._index.grow_back()
-        self._recall.sweep()
+        if (self.folder / "vectors").is_dir():
+            self._recall.sweep()
 
     @property
     def _book(self) -> Book:

@@ -5,6 +5,7 @@ What a slow embedder has to say is asked for between two turns of the ledger, so
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date, datetime
@@ -12,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from keepsake.memory import settings
+from keepsake.memory.frame_cache import FrameCache
 from keepsake.memory.receipts import ReceiptsOf
 from keepsake.records.clock import parse_moment, said_time, stamp
 from keepsake.records.errors import Missing, Refused
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from keepsake.records.embedder import Embedder
 
 Head = tuple[int, str]  # an event's number and hash
+Filled = tuple[Framed, list[str], str | None]  # a frame, the source of each hit, and when the next memory expires
 
 _NOT_KEPT = ("k", "user", "frame", "explain", "tick")  # in a receipt: they have a place of their own, or change nothing
 _A_FEW = 16  # texts that a slow embedder makes vectors of before a question is answered
@@ -47,6 +50,7 @@ class RecallOf:
     ) -> None:  # fmt: skip
         self._shelf, self._index, self._receipts, self._user, self._tell = shelf, index, receipts, user, tell
         self._given = embedder
+        self._frames = FrameCache(time.monotonic)
 
     @cached_property
     def settings(self) -> settings.Settings:
@@ -152,9 +156,17 @@ class RecallOf:
 
     def filled(self, ask: Ask, frame: Frame, budget: int | None) -> tuple[Framed, list[str], Head]:
         """The frame, the source of each of its hits, and the last event that it was made from."""
+        key = repr((ask.question, ask.scope._replace(now=""), ask.filters, frame, budget, ask.floor))
+        with self._shelf.ledger.reading():
+            kept = self._frames.get(key, self._shelf.book.changed, ask.scope.now)
+            if kept is not None:
+                return *kept, self._head()
         self._prepare(ask, None)
         with self._shelf.ledger.reading():
-            done, served = self._put(ask, lambda file, ask: self._fill(file, ask, frame, budget), None)
+            done, served, expires = self._put(ask, lambda file, ask: self._fill(file, ask, frame, budget), None)
+            if frame.cache:
+                seconds = frame.cache["ttl_seconds"]
+                self._frames.put(key, self._shelf.book.changed, seconds, expires or "", done, served)
             return done, served, self._head()
 
     def _head(self) -> Head:
@@ -177,7 +189,8 @@ class RecallOf:
         self._receipts.keep(receipt)
         return receipt.id
 
-    def _fill(self, file: IndexFile, ask: Ask, frame: Frame, budget: int | None) -> tuple[Framed, list[str]]:
+    def _fill(self, file: IndexFile, ask: Ask, frame: Frame, budget: int | None) -> Filled:
+        from keepsake.projections.index import prepared as sql
         from keepsake.recall.answer import rank, served
         from keepsake.recall.frame import framed
         from keepsake.records.claim import is_repeat
@@ -188,14 +201,15 @@ class RecallOf:
         if ranking is not None:
             kept = set(ranking.guaranteed)
             blocks = ranking.measured.blocks
-            order = [place for place in ranking.order if ranking.stands(place) or ranking.serves(ask, place)]
+            order = [place for place in ranking.order if ranking.serves(ask, place)]
             guaranteed = ranking.hits(place for place in order if blocks[place] in kept)
             hits = ranking.hits([place for place in order if blocks[place] not in kept][:_SHOWN])
         filled = framed(
             frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget, is_repeat=is_repeat,
             conflict=_conflict,
         )  # fmt: skip
-        return filled, served(ranking, filled.hits) if ranking else []
+        next_expiry = file.db.execute(sql.NEXT_EXPIRY, (ask.scope.user, ask.scope.now)).fetchone()[0]
+        return filled, served(ranking, filled.hits) if ranking else [], next_expiry
 
     def told(self, receipt: Receipt) -> tuple[Hit | str, ...]:
         """What a receipt says was served: the hits as they were, or the id alone where the words are gone."""
@@ -234,6 +248,9 @@ class RecallOf:
     def _embed_some(self, user: str, most: int) -> int:
         """Embed the next few texts that have no vector; how many were looked at."""
         ledger, meaning = self._shelf.ledger, self.meaning
+        if meaning.embedder is None:
+            return 0
+        meaning.identity()  # this may load a model, and nobody waits for it
         with ledger.reading():
             erasures = ledger.standing.erasures
             batch = self._index.read(lambda file: meaning.missing(file, user, erasures, most))
@@ -252,10 +269,27 @@ class RecallOf:
             looked_at += count
             if tick is not None:
                 tick(count)
+        while self._connect_some(whose):  # others have their turn in between
+            pass
+        return looked_at
+
+    def _connect_some(self, user: str) -> int:
         with self._shelf.ledger.reading():
             erasures = self._shelf.ledger.standing.erasures
-            self._index.read(lambda file: self.meaning.connect(file, whose, erasures))
-        return looked_at
+            return self._index.read(lambda file: self.meaning.connect(file, user, erasures))
+
+    def unembedded(self, user: str | None = None) -> int:
+        """How many texts have no vector yet; none if there is no embedder to be had."""
+        from keepsake.recall.meaning import NoVectors
+
+        whose = self._user if user is None else user
+        try:
+            self.meaning.get_ready()
+            with self._shelf.ledger.reading():
+                erasures = self._shelf.ledger.standing.erasures
+                return self._index.read(lambda file: self.meaning.unembedded(file, whose, erasures))
+        except NoVectors:
+            return 0
 
     def sweep(self) -> None:
         """After an erasure: the vectors of what is gone go at once, of every user and every embedder."""

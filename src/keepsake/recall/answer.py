@@ -19,9 +19,9 @@ from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fulltext import Scope
-from keepsake.recall.candidates import Candidates, Gathering
+from keepsake.recall.candidates import POOL, Candidates, Gathering
 from keepsake.recall.filters import Filters, bears, tags_of
-from keepsake.recall.fusion import fits, floor_of, similarity
+from keepsake.recall.fusion import fits, floor_of, least_of, similarity
 from keepsake.recall.hits import hits_of
 from keepsake.recall.meaning import Meaning
 from keepsake.recall.question import Question, take_apart
@@ -33,6 +33,7 @@ from keepsake.records.recalled import Nearly, Recalled
 
 LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
 _NEAREST = 3  # named when nothing fits
+_MOST = 5_000  # hits that are prepared for, however many are wanted
 _TAGGED = 500
 _RECENT = 50
 
@@ -65,19 +66,26 @@ class Ranking:
     states: dict[str, State]
     likeness: NDArray[np.float64]
     support: Support
-    fit: float
-    floor: float
+    sure: NDArray[np.float64]  # how likely each candidate answers
+    fit: float  # the best one's
+    floor: float  # below which nothing fits
+    least: float  # below which a candidate is no hit
     guaranteed: list[str]
+    by_words: bool = False  # whoever asks for words, or in words that say nothing, gets whatever holds one
 
     def serves(self, ask: Ask, place: int) -> bool:
-        """Whether a frame may show a candidate: where likeness decides, it must reach the floor."""
-        by_tags = ask.frame is not None and bool(ask.frame.filters.get("tag_patterns"))
-        return by_tags or not ask.question.strip() or self.resembles(place)
+        """Whether a candidate may be shown: where likeness decides, it must reach the floor."""
+        if ask.frame is None:
+            return self.resembles(place)
+        by_tags = bool(ask.frame.filters.get("tag_patterns"))
+        return by_tags or not ask.question.strip() or self.stands(place) or self.resembles(place)
 
     def resembles(self, place: int) -> bool:
-        """Whether a candidate reaches the floor itself, going by how far it is behind the best."""
-        top = float(self.likeness.max())
-        return top > 0 and self.fit * float(self.likeness[place]) / top >= self.floor
+        """Whether a candidate may be an answer at all."""
+        if self.by_words:
+            block = self.measured.blocks[place]
+            return self.fit >= self.floor and (self.measured.covers[place] > 0 or block in self.found.text)
+        return self.fit >= self.floor and float(self.sure[place]) >= self.least
 
     def stands(self, place: int) -> bool:
         """Whether a candidate is served without resembling the question."""
@@ -109,7 +117,8 @@ def answer(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> R
     if ranking.fit < floor and ask.frame is None:
         nearest = ranking.hits(ranking.order[:_NEAREST], scale)[:_NEAREST]
         return Recalled(question=ask.question, fit=ranking.fit, floor=floor, nearest=nearest)
-    hits = ranking.hits(ranking.order[: ask.k], scale)
+    fitting = [place for place in ranking.order if ranking.serves(ask, place)]
+    hits = ranking.hits(fitting[: ask.k], scale)
     nearly = _nearly(ranking, ask, scale, hits) if ask.explain else []
     sources = served(ranking, hits[: ask.k])
     return Recalled(
@@ -125,28 +134,33 @@ def served(ranking: Ranking, hits: Sequence[Hit]) -> list[str]:
 
 def _nearly(ranking: Ranking, ask: Ask, scale: float, hits: list[Hit]) -> list[Nearly]:
     """What came next, and by how much it fell short."""
-    left = hits[ask.k :] + ranking.hits(ranking.order[ask.k : 2 * ask.k], scale)
-    least = hits[min(len(hits), ask.k) - 1].score if hits else 0.0
-    return [Nearly(hit, f"{hit.score:.3f}, and the last that was served has {least:.3f}") for hit in left[: ask.k]]
+    served, least = {hit.block for hit in hits[: ask.k]}, hits[min(len(hits), ask.k) - 1].score if hits else 0.0
+    nearly = []
+    for place in [p for p in ranking.order if ranking.measured.blocks[p] not in served][: ask.k]:
+        behind = f"{float(ranking.scores[place]) * scale:.3f}, and the last that was served has {least:.3f}"
+        why = behind if ranking.resembles(place) else "too unlike the question to answer it"
+        nearly += [Nearly(hit, why) for hit in ranking.hits([place], scale)]
+    return nearly
 
 
 def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ranking | None:
     """Every candidate in order; None if there is none."""
     question = take_apart(index, ask.question, ask.scope, ask.now)
-    seen = meaning.seen(index)
+    seen, kind = meaning.seen(index), _kind(meaning, ask)
     rare = seen.rarity(question.words, ask.scope.user)
     vectors = None if ask.by_words else meaning.level(index, ask.scope.user, erasures)
     vector = None if vectors is None else meaning.of_question(question.bare, question.words, rare)
-    gathering = Gathering(seen, question, ask.scope, _Visible.of(ask), vectors, vector)
+    pool = max(POOL, 2 * min(ask.k, _MOST))
+    gathering = Gathering(seen, question, ask.scope, _Visible.of(ask), vectors, vector, pool)
     guaranteed = _guaranteed(index, ask)
     found = gathering.gather([*guaranteed, *_of_the_frame(index, ask)])
     texts = seen.states_of(dict.fromkeys([*found.sources, *found.before.values(), *found.after.values()]))
     _keep_window(found, texts, ask, seen.hours, guaranteed)
     if not found.sources:
         return None
+    lexicon = meaning.plain if kind == "none" else meaning.lexicon
     contents = {block: state.content for block, state in texts.items()}
-    measured = measure(question, np.array(rare, np.float32), found, contents, meaning.lexicon, vectors, vector)
-    kind = _kind(meaning, ask)
+    measured = measure(question, np.array(rare, np.float32), found, contents, lexicon, vectors, vector)
     likeness = similarity(measured, kind, ask.drop)
     said = [found.sources[block] for block in measured.blocks]
     degree = degrees(index, measured.blocks) if seen.has_edges else {}
@@ -157,10 +171,15 @@ def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ran
     scores = weighed(weights, likeness, support) * backing(support, said, ask.scope.path)
     order = np.lexsort((np.array(measured.blocks), -scores)).tolist()
     kept = [block for block in guaranteed if block in found.sources]
-    fit = fits(measured, order[0] if ask.frame is None else int(np.argmax(likeness)), kind) if question.words else 0.0
+    sure = fits(measured, kind)
+    fit = float(sure[order[0] if ask.frame is None else int(np.argmax(likeness))]) if question.words else 0.0
     size = len(vectors.file) if vectors is not None else seen.size
-    floor = floor_of(kind, size) if ask.floor is None else ask.floor
-    return Ranking(question, order, scores, measured, found, texts, likeness, support, fit, floor, kept)
+    by_words = ask.by_words or not question.tells
+    floor = (0.0 if by_words else floor_of(kind, size)) if ask.floor is None else ask.floor
+    least = min(floor, least_of(kind))
+    return Ranking(
+        question, order, scores, measured, found, texts, likeness, support, sure, fit, floor, least, kept, by_words
+    )  # fmt: skip
 
 
 def _kind(meaning: Meaning, ask: Ask) -> str:

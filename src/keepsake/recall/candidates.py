@@ -20,7 +20,7 @@ from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fulltext import Found, Scope, search, search_all, search_letters
 from keepsake.recall.question import Question
-from keepsake.recall.seen import Seen
+from keepsake.recall.seen import Seen, View
 from keepsake.records.clock import stamp
 
 POOL = 100  # from text, and from vectors
@@ -48,6 +48,7 @@ class Candidates:
     found_by: dict[str, str]  # the side from which a block was found first
     before: dict[str, str] = field(default_factory=dict)  # the turn right before one, in its session
     after: dict[str, str] = field(default_factory=dict)
+    turns: dict[str, Source] = field(default_factory=dict)  # of those that were said in a conversation
 
 
 @dataclass(slots=True)
@@ -60,8 +61,13 @@ class Gathering:
     visible: Visible | None  # None: whatever the scope shows
     vectors: Searched | None
     vector: NDArray[np.float32] | None
+    pool: int = POOL  # how many are taken from text, and from vectors
     _sources: dict[str, list[Source]] = field(default_factory=dict)
     _looked: set[str] = field(default_factory=set)
+    _view: View = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._view = self.seen.view(self.scope)
 
     @property
     def index(self) -> IndexFile:
@@ -99,12 +105,15 @@ class Gathering:
 
     def _beside(self, found: Candidates, blocks: list[str]) -> None:
         turns = {block: turn for block in blocks if (turn := turn_of(found.sources[block]))}
-        links = self.seen.view(self.scope).beside(turns.values(), self.scope.user)
-        said = self.sources_of({other for sides in links.values() for other, _ in sides.values()})
-        for block, turn in turns.items():
-            for side, (other, seq) in links[turn.id].items():
-                if other != block and any(source.since_seq == seq for source in said.get(other, ())):
-                    (found.before if side < 0 else found.after)[block] = other
+        found.turns.update(turns)
+        links = self._view.beside(list(turns.values()), self.scope.user)
+        self._see({side[0] for sides in links for side in sides})
+        said, no_one = self._sources, list[Source]()
+        for block, ((before, at), (after, later)) in zip(turns, links, strict=True):
+            if before != block and _is_heard(said.get(before, no_one), at):
+                found.before[block] = before
+            if after != block and _is_heard(said.get(after, no_one), later):
+                found.after[block] = after
 
     def sources_of(self, blocks: Iterable[str]) -> dict[str, list[Source]]:
         """Who says these blocks, as far as the reader may hear."""
@@ -115,7 +124,7 @@ class Gathering:
     def _see(self, blocks: Iterable[str]) -> None:
         unseen = [block for block in blocks if block not in self._looked]
         self._looked.update(unseen)
-        said = self.seen.view(self.scope).sources_of(unseen, self.scope)
+        said = self._view.sources_of(unseen, self.scope)
         if self.visible is None:
             self._sources.update(said)
             return
@@ -129,20 +138,20 @@ class Gathering:
         words = self.question.words
         found: list[Found] | None = None
         if self.scope.is_wide():
-            found = search_all(self.index, words, POOL * _ROOM)
+            found = search_all(self.index, words, self.pool * _ROOM, self.seen.names)
             self._see([each.block for each in found])
             heard = [each for each in found if each.block in self._sources]
-            found = heard if len(heard) >= POOL or len(found) < POOL * _ROOM else None
+            found = heard if len(heard) >= self.pool or len(found) < self.pool * _ROOM else None
         if found is None:
-            found = search(self.index, words, self.scope, POOL)
-        best = {each.block: each.rank for each in found[:POOL]}
+            found = search(self.index, words, self.scope, self.pool)
+        best = {each.block: each.rank for each in found[: self.pool]}
         if self.question.about:  # what is held of someone is said with the name, and few of the other words
             for each in search(self.index, self.question.names, self.scope, _FEW):
                 best.setdefault(each.block, 0.0)
         return best
 
     def _by_letters(self, text: dict[str, float]) -> list[str]:
-        found = search_letters(self.index, self.question.asked, self.scope, POOL)
+        found = search_letters(self.index, self.question.asked, self.scope, self.pool)
         text.update({each.block: max(text.get(each.block, 0.0), each.rank) for each in found})
         return [each.block for each in found]
 
@@ -150,9 +159,9 @@ class Gathering:
         if self.vectors is None or self.vector is None:
             return []
         among = None if self.scope.is_wide() else self._in_scope()
-        near = [block for block, _ in self.vectors.nearest(self.vector, POOL * _ROOM, among)]
+        near = [block for block, _ in self.vectors.nearest(self.vector, self.pool * _ROOM, among)]
         self._see(near)
-        return [block for block in near if block in self._sources][:POOL]
+        return [block for block in near if block in self._sources][: self.pool]
 
     def _in_scope(self) -> list[str]:
         statement = sql.IN_SESSION if self.scope.session else sql.IN_SCOPE
@@ -170,7 +179,14 @@ class Gathering:
         return found
 
     def _standing(self) -> list[str]:
-        return self._run(sql.STANDING, most=_FEW)
+        """Kept with the view, unless one of them may expire and make room for another."""
+        if self._view.standing is not None:
+            return self._view.standing
+        found = self._run(sql.STANDING, most=_FEW)
+        self._see(found)
+        if self._view.is_lasting(found):
+            self._view.standing = found
+        return found
 
     def _by_edges(self, blocks: list[str]) -> list[str]:
         """One hop, in one query. Most memories have no edges, and none is asked for then."""
@@ -189,4 +205,12 @@ class Gathering:
 
 def turn_of(sources: list[Source]) -> Source | None:
     """The newest time that something was said in a conversation."""
-    return next((source for source in sources if source.what == "episode" and source.session), None)
+    for source in sources:
+        if source.what == "episode" and source.session:
+            return source
+    return None
+
+
+def _is_heard(sources: list[Source], seq: int) -> bool:
+    """Whether one of these is what was said in event `seq`."""
+    return seq in [source.since_seq for source in sources]

@@ -39,13 +39,20 @@ def similarity(measured: Measured, kind: str, drop: frozenset[str] = frozenset()
     return shares
 
 
-def fits(measured: Measured, best: int, kind: str) -> float:
-    """How likely the best candidate answers at all, from 0 to 1."""
-    constants = learned(kind)["fit"]
-    signals = measured.signals
-    bare = {"words": signals["words"][best], "near": measured.near[best], "date": signals["date"][best]}
-    total = constants["bias"] + sum(constants.get(name, 0.0) * float(value) for name, value in bare.items())
-    return 1 / (1 + math.exp(-max(min(total, 60.0), -60.0)))
+def fits(measured: Measured, kind: str) -> NDArray[np.float64]:
+    """How likely each candidate answers at all, from 0 to 1."""
+    constants, signals = learned(kind)["fit"], measured.signals
+    bare = {"words": signals["words"], "near": measured.near, "date": signals["date"]}
+    total = np.full(len(measured.blocks), float(constants["bias"]))
+    for name, values in bare.items():
+        total += constants[name] * values
+    sure: NDArray[np.float64] = 1 / (1 + np.exp(-np.clip(total, -60, 60)))
+    return sure
+
+
+def least_of(kind: str) -> float:
+    """Below this a candidate is no hit, however good the others are."""
+    return float(learned(kind)["floor"]["hit"])
 
 
 def floor_of(kind: str, size: int) -> float:

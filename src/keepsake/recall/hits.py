@@ -15,6 +15,7 @@ from keepsake.recall.text import stem, words
 from keepsake.records.hit import Hit
 
 _MOST_WORDS = 6
+_ALIKE = 3  # letters with which words of one stem begin
 _CLOSE = 0.6  # of the best candidate's nearness
 _SHOWN = (  # of all the signals, those that mean something by themselves
     "similarity", "words", "meaning", "speaker", "date", "confidence", "recency", "centrality", "reinforcement",
@@ -78,8 +79,10 @@ def _why(question: Question, text: str, sources: Sequence[Source], signals: Mapp
 
 def _held(question: Question, text: str) -> list[str]:
     """The words of the question that a text holds, in any of their endings."""
-    stems = {stem(word) for word in words(text)}
-    return [word for word in question.words if stem(word) in stems or (len(word) > 1 and word in text)][:_MOST_WORDS]
+    low = text.lower().replace("’", "'")
+    near = [word for word in question.words if word[:_ALIKE] in low]
+    stems = {stem(word) for word in words(text)} if near else set()
+    return [word for word in near if stem(word) in stems or (len(word) > 1 and word in text)][:_MOST_WORDS]
 
 
 def _name(source: Source) -> str:

@@ -1,13 +1,15 @@
 """What recall has read before: words with their vectors, and texts as rows of words.
 
 Reading a text takes longer than scoring it, and the same few hundred texts come up again and again. What is kept
-depends on the text alone and never on who asks; it is thrown away when it grows large, and read again.
+depends on the text alone and never on who asks; it is thrown away when it grows large, and read again. The numbers of
+words are good until the next `read`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +18,9 @@ from numpy.typing import NDArray
 from keepsake.recall.text import SHORT_WORDS, parts_of, share_asked, stem, telling
 from keepsake.records.embedder import Embedder, TokenVectors
 
-_MOST_WORDS = 300_000
-_MOST_TEXTS = 50_000
+MOST_WORDS = 60_000  # each may have a vector: of 256 numbers, 60 MB
+MOST_READ = 16_000_000  # letters of texts; what is kept of them takes about four bytes for each
+_LEAST = 200  # letters that any text counts for
 
 _TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|this (?:week|month|year|morning|weekend)|recently|lately|"
@@ -58,7 +61,7 @@ class Lexicon:
         self._stem_of: list[int] = []
         self._readings: dict[str, Reading] = {}
         self._vectors: NDArray[np.float32] = np.zeros((0, 0), dtype=np.float32)
-        self._has_vector = 0
+        self._has_vector = self._letters = 0
 
     @property
     def has_vectors(self) -> bool:
@@ -66,13 +69,14 @@ class Lexicon:
 
     def read(self, texts: Iterable[tuple[str, str]]) -> dict[str, Reading]:
         """Each text by its name, read once. A name always stands for the same text."""
-        if len(self._words) > _MOST_WORDS or len(self._readings) > _MOST_TEXTS:
+        if len(self._words) > MOST_WORDS or self._letters > MOST_READ:
             self._begin()
         found = {}
         for name, text in texts:
             reading = self._readings.get(name)
             if reading is None:
                 reading = self._readings[name] = self._read(text)
+                self._letters += _LEAST + len(text)
             found[name] = reading
         return found
 
@@ -93,6 +97,7 @@ class Lexicon:
 
     def _learn(self, word: str) -> int:
         number = self._words[word] = len(self._words)
+        self._letters += len(word)
         self._stem_of.append(self._stems.setdefault(stem(word), len(self._stems)))
         return number
 
@@ -113,9 +118,9 @@ class Lexicon:
         """A vector for every word there is."""
         assert self._static is not None
         if self._has_vector < len(self._words):
-            fresh = self._static.embed(list(self._words)[self._has_vector :])
-            if self._has_vector + len(fresh) > len(self._vectors):
-                wider = np.zeros((max(4096, 2 * (self._has_vector + len(fresh))), fresh.shape[1]), dtype=np.float32)
+            fresh = self._static.embed(list(islice(self._words, self._has_vector, None)))
+            if (count := self._has_vector + len(fresh)) > len(self._vectors):
+                wider = np.zeros((max(4096, count + count // 4), fresh.shape[1]), dtype=np.float32)
                 if self._has_vector:
                     wider[: self._has_vector] = self._vectors[: self._has_vector]
                 self._vectors = wider

@@ -23,6 +23,7 @@ _MOST_READ = 10_000  # characters: a question that is longer is read up to here
 _I = re.compile(r"\b(?:I|my|me|mine|myself|I'm|I've|I'd)\b")
 _YOU = re.compile(r"\byour?s?\b", re.IGNORECASE)
 _ASKS_A_NAME = re.compile(r"(?:who|where|which)\b|.*\b(?:name|called|title)\b", re.IGNORECASE)
+_OF_TIME = re.compile(r"(?:3[01]|[12]?\d)(?:st|nd|rd|th)?|(?:19|20)\d\d")  # days and years
 _MYSELF = ("user", "human", "me")  # what programs call the person they talk with
 
 
@@ -32,7 +33,8 @@ class Question:
 
     asked: str
     bare: str  # without the names of those who speak
-    words: tuple[str, ...]  # that say something, each once
+    words: tuple[str, ...]  # that say something, each once; if none does, all of them
+    tells: bool  # whether one does
     speakers: frozenset[str]  # the one person it names, by every agent of that name
     about: frozenset[str]  # the entities it names
     names: tuple[str, ...]  # that were taken out
@@ -46,10 +48,14 @@ def take_apart(index: IndexFile, asked: str, scope: Scope, now: datetime) -> Que
     asked = asked[:_MOST_READ]
     named, about, speakers = _whom(index, asked, scope)
     bare = without_names(asked, named) or asked
-    spoken = list(dict.fromkeys(telling(bare))) or list(dict.fromkeys(words(bare)))
+    spans = tuple(spans_in(asked, now))
+    told = list(dict.fromkeys(telling(bare)))
+    if spans:  # what was read as a time is no word any more
+        told = [word for word in told if not _OF_TIME.fullmatch(word)] or told
+    spoken = told or list(dict.fromkeys(words(bare)))
     return Question(
-        asked, bare, tuple(spoken[:MOST_WORDS]), frozenset(speakers), frozenset(about), tuple(named),
-        tuple(spans_in(asked, now)), wants_a_time(asked), _ASKS_A_NAME.match(asked) is not None,
+        asked, bare, tuple(spoken[:MOST_WORDS]), bool(told), frozenset(speakers), frozenset(about), tuple(named),
+        spans, wants_a_time(asked), _ASKS_A_NAME.match(asked) is not None,
     )  # fmt: skip
 
 

@@ -6,17 +6,20 @@ is ever written down, and what one scope may see is kept apart from what another
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import orjson
 
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import Scope, rarity, shown
+from keepsake.projections.index.fulltext import Scope, count_of, rarity, shown
 from keepsake.recall.support import State
 
 _MOST = 50_000  # blocks, before it is thrown away
+_NONE = ("", -1)
+
+Sides = tuple[tuple[str, int], tuple[str, int]]  # the block and the event of the turn before, and of the one after
 
 
 class Seen:
@@ -31,6 +34,8 @@ class Seen:
         self._states: dict[str, State] = {}
         self._views: dict[Scope, View] = {}
         self._rarity: dict[tuple[str, str], float] = {}
+        self._count: dict[str, int] = {}  # of each user's blocks
+        self.names: dict[int, str] = {}  # of rows
 
     def still_holds(self, index: IndexFile) -> bool:
         return index is self.index and index.bookmark().hash == self.hash and len(self._states) < _MOST
@@ -47,7 +52,9 @@ class Seen:
         """How rare each word is."""
         wanted = list(words)
         if unknown := [word for word in wanted if (user, word) not in self._rarity]:
-            found = rarity(self.index, unknown, user)
+            if user not in self._count:
+                self._count[user] = count_of(self.index, user)
+            found = rarity(self.index, unknown, user, self._count[user])
             self._rarity.update({(user, word): rare for word, rare in zip(unknown, found, strict=True)})
         return [self._rarity[user, word] for word in wanted]
 
@@ -68,32 +75,43 @@ class View:
         self._index = index
         self.looked: set[str] = set()
         self._sources: dict[str, list[Source]] = {}
-        self._beside: dict[tuple[str, int], dict[int, tuple[str, int]]] = {}
+        self._fleeting: set[str] = set()  # blocks of which a source expires
+        self._beside: dict[str, Sides] = {}
+        self.standing: list[str] | None = None  # what stands whatever is asked, once it was read
 
     def sources_of(self, blocks: Iterable[str], scope: Scope) -> dict[str, list[Source]]:
         """Who says each of these blocks, the newest first; a block that nobody says is left out."""
         wanted = list(blocks)
         if unseen := [block for block in wanted if block not in self.looked]:
-            self.looked.update(unseen)
-            self._sources.update(shown(self._index, unseen, scope))
-        found = {}
-        for block in wanted:
-            said = self._sources.get(block)
-            if said and any(source.expires is not None for source in said):
-                said = [source for source in said if source.expires is None or source.expires > scope.now]
+            self._look(unseen, scope)
+        every = self._sources
+        found = {block: every[block] for block in wanted if block in every}
+        for block in self._fleeting & found.keys():
+            said = [source for source in found[block] if source.expires is None or source.expires > scope.now]
             if said:
                 found[block] = said
+            else:
+                del found[block]
         return found
 
-    def beside(self, turns: Iterable[Source], user: str) -> dict[str, dict[int, tuple[str, int]]]:
-        """The turns right before (-1) and after (1) some turns: their blocks, and the events that recorded them."""
-        wanted = list(turns)
-        places = {t.id: place for t in wanted if (place := (t.session, t.since_seq)) not in self._beside}
-        if places:
-            self._beside.update({place: {} for place in places.values()})
-            asked = [[name, *place] for name, place in places.items()]
-            values = {"wanted": orjson.dumps(asked).decode(), "user": user}
-            for name, side, block, seq in self._index.db.execute(sql.TURNS_BESIDE, values):
+    def _look(self, unseen: list[str], scope: Scope) -> None:
+        said = shown(self._index, unseen, scope)
+        self.looked.update(unseen)
+        self._sources.update(said)
+        self._fleeting.update(block for block, every in said.items() for source in every if source.expires is not None)
+
+    def is_lasting(self, blocks: Iterable[str]) -> bool:
+        """Whether no source of these blocks expires, as far as they were looked at."""
+        return self._fleeting.isdisjoint(blocks)
+
+    def beside(self, turns: Sequence[Source], user: str) -> list[Sides]:
+        """The turns right before and after each of some turns: their blocks, and the events that recorded them."""
+        known = self._beside
+        if unknown := [turn for turn in turns if turn.id not in known]:
+            known.update({turn.id: (_NONE, _NONE) for turn in unknown})
+            asked = orjson.dumps([[turn.id, turn.session, turn.since_seq] for turn in unknown]).decode()
+            for name, side, block, seq in self._index.db.execute(sql.TURNS_BESIDE, {"wanted": asked, "user": user}):
                 if block is not None:
-                    self._beside[places[name]][side] = (block, seq)
-        return {t.id: self._beside[t.session, t.since_seq] for t in wanted}
+                    before, after = known[name]
+                    known[name] = ((block, seq), after) if side < 0 else (before, (block, seq))
+        return [known[turn.id] for turn in turns]

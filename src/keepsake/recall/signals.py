@@ -2,7 +2,6 @@
 
     words      how much of the question its words cover, those of the turns beside it counting less
     session    how well the best of its conversation covers it
-    text       how well full text ranks the best of its conversation
     meaning    how near its vector is, and
     pair       its vector together with that of the turn before
     speaker    said by the one person whom the question names; of a belief, about whom it names (-1: about another)
@@ -23,19 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keepsake.projections.index.block import Source
-from keepsake.recall.candidates import Candidates, turn_of
+from keepsake.recall.candidates import Candidates
 from keepsake.recall.lexicon import Lexicon, Reading
 from keepsake.recall.question import Question
 from keepsake.recall.text import words as words_of
 from keepsake.recall.when import fit, spans_in
 
 SIGNALS = (
-    "words", "session", "text", "meaning", "pair", "speaker", "date", "when", "naming", "answers", "asks",
+    "words", "session", "meaning", "pair", "speaker", "date", "when", "naming", "answers", "asks",
 )  # fmt: skip
 
+_PEOPLE = ("person-", "user-")
 _POWER = 1.5  # how much less a word counts the less alike it is
 _BEFORE, _AFTER = 0.7, 0.35  # how much a word of the question counts in the turn before, and in the one after
-_BEST_OF_SESSION = 3
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
@@ -68,6 +67,7 @@ class _Units:
     blocks: list[str]
     block_of: Places  # unit → candidate
     part_of: Places
+    starts: Places  # candidate, or turn beside one → its first unit
     before: Places  # unit → the unit of the turn before, or the last one, which is empty
     after: Places
     readings: dict[str, Reading]
@@ -87,11 +87,9 @@ def measure(
     near, pair = _nearness(units, rows, vector)
     best = _best_parts(units, covered, near)
     sessions = _sessions(found, units.blocks)
-    text = np.array([found.text.get(block, 0.0) for block in units.blocks], dtype=np.float32)
     signals = {
-        "words": covered[best], "session": _of_session(covered[best], sessions, 1),
-        "text": _of_session(_share_of_best(text), sessions), "meaning": _share_of_best(near[best]),
-        "pair": _share_of_best(pair[best]),
+        "words": covered[best], "session": _of_session(covered[best], sessions),
+        "meaning": _share_of_best(near[best]), "pair": _share_of_best(pair[best]),
         "speaker": _speaker(question, found, units.blocks, texts), "date": _date(question, found, units.blocks, texts),
         **_form(question, units, found, best),
     }  # fmt: skip
@@ -103,44 +101,48 @@ def _units(found: Candidates, readings: dict[str, Reading]) -> _Units:
     blocks = list(found.sources)
     lone = dict.fromkeys([*found.before.values(), *found.after.values()])
     order = [*blocks, *(block for block in lone if block not in found.sources and block in readings)]
-    first: dict[str, int] = {}
-    owner: list[int] = []
-    part: list[int] = []
-    for place, block in enumerate(order):
-        first[block] = len(owner)
-        count = len(readings[block].parts)
-        owner += [place] * count
-        part += range(count)
-    mine = sum(len(readings[block].parts) for block in blocks)
-    nothing = len(owner)
+    read = [readings[block] for block in order]
+    counts = np.array([len(each.parts) for each in read], dtype=np.int64)
+    ends = np.cumsum(counts)
+    starts, mine, nothing = ends - counts, int(ends[len(blocks) - 1]), int(ends[-1])
+    owner = np.repeat(np.arange(len(order)), counts)
+    short = {
+        block: start for block, start, each in zip(order, starts.tolist(), read, strict=True) if each.is_short
+    }  # fmt: skip
 
     def beside(links: dict[str, str]) -> Places:
-        turns = np.full(mine, nothing, dtype=np.int64)
-        for block in blocks:
-            other = links.get(block)
-            if other in first and readings[block].is_short and readings[other].is_short:
-                turns[first[block]] = first[other]
-        return turns
+        turns = [nothing] * mine
+        for block, other in links.items():
+            here, there = short.get(block, mine), short.get(other)
+            if here < mine and there is not None:
+                turns[here] = there
+        return np.array(turns, dtype=np.int64)
 
-    found_units = np.array(owner, dtype=np.int64)
-    return _Units(
-        order, found_units[:mine], np.array(part, dtype=np.int64), beside(found.before), beside(found.after), readings
-    )  # fmt: skip
+    part_of = np.arange(nothing) - starts[owner]
+    return _Units(order, owner[:mine], part_of, starts, beside(found.before), beside(found.after), readings)
 
 
 def _alike(question: Question, units: _Units, lexicon: Lexicon) -> Floats:
     """For each word of the question and each unit, how alike the most similar word there is; the last is empty."""
-    parts = [part for block in units.blocks for part in units.readings[block].parts]
-    lengths = np.array([len(part.words) for part in parts], dtype=np.int64)
-    alike = np.zeros((len(question.words), len(parts) + 1), dtype=np.float32)
+    rows = [part.words for block in units.blocks for part in units.readings[block].parts]
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    alike = np.zeros((len(question.words), len(rows) + 1), dtype=np.float32)
     filled = np.flatnonzero(lengths)
     if len(filled) and question.words:
-        flat = np.concatenate([parts[place].words for place in filled.tolist()])
-        known, places = np.unique(flat, return_inverse=True)
-        starts = np.concatenate([[0], np.cumsum(lengths[filled])[:-1]])
-        every = lexicon.alike(question.words, known, _POWER)[:, places]
+        flat = np.concatenate(rows)
+        known, places = _each_once(flat)
+        starts = (np.cumsum(lengths) - lengths)[filled]
+        every = lexicon.alike(question.words, known, _POWER).take(places, axis=1)
         alike[:, filled] = np.maximum.reduceat(every, starts, axis=1)
     return alike
+
+
+def _each_once(numbers: Places) -> tuple[Places, Places]:
+    """The numbers that occur, in their order, and for each occurrence its place among them. They begin at 0."""
+    there = np.zeros(int(numbers.max()) + 1, dtype=np.int64)
+    there[numbers] = 1
+    place = np.cumsum(there) - 1
+    return np.flatnonzero(there), place[numbers]
 
 
 def _with_names(
@@ -164,22 +166,32 @@ def _nearness(units: _Units, rows: Rows | None, vector: Floats | None) -> tuple[
     near, pair = np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
     if rows is None or vector is None:
         return near, pair
-    known = rows.where(units.blocks)
-    row_of = np.full(len(units.part_of) + 1, -1, dtype=np.int64)
-    start = 0
-    for block in units.blocks:
-        parts = len(units.readings[block].parts)
-        there = known.get(block)
-        if there is not None:
-            row_of[start : start + min(parts, len(there))] = there[:parts]
-        start += parts
+    row_of = _rows_of(units, rows)
     has = np.flatnonzero(row_of >= 0)
-    vectors = np.zeros((len(row_of), len(vector)), dtype=np.float32)
-    vectors[has] = rows.matrix[row_of[has]]
-    every = vectors @ vector
+    every = np.zeros(len(row_of), dtype=np.float32)
+    every[has] = np.asarray(rows.matrix)[row_of[has]] @ vector
     before = units.before
     with_before = np.where(row_of[before] >= 0, (every[:count] + every[before]) / 2, every[:count])
     return every[:count], with_before.astype(np.float32)
+
+
+def _rows_of(units: _Units, rows: Rows) -> Places:
+    """The row in which each unit's vector stands; -1 for one that has none, and for the last, which is empty."""
+    row_of = np.full(len(units.part_of) + 1, -1, dtype=np.int64)
+    known = rows.where(units.blocks)
+    there = [known.get(block) for block in units.blocks]
+    places = np.array([place for place, each in enumerate(there) if each is not None], dtype=np.int64)
+    if not len(places):
+        return row_of
+    held = [each for each in there if each is not None]
+    counts = np.array([len(each) for each in held], dtype=np.int64)
+    flat = np.concatenate(held)
+    row_of[units.starts[places]] = flat[np.cumsum(counts) - counts]
+    for place in places[counts > 1].tolist():
+        start, parts = int(units.starts[place]), len(units.readings[units.blocks[place]].parts)
+        mine = known[units.blocks[place]][:parts]
+        row_of[start : start + len(mine)] = mine
+    return row_of
 
 
 def _best_parts(units: _Units, covered: Floats, near: Floats) -> Places:
@@ -195,27 +207,19 @@ def _best_parts(units: _Units, covered: Floats, near: Floats) -> Places:
 def _sessions(found: Candidates, blocks: list[str]) -> Places:
     """A number for each conversation; what was said in none is a conversation of its own, numbered from -1 down."""
     numbers: dict[str, int] = {}
-    every = []
-    for place, block in enumerate(blocks):
-        turn = turn_of(found.sources[block])
-        every.append(numbers.setdefault(turn.session, len(numbers)) if turn else -1 - place)
+    turns = map(found.turns.get, blocks)
+    every = [numbers.setdefault(turn.session, len(numbers)) if turn else -1 - place for place, turn in enumerate(turns)]
     return np.array(every, dtype=np.int64)
 
 
-def _of_session(values: Floats, sessions: Places, top: int = _BEST_OF_SESSION) -> Floats:
-    """The mean of the best few values of each candidate's conversation; of what stands alone, its own."""
+def _of_session(values: Floats, sessions: Places) -> Floats:
+    """The best value of each candidate's conversation; of what stands alone, its own."""
     spoken = sessions >= 0
-    found = values.astype(np.float32).copy()
-    if not spoken.any():
-        return found
-    numbers, mine = sessions[spoken], values[spoken]
-    order = np.lexsort((-mine, numbers))
-    ordered = numbers[order]
-    first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-    rank = np.arange(len(ordered)) - np.maximum.accumulate(np.where(first, np.arange(len(ordered)), 0))
-    best = rank < top
-    total = np.bincount(ordered[best], weights=mine[order][best], minlength=int(numbers.max()) + 1)
-    found[spoken] = (total / top)[numbers]
+    found = values.astype(np.float32)
+    if spoken.any():
+        best = np.zeros(int(sessions.max()) + 1, dtype=np.float32)
+        np.maximum.at(best, sessions[spoken], found[spoken])
+        found[spoken] = best[sessions[spoken]]
     return found
 
 
@@ -237,7 +241,7 @@ def _speaker(question: Question, found: Candidates, blocks: list[str], texts: di
             return float(source.agent in question.speakers)
         if _is_about(question, source, texts[block]):
             return 1.0
-        return -1.0 if source.about and question.about else 0.0
+        return -1.0 if source.about.startswith(_PEOPLE) else 0.0
 
     return np.array([max(speaks(each, block) for each in found.sources[block]) for block in blocks], dtype=np.float32)
 
@@ -271,12 +275,17 @@ def _fits(question: Question, sources: list[Source], text: str) -> float:
 
 
 def _form(question: Question, units: _Units, found: Candidates, best: Places) -> dict[str, Floats]:
-    parts = [units.readings[b].parts[p] for b, p in zip(units.blocks, units.part_of[best].tolist(), strict=True)]
-    speakers = {part for b in units.blocks for s in found.sources[b] for part in s.agent.lower().split()}
-    replies = [(before := found.before.get(b)) is not None and units.readings[before].asks for b in units.blocks]
-    return {
-        "when": np.array([p.times for p in parts], np.float32) * float(question.is_when),
-        "naming": np.array([bool(p.names - speakers) for p in parts], np.float32) * float(question.is_naming),
-        "answers": np.array(replies, np.float32),
-        "asks": np.array([p.asked for p in parts], np.float32),
-    }
+    read, before = units.readings, found.before
+    parts = [read[block].parts[part] for block, part in zip(units.blocks, units.part_of[best].tolist(), strict=True)]
+    form = {
+        "answers": np.array([block in before and read[before[block]].asks for block in units.blocks], np.float32),
+        "asks": np.array([part.asked for part in parts], np.float32),
+        "when": np.zeros(len(parts), np.float32), "naming": np.zeros(len(parts), np.float32),
+    }  # fmt: skip
+    if question.is_when:
+        form["when"] = np.array([part.times for part in parts], np.float32)
+    if question.is_naming:
+        agents = {source.agent for block in units.blocks for source in found.sources[block]}
+        speakers = {part for agent in agents for part in agent.lower().split()}
+        form["naming"] = np.array([not part.names <= speakers for part in parts], np.float32)
+    return form

@@ -68,14 +68,15 @@ def support_of(
     states: Sequence[State], sources: Sequence[Sequence[Source]], now: float, degree: Mapping[str, float]
 ) -> Support:  # fmt: skip
     """What speaks for each candidate beside likeness."""
-    hours = np.maximum(now - np.array([state.last for state in states]), 0.0)
-    recency = np.exp(-np.maximum(np.array([state.decay for state in states]), 0.0) * hours)
-    used = np.log1p(np.maximum(np.array([state.reinforced for state in states], dtype=float), 0.0))
+    confidence, reinforced, decay, last = np.array([state[2:] for state in states], dtype=float).reshape(-1, 4).T
+    hours = np.maximum(now - last, 0.0)
+    recency = np.exp(-np.maximum(decay, 0.0) * hours)
+    used = np.log1p(np.maximum(reinforced, 0.0))
     voices = np.log(np.array([len(each) for each in sources], dtype=float))
     most = max(degree.values(), default=0.0)
     central = np.array([degree.get(state.block, 0.0) for state in states]) / (most or 1.0)
     return Support(
-        np.array([state.confidence for state in states], dtype=float), recency,
+        confidence, recency,
         np.where(hours <= _FRESH, np.maximum(central, _NEWCOMER), central),
         used / (used.max() if len(used) and used.max() > 0 else 1.0), np.minimum(voices / math.log(_MANY), 1.0),
     )  # fmt: skip
@@ -91,12 +92,16 @@ def weighed(weights: Mapping[str, float], likeness: Floats, support: Support) ->
 
 def backing(support: Support, sources: Sequence[Sequence[Source]], path: str) -> Floats:
     """By how much a score is raised or lowered for who says it, and for how it stands."""
-    word = np.array([max([_WORD[source.trust] for source in said]) for said in sources])
+    word = np.array([_WORD[said[0].trust] if len(said) == 1 else _best_word(said) for said in sources])
     if path:
         word = word * np.array([1.0 if any(s.path == path for s in said) else _ELSEWHERE for said in sources])
     state = support.confidence + support.recency + support.reinforcement
     raised: Floats = word * (1 + _BY_VOICES * support.corroboration + _BY_STATE * state)
     return raised
+
+
+def _best_word(sources: Sequence[Source]) -> float:
+    return max([_WORD[source.trust] for source in sources])
 
 
 def degrees(index: IndexFile, blocks: Sequence[str]) -> dict[str, float]:

@@ -6,10 +6,11 @@ What is read off a text depends on the text alone, so it can be kept for as long
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 CHUNK_WORDS = 80  # about this many words make a part of a long text
+MOST_PARTS = 64  # of a very long text; what comes after them is found by its words
 SHORT_WORDS = 100  # texts up to this length lend their words to the turns beside them, and borrow theirs
 
 STOP = frozenset(
@@ -29,7 +30,6 @@ STOP = frozenset(
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
 _ENDINGS = ("ingly", "edly", "ing", "ies", "ied", "ed", "es", "ly", "s")
-_MOST_PARTS = 64
 
 
 def words(text: str) -> list[str]:
@@ -60,16 +60,22 @@ def parts_of(text: str) -> list[str]:
         return [text]
     parts: list[str] = []
     part: list[str] = []
-    for sentence in _SENTENCE.findall(text):
-        rest = sentence.split()
-        while rest:
-            if part and len(part) + len(rest) > CHUNK_WORDS * 1.25:
-                parts.append(" ".join(part))
-                part = []
-            part, rest = part + rest[:CHUNK_WORDS], rest[CHUNK_WORDS:]
-    if part:
-        parts.append(" ".join(part))
-    return parts[:_MOST_PARTS] or [text]
+    for piece in _pieces(text):
+        if part and len(part) + len(piece) > CHUNK_WORDS * 1.25:
+            parts.append(" ".join(part))
+            part = []
+            if len(parts) == MOST_PARTS:
+                break
+        part = part + piece
+    return [*parts, " ".join(part)] if part else parts or [text]
+
+
+def _pieces(text: str) -> Iterator[list[str]]:
+    """The words of each sentence; a sentence without end in pieces."""
+    for sentence in _SENTENCE.finditer(text):
+        said = sentence[0].split()
+        for start in range(0, len(said), CHUNK_WORDS):
+            yield said[start : start + CHUNK_WORDS]
 
 
 def without_names(text: str, names: Iterable[str]) -> str:

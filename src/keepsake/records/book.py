@@ -12,12 +12,17 @@ from keepsake.records.beliefs import Beliefs
 from keepsake.records.episodes import Episodes
 from keepsake.records.event import Event
 from keepsake.records.reviews import Reviews
+from keepsake.records.use import RECEIPTS
 from keepsake.records.uses import Uses
 from keepsake.records.work import Work
+
+_CHANGE_NOTHING = (RECEIPTS, "snapshot/1")  # of what is remembered
 
 
 class Book(Beliefs):
     """Beliefs, and what else is known. A snapshot that an older program wrote has only the beliefs."""
+
+    changed: tuple[int, str] = (-1, "")  # the last event that changed what is remembered, since this was opened
 
     def __init__(self) -> None:
         self.work = Work()
@@ -39,6 +44,8 @@ class Book(Beliefs):
 
     def apply(self, event: Event) -> None:
         super().apply(event)
+        if event.op not in _CHANGE_NOTHING:
+            self.changed = (event.seq, event.hash)
         for part in self._parts.values():
             part.apply(event)
 

@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.projections.index.file import IN_MEMORY, IndexFile
-from keepsake.projections.index.fulltext import MOST_WORDS, NOW, Scope, matching, search, sources_of, words_of
+from keepsake.projections.index.fulltext import (
+    MOST_WORDS,
+    NOW,
+    Scope,
+    rarity,
+    search,
+    search_all,
+    search_letters,
+    shown,
+    words_of,
+)  # fmt: skip
 from tests.projections.index.ledgers import MadeUp
 
 
@@ -23,20 +33,24 @@ def index():
     with_all.close()
 
 
+def contents(index, hits):
+    return [index.block(each.block)[1] for each in hits]
+
+
 def found(index, question, **scope):
-    return sorted(each.content for each in search(index, words_of(question), Scope("me", **scope), 50))
+    return sorted(contents(index, search(index, words_of(question), Scope("me", **scope), 50)))
 
 
 @pytest.mark.parametrize(
-    ("question", "contents"),
+    ("question", "expected"),
     [
         ("green", ["green tea"]), ("TEA!", ["green tea", "tea time"]), ("cafe", ["naïve café"]),
         ("run", ["running runs"]), ("y", ["x_y"]), ("茶", ["茶"]), ("or", ["OR"]), ("don't", ["don't"]),
         ("content:tea", ["green tea", "tea time"]), ("", []), ('"', []), ("te*", []),
     ],
 )  # fmt: skip
-def test_words_are_found_by_their_stem_without_accents_and_nothing_is_syntax(index, question, contents):
-    assert found(index, question) == contents
+def test_words_are_found_by_their_stem_without_accents_and_nothing_is_syntax(index, question, expected):
+    assert found(index, question) == expected
 
 
 @given(st.lists(st.text(st.characters(), max_size=12), max_size=8))
@@ -44,8 +58,9 @@ def test_any_letters_may_be_put_together_to_a_question(index, parts):
     question = " ".join(parts)
     words = words_of(question)
     search(index, words, Scope("me"), 5)
-    for word in words:
-        assert matching(index, word, ["0" * 16]) == set()
+    search_all(index, words, 5)
+    search_letters(index, question, Scope("me"), 5)
+    assert all(0 < rare < 10 for rare in rarity(index, words, "me"))
 
 
 def test_a_question_has_so_many_words_and_each_once():
@@ -64,14 +79,30 @@ def test_a_scope_of_impossible_numbers_and_names_finds_nothing_and_raises_nothin
 
 def test_no_more_than_asked_and_the_best_first(index):
     ranks = [each.rank for each in search(index, ["tea", "green"], Scope("me"), 50)]
-    assert ranks == sorted(ranks)
-    assert [each.content for each in search(index, ["tea", "green"], Scope("me"), 1)] == ["green tea"]
+    assert ranks == sorted(ranks, reverse=True)
+    assert contents(index, search(index, ["tea", "green"], Scope("me"), 1)) == ["green tea"]
+    everyones = contents(index, search_all(index, ["tea", "green"], 50))
+    assert sorted(everyones) == ["green tea", "green tea of hers", "tea time"]
+
+
+def test_letters_of_a_script_without_spaces_are_found_two_by_two(index):
+    assert contents(index, search_letters(index, "茶", Scope("me"), 5)) == ["茶"]
+    assert search_letters(index, "茶茶", Scope("me"), 5) == []
+    assert search_letters(index, "tea", Scope("me"), 5) == []
+    assert search_letters(index, '茶" OR "', Scope("ana"), 5) == []
+
+
+def test_a_word_is_the_rarer_the_fewer_of_ones_own_texts_hold_it_in_any_ending(index):
+    tea, green, run, nobody = rarity(index, ["teas", "green", "run", "quince"], "me")
+    assert tea < green == run == nobody
+    [hers] = rarity(index, ["tea"], "ana")
+    assert hers < tea
 
 
 def test_sources_are_those_that_the_scope_may_see(index):
     [mine] = search(index, ["green"], Scope("me"), 5)
-    assert [source.user for source in sources_of(index, [mine.block], Scope("me"))[mine.block]] == ["me"]
-    assert sources_of(index, [mine.block], Scope("ana")) == {mine.block: []}
+    assert [source.user for source in shown(index, [mine.block], Scope("me"))[mine.block]] == ["me"]
+    assert shown(index, [mine.block], Scope("ana")) == {}
 
 
 def test_full_text_forgets_nothing_that_a_block_holds(index):

@@ -165,6 +165,9 @@ def statements() -> dict[str, Any]:
         .limit(bindparam("most"))
         .offset(literal_column("0")),
         "BLOCKS_OF": select(lives.c.block_id).where(lives.c.user == bindparam("user")),
+        "NEXT_EXPIRY": select(func.min(sources.c.expires)).where(
+            sources.c.user == bindparam("user"), sources.c.expires.is_not(None), sources.c.expires > bindparam("now")
+        ),
         "USERS": select(lives.c.user).distinct(),
         "BLOCK_AT": select(blocks.c.id).where(bindparam("row") == ROW),
         "TEXTS_ARE_WHOLE": insert(texts).values(

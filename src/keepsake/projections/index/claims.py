@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2s
 
 from keepsake.records.claim import claim_of
@@ -9,6 +10,7 @@ from keepsake.records.claim import claim_of
 _DIGITS = 8
 
 
+@lru_cache(maxsize=64)  # who states a belief asks for it, and so does the index a moment later
 def claim_key(text: str, triple: tuple[str, ...] = ()) -> str | None:
     """A short name for what a belief speaks of; None if it claims nothing that another could deny."""
     claim = claim_of(text, triple)

@@ -9,6 +9,7 @@ One connection is held as long as the file is open. Every statement is prepared 
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -60,9 +61,14 @@ class IndexFile:
             for pragma in UNSAFE if making else (*PRAGMAS, _SELDOM):
                 self.db.execute(pragma)
             self._ensure_tables()
+            self._inode = _inode(path)
         except BaseException:
             self.db.close()
             raise
+
+    def is_in_place(self) -> bool:
+        """Whether the file still has its name: somebody may have put another in its place, or removed it."""
+        return self.path == IN_MEMORY or _inode(self.path) == self._inode
 
     def close(self) -> None:
         self.db.close()
@@ -157,3 +163,10 @@ class IndexFile:
         self.db.execute(sql.SET_BOOKMARK, (1, SHAPE, mark.seq, mark.hash, *mark.clock, mark.since))
         if mark.clock.hours:
             self.db.execute(sql.SET_CONFIG, ("total_active_hours", repr(mark.clock.hours)))
+
+
+def _inode(path: Path | str) -> int:
+    try:
+        return os.stat(path).st_ino
+    except FileNotFoundError:
+        return -1

@@ -75,17 +75,19 @@ def search(index: IndexFile, words: Iterable[str], scope: Scope, most: int) -> l
     return _run(index, sql.TEXT_HITS_SHOWN, match, scope, most)
 
 
-def search_all(index: IndexFile, words: Iterable[str], most: int) -> list[Found]:
+def search_all(index: IndexFile, words: Iterable[str], most: int, names: dict[int, str]) -> list[Found]:
     """Blocks that hold any of the words, whoever may see them: the caller looks who says each, and shows no other.
 
     Most folders are one person's, and most of what they hold is held: taking a few more than wanted is many times
-    faster than asking of every match whether it may be seen.
+    faster than asking of every match whether it may be seen. `names` holds the ids of rows that were read before, and
+    learns the others.
     """
     match = " OR ".join(map(_quoted, words))
     if not match:
         return []
     ranks = dict(index.db.execute(sql.TEXT_HITS, (match, min(most, NOW))).fetchall())
-    names = dict(index.db.execute(sql.IDS_OF_ROWS, (orjson.dumps(list(ranks)).decode(),)).fetchall())
+    if unknown := [row for row in ranks if row not in names]:
+        names.update(index.db.execute(sql.IDS_OF_ROWS, (orjson.dumps(unknown).decode(),)).fetchall())
     return sorted((Found(names[row], -rank) for row, rank in ranks.items()), key=lambda each: (-each.rank, each.block))
 
 
@@ -102,33 +104,54 @@ def _run(index: IndexFile, statement: str, match: str, scope: Scope, most: int) 
     return [Found(block, -rank) for block, rank in rows]
 
 
-def rarity(index: IndexFile, words: list[str], user: str) -> list[float]:
+def count_of(index: IndexFile, user: str) -> int:
+    """How many blocks this user has, as long as counting them is quick; in a large folder, how many there are."""
+    total: int = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
+    if not _is_counted(total, user):
+        return total
+    mine: int = index.db.execute(sql.COUNT_OF, (user,)).fetchone()[0]
+    return mine
+
+
+def rarity(index: IndexFile, words: list[str], user: str, total: int) -> list[float]:
     """How rare each word is, in any of its endings; a word that nobody used counts as used once.
 
-    Among the contents of this user, as long as counting them is quick; in a large folder, among all.
+    Among the `total` contents that `count_of` counts: this user's, or in a large folder all. Whoever is alone in a
+    folder has them all, and how many hold a word is known to full text.
     """
-    total = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
-    if total <= _COUNTED and not any("\ud800" <= letter <= "\udfff" for letter in user):
-        total, counts = _counted(index, words, user)
+    if total == (index.db.execute(sql.LAST_ROW).fetchone()[0] or 0):
+        counts = _known(index, words, user, total)
     else:
-        terms = _terms(tuple(words))
-        wanted = orjson.dumps([term for term in terms if term]).decode()
-        known: dict[str, int] = dict(index.db.execute(sql.COUNTS, (wanted,)).fetchall())
-        counts = [known.get(term, 0) for term in terms]
+        counts = [_counted(index, word, user) for word in words]
     return [math.log(1 + max(total - count + 0.5, 0.5) / (count + 0.5)) for count in (max(each, 1) for each in counts)]
 
 
-def _counted(index: IndexFile, words: list[str], user: str) -> tuple[int, list[int]]:
-    total = index.db.execute(sql.COUNT_OF, (user,)).fetchone()[0]
-    counts = [index.db.execute(sql.COUNT_WITH, (_quoted(word), user)).fetchone()[0] for word in words]
-    return total, counts
+def _is_counted(total: int, user: str) -> bool:
+    return total <= _COUNTED and not any("\ud800" <= letter <= "\udfff" for letter in user)
 
 
-@lru_cache(maxsize=1024)
-def _terms(words: tuple[str, ...]) -> list[str]:
-    """The words as full text holds them: SQLite is asked, so that nobody has to know its rules."""
-    tokenizer = _Tokenizer.one()
-    return [tokenizer.term(word) for word in words]
+def _known(index: IndexFile, words: list[str], user: str, total: int) -> list[int]:
+    """In how many contents each word stands. In a large folder, a word that is several goes by the first of them."""
+    terms = [_terms(word) for word in words]
+    wanted = orjson.dumps([term for each in terms for term in each[:1]]).decode()
+    known: dict[str, int] = dict(index.db.execute(sql.COUNTS, (wanted,)).fetchall())
+    counts = [known.get(each[0], 0) if each else 0 for each in terms]
+    if _is_counted(total, user):
+        for place, each in enumerate(terms):
+            if len(each) > 1:
+                counts[place] = _counted(index, words[place], user)
+    return counts
+
+
+def _counted(index: IndexFile, word: str, user: str) -> int:
+    count: int = index.db.execute(sql.COUNT_WITH, (_quoted(word), user)).fetchone()[0]
+    return count
+
+
+@lru_cache(maxsize=1 << 16)
+def _terms(word: str) -> tuple[str, ...]:
+    """A word as full text holds it: SQLite is asked, so that nobody has to know its rules."""
+    return _Tokenizer.one().terms(word)
 
 
 class _Tokenizer:
@@ -147,13 +170,14 @@ class _Tokenizer:
             cls._only = cls()
         return cls._only
 
-    def term(self, word: str) -> str:
+    def terms(self, word: str) -> tuple[str, ...]:
+        """In the order of the alphabet, each as often as it is there."""
         self._db.execute("INSERT INTO word (rowid, said) VALUES (1, ?)", (word,))
         try:
-            row = self._db.execute("SELECT term FROM heard").fetchone()
+            rows = self._db.execute("SELECT term, cnt FROM heard").fetchall()
         finally:
             self._db.execute("INSERT INTO word (word) VALUES ('delete-all')")
-        return str(row[0]) if row else ""
+        return tuple(str(term) for term, count in rows for _ in range(count))
 
 
 def shown(index: IndexFile, blocks: list[str], scope: Scope) -> dict[str, list[Source]]:

@@ -25,6 +25,7 @@ SCHEMA = (
     "CREATE INDEX idx_sources_about ON sources (user, about) WHERE about != ''",
     'CREATE INDEX idx_sources_block ON sources (block_id)',
     'CREATE INDEX idx_sources_claim ON sources (user, claim) WHERE claim IS NOT NULL',
+    'CREATE INDEX idx_sources_expires ON sources (user, expires) WHERE expires IS NOT NULL',
     'CREATE INDEX idx_sources_happened ON sources (user, happened) WHERE happened IS NOT NULL',
     'CREATE INDEX idx_sources_ref ON sources (ref)',
     'CREATE INDEX idx_sources_standing ON sources (user) WHERE standing > 0',
@@ -223,6 +224,9 @@ TO_EMBED = 'SELECT blocks.rowid, blocks.id, blocks.content FROM blocks JOIN live
 
 # user
 BLOCKS_OF = 'SELECT lives.block_id FROM lives WHERE lives.user = ?'
+
+# user, now
+NEXT_EXPIRY = 'SELECT min(sources.expires) AS min_1 FROM sources WHERE sources.user = ? AND sources.expires IS NOT NULL AND sources.expires > ?'
 
 # no parameters
 USERS = 'SELECT DISTINCT lives.user FROM lives'

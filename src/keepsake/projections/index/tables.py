@@ -113,6 +113,7 @@ Index("idx_sources_turn", sources.c.user, sources.c.session, sources.c.since_seq
 Index("idx_sources_about", sources.c.user, sources.c.about, sqlite_where=sources.c.about != literal_column("''"))
 Index("idx_sources_happened", sources.c.user, sources.c.happened, sqlite_where=sources.c.happened.is_not(None))
 Index("idx_sources_standing", sources.c.user, sqlite_where=sources.c.standing > literal_column("0"))
+Index("idx_sources_expires", sources.c.user, sources.c.expires, sqlite_where=sources.c.expires.is_not(None))
 Index("idx_sources_claim", sources.c.user, sources.c.claim, sqlite_where=sources.c.claim.is_not(None))
 
 # Full text over the contents of blocks, which it does not copy: a row here is a row of `blocks` by its number.

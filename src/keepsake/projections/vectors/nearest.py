@@ -1,15 +1,19 @@
 """The nearest vectors to a question: exactly, as long as that is fast enough, and else through a graph (HNSW).
 
-Below `LIMIT` rows every vector is compared. Above, usearch keeps a graph of the rows it has taken in, saved beside
-them; rows that came since are compared one by one, so nothing waits to be found. A graph that disagrees with the rows
-(more of them, other dimensions, a file that cannot be read) is made anew.
+Below `LIMIT` rows every vector is compared. Above, usearch keeps a graph of the rows it has taken in. Each search lets
+it take in a few more; rows that it has not are compared one by one, so nothing waits to be found. How near a row is
+comes from its vector, never from the graph, and does not depend on where the row stands: rows that are equally near
+come in the order of their blocks, in whatever order they were added.
 
-Without the package, or before the graph is made, the search is exact at any size.
+The graph is saved beside the rows when it is whole, and again whenever it has grown by a tenth. Its file begins with a
+check; one that is damaged, or knows more rows than there are, or other ones, is made anew. Without the package, or
+before the graph is begun, the search is exact at any size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import zlib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,32 +24,37 @@ from numpy.typing import NDArray
 from keepsake.projections.vectors.file import VectorFile
 
 LIMIT = 100_000
-_AT_ONCE = 2_000  # rows that a search may add by itself; more is for a command that shows how far it is
+STEP = 256  # rows that the graph takes in at a time
+_BY_THE_WAY = 64  # rows that a search adds by itself
 _ROWS = 16_384  # compared at a time: what a block of rows leaves in the cache
 _BREADTH = 16  # neighbours of a node
 _EFFORT = 128  # how far a search looks around
+_GROWN = 1.1
+_KIND = "bf16"  # enough to find the way by: half the memory, a third of the time
+_MAGIC = b"keepsake near 1\n"
+_CLOSE = 1e-5  # more than single precision can be wrong by
+
+Ranked = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 class Nearest:
     """Searching one file of vectors."""
 
     def __init__(self, file: VectorFile) -> None:
-        self._file, self._made_for = file, -1
+        self._file, self._made_for, self._saved = file, -1, 0
         self._graph: Any = None
 
-    def search(self, question: NDArray[np.float32], most: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def search(self, question: NDArray[np.float32], most: int) -> Ranked:
         """The rows nearest to a question and how near they are (cosine), the nearest first."""
+        matrix, blocks = self._file.matrix, self._file.rows.every["block"]
         known = self._ready()
         if known == 0:
-            return best_of(self._file.matrix, question, most)
-        found = self._graph.search(question, most)
-        rows = found.keys.astype(np.int64)
-        near = self._file.matrix[rows] @ question if len(rows) else np.zeros(0, dtype=np.float32)
-        if known < len(self._file):
-            later, how_near = best_of(self._file.matrix[known:], question, most)
-            rows, near = np.concatenate([rows, later + known]), np.concatenate([near, how_near])
-        order = np.lexsort((rows, -near))[:most]
-        return rows[order], near[order]
+            return best_of(matrix, question, most, blocks)
+        rows = self._graph.search(question, most).keys.astype(np.int64)
+        if known < len(matrix):
+            later, _ = best_of(matrix[known:], question, most, blocks[known:])
+            rows = np.concatenate([rows, later + known])
+        return _ranked(matrix, question, most, blocks, rows)
 
     def _ready(self) -> int:
         """How many rows the graph knows; 0 to search without one."""
@@ -54,72 +63,106 @@ class Nearest:
         self._open()
         if self._graph is None:
             return 0
-        if len(self._file) - len(self._graph) <= _AT_ONCE:
-            self._add(len(self._graph), len(self._file))
+        self._add(_BY_THE_WAY)
         return len(self._graph)
 
     def _open(self) -> None:
-        """The graph of this generation, from its file, if there is one that fits."""
-        if self._graph is not None and self._made_for == self._file.generation:
+        """The graph of these rows, from its file, if there is one that fits."""
+        if self._made_for == self._file.begun:
             return
-        self._graph, self._made_for = None, self._file.generation
+        self._graph, self._made_for, self._saved = None, self._file.begun, 0
         path = self._file.near_path()
-        if path is None or not path.is_file():
+        said = None if path is None else _read(path)
+        if said is None:
             return
         graph = _empty(self._file.dimensions)
         try:
-            graph.load(str(path))
+            graph.load(said)
         except (RuntimeError, ValueError, OSError):
             return
         if graph.ndim == self._file.dimensions and 0 < len(graph) <= len(self._file):
-            self._graph = graph
+            self._graph, self._saved = graph, len(graph)
 
-    def build(self, tick: Callable[[int], None] | None = None) -> bool:
-        """Make the graph whole and save it, if the rows are many enough. False if there is none to make."""
+    def build(self) -> int:
+        """Go on making the graph, if the rows are many enough; how many were taken in. 0: it is whole, and saved."""
         if len(self._file) < LIMIT or find_spec("usearch") is None:
-            return False
+            return 0
         self._open()
         if self._graph is None:
             self._graph = _empty(self._file.dimensions)
-        for start in range(len(self._graph), len(self._file), _AT_ONCE):
-            end = min(start + _AT_ONCE, len(self._file))
-            self._add(start, end)
-            if tick is not None:
-                tick(end - start)
-        self._save()
-        return True
+        added = self._add(STEP)
+        if added == 0 and len(self._graph) > self._saved:
+            self._save()
+        return added
 
-    def _add(self, start: int, end: int) -> None:
+    def _add(self, most: int) -> int:
+        start = len(self._graph)
+        end = min(start + most, len(self._file))
         if end > start:
-            self._graph.add(np.arange(start, end), np.asarray(self._file.matrix[start:end]))
+            self._graph.add(np.arange(start, end), np.ascontiguousarray(self._file.matrix[start:end]))
+            if self._saved and end >= self._saved * _GROWN:
+                self._save()
+        return end - start
 
     def _save(self) -> None:
+        """Beside its rows, unless these were taken away meanwhile. What cannot be saved is made another time."""
+        self._saved = len(self._graph)
         path = self._file.near_path()
-        if path is not None and self._graph is not None:
-            fresh = Path(f"{path}.new")
-            self._graph.save(str(fresh))
-            fresh.replace(path)
+        with self._file.unchanged() as is_unchanged:
+            if not is_unchanged or path is None:
+                return
+            fresh = path.with_suffix(".new")
+            said = self._graph.save()
+            try:
+                with open(fresh, "wb", opener=lambda name, flags: os.open(name, flags | os.O_CLOEXEC, 0o600)) as file:
+                    file.write(_MAGIC + zlib.crc32(said).to_bytes(4, "little"))
+                    file.write(said)
+                fresh.replace(path)
+            except OSError:
+                return
+
+
+def _read(path: Path) -> bytes | None:
+    """What a graph's file holds, if it is as it was written."""
+    try:
+        said = path.read_bytes()
+    except OSError:
+        return None
+    start = len(_MAGIC) + 4
+    whole = said[start:]
+    is_good = said[:start] == _MAGIC + zlib.crc32(whole).to_bytes(4, "little")
+    return whole if is_good else None
 
 
 def _empty(dimensions: int) -> Any:
     from usearch.index import Index
 
     return Index(
-        ndim=dimensions, metric="ip", dtype="f32", connectivity=_BREADTH, expansion_search=_EFFORT, multi=False
+        ndim=dimensions, metric="ip", dtype=_KIND, connectivity=_BREADTH, expansion_search=_EFFORT, multi=False
     )  # fmt: skip
 
 
 def best_of(
-    matrix: NDArray[np.float32], question: NDArray[np.float32], most: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """The `most` rows with the greatest product, the greatest first; equal ones in the order of rows."""
+    matrix: NDArray[np.float32], question: NDArray[np.float32], most: int, blocks: NDArray[np.uint64]
+) -> Ranked:
+    """The `most` rows with the greatest product, the greatest first; equal ones in the order of their blocks."""
     near = np.empty(len(matrix), dtype=np.float32)
     for start in range(0, len(matrix), _ROWS):
         np.dot(matrix[start : start + _ROWS], question, out=near[start : start + _ROWS])
     if len(near) > most:
         least = np.partition(near, len(near) - most)[len(near) - most]
-        rows = np.flatnonzero(near >= least)
+        rows = np.flatnonzero(near >= least - _CLOSE)
     else:
         rows = np.arange(len(near))
-    order = np.lexsort((rows, -near[rows]))[:most]
-    return rows[order], near[rows[order]]
+    return _ranked(matrix, question, most, blocks, rows)
+
+
+def _ranked(
+    matrix: NDArray[np.float32], question: NDArray[np.float32], most: int, blocks: NDArray[np.uint64],
+    rows: NDArray[np.int64],
+) -> Ranked:  # fmt: skip
+    """Some rows in order. Each product is summed up in one way: a matrix product's last bit depends on the place."""
+    products = matrix[rows].astype(np.float64) * question.astype(np.float64)
+    near = products.sum(axis=1).astype(np.float32)
+    order = np.lexsort((rows, blocks[rows], -near))[:most]
+    return rows[order], near[order]

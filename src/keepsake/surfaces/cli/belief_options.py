@@ -29,11 +29,11 @@ _OPTIONS = (
     click.option("--valid-from", metavar="DATE", help="Since when it is true in the world."),
     click.option("--valid-to", metavar="DATE", help="Until when it is true in the world."),
     click.option("--expires", metavar="DATE", help="After when it should not be relied on."),
+    click.option("--always/--no-always", default=None, help="Serve it in every frame that it fits, whatever is asked."),
     click.option("--source-type", metavar="WORD", help="How it came to be known.  [observed]"),
     click.option("--session", metavar="NAME", help="The session it was learned in."),
     click.option("--agent", metavar="NAME", help="The agent that learned it."),
 )
-whose = click.option("--user", metavar="NAME", help="Whose memory it is.  [me]")
 speaker = click.option(
     "--trust", type=click.Choice(TRUST), metavar="WHO", help="Who speaks: human, agent, tool, web, import.  [human]"
 )
@@ -68,6 +68,14 @@ def _check_utf8(what: str, text: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise Refused(f"{what} is not UTF-8; convert it first, for example with iconv") from None
+
+
+def _said_in_utf8(_: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    _check_utf8(param.opts[0], value or "")
+    return value
+
+
+whose = click.option("--user", metavar="NAME", callback=_said_in_utf8, help="Whose memory it is.  [me]")
 
 
 def from_standard_input() -> str:

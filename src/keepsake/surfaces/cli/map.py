@@ -43,6 +43,7 @@ SPECIALIST = (
     Entry("ledger", "Verify, witness, prove, compact and prune the ledger"),
     Entry("migrate", "Take in the JSON files of specsmith"),
     Entry("rebuild-index", "Make the index anew from the ledger"),
+    Entry("test", "Put questions whose answers are known, to see that recall still finds them"),
 )
 LEDGER = (
     Entry("verify", "Read every event and check that none was changed"),

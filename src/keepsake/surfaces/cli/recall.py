@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.belief_options import text_from, whose
-from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.call import Call, pass_call, print_json
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
-from keepsake.surfaces.cli.moments import ago, read_moment
-from keepsake.surfaces.cli.paint import bold, dim, warn
+from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.paint import dim
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.cli.recall_options import asked, check_frame, recall_options
+from keepsake.surfaces.cli.recall_page import beside, page, replayed
+from keepsake.surfaces.cli.shown import lines
 
 if TYPE_CHECKING:
-    from keepsake.records.hit import Hit
-
-_BAR = 10
+    from keepsake.memory.memory import Memory
 
 
 @command(
@@ -27,60 +27,80 @@ _BAR = 10
     example="""
 keepsake recall "what does Ana prefer?"
 keepsake recall port --at 2026-05-03
+keepsake recall "plan the release" --frame attention --budget 500
 keepsake recall tea --json""",
-    exits={0: "done, also when nothing fits"},
+    exits={0: "done, also when nothing fits", 1: "refused or not found, or with --replay: the answer differs"},
 )
-@click.argument("question", nargs=-1, required=True)
-@click.option("k", "-k", type=click.IntRange(min=1), default=5, metavar="N", help="How many at most.  [5]")
-@click.option("--at", metavar="MOMENT", help="What would have been found then: an event's number, a date or a time.")
-@click.option("--session", metavar="NAME", help="Only what was learned in that session.")
-@click.option("--agent", metavar="NAME", help="Only what that agent learned.")
-@click.option("--explain", is_flag=True, help="How much of the question it answers, how sure it is, who else says it.")
-@click.option("--quarantined", is_flag=True, help="Also what waits for a person's yes (`keepsake review`).")
+@click.argument("question", nargs=-1)
+@recall_options
 @whose
 @pass_call
-def recall(
-    call: Call,
-    question: tuple[str, ...],
-    k: int,
-    at: str | None,
-    session: str | None,
-    agent: str | None,
-    explain: bool,
-    quarantined: bool,
-    user: str | None,
-) -> None:
+def recall(call: Call, /, question: tuple[str, ...], replay: str | None, user: str | None, **options: Any) -> int:
     """Find what was remembered, with the reason for each
 
-    QUESTION is any text; `-` takes it from standard input. Prints the memories that hold its words, the best first,
-    each with the words it was found by and its id, which `show`, `revise` and `forget` take. What was forgotten or
-    replaced is not among them.
+    QUESTION is any text; `-` takes it from standard input. Prints the memories that answer it, the best first, each
+    with the reason and its id, which `show`, `revise` and `forget` take. What was forgotten or replaced is not among
+    them. If nothing fits, it says so, and names what came nearest.
 
-    Words are found in any of their endings (`prefer`, `prefers`). Other words for the same thing are not.
+    With --frame, prints text for a prompt; what was left out and why is told on standard error. QUESTION may then be
+    missing, as with --replay, if the receipt kept it.
+
+    --json prints the list of hits; with --explain or --receipt one object: hits, nearest, nearly, fit, floor, receipt.
     """
-    asked = text_from(("-",) if question == ("-",) else (" ".join(question),), "recall") or ""
-    moment = None if at is None else read_moment(at)
-    with call.memory(user=user) as memory, waiting("Making the index …"):
-        hits = memory.recall(
-            asked, k=k, believed_at=moment, session=session, agent=agent, quarantined=quarantined
-        )  # fmt: skip
-    call.answer([hit.to_dict() for hit in hits], lambda: page(hits, explain=explain))
+    words = _question(question)
+    said = asked(options)
+    check_frame(said)
+    if replay is not None:
+        if said:
+            raise click.UsageError("--replay puts the question as it was put; leave the other options out")
+        with call.memory(user=user) as memory:
+            return _replay(call, memory, replay, words or "")
+    if words is None and "frame" not in said:
+        raise click.UsageError('say what to look for as QUESTION: keepsake recall "what does Ana prefer?"')
+    with call.memory(user=user) as memory:
+        (_frame if "frame" in said else _recall)(call, memory, words or "", said)
+        _tell_of_vectors(call, memory, said)
+    return 0
 
 
-def page(hits: list[Hit], *, explain: bool = False) -> Iterator[str]:
-    if not hits:
-        yield dim("nothing fits")
-    for hit in hits:
-        yield f"{bold(short(hit.text, 400))}"
-        label = warn(f"  {hit.trust}") if hit.trust != "human" else ""
-        yield dim(f"  {hit.id}  {shown(hit.why)}") + label
-        if explain:
-            yield from (dim(f"  {name:<14} {_bar(value)} {value:.2f}") for name, value in hit.signals.items())
-            yield dim(f"  recorded {ago(hit.at)}")
-            if len(hit.sources) > 1:
-                yield dim(f"  also said in {', '.join(hit.sources[1:])}")
+def _question(words: tuple[str, ...]) -> str | None:
+    """The question on the line, which needs no quotes; None if there is none."""
+    return text_from(words if words in ((), ("-",)) else (" ".join(words),), "recall")
 
 
-def _bar(share: float) -> str:
-    full = round(share * _BAR)
-    return "█" * full + "░" * (_BAR - full)
+def _recall(call: Call, memory: Memory, question: str, said: dict[str, Any]) -> None:
+    with waiting("Looking …"):
+        found = memory.recall(question, **said)
+    explain, receipt = "explain" in said, "receipt" in said
+    value = found.to_dict() if explain or receipt else [hit.to_dict() for hit in found]
+    call.answer(value, lambda: page(found, explain=explain, receipt=receipt or explain))
+
+
+def _frame(call: Call, memory: Memory, question: str, said: dict[str, Any]) -> None:
+    """The text alone on standard output, so that it can be piped; the rest beside it."""
+    rest = {name: value for name, value in said.items() if name not in ("frame", "explain")}
+    with waiting("Looking …"):
+        filled = memory.frame(said["frame"], question, **rest)
+    if call.json:
+        print_json(filled.to_dict() | {"receipt": filled.receipt})
+    elif filled.text:
+        click.echo("\n".join(lines(filled.text.rstrip("\n"))))
+    for line in beside(filled, explain="explain" in said, receipt="receipt" in said):
+        call.note(line)
+
+
+def _replay(call: Call, memory: Memory, receipt: str, question: str) -> int:
+    with waiting("Looking …"):
+        found = memory.replay(receipt, question=question)
+    call.answer(found.to_dict(), lambda: replayed(found))
+    if not found.question:
+        raise Refused("the receipt did not keep the question, so it was not put again; write it as QUESTION")
+    return 0 if found.is_the_same else 1
+
+
+def _tell_of_vectors(call: Call, memory: Memory, said: dict[str, Any]) -> None:
+    if "words" in said or call.json:
+        return
+    if missing := memory.unembedded():
+        have = "has no vector yet and is" if missing == 1 else "have no vectors yet and are"
+        call.note(dim(f"{count(missing, 'text')} {have} found by words alone; `keepsake rebuild-index` makes them"))

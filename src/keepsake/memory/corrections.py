@@ -1,0 +1,62 @@
+"""A correction is never taken for a second belief, nor for a repetition: it takes the place of what it corrects.
+
+"The port is 6543" after "the port is 5432" speaks of the same thing and gives another number: the old belief is
+superseded, and its history says by what. Only where nothing else can be meant, by someone who is trusted no less, and
+never inside a batch, whose writes nobody has seen yet. Everything less certain is stated beside what it contradicts;
+`tidy` proposes which to keep. If the index is not at hand, nothing is looked for: no write waits for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from keepsake.records.belief import Belief
+from keepsake.records.policy import is_above
+from keepsake.stores.shelf import Shelf
+
+if TYPE_CHECKING:
+    from keepsake.memory.index import IndexOf
+
+_INHERITED = ("about", "tags", "kind", "expires", "always")  # what a correction keeps, if it says nothing else
+_USUAL: dict[str, Any] = {"about": "", "tags": (), "kind": "fact", "expires": "", "always": False}
+
+
+def corrected(shelf: Shelf, index: IndexOf, fields: dict[str, Any], trust: str) -> dict[str, Any]:
+    """The fields of a belief that is about to be stated; under the key of the one it corrects, if it corrects one."""
+    from keepsake.projections.index.claims import claim_key
+
+    if shelf.ledger.in_batch():
+        return fields
+    claim = claim_key(fields["text"], fields["triple"])
+    if claim is None:
+        return fields
+    for old in _of_the_same(shelf, index, claim, fields["user"], fields["path"]):
+        if _takes_its_place(fields, old, trust):
+            kept = {name: getattr(old, name) for name in _INHERITED if fields[name] == _USUAL[name]}
+            return {**fields, **kept, "key": old.key, "reason": f"corrects {old.id}"}
+    return fields
+
+
+def _of_the_same(shelf: Shelf, index: IndexOf, claim: str, user: str, path: str) -> list[Belief]:
+    """The beliefs that speak of the same thing on this very path, the newest first."""
+    from keepsake.projections.index import prepared as sql
+    from keepsake.projections.index.fulltext import Scope
+
+    scope = Scope(user, path=path, now=shelf.ledger.now())
+    if scope.is_nobodys():
+        return []
+    values = {**scope.values(), "claim": claim}
+    names = index.glance(lambda file: [row[0] for row in file.db.execute(sql.CLAIMED, values)])
+    with shelf.ledger.reading():
+        held = [shelf.book.find(name, user=user, path=path, short=False) for name in names or ()]
+        return [each.belief() for each in held if each is not None and each.path == path]
+
+
+def _takes_its_place(fields: dict[str, Any], old: Belief, trust: str) -> bool:
+    from keepsake.records.claim import corrects
+
+    if not old.is_held or is_above(old.trust, trust) or (fields["about"] and fields["about"] != old.about):
+        return False
+    if any(fields[name] != getattr(old, name) for name in ("valid_from", "valid_to", "session", "agent")):
+        return False
+    return corrects(fields["text"], old.text, fields["triple"], old.triple)

@@ -1,0 +1,124 @@
+"""The names of vectors: which block a row belongs to, which of its parts it is, and a check that ties it to its vector.
+
+A row is 16 bytes. Its check is made of all its other bytes and of its vector's, so that a row beside a vector that is
+not its own (half written, of another time, zeros where a disk lost a page) is told from a true one. It guards against
+accidents, not against somebody who wants to deceive.
+
+The parts of a block are added together, one behind the other. What ends in the middle of a block ends before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROW = np.dtype([("block", "<u8"), ("part", "<u2"), ("parts", "<u2"), ("check", "<u4")])
+DIGITS = 16  # hexadecimal ones, of a block's id
+AT_ONCE = 8_192  # rows looked at or copied at a time
+_FEW = 1_024  # rows that are found without being sorted
+_ODD = 0x9E3779B1
+
+
+def is_plain(block: str) -> bool:
+    """Whether a block's id fits into a row. One whose address collided has a longer one, and is found by its words."""
+    return len(block) == DIGITS
+
+
+def numbers_of(blocks: Sequence[str]) -> NDArray[np.uint64]:
+    """The ids of plain blocks as numbers."""
+    return np.frombuffer(bytes.fromhex("".join(blocks)), dtype=">u8").astype(np.uint64)
+
+
+def rows_for(blocks: Sequence[str], parts: Sequence[int], vectors: NDArray[np.float32]) -> NDArray[Any]:
+    """A row for each vector. All parts of a block stand here together, from the first on."""
+    made = np.zeros(len(blocks), dtype=ROW)
+    made["block"], made["part"] = numbers_of(blocks), parts
+    first = np.flatnonzero(made["part"] == 0)
+    counts = np.diff(np.append(first, len(made)))
+    made["parts"] = np.repeat(counts, counts)
+    made["check"] = checks(made, vectors)
+    return made
+
+
+def checks(rows: NDArray[Any], vectors: NDArray[np.float32]) -> NDArray[np.uint32]:
+    """What each row's check must be, if the vector is its own."""
+    odd = (np.arange(vectors.shape[1] + 4, dtype=np.uint32) * np.uint32(_ODD)) | np.uint32(1)
+    total = np.einsum("ij,j->i", np.ascontiguousarray(vectors).view(np.uint32), odd[4:])
+    high, low = (rows["block"] >> np.uint64(32)).astype(np.uint32), rows["block"].astype(np.uint32)
+    for place, field in enumerate((high, low, rows["part"], rows["parts"])):
+        total += (field.astype(np.uint32) + np.uint32(1)) * odd[place]
+    checked: NDArray[np.uint32] = total
+    return checked
+
+
+def how_many_good(rows: NDArray[Any], vectors: NDArray[np.float32]) -> tuple[int, bool]:
+    """How many rows from the first on are true and belong to whole blocks; and whether one behind them is false."""
+    good, is_false = 0, False
+    while good < len(rows) and not is_false:
+        some = slice(good, good + AT_ONCE)
+        wrong = np.flatnonzero(checks(rows[some], vectors[some]) != rows[some]["check"])
+        is_false = len(wrong) > 0
+        good += int(wrong[0]) if is_false else len(rows[some])
+    last = np.flatnonzero(rows[:good]["part"] + np.uint16(1) == rows[:good]["parts"])
+    return (int(last[-1]) + 1 if len(last) else 0), is_false
+
+
+class Rows:
+    """Rows that only grow, found by their block. Most are sorted; the last few are kept aside until it pays to sort."""
+
+    def __init__(self) -> None:
+        self._room: NDArray[Any] = np.zeros(0, dtype=ROW)
+        self._count = 0
+        self._order: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._sorted: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
+        self._later: dict[int, list[int]] = {}  # the rows behind the sorted ones
+        self._listed = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def every(self) -> NDArray[Any]:
+        return self._room[: self._count]
+
+    def extend(self, fresh: NDArray[Any]) -> None:
+        count = self._count + len(fresh)
+        if count > len(self._room):
+            room = np.zeros(count + count // 2, dtype=ROW)
+            room[: self._count] = self.every
+            self._room = room
+        self._room[self._count : count] = fresh
+        self._count = count
+
+    def _settle(self) -> None:
+        """Sort, if many came since; else list what came since."""
+        if self._count - len(self._order) > max(_FEW, len(self._order) // 4):
+            self._order = np.argsort(self.every["block"], kind="stable")
+            self._sorted = self.every["block"][self._order]
+            self._later, self._listed = {}, self._count
+        start = max(self._listed, len(self._order))
+        for place, number in enumerate(self.every["block"][start:].tolist(), start):
+            self._later.setdefault(number, []).append(place)
+        self._listed = self._count
+
+    def where(self, blocks: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+        """The rows of these blocks, part by part; a block that has none is left out."""
+        self._settle()
+        wanted = [block for block in blocks if is_plain(block)]
+        numbers = numbers_of(wanted)
+        first, last = np.searchsorted(self._sorted, numbers), np.searchsorted(self._sorted, numbers, side="right")
+        found = {}
+        for block, number, start, end in zip(wanted, numbers.tolist(), first.tolist(), last.tolist(), strict=True):
+            if end > start:
+                found[block] = self._order[start:end]
+            elif number in self._later:
+                found[block] = np.array(self._later[number], dtype=np.int64)
+        return found
+
+    def blocks(self) -> NDArray[np.uint64]:
+        """The numbers of all blocks that have rows, in order."""
+        every: NDArray[np.uint64] = np.unique(self.every["block"])
+        return every

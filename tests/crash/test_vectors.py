@@ -1,0 +1,234 @@
+"""Vectors among several processes, some of which are killed: none false, none lost, none of what was erased."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from keepsake import Memory
+from keepsake.projections.vectors.file import VectorFile
+from tests.conftest import ROOT
+from tests.crash.disks import DIED, in_a_child
+from tests.crash.shelf import SOAK
+from tests.projections.vectors.doubles import SIZE, Fast, Slow, traces
+
+WORD = "zwiebelfischereien"
+TOUCHES = ("open", "os.rename", "os.remove", "os.truncate", "os.mkdir")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+def is_true(root: Path, user: str = "me") -> None:
+    """Every block of a user has its own vector, and nothing else has one."""
+    fast = Fast()
+    with Memory(root, embedder=fast) as m:
+        m.recall("tea", user=user)
+        texts = dict(m._index.level().db.execute("SELECT id, content FROM blocks JOIN lives ON id = block_id"))
+    file = VectorFile(root / "vectors", fast.identity.key, SIZE, user)
+    blocks = file.blocks_at(np.arange(len(file)))
+    assert set(blocks) == texts.keys()
+    assert np.array_equal(file.matrix, fast.embed([texts[block] for block in blocks]))
+    left = [path.name for path in (root / "vectors" / fast.identity.key).iterdir()]
+    assert len(left) == 4, left
+
+
+def every_death(
+    tmp_path: Path, prepare: Callable[[Path], object], work: Callable[[Path], object]
+) -> Iterator[tuple[Path, bool]]:
+    """The folder after a death right before each touch of a file of vectors, and after none; and whether one died."""
+    before, now, at = tmp_path / "before", tmp_path / "now", 0
+    prepare(before)
+    while True:
+        at += 1
+        shutil.rmtree(now, ignore_errors=True)
+        shutil.copytree(before, now)
+
+        def die(at: int = at) -> None:
+            touched = [0]
+
+            def hook(event: str, values: tuple[object, ...]) -> None:
+                if event in TOUCHES and f"{now}/vectors" in str(values[0]):
+                    touched[0] += 1
+                    if touched[0] == at:
+                        os._exit(DIED)
+
+            sys.addaudithook(hook)
+            work(now)
+
+        died = in_a_child(die) == DIED
+        yield now, died
+        if not died:
+            break
+    assert at > 4
+
+
+def prepared(root: Path) -> None:
+    with Memory(root, embedder=Fast()) as m:
+        for number in range(6):
+            m.remember(f"tea number{number}", key=f"k{number}")
+        m.remember(f"we love {WORD}", key="secret")
+        m.recall("tea")
+
+
+def test_wherever_one_dies_who_makes_the_first_vectors_the_next_finds_them_true(tmp_path: Path) -> None:
+    def without(root: Path) -> None:
+        prepared(root)
+        shutil.rmtree(root / "vectors")
+
+    def recall(root: Path) -> None:
+        with Memory(root, embedder=Fast()) as m:
+            m.recall("tea")
+
+    for root, _ in every_death(tmp_path, without, recall):
+        is_true(root)
+
+
+def test_wherever_one_dies_who_adds_the_next_finds_them_true(tmp_path: Path) -> None:
+    def recall(root: Path) -> None:
+        with Memory(root, embedder=Fast()) as m:
+            m.remember("tea and more of it")
+            m.recall("tea")
+
+    for root, _ in every_death(tmp_path, prepared, recall):
+        is_true(root)
+
+
+def test_wherever_one_dies_who_erases_no_vector_of_it_is_left_after_the_next_recall(tmp_path: Path) -> None:
+    fast, other = Fast(), Slow("other")
+
+    def with_two(root: Path) -> None:
+        prepared(root)
+        with Memory(root, embedder=other) as m:
+            m.embed()
+
+    def erase(root: Path) -> None:
+        with Memory(root, embedder=Fast()) as m:
+            m.erase("secret")
+
+    for root, died in every_death(tmp_path, with_two, erase):
+        if died:
+            with Memory(root, embedder=Fast("another")) as m:
+                assert m.get("secret") is None
+                m.recall("tea", user="bob")
+        for embedder in (fast, other):
+            assert traces(root / "vectors", embedder.embed([f"we love {WORD}"])) == []
+        is_true(root)
+
+
+# -- several at once ---------------------------------------------------------------------------------------------------
+
+_BEGIN = """
+import os, random, sys, time
+from pathlib import Path
+from keepsake import Memory
+from tests.projections.vectors.doubles import Fast, Slow, traces
+told = []
+root, name, until = Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
+fast = Fast()
+m = Memory(root, embedder=fast, tell=told.append)
+"""
+WRITER = """
+number = 0
+while time.time() < until:
+    number += 1
+    m.remember(f"tea {name} number{number}")
+    assert m.recall(f"tea {name} number{number}", k=3)
+assert told == [], told
+"""
+READER = """
+while time.time() < until:
+    for hit in m.recall("tea number3", k=20):
+        assert "tea" in hit.text
+assert told == [], told
+"""
+ERASER = f"""
+number = 0
+while time.time() < until:
+    number += 1
+    said = m.remember(f"tea {WORD} {{name}} {{number}}")
+    m.recall(said.text)
+    m.erase(said.id)
+    assert traces(root / "vectors", fast.embed([said.text])) == []
+"""
+REBUILDER = """
+while time.time() < until:
+    m.rebuild_index()
+    m.recall("tea")
+    time.sleep(0.05)
+"""
+
+
+def start(work: str, *values: object) -> subprocess.Popen[str]:
+    order = [sys.executable, "-c", _BEGIN + textwrap.dedent(work), *map(str, values)]
+    return subprocess.Popen(order, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def together(root: Path, seconds: float, *works: str) -> None:
+    with Memory(root, embedder=Fast()) as m:
+        m.remember("tea number3")
+    until = time.time() + seconds
+    running = [start(work, root, f"w{number}x", until) for number, work in enumerate(works)]
+    for process in running:
+        wrong = process.communicate(timeout=seconds + 120)[1]
+        assert process.returncode == 0, wrong
+    is_true(root)
+
+
+def test_several_add_read_and_erase_at_once(tmp_path: Path) -> None:
+    together(tmp_path / "memory", 30 if SOAK else 4, WRITER, WRITER, READER, ERASER)
+
+
+def test_several_add_while_others_make_the_index_anew(tmp_path: Path) -> None:
+    together(tmp_path / "memory", 30 if SOAK else 3, WRITER, ERASER, ERASER, REBUILDER)
+
+
+def test_processes_killed_in_a_loop_leave_vectors_that_are_true_or_made_again(tmp_path: Path) -> None:
+    root, drawn = tmp_path / "memory", random.Random(7)
+    with Memory(root, embedder=Fast()) as m:
+        m.remember("tea number3")
+    for _ in range(25 if SOAK else 3):
+        far = time.time() + 60
+        running = [start(work, root, f"k{drawn.randrange(10**9)}x", far) for work in (WRITER, WRITER, ERASER)]
+        time.sleep(0.8 + drawn.random() * 0.5)
+        for process in running:
+            process.send_signal(signal.SIGKILL)
+        for process in running:
+            wrong = process.communicate()[1]
+            assert process.returncode == -signal.SIGKILL, wrong
+        is_true(root)
+
+
+def test_a_process_killed_while_it_embeds_goes_on_where_it_was(tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    with Memory(root, embedder=Fast()) as m, m.batch():
+        for number in range(900):
+            m.remember(f"tea number{number}")
+
+    def embed() -> None:
+        slow = Slow()
+        slow._before = lambda: os._exit(DIED) if len(slow.asked) == 3 else None
+        with Memory(root, embedder=slow) as m:
+            m.embed()
+
+    assert in_a_child(embed) == DIED
+    slow = Slow()
+    with Memory(root, embedder=slow) as m:
+        assert m.unembedded() == 900 - 2 * 256
+        assert m.embed() == 900 - 2 * 256
+        assert m.unembedded() == 0
