@@ -228,10 +228,10 @@ def against_bare(memory: Memory, bare: Bare, questions: list[str], count: int) -
     both = [one + other for one, other in zip(text, near, strict=True)]
     ratio = statistics.median(mine / raw for mine, raw in zip(whole, both, strict=True))
     again = Times.of(lambda each: memory.recall(each, k=10), questions)
-    middle = Times(whole).at(0.5)
+    middle, mean = Times(whole).at(0.5), (per(sum(whole), len(whole)), per(sum(both), len(both)))
     return [
         at_most(f"recall of {count:,} blocks, to both bare searches", middle, Times(both).at(0.5), ratio, 2),
-        stated("  the mean over all questions", per(sum(whole), len(whole)), per(sum(both), len(both)), sum(whole) / sum(both)),
+        stated("  the mean over all questions", *mean, sum(whole) / sum(both)),
         Times(whole).row("recall"), again.row("recall of what was asked before"),
         Times(text).row("the bare search of full text"), Times(near).row("the bare search of vectors"),
     ]  # fmt: skip

@@ -59,6 +59,15 @@ def test_a_frame_leaves_a_receipt_too(filled):
     assert [hit.id for hit in again.again] == [hit.id for hit in framed.hits] != []
 
 
+def test_a_frame_without_a_question_can_be_filled_again_though_none_was_kept(filled):
+    filled.remember("I am a sailor", tags=["self/constitutional"])
+    framed = filled.frame("self", receipt=True)
+    again = filled.replay(framed.receipt)
+
+    assert again.is_the_same
+    assert [hit.text for hit in again.again] == ["I am a sailor"]
+
+
 def test_what_was_said_since_does_not_count_and_what_was_erased_is_missed(filled):
     found = filled.recall("what do boats need?", receipt=True, keep_question=True)
     filled.remember("boats need paint every single year", key="more")
@@ -77,6 +86,7 @@ def test_a_question_that_was_not_kept_must_be_given(filled):
     blind = filled.replay(found.receipt)
 
     assert blind.question == ""
+    assert not blind.is_the_same
     assert "was not kept" in blind.notes[0]
     assert [hit.id for hit in blind.served] == [hit.id for hit in found]
     assert filled.replay(found.receipt, question="which boats?").is_the_same

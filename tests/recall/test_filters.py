@@ -33,12 +33,18 @@ def test_nothing_given_passes_everything():
     assert not Filters.of(None, ["id"]).is_empty()
 
 
+def test_moments_are_compared_as_moments():
+    assert Filters.of({"since": "2026-05-03T10:00:00+02:00"}).since == "2026-05-03T08:00:00.000000Z"
+    assert Filters.of({"until": "2026-05-03"}).until == "2026-05-03T00:00:00.000000Z"
+
+
 @pytest.mark.parametrize(
     ("given_", "says"),
     [
         ({"colour": 1}, "recall filters by about, kinds"), ({"what": "facts"}, 'what is "belief"'),
         ({"trust": "god"}, "trust 'god' is not known"), ({"tags": [1]}, "tags is a text or a list"),
         ({"kinds": 5}, "kinds is a text or a list"), ({"without": "x"}, "not by 'without'"),
+        ({"since": "yesterday"}, "not a time"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused_in_one_line(given_, says):

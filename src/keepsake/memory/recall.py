@@ -22,7 +22,7 @@ from keepsake.records.framed import Framed
 from keepsake.records.hit import Hit
 from keepsake.records.recalled import Recalled
 from keepsake.records.timeline import Moment
-from keepsake.records.use import Receipt
+from keepsake.records.use import BLANK, Receipt
 from keepsake.stores.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -179,6 +179,8 @@ class RecallOf:
         """Leave a receipt, and say which."""
         said = {name: value for name, value in asked.items() if name not in _NOT_KEPT}
         given = {name: value for name, value in said.items() if value not in (None, "", (), {}, False)}
+        if not ask.question.strip():
+            given[BLANK] = True
         for name in ("as_of", "believed_at"):
             if name in given:
                 given[name] = ask.scope.as_of if name == "as_of" else ask.scope.at

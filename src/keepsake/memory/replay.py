@@ -13,7 +13,7 @@ from keepsake.memory.work import FramesOf
 from keepsake.records.errors import NotFound
 from keepsake.records.hit import Hit
 from keepsake.records.recalled import Replayed
-from keepsake.records.use import Receipt
+from keepsake.records.use import BLANK, Receipt
 
 if TYPE_CHECKING:
     from keepsake.memory.recall import RecallOf
@@ -24,13 +24,12 @@ _CLOSE = 0.005  # scores that differ by less are the same
 
 def replay(recall: RecallOf, receipt: Receipt, frames: FramesOf, question: str = "") -> Replayed:
     """The recorded answer, the answer now, and what differs."""
-    asked = receipt.question or question
+    asked, given = receipt.question or question, dict[str, Any](receipt.asked)
     recorded = recall.told(receipt)
-    if not asked:
+    if not given.pop(BLANK, False) and not asked:
         note = "the question was not kept: give it, to put it again"
-        return Replayed(receipt.id, "", recorded, (), (), (note,))
+        return Replayed(receipt.id, "", recorded, (), (), (note,), was_put=False)
     notes = [_TODAYS]
-    given: dict[str, Any] = dict(receipt.asked)
     if receipt.frame:
         try:
             given["frame"] = frames.get(receipt.frame)

@@ -145,6 +145,8 @@ def _nearly(ranking: Ranking, ask: Ask, scale: float, hits: list[Hit]) -> list[N
 
 def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ranking | None:
     """Every candidate in order; None if there is none."""
+    if ask.scope.is_nobodys():
+        return None
     question = take_apart(index, ask.question, ask.scope, ask.now)
     seen, kind = meaning.seen(index), _kind(meaning, ask)
     rare = seen.rarity(question.words, ask.scope.user)

@@ -15,7 +15,7 @@ import orjson
 
 from keepsake.projections.index.block import Source
 from keepsake.records.belief import TRUST
-from keepsake.records.clock import said_time
+from keepsake.records.clock import parse_moment, said_time
 from keepsake.records.errors import Refused
 
 _LEFT_OUT = ("agent", "session", "trust", "kind", "about")
@@ -44,7 +44,8 @@ class Filters:
         for name in ("tags", "kinds", "about", "trust"):
             asked[name] = _texts(name, asked.get(name, ()))
         for name in ("since", "until"):
-            asked[name] = said_time(asked.get(name))
+            said = said_time(asked.get(name))
+            asked[name] = parse_moment(said) if said else ""
         if asked.get("what", "") not in ("", "belief", "episode"):
             raise Refused(f'what is "belief" or "episode", not {asked["what"]!r}')
         if wrong := [each for each in asked["trust"] if each not in TRUST]:

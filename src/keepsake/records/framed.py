@@ -58,7 +58,7 @@ class Framed:
         return {
             "frame": self.frame, "question": self.question, "text": self.text,
             "hits": [hit.to_dict() for hit in self.hits], "dropped": [each.to_dict() for each in self.dropped],
-            "used": self.used, "budget": self.budget, "is_whole": self.is_whole,
+            "used": self.used, "budget": self.budget, "is_whole": self.is_whole, "receipt": self.receipt,
         }  # fmt: skip
 
     def __str__(self) -> str:

@@ -26,7 +26,6 @@ class Recalled(list[Hit]):
     def __init__(
         self, hits: Iterable[Hit] = (), *, question: str = "", fit: float = 0.0, floor: float = 0.0,
         nearest: Iterable[Hit] = (), nearly: Iterable[Nearly] = (), served: Iterable[str] = (), frame: str = "",
-        unembedded: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(hits)
         self.question, self.frame = question, frame
@@ -35,7 +34,6 @@ class Recalled(list[Hit]):
         self.nearest = tuple(nearest)  # if nothing fits
         self.nearly = tuple(nearly)  # if the reasons were asked for
         self.served = tuple(served)  # the source of each hit, by the id that the ledger knows
-        self.unembedded = unembedded  # texts that have no vector yet, and were looked for by their words alone
         self.receipt = ""  # the receipt that was left, if one was
 
     @property
@@ -62,10 +60,12 @@ class Replayed:
     again: tuple[Hit, ...]
     differs: tuple[str, ...]  # what differs, a line each; empty: the answer is the same
     notes: tuple[str, ...]  # what cannot be as it was then
+    was_put: bool = True  # False: there was no question to put again
 
     @property
     def is_the_same(self) -> bool:
-        return not self.differs
+        """Whether it was put again, and answered alike."""
+        return self.was_put and not self.differs
 
     def to_dict(self) -> dict[str, Any]:
         """All there is, for printing or sending."""

@@ -27,6 +27,7 @@ RECEIPTS = "receipt.put/1"
 OUTCOME = "outcome.put/1"
 FADE = "episode.fade/1"
 
+BLANK = "blank"  # among what was asked: a frame without a question
 LONGEST_QUESTION = 1 << 16  # characters; of a longer one nothing is kept, for half a question repeats nothing
 
 _ALWAYS = ("id", "at", "head", "hits", "k")

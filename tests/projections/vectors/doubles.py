@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -87,5 +88,9 @@ def held(file: VectorFile) -> set[str]:
 
 def traces(root: Path, vectors: NDArray[np.float32]) -> list[Path]:
     """The files under a folder in which the bytes of one of these vectors stand."""
-    files = [path for path in root.rglob("*") if path.is_file()]
-    return [path for path in files if any(row.tobytes() in path.read_bytes() for row in vectors)]
+    found = []
+    for path in root.rglob("*"):
+        with suppress(FileNotFoundError, IsADirectoryError):  # others are at work
+            said = path.read_bytes()
+            found += [path] if any(row.tobytes() in said for row in vectors) else []
+    return found

@@ -87,7 +87,7 @@ def _must_be(is_mine: bool, home: Path) -> None:
 
 def _mark(folder: Path, erasures: int) -> None:
     """Say that it is done. Not being able to say so only means that it is done again."""
-    fresh = folder / f"{_MARK}.{os.getpid()}"
+    fresh = folder / f"{_MARK}.new"
     with suppress(OSError):
         fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(fd, "wb") as file:

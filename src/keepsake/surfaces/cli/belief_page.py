@@ -56,6 +56,7 @@ def _rows(belief: Belief, names: dict[str, str]) -> Iterator[tuple[str, str | li
     yield "rests on", [shown(names.get(ref, handle(ref))) for ref in belief.rests_on]
     yield "valid", _span(belief.valid_from, belief.valid_to)
     yield "expires", shown(belief.expires)
+    yield "served", "always, in every frame that it may be in" if belief.always else ""
     yield "because", short(belief.reason, 400)
     yield "from", shown(", ".join(_origin(belief)))
     if belief.data:
