@@ -18,12 +18,18 @@ from keepsake.memory import settings
 from keepsake.memory.beliefs import BeliefsOf
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.ledger import LedgerOf
+from keepsake.memory.receipts import ReceiptsOf
 from keepsake.memory.reviews import ReviewsOf
+from keepsake.memory.tidy import TidyOf
 from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
 from keepsake.records import errors
 from keepsake.records.episode import Episode
 from keepsake.records.frame import Frame
+from keepsake.records.framed import Dropped, Framed
 from keepsake.records.hit import Hit
+from keepsake.records.proposal import Proposal
+from keepsake.records.recalled import Recalled, Replayed
+from keepsake.records.use import Receipt
 from keepsake.repair.findings import CODES
 from keepsake.surfaces.cli.root import keepsake as program
 
@@ -184,9 +190,9 @@ def value_of(value: object) -> str:
 
 
 def public(kind: type) -> dict[str, str]:
-    """The public methods and properties of a class, as the reference writes them."""
+    """The public methods and properties of a class and of those it is made of, as the reference writes them."""
     found = {}
-    for name, member in vars(kind).items():
+    for name, member in [item for each in reversed(kind.__mro__[:-1]) for item in vars(each).items()]:
         method = member.__func__ if isinstance(member, classmethod) else member
         if name == "__init__":
             found[kind.__name__] = written(kind.__name__, method).removesuffix(" -> None")
@@ -209,7 +215,8 @@ def signatures_in(section: str) -> dict[str, str]:
 
 MADE_BY_MEMORY = [
     ("m.beliefs", BeliefsOf), ("m.episodes", EpisodesOf), ("m.reviews", ReviewsOf), ("m.work", WorkOf),
-    ("m.frames", FramesOf), ("m.config", ConfigOf), ("m.ledger", LedgerOf),
+    ("m.frames", FramesOf), ("m.config", ConfigOf), ("m.receipts", ReceiptsOf), ("m.tidy", TidyOf),
+    ("m.ledger", LedgerOf),
 ]  # fmt: skip
 
 
@@ -247,19 +254,29 @@ def briefly(param: inspect.Parameter) -> str:
     return param.name if param.default is param.empty else f"{param.name}={value_of(param.default)}"
 
 
+SHOWN_FIELD_BY_FIELD = [
+    ("esdb.md", "Fields", keepsake.ChronoRecord), ("python.md", "Belief", keepsake.Belief),
+    ("python.md", "Hit", Hit), ("python.md", "Framed", Framed), ("python.md", "Dropped", Dropped),
+    ("python.md", "Replayed", Replayed), ("python.md", "Receipt", Receipt), ("python.md", "Proposal", Proposal),
+    ("python.md", "Episode", Episode), ("python.md", "Frame", Frame),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("page", "title", "kind"),
-    [
-        ("esdb.md", "Fields", keepsake.ChronoRecord), ("python.md", "Belief", keepsake.Belief),
-        ("python.md", "Hit", Hit), ("python.md", "Episode", Episode), ("python.md", "Frame", Frame),
-    ],
-    ids=["ChronoRecord", "Belief", "Hit", "Episode", "Frame"],
+    ("page", "title", "kind"), SHOWN_FIELD_BY_FIELD, ids=[kind.__name__ for *_, kind in SHOWN_FIELD_BY_FIELD]
 )
 def test_the_fields_and_their_defaults_are_those_of_the_class(page, title, kind):
     section = sections(REFERENCE / page)[title]
     shown = [(found[1], found[2]) for found in re.finditer(r"^\| `(\w+)` \| (\S+) \|", section, re.MULTILINE)]
 
     assert shown == [(field.name, default_of(field)) for field in dataclasses.fields(kind)]
+
+
+def test_the_python_reference_names_all_that_a_recall_knows():
+    section = sections(REFERENCE / "python.md")["Recalled"]
+    known = {*vars(Recalled()), *(name for name in vars(Recalled) if not name.startswith("_"))}
+
+    assert [name for name in sorted(known) if f"`{name}`" not in section and f"`{name}()`" not in section] == []
 
 
 def default_of(field: "dataclasses.Field[Any]") -> str:
@@ -289,7 +306,7 @@ def test_the_tree_of_errors_is_the_one_in_the_program():
 def test_every_setting_and_every_environment_variable_is_in_the_reference():
     text = (REFERENCE / "settings.md").read_text(encoding="utf-8")
     read = set(re.findall(r"\"([A-Z]+_[A-Z_]+)\"", Path(settings.__file__).read_text(encoding="utf-8")))
-    keys = {f"ledger.{name}" for name in settings.Settings._fields}
+    keys = {f"{'ledger' if name == 'durability' else 'recall'}.{name}" for name in settings.Settings._fields}
 
     assert "KEEPSAKE_HOME" in read
     assert [name for name in sorted(read | keys) if f"| `{name}` |" not in text] == []

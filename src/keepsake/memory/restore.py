@@ -20,6 +20,7 @@ def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock)
     name = ledger_id(Folder(source))
     _refuse_a_second(name, folder, ring)
     restore_from(folder, source, by=by, clock=clock, erased=frozenset(ring.erased(name) if name else ()))
+    (folder / "vectors" / "swept").unlink(missing_ok=True)  # of which erasures the vectors know is another question now
     if name and ring.pin(name):
         shelf = Shelf(folder, by=by, clock=clock)
         try:

@@ -29,6 +29,7 @@ STOP = frozenset(
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
+_LONGEST = 40  # letters of a word that has endings
 _ENDINGS = ("ingly", "edly", "ing", "ies", "ied", "ed", "es", "ly", "s")
 
 
@@ -42,9 +43,13 @@ def telling(text: str) -> list[str]:
     return [word for word in words(text) if word not in STOP]
 
 
-@lru_cache(maxsize=1 << 17)
 def stem(word: str) -> str:
     """A light English stem: enough to make "paints", "painted" and "painting" one word."""
+    return word if len(word) > _LONGEST else _stem(word)
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
     for end in _ENDINGS:
         if word.endswith(end) and len(word) - len(end) >= 3 and not word.endswith("ss"):
             word = word[: -len(end)] + ("y" if end in ("ies", "ied") else "")

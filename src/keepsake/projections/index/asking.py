@@ -169,7 +169,6 @@ def statements() -> dict[str, Any]:
             sources.c.user == bindparam("user"), sources.c.expires.is_not(None), sources.c.expires > bindparam("now")
         ),
         "USERS": select(lives.c.user).distinct(),
-        "BLOCK_AT": select(blocks.c.id).where(bindparam("row") == ROW),
         "TEXTS_ARE_WHOLE": insert(texts).values(
             texts=literal_column("'integrity-check'"), rank=literal_column("1")
         ),

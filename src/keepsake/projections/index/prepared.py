@@ -231,9 +231,6 @@ NEXT_EXPIRY = 'SELECT min(sources.expires) AS min_1 FROM sources WHERE sources.u
 # no parameters
 USERS = 'SELECT DISTINCT lives.user FROM lives'
 
-# row
-BLOCK_AT = 'SELECT blocks.id FROM blocks WHERE ? = blocks.rowid'
-
 # no parameters
 TEXTS_ARE_WHOLE = "INSERT INTO texts (rank, texts) VALUES (1, 'integrity-check')"
 
