@@ -225,6 +225,10 @@ def main() -> None:
             observe(memory, told)
             kind, entry = learn_kind(memory, told, given.drop.split(","), by_words)
             learned[kind] = entry
+            if kind == "model":  # and once more, as where there are no static vectors of words
+                memory._recall.meaning.lexicon = memory._recall.meaning.plain
+                kind, entry = learn_kind(memory, told, given.drop.split(","), by_words)
+                learned[kind] = entry
     if given.write:
         WEIGHTS.write_bytes(orjson.dumps(learned, option=orjson.OPT_INDENT_2) + b"\n")
 

@@ -39,7 +39,8 @@ _MONTHS = (
 )  # fmt: skip
 _AT = re.compile(r"(\d+):(\d+) ([ap]m) on (\d+) (\w+), (\d+)")
 _PARTS = {
-    "soft words": {"words", "session"}, "vectors": {"meaning", "pair"}, "the session's best": {"session"},
+    "soft words": {"words", "session"}, "the very words": {"text"},
+    "vectors": {"meaning", "pair"}, "the session's best": {"session"},
     "who speaks": {"speaker"}, "dates": {"date", "when"}, "form": {"naming", "answers", "asks"},
 }  # fmt: skip
 

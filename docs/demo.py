@@ -30,6 +30,10 @@ def main() -> None:
             say(f"\n{question}")
             ask(m, question)
 
+        say("\nThe same for an agent's prompt, in at most 60 tokens")
+        for line in m.frame("task", "plan the release", budget=60).text.splitlines():
+            say(f"  {line}".rstrip())
+
         say("\nSomething was wrong: revising it, and keeping what was believed before")
         m.revise("staging-port", "The staging port is 6543", reason="it was moved behind the pooler")
         for version in m.history("staging-port"):
@@ -50,7 +54,7 @@ def main() -> None:
         say(f"And a copy in which Ana's taste was edited?  {answer(report.ok)}: {report.bad}")
 
     say(f"\nThe memory is one folder: {folder}")
-    say("Every change is one line of events.wal in it; index.db, which recall searches, is made from that.")
+    say("Every change is one line of events.wal in it; what recall searches, index.db and vectors/, is made from that.")
     say("Look:  head -c 600 " + str(folder / "events.wal"))
 
 

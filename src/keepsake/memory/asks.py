@@ -102,8 +102,7 @@ class Asks(Tends):
 
         Whatever the frame guarantees is in it, or named in `dropped` with what it would have needed.
         """
-        frame = self._frame(name)
-        assert frame is not None
+        frame = self.frames.get(name) if isinstance(name, str) else name
         return self._recall.frame(
             question, frame=frame, budget=budget, user=user, session=session, agent=agent, path=path,
             believed_at=believed_at, as_of=as_of, filters=filters, without=without, floor=floor,
@@ -144,4 +143,9 @@ class Asks(Tends):
         return put_all(cast("Questioned", self), questions, user=self._user(user), tick=tick)
 
     def _frame(self, frame: str | Frame | None) -> Frame | None:
-        return self.frames.get(frame) if isinstance(frame, str) else frame
+        from keepsake.memory.asked import check_frame
+
+        found = self.frames.get(frame) if isinstance(frame, str) else frame
+        if found is not None:
+            check_frame(found)
+        return found

@@ -1,13 +1,16 @@
 """A correction is never taken for a second belief, nor for a repetition: it takes the place of what it corrects.
 
 "The port is 6543" after "the port is 5432" speaks of the same thing and gives another number: the old belief is
-superseded, and its history says by what. Only where nothing else can be meant, by someone who is trusted no less, and
-never inside a batch, whose writes nobody has seen yet. Everything less certain is stated beside what it contradicts;
-`tidy` proposes which to keep. If the index is not at hand, nothing is looked for: no write waits for it.
+superseded, and its history says by what. Only where nothing else can be meant, by someone who is trusted no less than
+whoever said it or said yes to it, and never inside a batch, whose writes nobody has seen yet. What bears a key or data
+of somebody's own is theirs to change, and a guess takes the place of nothing. Everything less certain is stated beside
+what it contradicts; `tidy` proposes which to keep. If the index is not at hand, nothing is looked for: no write waits
+for it.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from keepsake.records.belief import Belief
@@ -49,12 +52,20 @@ def _of_the_same(shelf: Shelf, index: IndexOf, claim: str, user: str, path: str)
     names = index.glance(lambda file: [row[0] for row in file.db.execute(sql.CLAIMED, values)])
     with shelf.ledger.reading():
         held = [shelf.book.find(name, user=user, path=path, short=False) for name in names or ()]
-        return [each.belief() for each in held if each is not None and each.path == path]
+        mine = [each for each in held if each is not None and each.path == path and each.key == each.ref]
+        return [_as_trusted(shelf, each.belief()) for each in mine]
+
+
+def _as_trusted(shelf: Shelf, belief: Belief) -> Belief:
+    """What a person said yes to is the person's word."""
+    return replace(belief, trust="human") if shelf.book.reviews.is_approved(belief.id) else belief
 
 
 def _takes_its_place(fields: dict[str, Any], old: Belief, trust: str) -> bool:
     from keepsake.records.claim import corrects
 
+    if fields["is_hypothesis"] or old.views or old.data not in ({}, fields["data"]):
+        return False
     if not old.is_held or is_above(old.trust, trust) or (fields["about"] and fields["about"] != old.about):
         return False
     if any(fields[name] != getattr(old, name) for name in ("valid_from", "valid_to", "session", "agent")):

@@ -3,7 +3,7 @@
     - ask: what does Ana drink?
       find: [ana-drinks, 20260421-0915-c4f1a5]
       k: 5
-    - ask: who won the cup in 1987?
+    - ask: what do zebras look like?
       nothing: true
 
 Or a mapping: `questions:` is that list, and what stands beside it (`k: 10`, `user: ana`) counts for every question that

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from keepsake.memory import settings
+from keepsake.memory.asked import can_be_written, check, check_frame, check_names, number_to_keep, to_keep
 from keepsake.memory.frame_cache import FrameCache
 from keepsake.memory.receipts import ReceiptsOf
 from keepsake.records.clock import parse_moment, said_time, stamp
@@ -22,7 +23,7 @@ from keepsake.records.framed import Framed
 from keepsake.records.hit import Hit
 from keepsake.records.recalled import Recalled
 from keepsake.records.timeline import Moment
-from keepsake.records.use import BLANK, Receipt
+from keepsake.records.use import Receipt
 from keepsake.stores.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
 Head = tuple[int, str]  # an event's number and hash
 Filled = tuple[Framed, list[str], str | None]  # a frame, the source of each hit, and when the next memory expires
 
-_NOT_KEPT = ("k", "user", "frame", "explain", "tick")  # in a receipt: they have a place of their own, or change nothing
 _A_FEW = 16  # texts that a slow embedder makes vectors of before a question is answered
 _AT_ONCE = 256  # texts between two looks at what others wrote
+_FEW, _A_LINE = 8, 12  # a frame looks at some more hits than it can hold lines of so many tokens
 _SHOWN = 60  # hits that a frame chooses from
 
 
@@ -80,11 +81,12 @@ class RecallOf:
         from keepsake.recall.answer import Ask
         from keepsake.recall.filters import Filters
 
-        _check(question, k, floor)
+        whose = self._user if user is None else user
+        check(question, k, floor, believed_at, as_of)
+        check_names(user=whose, path=path, session=_or_any(session), agent=_or_any(agent))
         then = said_time(as_of)
         at = NOW if believed_at is None else self._shelf.seq_at(believed_at)
         now = self._now(believed_at, at, then)
-        whose = self._user if user is None else user
         scope = Scope(whose, at, path, session, agent, quarantined, stamp(now), parse_moment(then) if then else None)
         out = self._named(without, whose, path)
         floor = self.settings.floor if floor is None else floor
@@ -110,7 +112,9 @@ class RecallOf:
 
     def _named(self, without: str | Iterable[str], user: str, path: str) -> list[str]:
         """What is left out; a belief by any of its names is left out in all its versions."""
-        names = [without] if isinstance(without, str) else list(without)
+        from keepsake.recall.filters import several
+
+        names = several("without", without)
         found = [(name, self._shelf.book.find(name, user=user, path=path)) for name in names if name]
         return [held.ref if held else name for name, held in found]
 
@@ -146,6 +150,7 @@ class RecallOf:
         **asked: Any,
     ) -> Framed:  # fmt: skip
         """A frame, filled with what bears on the question."""
+        check_frame(frame, budget)
         ask = self.asking(question, frame=frame, **asked)
         filled, served, head = self.filled(ask, frame, budget)
         if self.settings.receipts if receipt is None else receipt:
@@ -156,18 +161,23 @@ class RecallOf:
 
     def filled(self, ask: Ask, frame: Frame, budget: int | None) -> tuple[Framed, list[str], Head]:
         """The frame, the source of each of its hits, and the last event that it was made from."""
-        key = repr((ask.question, ask.scope._replace(now=""), ask.filters, frame, budget, ask.floor))
+        day = ask.scope._replace(now=ask.scope.now[:10])  # by which "yesterday" is counted
+        key = repr((ask.question, day, ask.filters, frame, budget, ask.floor))
         with self._shelf.ledger.reading():
-            kept = self._frames.get(key, self._shelf.book.changed, ask.scope.now)
+            kept = self._frames.get(key, self._shelf.book.changed, ask.scope.now) if self._may_cache(frame) else None
             if kept is not None:
                 return *kept, self._head()
         self._prepare(ask, None)
         with self._shelf.ledger.reading():
             done, served, expires = self._put(ask, lambda file, ask: self._fill(file, ask, frame, budget), None)
-            if frame.cache:
-                seconds = frame.cache["ttl_seconds"]
-                self._frames.put(key, self._shelf.book.changed, seconds, expires or "", done, served)
+            if frame.cache and self._may_cache(frame):
+                seconds, now = frame.cache["ttl_seconds"], ask.scope.now
+                self._frames.put(key, self._shelf.book.changed, seconds, now, expires or "", done, served)
             return done, served, self._head()
+
+    def _may_cache(self, frame: Frame) -> bool:
+        """Not inside a batch: what it writes is counted as known already, and is not in the index yet."""
+        return frame.cache is not None and not self._shelf.ledger.in_batch()
 
     def _head(self) -> Head:
         end = self._shelf.ledger.end
@@ -177,25 +187,21 @@ class RecallOf:
         self, ask: Ask, head: Head, hits: tuple[tuple[str, float], ...], k: int, question: str, asked: Mapping[str, Any]
     ) -> str:
         """Leave a receipt, and say which."""
-        said = {name: value for name, value in asked.items() if name not in _NOT_KEPT}
-        given = {name: value for name, value in said.items() if value not in (None, "", (), {}, False)}
-        if not ask.question.strip():
-            given[BLANK] = True
-        for name in ("as_of", "believed_at"):
-            if name in given:
-                given[name] = ask.scope.as_of if name == "as_of" else ask.scope.at
+        is_of_now = ask.scope.as_of is None and asked.get("believed_at") is None
+        at = stamp(ask.now) if is_of_now else self._shelf.ledger.now()
         receipt = Receipt.made(
-            at=stamp(ask.now), head=head, hits=hits, k=k, user=ask.scope.user, question=question, asked=given,
-            frame=ask.frame.name if ask.frame else "", embedder="" if ask.by_words else self.meaning.key,
+            at=at, head=head, hits=hits, k=number_to_keep(k), user=ask.scope.user, question=question,
+            asked=to_keep(ask, asked, at), frame=ask.frame.name if ask.frame else "",
+            embedder="" if ask.by_words else self.meaning.key,
         )  # fmt: skip
         self._receipts.keep(receipt)
         return receipt.id
 
     def _fill(self, file: IndexFile, ask: Ask, frame: Frame, budget: int | None) -> Filled:
+        from keepsake.memory.compared import Compared
         from keepsake.projections.index import prepared as sql
         from keepsake.recall.answer import rank, served
         from keepsake.recall.frame import framed
-        from keepsake.records.claim import is_repeat
 
         ranking = rank(file, self.meaning, ask, self._shelf.ledger.standing.erasures)
         hits: list[Hit] = []
@@ -205,11 +211,15 @@ class RecallOf:
             blocks = ranking.measured.blocks
             order = [place for place in ranking.order if ranking.serves(ask, place)]
             guaranteed = ranking.hits(place for place in order if blocks[place] in kept)
-            hits = ranking.hits([place for place in order if blocks[place] not in kept][:_SHOWN])
+            most = min(_SHOWN, _FEW + (frame.token_budget if budget is None else max(budget, 0)) // _A_LINE)
+            hits = ranking.hits([place for place in order if blocks[place] not in kept][:most])
+        compared = Compared()
         filled = framed(
-            frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget, is_repeat=is_repeat,
-            conflict=_conflict,
+            frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget,
+            is_repeat=compared.is_repeat, conflict=compared.conflict,
         )  # fmt: skip
+        if ask.scope.is_nobodys():
+            return filled, [], None
         next_expiry = file.db.execute(sql.NEXT_EXPIRY, (ask.scope.user, ask.scope.now)).fetchone()[0]
         return filled, served(ranking, filled.hits) if ranking else [], next_expiry
 
@@ -250,7 +260,7 @@ class RecallOf:
     def _embed_some(self, user: str, most: int) -> int:
         """Embed the next few texts that have no vector; how many were looked at."""
         ledger, meaning = self._shelf.ledger, self.meaning
-        if meaning.embedder is None:
+        if meaning.embedder is None or not can_be_written(user):
             return 0
         meaning.identity()  # this may load a model, and nobody waits for it
         with ledger.reading():
@@ -267,6 +277,7 @@ class RecallOf:
     def embed(self, *, user: str | None = None, tick: Tick | None = None) -> int:
         """Make every vector that is missing; how many texts were looked at. Others read and write meanwhile."""
         whose, looked_at = self._user if user is None else user, 0
+        check_names(user=whose)
         while count := self._embed_some(whose, _AT_ONCE):
             looked_at += count
             if tick is not None:
@@ -276,6 +287,8 @@ class RecallOf:
         return looked_at
 
     def _connect_some(self, user: str) -> int:
+        if not can_be_written(user):
+            return 0
         with self._shelf.ledger.reading():
             erasures = self._shelf.ledger.standing.erasures
             return self._index.read(lambda file: self.meaning.connect(file, user, erasures))
@@ -285,6 +298,9 @@ class RecallOf:
         from keepsake.recall.meaning import NoVectors
 
         whose = self._user if user is None else user
+        check_names(user=whose)
+        if not can_be_written(whose):
+            return 0
         try:
             self.meaning.get_ready()
             with self._shelf.ledger.reading():
@@ -316,24 +332,8 @@ class RecallOf:
             return put(replace(ask, by_words=True))
 
 
-def _check(question: object, k: object, floor: object) -> None:
-    if not isinstance(question, str):
-        raise Refused(f"a question is text, not {type(question).__name__}")
-    if k is not None and (type(k) is not int or k < 1):
-        raise Refused(f"k is how many are wanted, 1 or more, not {k!r}")
-    if floor is not None and not (isinstance(floor, int | float) and 0 <= floor <= 1):
-        raise Refused(f"the floor is a number from 0 to 1, not {floor!r}")
-
-
-def _conflict(one: Hit, other: Hit) -> str:
-    """How two hits contradict each other, in a few words; nothing if they do not."""
-    from keepsake.records.claim import claim_of, conflict
-
-    if one.what != "belief" or other.what != "belief":
-        return ""
-    mine, theirs = claim_of(one.text, one.triple), claim_of(other.text, other.triple)
-    found = conflict(mine, theirs) if mine and theirs else None
-    return found.why if found else ""
+def _or_any(name: str | None) -> str:
+    return "" if name is None else name
 
 
 def _chosen(spec: str, tell: Callable[[str], None]) -> Embedder | None:

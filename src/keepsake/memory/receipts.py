@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from keepsake.decide import use as decide
+from keepsake.memory.asked import check_names
 from keepsake.memory.gated import Gated
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound, Refused
 from keepsake.records.policy import DEFAULT
@@ -73,6 +74,7 @@ class ReceiptsOf:
     def get(self, id: str, *, user: str | None = None) -> Receipt:
         """A receipt by its id, be it written yet or not."""
         whose = self._user if user is None else user
+        check_names(receipt=id, user=whose)
         for receipt in (*self._waiting, *self._written(id)):
             if receipt.id == id and receipt.user == whose:
                 return receipt

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from keepsake.memory.asked import NOW
 from keepsake.memory.work import FramesOf
 from keepsake.records.errors import NotFound
 from keepsake.records.hit import Hit
@@ -46,7 +47,7 @@ def replay(recall: RecallOf, receipt: Receipt, frames: FramesOf, question: str =
 
 def _again(recall: RecallOf, receipt: Receipt, question: str, given: dict[str, Any]) -> tuple[list[Hit], list[str]]:
     budget, frame = given.pop("budget", None), given.pop("frame", None)
-    then = datetime.fromisoformat(receipt.at)
+    then = datetime.fromisoformat(given.pop(NOW, receipt.at))
     given.setdefault("believed_at", receipt.head[0])
     usual: dict[str, Any] = {
         "session": None, "agent": None, "path": "", "as_of": None, "filters": None, "without": (), "floor": None,

@@ -14,6 +14,7 @@ from itertools import chain
 
 from keepsake.decide import belief as decide
 from keepsake.decide.use import may_tidy
+from keepsake.memory.asked import can_be_written, check_names
 from keepsake.memory.gated import Gated
 from keepsake.memory.index import IndexOf
 from keepsake.memory.tidy_pairs import contradictions, merged, repeats
@@ -51,8 +52,9 @@ class TidyOf:
         if type(limit) is not int or not 1 <= limit <= MOST:
             raise Refused(f"limit is how many are wanted, 1 to {MOST:,}, not {limit!r}")
         whose = self._user if user is None else user
-        if any("\ud800" <= sign <= "\udfff" for sign in whose):
-            return []  # nothing can be recorded under such a name
+        check_names(user=whose)
+        if not can_be_written(whose):
+            return []
         threshold = self._threshold()
         with self._shelf.ledger.reading():
             return self._index.read(lambda file: self._proposals(file, whose, threshold, limit))
@@ -103,6 +105,8 @@ class TidyOf:
 
     def apply(self, proposal: Proposal, *, reason: str = "") -> list[str]:
         """Carry a proposal out, and return the ids of what went. Doing it again does nothing, or is refused (Moved)."""
+        if not isinstance(proposal, Proposal):
+            raise Refused(f"what is applied is one of `proposals()`, not {proposal!r}")
         because = reason or _reason(proposal)
         if proposal.action == PUT_OUT:
             return self._use.fade(proposal.ids, reason=because, user=proposal.user)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from keepsake.decide import use as decide
+from keepsake.memory.asked import check_names, checked_list
 from keepsake.memory.gated import Gated
 from keepsake.memory.receipts import ReceiptsOf
-from keepsake.records.belief import texts
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft, Event
 from keepsake.stores.shelf import Shelf
@@ -34,8 +34,8 @@ class UseOf:
         They are named by key or id, or by the `receipt` of the recall that served them; what was erased since is not.
         """
         decide.may_tell(self._gated.trust)
-        whose = self._user if user is None else user
-        named = texts(names, "names")
+        whose, named = self._of(user), checked_list(names, "names")
+        check_names(receipt=receipt, reason=reason)
         served = self._receipts.get(receipt, user=whose).hits if receipt else ()
 
         def decision() -> list[Draft]:
@@ -47,8 +47,14 @@ class UseOf:
     def fade(self, names: Iterable[str], *, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
         decide.may_tidy(self._gated.trust)
-        whose, named = self._user if user is None else user, texts(names, "names")
+        whose, named = self._of(user), checked_list(names, "names")
+        check_names(reason=reason)
         return _ids(self._shelf.ledger.write(lambda: decide.fade(self._shelf.book, named, reason=reason, user=whose)))
+
+    def _of(self, user: str | None) -> str:
+        whose = self._user if user is None else user
+        check_names(user=whose)
+        return whose
 
     def _is_known(self, source: str, user: str) -> bool:
         try:

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import Scope
+from keepsake.projections.index.fulltext import NOW, Scope, count_of
 from keepsake.recall.candidates import POOL, Candidates, Gathering
 from keepsake.recall.filters import Filters, bears, tags_of
 from keepsake.recall.fusion import fits, floor_of, least_of, similarity
 from keepsake.recall.hits import hits_of
 from keepsake.recall.meaning import Meaning
 from keepsake.recall.question import Question, take_apart
+from keepsake.recall.seen import Seen
 from keepsake.recall.signals import Measured, measure
 from keepsake.recall.support import State, Support, backing, degrees, support_of, weighed
 from keepsake.records.frame import Frame
@@ -34,7 +35,7 @@ from keepsake.records.recalled import Nearly, Recalled
 LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
 _NEAREST = 3  # named when nothing fits
 _MOST = 5_000  # hits that are prepared for, however many are wanted
-_TAGGED = 500
+_TAGGED = 2_000  # blocks that a frame guarantees; each is held against every other
 _RECENT = 50
 
 
@@ -154,8 +155,8 @@ def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ran
     vector = None if vectors is None else meaning.of_question(question.bare, question.words, rare)
     pool = max(POOL, 2 * min(ask.k, _MOST))
     gathering = Gathering(seen, question, ask.scope, _Visible.of(ask), vectors, vector, pool)
-    guaranteed = _guaranteed(index, ask)
-    found = gathering.gather([*guaranteed, *_of_the_frame(index, ask)])
+    guaranteed = _guaranteed(seen, ask)
+    found = gathering.gather([*guaranteed, *_of_the_frame(seen, ask)])
     texts = seen.states_of(dict.fromkeys([*found.sources, *found.before.values(), *found.after.values()]))
     _keep_window(found, texts, ask, seen.hours, guaranteed)
     if not found.sources:
@@ -175,7 +176,7 @@ def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ran
     kept = [block for block in guaranteed if block in found.sources]
     sure = fits(measured, kind)
     fit = float(sure[order[0] if ask.frame is None else int(np.argmax(likeness))]) if question.words else 0.0
-    size = len(vectors.file) if vectors is not None else seen.size
+    size = len(vectors.file) if vectors is not None else count_of(index, ask.scope.user)
     by_words = ask.by_words or not question.tells
     floor = (0.0 if by_words else floor_of(kind, size)) if ask.floor is None else ask.floor
     least = min(floor, least_of(kind))
@@ -214,37 +215,39 @@ class _Visible:
         return (not self._tags or bears(tags, self._tags)) and (not self._kinds or source.kind in self._kinds)
 
 
-def _guaranteed(index: IndexFile, ask: Ask) -> list[str]:
+def _guaranteed(seen: Seen, ask: Ask) -> list[str]:
     """Blocks that the frame guarantees, and those that are always served."""
     if ask.frame is None:
         return []
     values = ask.scope.values()
-    always = [row[0] for row in index.db.execute(sql.ALWAYS, {**values, "most": _TAGGED})]
-    return list(dict.fromkeys([*_tagged(index, ask, ask.frame.guarantees), *filter(None, always)]))
+    always = [row[0] for row in seen.index.db.execute(sql.ALWAYS, {**values, "most": _TAGGED})]
+    return list(dict.fromkeys([*_tagged(seen, ask, ask.frame.guarantees), *filter(None, always)]))
 
 
-def _tagged(index: IndexFile, ask: Ask, patterns: Sequence[str]) -> list[str]:
-    """Blocks that bear a tag. Of the past, what their sources were tagged with then."""
+def _tagged(seen: Seen, ask: Ask, patterns: Sequence[str]) -> list[str]:
+    """Blocks that bear a tag, and that the reader may hear. Of the past, what their sources were tagged with then."""
     if not patterns or ask.scope.is_nobodys():
         return []
     if not ask.scope.is_wide() or ask.scope.quarantined:
-        rows = index.db.execute(sql.WITH_TAGS, ask.scope.values())
+        rows = seen.index.db.execute(sql.WITH_TAGS, ask.scope.values())
         found = [block for block, tags in rows if block and bears(orjson.loads(tags), patterns)]
         return list(dict.fromkeys(found))[:_TAGGED]
     blocks: dict[str, None] = {}
     for pattern in patterns:
-        blocks.update(dict.fromkeys(row[0] for row in index.db.execute(sql.TAGGED, (ask.scope.user, pattern, _TAGGED))))
-    return list(blocks)
+        rows = seen.index.db.execute(sql.TAGGED, (ask.scope.user, pattern, NOW))
+        blocks.update(dict.fromkeys(row[0] for row in rows))
+    heard = seen.view(ask.scope).sources_of(blocks, ask.scope)  # first who may be heard, then how many
+    return [block for block in blocks if block in heard][:_TAGGED]
 
 
-def _of_the_frame(index: IndexFile, ask: Ask) -> list[str]:
+def _of_the_frame(seen: Seen, ask: Ask) -> list[str]:
     """What a frame looks at whatever is asked: what bears its tags; without a question, also what is newest."""
     if ask.frame is None or ask.scope.is_nobodys():
         return []
     patterns = tuple(ask.frame.filters.get("tag_patterns") or ())
-    found = _tagged(index, ask, patterns)
+    found = _tagged(seen, ask, patterns)
     if not patterns and not ask.question.strip():
-        rows = index.db.execute(sql.RECENT, {**ask.scope.values(), "most": _RECENT})
+        rows = seen.index.db.execute(sql.RECENT, {**ask.scope.values(), "most": _RECENT})
         found += [row[0] for row in rows if row[0]]
     return found
 

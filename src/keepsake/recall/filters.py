@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from datetime import date
 from functools import lru_cache
 from typing import Any
 
@@ -38,19 +39,23 @@ class Filters:
     def of(cls, given: Mapping[str, Any] | None, without: Iterable[str] = ()) -> Filters:
         """Filters as a caller gives them. What is not known is refused."""
         known = {field.name for field in fields(cls)} - {"without"}
+        if not isinstance(given, Mapping | None):
+            raise Refused(f"filters are named: {', '.join(sorted(known))}; not {given!r}")
         asked = dict(given or {})
         if unknown := asked.keys() - known:
-            raise Refused(f"recall filters by {', '.join(sorted(known))}, not by {min(unknown)!r}")
+            raise Refused(f"recall filters by {', '.join(sorted(known))}, not by {min(unknown, key=str)!r}")
         for name in ("tags", "kinds", "about", "trust"):
-            asked[name] = _texts(name, asked.get(name, ()))
+            asked[name] = several(name, asked.get(name, ()))
         for name in ("since", "until"):
+            if not isinstance(asked.get(name), str | date | None):
+                raise Refused(f"{name} is a date or a time, not {asked[name]!r}")
             said = said_time(asked.get(name))
             asked[name] = parse_moment(said) if said else ""
         if asked.get("what", "") not in ("", "belief", "episode"):
             raise Refused(f'what is "belief" or "episode", not {asked["what"]!r}')
         if wrong := [each for each in asked["trust"] if each not in TRUST]:
             raise Refused(f"trust {wrong[0]!r} is not known; it is one of {', '.join(TRUST)}")
-        return cls(**asked, without=_texts("without", without))
+        return cls(**asked, without=several("without", without))
 
     def passes(self) -> Callable[[Source], bool]:
         """A check for one source after another."""
@@ -61,7 +66,8 @@ class Filters:
         return self == Filters()
 
 
-def _texts(name: str, value: object) -> tuple[str, ...]:
+def several(name: str, value: object) -> tuple[str, ...]:
+    """A text, or several, as a caller gives them."""
     if isinstance(value, str):
         return (value,)
     found = tuple(value) if isinstance(value, Iterable) else (None,)

@@ -9,6 +9,7 @@ import orjson
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
+from keepsake.projections.index.scripts import has_no_spaces
 from keepsake.recall.filters import tags_of
 from keepsake.recall.question import Question
 from keepsake.recall.text import stem, words
@@ -82,7 +83,7 @@ def _held(question: Question, text: str) -> list[str]:
     low = text.lower().replace("’", "'")
     near = [word for word in question.words if word[:_ALIKE] in low]
     stems = {stem(word) for word in words(text)} if near else set()
-    return [word for word in near if stem(word) in stems or (len(word) > 1 and word in text)][:_MOST_WORDS]
+    return [word for word in near if stem(word) in stems or (has_no_spaces(word) and word in text)][:_MOST_WORDS]
 
 
 def _name(source: Source) -> str:

@@ -95,7 +95,7 @@ class View:
         return found
 
     def _look(self, unseen: list[str], scope: Scope) -> None:
-        said = shown(self._index, unseen, scope)
+        said = shown(self._index, unseen, scope._replace(now=""))  # whenever it may expire
         self.looked.update(unseen)
         self._sources.update(said)
         self._fleeting.update(block for block, every in said.items() for source in every if source.expires is not None)

@@ -2,6 +2,7 @@
 
     words      how much of the question its words cover, those of the turns beside it counting less
     session    how well the best of its conversation covers it
+    text       how often the best of its conversation hold the very words, as BM25 counts them
     meaning    how near its vector is, and
     pair       its vector together with that of the turn before
     speaker    said by the one person whom the question names; of a belief, about whom it names (-1: about another)
@@ -29,10 +30,13 @@ from keepsake.recall.text import words as words_of
 from keepsake.recall.when import fit, spans_in
 
 SIGNALS = (
-    "words", "session", "meaning", "pair", "speaker", "date", "when", "naming", "answers", "asks",
+    "words", "session", "text", "meaning", "pair", "speaker", "date", "when", "naming", "answers", "asks",
 )  # fmt: skip
 
 _PEOPLE = ("person-", "user-")
+_THE_SAME = 0.9999  # alike: one stem
+_LESS, _BY_LENGTH, _USUAL_LENGTH = 1.2, 0.75, 12.0  # the usual constants of BM25, and telling words of a usual turn
+_BEST_OF_SESSION = 3
 _POWER = 1.5  # how much less a word counts the less alike it is
 _BEFORE, _AFTER = 0.7, 0.35  # how much a word of the question counts in the turn before, and in the one after
 
@@ -80,16 +84,19 @@ def measure(
     """Every signal of every candidate. `texts` holds the contents of the candidates and of the turns beside them."""
     units = _units(found, lexicon.read(texts.items()))
     share = rarity / max(float(rarity.sum()), 1e-9)
-    alike = _alike(question, units, lexicon)
-    here = alike[:, : len(units.block_of)]
+    alike, held, lengths = _alike(question, units, lexicon)
+    mine = len(units.block_of)
+    here = alike[:, :mine]
     around = np.maximum(_BEFORE * alike[:, units.before], _AFTER * alike[:, units.after])
     covered = _with_names(question, rarity, found, units, share @ np.maximum(here, around), texts)
     near, pair = _nearness(units, rows, vector)
     best = _best_parts(units, covered, near)
     sessions = _sessions(found, units.blocks)
+    text = _share_of_best(_ranked(rarity, held[:, best], lengths[best]))
     signals = {
         "words": covered[best], "session": _of_session(covered[best], sessions),
-        "meaning": _share_of_best(near[best]), "pair": _share_of_best(pair[best]),
+        "text": _of_session_top(text, sessions), "meaning": _share_of_best(near[best]),
+        "pair": _share_of_best(pair[best]),
         "speaker": _speaker(question, found, units.blocks, texts), "date": _date(question, found, units.blocks, texts),
         **_form(question, units, found, best),
     }  # fmt: skip
@@ -122,11 +129,15 @@ def _units(found: Candidates, readings: dict[str, Reading]) -> _Units:
     return _Units(order, owner[:mine], part_of, starts, beside(found.before), beside(found.after), readings)
 
 
-def _alike(question: Question, units: _Units, lexicon: Lexicon) -> Floats:
-    """For each word of the question and each unit, how alike the most similar word there is; the last is empty."""
+def _alike(question: Question, units: _Units, lexicon: Lexicon) -> tuple[Floats, Floats, Places]:
+    """For each word of the question and each unit, how alike the most similar word there is; the last is empty.
+
+    And how often the word itself stands there, in any of its endings; and how many telling words each unit has.
+    """
     rows = [part.words for block in units.blocks for part in units.readings[block].parts]
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     alike = np.zeros((len(question.words), len(rows) + 1), dtype=np.float32)
+    held = np.zeros_like(alike)
     filled = np.flatnonzero(lengths)
     if len(filled) and question.words:
         flat = np.concatenate(rows)
@@ -134,7 +145,15 @@ def _alike(question: Question, units: _Units, lexicon: Lexicon) -> Floats:
         starts = (np.cumsum(lengths) - lengths)[filled]
         every = lexicon.alike(question.words, known, _POWER).take(places, axis=1)
         alike[:, filled] = np.maximum.reduceat(every, starts, axis=1)
-    return alike
+        held[:, filled] = np.add.reduceat(every >= _THE_SAME, starts, axis=1)
+    return alike, held, lengths
+
+
+def _ranked(rarity: Floats, held: Floats, lengths: Places) -> Floats:
+    """How well each holds the very words: the second time counts less than the first, and so does a longer text."""
+    size = _LESS * (1 - _BY_LENGTH + _BY_LENGTH * lengths / _USUAL_LENGTH)
+    ranks: Floats = (rarity @ (held * (1 + _LESS) / (held + size))).astype(np.float32)
+    return ranks
 
 
 def _each_once(numbers: Places) -> tuple[Places, Places]:
@@ -220,6 +239,21 @@ def _of_session(values: Floats, sessions: Places) -> Floats:
         best = np.zeros(int(sessions.max()) + 1, dtype=np.float32)
         np.maximum.at(best, sessions[spoken], found[spoken])
         found[spoken] = best[sessions[spoken]]
+    return found
+
+
+def _of_session_top(values: Floats, sessions: Places) -> Floats:
+    """The mean of the best few values of each candidate's conversation; of what stands alone, its own."""
+    spoken = sessions >= 0
+    found = values.astype(np.float32)
+    if spoken.any():
+        numbers, mine = sessions[spoken], found[spoken]
+        order = np.lexsort((-mine, numbers))
+        ordered = numbers[order]
+        first = np.searchsorted(ordered, ordered)
+        best = np.arange(len(ordered)) - first < _BEST_OF_SESSION
+        total = np.bincount(ordered[best], weights=mine[order][best], minlength=int(numbers.max()) + 1)
+        found[spoken] = (total / _BEST_OF_SESSION)[numbers]
     return found
 
 

@@ -29,6 +29,7 @@ STOP = frozenset(
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
+_NO_ENDING = frozenset({"news", "series", "species", "thing", "bring", "during", "morning", "evening"})
 _LONGEST = 40  # letters of a word that has endings
 _ENDINGS = ("ingly", "edly", "ing", "ies", "ied", "ed", "es", "ly", "s")
 
@@ -50,6 +51,8 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
+    if word in _NO_ENDING:
+        return word
     for end in _ENDINGS:
         if word.endswith(end) and len(word) - len(end) >= 3 and not word.endswith("ss"):
             word = word[: -len(end)] + ("y" if end in ("ies", "ied") else "")

@@ -75,7 +75,9 @@ def search(index: IndexFile, words: Iterable[str], scope: Scope, most: int) -> l
     return _run(index, sql.TEXT_HITS_SHOWN, match, scope, most)
 
 
-def search_all(index: IndexFile, words: Iterable[str], most: int, names: dict[int, str]) -> list[Found]:
+def search_all(
+    index: IndexFile, words: Iterable[str], most: int, names: dict[int, str] | None = None
+) -> list[Found]:  # fmt: skip
     """Blocks that hold any of the words, whoever may see them: the caller looks who says each, and shows no other.
 
     Most folders are one person's, and most of what they hold is held: taking a few more than wanted is many times
@@ -86,6 +88,7 @@ def search_all(index: IndexFile, words: Iterable[str], most: int, names: dict[in
     if not match:
         return []
     ranks = dict(index.db.execute(sql.TEXT_HITS, (match, min(most, NOW))).fetchall())
+    names = {} if names is None else names
     if unknown := [row for row in ranks if row not in names]:
         names.update(index.db.execute(sql.IDS_OF_ROWS, (orjson.dumps(unknown).decode(),)).fetchall())
     return sorted((Found(names[row], -rank) for row, rank in ranks.items()), key=lambda each: (-each.rank, each.block))
@@ -113,12 +116,13 @@ def count_of(index: IndexFile, user: str) -> int:
     return mine
 
 
-def rarity(index: IndexFile, words: list[str], user: str, total: int) -> list[float]:
+def rarity(index: IndexFile, words: list[str], user: str, total: int | None = None) -> list[float]:
     """How rare each word is, in any of its endings; a word that nobody used counts as used once.
 
     Among the `total` contents that `count_of` counts: this user's, or in a large folder all. Whoever is alone in a
     folder has them all, and how many hold a word is known to full text.
     """
+    total = count_of(index, user) if total is None else total
     if total == (index.db.execute(sql.LAST_ROW).fetchone()[0] or 0):
         counts = _known(index, words, user, total)
     else:

@@ -147,11 +147,8 @@ SET_CONFIG = 'INSERT INTO system_config ("key", value) VALUES (?, ?) ON CONFLICT
 # no parameters
 CONFIG = 'SELECT system_config."key", system_config.value FROM system_config ORDER BY system_config."key"'
 
-# id
-BLOCK = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.decay_lambda, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.since_seq, lives.until_seq FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id = ?'
-
 # words, most
-TEXT_HITS = 'SELECT texts.rowid, texts.rank FROM texts WHERE texts MATCH ? ORDER BY texts.rank LIMIT ? OFFSET 0'
+TEXT_HITS = 'SELECT texts.rowid, texts.rank FROM texts WHERE texts MATCH ? ORDER BY +texts.rank LIMIT ? OFFSET 0'
 
 # words, user, at, quarantined, path, now, session, agent, as_of, most
 TEXT_HITS_SHOWN = "SELECT blocks.id, texts.rank FROM texts JOIN blocks ON texts.rowid = blocks.rowid WHERE (texts MATCH :words) AND (EXISTS (SELECT * FROM sources WHERE sources.block_id = blocks.id AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)))) ORDER BY texts.rank, blocks.id LIMIT :most OFFSET 0"
@@ -171,11 +168,35 @@ COUNT_WITH = 'SELECT count(*) AS count_1 FROM texts JOIN blocks ON texts.rowid =
 # terms
 COUNTS = 'SELECT terms.term, terms.doc FROM terms WHERE terms.term IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
 
+# no parameters
+TEXTS_ARE_WHOLE = "INSERT INTO texts (rank, texts) VALUES (1, 'integrity-check')"
+
+# id
+BLOCK = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.decay_lambda, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.since_seq, lives.until_seq FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id = ?'
+
 # ids
 FREE = 'SELECT blocks.id, blocks.content, blocks.confidence, blocks.reinforcement_count, blocks.decay_lambda, blocks.last_reinforced_at FROM blocks WHERE blocks.id IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
 
 # ids, user, at, quarantined, path, now, session, agent, as_of
 SHOWN = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq, sources.standing, sources.decay, sources.expires, sources.valid_from, sources.valid_to, sources.triple, sources.claim, sources.good, sources.bad FROM sources WHERE sources.block_id IN (SELECT anon_1.value FROM json_each(:ids) AS anon_1) AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = \'\' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, \'\') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)) ORDER BY sources.since_seq DESC'
+
+# in_session, user, at, quarantined, path, now, session, agent, as_of
+IN_SESSION = "SELECT sources.block_id FROM sources WHERE sources.session = :in_session AND sources.session != '' AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of))"
+
+# user, at, quarantined, path, now, session, agent, as_of
+IN_SCOPE = "SELECT sources.block_id FROM sources WHERE sources.block_id IS NOT NULL AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of))"
+
+# after, user, most
+TO_EMBED = 'SELECT blocks.rowid, blocks.id, blocks.content FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE ? < blocks.rowid AND lives.user = ? ORDER BY blocks.rowid LIMIT ? OFFSET 0'
+
+# user
+BLOCKS_OF = 'SELECT lives.block_id FROM lives WHERE lives.user = ?'
+
+# no parameters
+USERS = 'SELECT DISTINCT lives.user FROM lives'
+
+# user, now
+NEXT_EXPIRY = 'SELECT min(sources.expires) AS min_1 FROM sources WHERE sources.user = ? AND sources.expires IS NOT NULL AND sources.expires > ?'
 
 # user, at, quarantined, path, now, session, agent, as_of, most
 STANDING = "SELECT sources.block_id FROM sources WHERE sources.standing > 0 AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)) ORDER BY sources.standing DESC, sources.since_seq DESC LIMIT :most OFFSET 0"
@@ -195,12 +216,6 @@ IN_TIME = "SELECT sources.block_id FROM sources WHERE sources.happened IS NOT NU
 # user, pattern, most
 TAGGED = 'SELECT DISTINCT block_tags.block_id FROM block_tags JOIN lives ON lives.block_id = block_tags.block_id WHERE lives.user = ? AND block_tags.tag LIKE ? ORDER BY block_tags.block_id LIMIT ? OFFSET 0'
 
-# in_session, user, at, quarantined, path, now, session, agent, as_of
-IN_SESSION = "SELECT sources.block_id FROM sources WHERE sources.session = :in_session AND sources.session != '' AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of))"
-
-# user, at, quarantined, path, now, session, agent, as_of
-IN_SCOPE = "SELECT sources.block_id FROM sources WHERE sources.block_id IS NOT NULL AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of))"
-
 # user, at, quarantined, path, now, session, agent, as_of
 WITH_TAGS = "SELECT sources.block_id, sources.tags FROM sources WHERE sources.tags IS NOT NULL AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)) ORDER BY sources.since_seq DESC"
 
@@ -218,21 +233,6 @@ NAMED = 'SELECT names.name, names.what, names.as_written FROM names WHERE names.
 
 # claim, user, at, quarantined, path, now, session, agent, as_of
 CLAIMED = "SELECT sources.id, sources.ref FROM sources WHERE sources.claim = :claim AND sources.claim IS NOT NULL AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND (sources.path = '' OR sources.path = :path) AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, '') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)) ORDER BY sources.since_seq DESC"
-
-# after, user, most
-TO_EMBED = 'SELECT blocks.rowid, blocks.id, blocks.content FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE ? < blocks.rowid AND lives.user = ? ORDER BY blocks.rowid LIMIT ? OFFSET 0'
-
-# user
-BLOCKS_OF = 'SELECT lives.block_id FROM lives WHERE lives.user = ?'
-
-# user, now
-NEXT_EXPIRY = 'SELECT min(sources.expires) AS min_1 FROM sources WHERE sources.user = ? AND sources.expires IS NOT NULL AND sources.expires > ?'
-
-# no parameters
-USERS = 'SELECT DISTINCT lives.user FROM lives'
-
-# no parameters
-TEXTS_ARE_WHOLE = "INSERT INTO texts (rank, texts) VALUES (1, 'integrity-check')"
 
 # user, now, most
 TIDY_EXPIRED = 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq, sources.standing, sources.decay, sources.expires, sources.valid_from, sources.valid_to, sources.triple, sources.claim, sources.good, sources.bad, blocks.content, (SELECT count(*) AS count_1 FROM sources AS other WHERE other.block_id = blocks.id AND other.until_seq IS NULL AND other.user = sources.user AND other.quarantined = 0) AS anon_1, blocks.decay_lambda, blocks.last_reinforced_at FROM sources JOIN blocks ON sources.block_id = blocks.id WHERE sources.user = ? AND sources.path = \'\' AND sources.until_seq IS NULL AND sources.quarantined = 0 AND sources.what = \'belief\' AND sources.expires <= ? ORDER BY sources.expires, sources.id LIMIT ? OFFSET 0'

@@ -29,7 +29,7 @@ _OPTIONS = (
     click.option("--valid-from", metavar="DATE", help="Since when it is true in the world."),
     click.option("--valid-to", metavar="DATE", help="Until when it is true in the world."),
     click.option("--expires", metavar="DATE", help="After when it should not be relied on."),
-    click.option("--always/--no-always", default=None, help="Serve it in every frame that it fits, whatever is asked."),
+    click.option("--always/--no-always", default=None, help="Serve it in every frame whose filters it passes."),
     click.option("--source-type", metavar="WORD", help="How it came to be known.  [observed]"),
     click.option("--session", metavar="NAME", help="The session it was learned in."),
     click.option("--agent", metavar="NAME", help="The agent that learned it."),

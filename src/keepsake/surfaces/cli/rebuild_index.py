@@ -34,9 +34,9 @@ def rebuild_index(call: Call, vectors: bool, user: str | None) -> None:
     """Make the index anew from the ledger
 
     The new index is made beside the old one, which is used until the new one takes its place; then the vectors that
-    are missing are made. Prints from how many events it was made, and for how many texts vectors were. The index is
-    hardly ever worth it: one that is missing, damaged or behind grows back by itself. The vectors of a slow embedder,
-    or of another one that was set in keepsake.toml, are best made here. Others read and write meanwhile.
+    are missing are made. Prints from how many events it was made, and for how many texts vectors were. You
+    hardly ever need this for the index: one that is missing, damaged or behind grows back by itself. The vectors of a
+    slow embedder, or of another one that was set in keepsake.toml, are best made here. Others read and write meanwhile.
     """
     with call.memory(user=user) as memory:
         events = None if vectors else _make_index(memory)

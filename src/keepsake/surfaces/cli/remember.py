@@ -30,7 +30,8 @@ def remember(call: Call, /, text: tuple[str, ...], user: str | None, trust: str 
     """Hold something true
 
     TEXT is what is held; `-`, or nothing, takes it from standard input. The memory is made on first use. Prints the
-    name under which it is known; it is on disk by then.
+    name under which it is known; it is on disk by then. What corrects something that is held ("the port is 6543" after
+    "the port is 5432") takes its place; give it a --key to keep both.
     """
     words = text_from(text, "remember")
     if words is None:
@@ -43,4 +44,5 @@ def remember(call: Call, /, text: tuple[str, ...], user: str | None, trust: str 
         belief = memory.remember(words, **fields)
         if belief.trust in DEFAULT.quarantined and not memory.reviews.is_approved(belief):
             call.note("keepsake: it is kept out of recall until a person says yes: keepsake review")
-    call.answer(belief.to_dict(), lambda: said("Remembered", belief, before))
+    done = "Corrected" if belief.reason.startswith("corrects ") and "key" not in fields else "Remembered"
+    call.answer(belief.to_dict(), lambda: said(done, belief, before))

@@ -39,7 +39,7 @@ def test(call: Call, file: str, user: str | None) -> int:
       - ask: what does Ana drink?
         find: [ana-tea, c4f1a5]    # keys and ids of beliefs, ids of episodes: all must be found
         k: 3                       # among so many
-      - ask: who won the cup in 1987?
+      - ask: what do zebras look like?
         nothing: true              # nothing may fit
       - ask: plan the release
         frame: attention           # among what this frame shows
