@@ -40,9 +40,9 @@ def replay(recall: RecallOf, receipt: Receipt, frames: FramesOf, question: str =
     if receipt.embedder and receipt.embedder != recall.meaning.key:
         notes.append(f"the vectors were made by {receipt.embedder}, and are by {recall.meaning.key or 'nobody'} now")
     again, sources = _again(recall, receipt, asked, given)
-    return Replayed(
-        receipt.id, asked, recorded, tuple(again), tuple(_differences(receipt, recorded, again, sources)), tuple(notes)
-    )  # fmt: skip
+    notes += _moved(receipt, again, sources)
+    differs = tuple(_differences(receipt, recorded, again, sources))
+    return Replayed(receipt.id, asked, recorded, tuple(again), differs, tuple(notes))
 
 
 def _again(recall: RecallOf, receipt: Receipt, question: str, given: dict[str, Any]) -> tuple[list[Hit], list[str]]:
@@ -61,6 +61,13 @@ def _again(recall: RecallOf, receipt: Receipt, question: str, given: dict[str, A
     return list(found), list(found.served)
 
 
+def _moved(receipt: Receipt, again: list[Hit], sources: list[str]) -> list[str]:
+    """By how much scores moved at most, which statistics alone can do."""
+    now = {source: hit.score for source, hit in zip(sources, again, strict=True)}
+    most = max((abs(now[source] - score) for source, score in receipt.hits if source in now), default=0.0)
+    return [f"scores moved, by {most:.3f} at most"] if most > _CLOSE else []
+
+
 def _differences(
     receipt: Receipt, recorded: tuple[Hit | str, ...], again: list[Hit], sources: list[str]
 ) -> list[str]:  # fmt: skip
@@ -68,14 +75,12 @@ def _differences(
     before, after = [source for source, _ in receipt.hits], sources
     scores = dict(zip(sources, again, strict=True))
     found = []
-    for place, (source, score) in enumerate(receipt.hits):
+    for place, source in enumerate(before):
         hit = recorded[place]
         if isinstance(hit, str):
             found.append(f"{source} was served, and its words are gone")
         elif source not in scores:
             found.append(f"{hit.id} was served, and would not be: other memories score above it now")
-        elif abs(scores[source].score - score) > _CLOSE:
-            found.append(f"{hit.id} had {score:.3f} and has {scores[source].score:.3f}")
     found += [f"{hit.id} was not served, and would be" for source, hit in scores.items() if source not in before]
     if not found and before != after:
         found.append("the same memories, in another order")

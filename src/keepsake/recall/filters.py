@@ -81,15 +81,32 @@ def tags_of(source: Source) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def _pattern(like: str) -> re.Pattern[str]:
-    """A pattern of SQL's LIKE: % is any run of letters, _ any one; capitals do not count."""
-    parts = (".*" if each == "%" else "." if each == "_" else re.escape(each) for each in like)
-    return re.compile("".join(parts), re.IGNORECASE | re.DOTALL)
+def _pieces(like: str) -> tuple[tuple[re.Pattern[str], int], ...]:
+    """What stands between the % of a pattern, and how long each is: _ is any one letter, and capitals do not count."""
+    found = []
+    for piece in re.sub("%+", "%", like).split("%"):
+        letters = ("." if each == "_" else re.escape(each) for each in piece)
+        found.append((re.compile("".join(letters), re.IGNORECASE | re.DOTALL), len(piece)))
+    return tuple(found)
+
+
+def is_like(text: str, like: str) -> bool:
+    """Whether a text is as a pattern of SQL's LIKE says. Each piece is looked for once, from left to right."""
+    (first, _), *rest = _pieces(like)
+    if not rest:
+        return first.fullmatch(text) is not None
+    *middle, (last, length) = rest
+    found = first.match(text)
+    for piece, _ in middle:
+        found = piece.search(text, found.end()) if found else None
+    if found is None or len(text) - length < found.end():
+        return False
+    return last.fullmatch(text, len(text) - length) is not None
 
 
 def bears(tags: Iterable[str], patterns: Iterable[str]) -> bool:
     """Whether one of the tags is as one of the patterns says."""
-    return any(_pattern(pattern).fullmatch(tag) for tag in tags for pattern in patterns)
+    return any(is_like(tag, pattern) for tag in tags for pattern in patterns)
 
 
 def _left_out(filters: Filters, source: Source) -> bool:
