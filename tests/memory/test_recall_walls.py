@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -280,3 +282,65 @@ def test_an_agent_does_not_correct_what_a_person_said_yes_to(memory):
 
     assert beside.reason == ""
     assert in_its_place.reason == f"corrects {beside.id}"
+
+
+# -- erasure -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by_another", [True, False])
+def test_a_question_that_waits_is_not_written_after_what_answered_it_was_erased(tmp_path, by_another):
+    with Memory(tmp_path / "m") as memory:
+        memory.remember("the word is zanzibar", key="word")
+        said = memory.observe("zanzibar was said aloud")
+        asked = [memory.recall("is the word zanzibar?", receipt=True, keep_question=True) for _ in range(2)]
+        with Memory(tmp_path / "m") as other:
+            (other if by_another else memory).erase("word", said.id)
+        assert [memory.receipts.get(each.receipt).question for each in asked] == ["", ""]
+        assert {each.question for each in memory.receipts.all()} == {""}
+
+    files = [path for path in (tmp_path / "m").rglob("*") if path.is_file()]
+    assert [path for path in files if b"zanzibar" in path.read_bytes()] == []
+    with Memory(tmp_path / "m") as memory:
+        assert {each.id for each in memory.receipts.all()} == {each.receipt for each in asked}
+
+
+# -- the same, whoever else is there -----------------------------------------------------------------------------------
+
+WORDS = ["tea", "coffee", "port", "server", "ana", "bob", "likes", "green", "5432", "the", "is", "yesterday", "will"]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_turns_frames_and_proposals_are_the_same_with_another_user_in_the_same_sessions(tmp_path, seed):
+    alone, together = (_as_one_user_sees(tmp_path / str(others), seed, others) for others in (0, 3))
+
+    assert alone == together
+
+
+def _as_one_user_sees(folder: Path, seed: int, others: int) -> list[object]:
+    """What one user is served; the others say the same sort of things in the same sessions, between each two turns."""
+    mine, theirs, clock = Random(seed), Random(seed + 1), Clock()
+    with Memory(folder, clock=clock) as memory:
+        for _ in range(30):
+            clock.now += timedelta(hours=1)
+            _say(memory, mine, "me", clock.now)
+            for number in range(others):
+                _say(memory, theirs, f"user{number}", clock.now)
+        seen: list[object] = []
+        for question in ("what does Ana like?", "tea port 5432", "what did Bob say yesterday", "will it", ""):
+            found = memory.recall(question, k=20, explain=True)
+            served = [(hit.text, hit.score, hit.why, len(hit.sources)) for hit in found]
+            seen.append((found.fit, found.floor, served, [each.hit.text for each in found.nearly]))
+            frames = [memory.frame(name, question) for name in ("self", "attention", "task")]
+            seen += [([hit.text for hit in each.hits], each.used, len(each.dropped)) for each in frames]
+        proposals = [(each.texts, each.why) for each in memory.tidy.proposals()]
+        return [*seen, proposals, memory.receipts.all(), memory.unembedded()]
+
+
+def _say(memory: Memory, drawn: Random, user: str, now: datetime) -> None:
+    text = " ".join(drawn.choices(WORDS, k=drawn.randint(1, 8)))
+    if drawn.random() < 0.5:
+        tags = drawn.sample(["self/a", "self/constitutional", "x"], 1)
+        memory.remember(text, user=user, tags=tags, always=drawn.random() < 0.1, about=drawn.choice(["", "person-ana"]))
+    else:
+        at, session = now - timedelta(days=drawn.randint(0, 3)), f"s{drawn.randint(0, 2)}"
+        memory.observe(text, user=user, session=session, agent=drawn.choice(["ana", "bob", "will"]), at=at)

@@ -39,6 +39,7 @@ Filled = tuple[Framed, list[str], str | None]  # a frame, the source of each hit
 _A_FEW = 16  # texts that a slow embedder makes vectors of before a question is answered
 _AT_ONCE = 256  # texts between two looks at what others wrote
 _FEW, _A_LINE = 8, 12  # a frame looks at some more hits than it can hold lines of so many tokens
+_LINES, _PAGES, _A_LONG_LINE = 4096, 8, 600
 _SHOWN = 60  # hits that a frame chooses from
 
 
@@ -51,6 +52,8 @@ class RecallOf:
     ) -> None:  # fmt: skip
         self._shelf, self._index, self._receipts, self._user, self._tell = shelf, index, receipts, user, tell
         self._given = embedder
+        self._counts: dict[str, int] = {}  # lines of frames, and how many tokens each has
+        self._whole: dict[str, int] = {}  # and whole frames, which are counted more than once while they are filled
         self._frames = FrameCache(time.monotonic)
 
     @cached_property
@@ -232,12 +235,17 @@ class RecallOf:
         return tuple(found.get(source, source) for source, _ in receipt.hits)
 
     def count(self, text: str) -> int:
-        """How many tokens a text has, as the embedder counts them."""
-        if self.meaning.embedder is not None:
-            return self.meaning.embedder.count(text)
-        from keepsake.models.rows import estimated_tokens
+        """How many tokens a text has, as the embedder counts them. Lines come again and again, and are kept."""
+        if self.meaning.embedder is None:
+            from keepsake.models.rows import estimated_tokens
 
-        return estimated_tokens(text)
+            return estimated_tokens(text)
+        counts, most = (self._counts, _LINES) if len(text) <= _A_LONG_LINE else (self._whole, _PAGES)
+        if text not in counts:
+            if len(counts) >= most:
+                counts.clear()
+            counts[text] = self.meaning.embedder.count(text)
+        return counts[text]
 
     # -- vectors -----------------------------------------------------------------------------------------------------
 
@@ -311,6 +319,8 @@ class RecallOf:
 
     def sweep(self) -> None:
         """After an erasure: the vectors of what is gone go at once, of every user and every embedder."""
+        self._counts.clear()
+        self._whole.clear()
         from keepsake.projections.vectors.sweep import sweep
 
         ledger = self._shelf.ledger

@@ -2,7 +2,8 @@
 
 Recalling must not wait for a disk, so a receipt is first put on a list. The list is written as one group when it is
 long enough, when the memory closes, and when `flush` is called. A crash loses the receipts that were still waiting; a
-disk that refuses loses them too, and that is told once. Nothing of this ever stops a reader.
+disk that refuses loses them too, and that is told once. Nothing of this ever stops a reader. A question that was kept
+is not written if what answered it was erased while it waited.
 
 A program that is trusted no more than a tool or a web page leaves no receipts: what it asks for must not make a memory
 look useful.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from keepsake.decide import use as decide
 from keepsake.memory.asked import check_names
@@ -61,7 +63,7 @@ class ReceiptsOf:
         if not waiting:
             return
         try:
-            self._shelf.ledger.write(lambda: decide.receipts(waiting))
+            self._shelf.ledger.write(lambda: decide.receipts(map(self._without_erased, waiting)))
         except (KeepsakeError, OSError) as error:
             if not self._told:
                 self._told = True
@@ -69,29 +71,41 @@ class ReceiptsOf:
         finally:
             del self._waiting[: len(waiting)]
 
+    def _without_erased(self, receipt: Receipt) -> Receipt:
+        """The receipt; without its question, if what that was answered with was erased while the receipt waited."""
+        if not receipt.question:
+            return receipt
+        known = self._shelf.book
+        there = (known.owner(source) or known.episodes.owner(source) for source, _ in receipt.hits)
+        return receipt if all(there) else replace(receipt, question="")
+
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def get(self, id: str, *, user: str | None = None) -> Receipt:
         """A receipt by its id, be it written yet or not."""
         whose = self._user if user is None else user
         check_names(receipt=id, user=whose)
-        for receipt in (*self._waiting, *self._written(id)):
+        for receipt in (*self._unwritten(), *self._written(id)):
             if receipt.id == id and receipt.user == whose:
                 return receipt
-        raise NotFound(f"there is no receipt {id!r}; it was never written, or its words were erased")
+        raise NotFound(f"there is no receipt {id!r}; it was never written, or its event was erased or moved away")
 
     def all(self, *, user: str | None = None, limit: int = 50) -> list[Receipt]:
         """The newest receipts first. Those whose events were moved away or emptied are not among them."""
         if type(limit) is not int or limit < 1:
             raise Refused(f"limit is how many are wanted, 1 or more, not {limit!r}")
         whose = self._user if user is None else user
-        found = {each.id: each for each in reversed(list(self._waiting)) if each.user == whose}
+        found = {each.id: each for each in reversed(self._unwritten()) if each.user == whose}
         with self._shelf.ledger.reading():
             for seq in self._shelf.book.uses.receipts_of(whose):
                 if len(found) >= limit:
                     break
                 found.update({each.id: each for each in self._read(seq) if each.id not in found})
         return sorted(found.values(), key=lambda each: each.id, reverse=True)[:limit]
+
+    def _unwritten(self) -> list[Receipt]:
+        with self._shelf.ledger.reading():
+            return [self._without_erased(each) for each in list(self._waiting)]
 
     def _written(self, id: str) -> Iterator[Receipt]:
         with self._shelf.ledger.reading():

@@ -12,7 +12,6 @@ read; of other languages nothing is claimed. What cannot be known here: that Ber
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 from keepsake.records.antonyms import are_opposite, implies, pole
@@ -72,7 +71,6 @@ class Conflict(NamedTuple):
     why: str  # for a person: "5432 against 6543"
 
 
-@lru_cache(maxsize=4096)
 def claim_of(text: str, triple: tuple[str, ...] = ()) -> Claim | None:
     """What is claimed, if anything. A triple of subject, predicate and object, where given, decides."""
     if len(triple) == 3:
@@ -123,7 +121,6 @@ def is_repeat(one: str, other: str) -> bool:
     return one == other or gist(one) == gist(other)
 
 
-@lru_cache(maxsize=4096)  # the same few texts are compared with one another
 def gist(text: str) -> str:
     """A text without capitals, articles, fillers and signs, its dates, times and numbers written in one way.
 
