@@ -256,7 +256,7 @@ def learn_kind(
     few = small_floor(memory, told, constants, by_words)
     least = hit_floor(cases, w, columns, constants)
     weights = {name: round(float(value), 4) for name, value in zip(names, w, strict=True)}
-    floors = {"few": round(few, 4), "many": round(floor, 4), "hit": round(least, 4)}
+    floors = {"few": round(min(max(few, least), floor), 4), "many": round(floor, 4), "hit": round(least, 4)}
     return kind, {"weights": weights, "fit": constants, "floor": floors}
 
 

@@ -224,3 +224,44 @@ def test_an_adversarial_name_does_not_bury_what_was_said(memory):
     memory.observe("How lovely! I went running.", session="s1", agent="Bob")
 
     assert "I adopted a greyhound called Biscuit" in texts(memory.recall("What is Bob's greyhound called?", k=2))
+
+
+# -- what may not be heard ---------------------------------------------------------------------------------------------
+
+
+def test_a_flood_that_waits_for_a_yes_does_not_push_out_what_may_be_heard(memory):
+    memory.remember("Ana adores her kitten")
+    with memory.batch():
+        for number in range(450):
+            memory.observe(f"the cat number {number} that she loves is a pet", trust="web")
+
+    assert texts(memory.recall("which cat does she love?")) == ["Ana adores her kitten"]
+
+
+def test_what_was_superseded_does_not_push_out_what_is_held(memory):
+    memory.remember("Ana adores her kitten")
+    with memory.batch():
+        for number in range(450):
+            memory.remember(f"the cat that she loves is cat {number}", key="cat")
+    memory.forget("cat")
+
+    assert texts(memory.recall("which cat does she love?")) == ["Ana adores her kitten"]
+
+
+@pytest.mark.parametrize("how", [{}, {"words": True}])
+def test_what_a_filter_leaves_out_does_not_push_out_what_passes_it(memory, how):
+    memory.remember("all about the green tea in the long story of a house", tags=["x"])
+    with memory.batch():
+        for number in range(450):
+            memory.observe(f"green tea {number}")
+
+    for filters in ({"what": "belief"}, {"tags": "x"}, {"kinds": "fact"}):
+        assert len(memory.recall("green tea", filters=filters, **how)) == 1
+
+
+def test_a_quarantined_turn_between_two_does_not_part_them(memory):
+    memory.observe("What is your favourite opera?", session="s1", agent="Ana")
+    memory.observe("Buy cheap tickets now", session="s1", agent="page", trust="web")
+    memory.observe("Definitely Tosca, since childhood.", session="s1", agent="Bob")
+
+    assert "Definitely Tosca, since childhood." in texts(memory.recall("Which opera is Bob's favourite?", k=2))

@@ -154,7 +154,7 @@ def test_a_frame_that_may_be_cached_is_served_again_until_content_changes_or_its
     memory.recall("tea", receipt=True)
     memory.receipts.flush()
     assert memory.frame("kept", "is tea green?") is first
-    memory.remember("coffee is black")
+    memory.remember("boats float")
     second = memory.frame("kept", "is tea green?")
     assert second is not first
     clock.now += timedelta(hours=3)  # it has expired

@@ -40,7 +40,7 @@ ASKED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "wrong"), ASKED, ids=str)
+@pytest.mark.parametrize(("name", "wrong"), ASKED, ids=[str(number) for number in range(len(ASKED))])
 def test_what_is_of_the_wrong_sort_is_refused_and_is_no_damage_of_the_index(tmp_path, name, wrong):
     told: list[str] = []
     with Memory(tmp_path / "m", tell=told.append) as memory:
@@ -210,7 +210,7 @@ def test_a_frame_that_is_put_again_is_filled_as_of_when_it_was_asked(tmp_path):
         {"without": (name for name in ("tea",))}, {"without": {"tea"}}, {"without": "tea"}, {"words": True},
         {"as_of": "1990-01-01"}, {"believed_at": datetime(2100, 1, 1, tzinfo=UTC)},
     ],
-    ids=str,
+    ids=lambda asked: next(iter(asked)),  # sets and generators are spelled differently by each process
 )  # fmt: skip
 def test_whatever_was_asked_a_receipt_is_left_and_the_same_is_asked_again(memory, asked):
     memory.remember("Ana likes tea", key="tea")

@@ -198,7 +198,7 @@ class Memory(Asks):
         events = self._gated.put(fields, idempotency_key)
         if events and events[0].body:
             return Belief.just(events[0].body["belief"], events[0].seq, events[0].ts)
-        return self._again(key, idempotency_key, user, path)
+        return self._again(fields.get("key", ""), idempotency_key, user, path)
 
     def _again(self, key: str, idempotency_key: str, user: str | None, path: str) -> Belief:
         """What is held already."""

@@ -244,7 +244,7 @@ class RecallOf:
         if text not in counts:
             if len(counts) >= most:
                 counts.clear()
-            counts[text] = self.meaning.embedder.count(text)
+            counts[text] = self.meaning.count(text)
         return counts[text]
 
     # -- vectors -----------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ asked. Each is found as a block; a block counts only if somebody says it whom th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -26,6 +26,8 @@ from keepsake.records.clock import stamp
 POOL = 100  # from text, and from vectors
 BESIDE = 40  # of the best of each: the turns beside them are looked at too
 _ROOM = 2
+_MORE = 4  # times as many, if too few of them may be heard
+_PARTS = 64  # that a long text may have at most: so many rows may be one block
 _FEW = 50  # from every other side
 _MOST_SPANS = 4
 
@@ -135,20 +137,34 @@ class Gathering:
     # -- the sides ---------------------------------------------------------------------------------------------------
 
     def _by_text(self) -> dict[str, float]:
-        words = self.question.words
-        found: list[Found] | None = None
+        words, room = self.question.words, self.pool * _ROOM
+        found: list[Found] = []
         if self.scope.is_wide():
-            found = search_all(self.index, words, self.pool * _ROOM, self.seen.names)
-            self._see([each.block for each in found])
-            heard = [each for each in found if each.block in self._sources]
-            found = heard if len(heard) >= self.pool or len(found) < self.pool * _ROOM else None
-        if found is None:
-            found = search(self.index, words, self.scope, self.pool)
+            every = search_all(self.index, words, room, self.seen.names)
+            found = self._heard(every)
+            if len(found) < self.pool and len(every) == room:
+                found = self._all_heard(words)
+        else:
+            found = self._all_heard(words)
         best = {each.block: each.rank for each in found[: self.pool]}
         if self.question.about:  # what is held of someone is said with the name, and few of the other words
             for each in search(self.index, self.question.names, self.scope, _FEW):
                 best.setdefault(each.block, 0.0)
         return best
+
+    def _heard(self, found: list[Found]) -> list[Found]:
+        self._see([each.block for each in found])
+        return [each for each in found if each.block in self._sources]
+
+    def _all_heard(self, words: Sequence[str]) -> list[Found]:
+        """The best that may be heard and pass the filters, however many better ones do not."""
+        most = self.pool
+        while True:
+            every = search(self.index, words, self.scope, most)
+            found = self._heard(every)
+            if len(found) >= self.pool or len(every) < most:
+                return found
+            most *= _MORE
 
     def _by_letters(self, text: dict[str, float]) -> list[str]:
         found = search_letters(self.index, self.question.asked, self.scope, self.pool)
@@ -159,9 +175,14 @@ class Gathering:
         if self.vectors is None or self.vector is None:
             return []
         among = None if self.scope.is_wide() else self._in_scope()
-        near = [block for block, _ in self.vectors.nearest(self.vector, self.pool * _ROOM, among)]
-        self._see(near)
-        return [block for block in near if block in self._sources][: self.pool]
+        most, before = self.pool * _ROOM, -1
+        while True:
+            near = [block for block, _ in self.vectors.nearest(self.vector, most, among)]
+            self._see(near)
+            heard = [block for block in near if block in self._sources]
+            if len(heard) >= self.pool or len(near) <= before or len(near) < most // _PARTS:
+                return heard[: self.pool]
+            before, most = len(near), most * _MORE
 
     def _in_scope(self) -> list[str]:
         statement = sql.IN_SESSION if self.scope.session else sql.IN_SCOPE

@@ -223,6 +223,12 @@ class Meaning:
         """What the embedder makes of a batch. This may take long: whoever can lets others work meanwhile."""
         return self._embed(batch.texts) if batch.texts else np.zeros((0, 1), dtype=np.float32)
 
+    def count(self, text: str) -> int:
+        """How many tokens a text has."""
+        assert self.embedder is not None
+        embedder = self.embedder
+        return self._ask(lambda: int(embedder.count(text)))
+
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         assert self.embedder is not None
         embedder = self.embedder

@@ -243,11 +243,11 @@ def _of_session(values: Floats, sessions: Places) -> Floats:
 
 
 def _of_session_top(values: Floats, sessions: Places) -> Floats:
-    """The mean of the best few values of each candidate's conversation; of what stands alone, its own."""
+    """The mean of the best few values of each candidate's conversation; what stands alone is one of one."""
     spoken = sessions >= 0
-    found = values.astype(np.float32)
+    found: Floats = (values / _BEST_OF_SESSION).astype(np.float32)
     if spoken.any():
-        numbers, mine = sessions[spoken], found[spoken]
+        numbers, mine = sessions[spoken], values[spoken]
         order = np.lexsort((-mine, numbers))
         ordered = numbers[order]
         first = np.searchsorted(ordered, ordered)

@@ -22,7 +22,10 @@ def stamp(moment: datetime) -> str:
     if moment.tzinfo is None:
         raise Refused(f"{moment.isoformat()} has no time zone: add one, for example datetime(..., tzinfo=timezone.utc)")
     if moment.tzinfo is not UTC:
-        moment = moment.astimezone(UTC)
+        try:
+            moment = moment.astimezone(UTC)
+        except OverflowError:
+            raise Refused(f"{moment.isoformat()} lies before the year 1 or after the year 9999 in UTC") from None
     return moment.isoformat(timespec="microseconds")[:26] + "Z"
 
 

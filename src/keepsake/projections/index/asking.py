@@ -205,12 +205,14 @@ _BESIDE = """
     ), beside AS (
         SELECT place, -1 AS side, (
             SELECT rowid FROM sources WHERE user = :user AND sources.session = wanted.session AND what = 'episode'
-                AND sources.session != '' AND since_seq < wanted.seq ORDER BY since_seq DESC LIMIT 1
+                AND sources.session != '' AND since_seq < wanted.seq AND until_seq IS NULL AND quarantined = 0
+                ORDER BY since_seq DESC LIMIT 1
         ) AS turn FROM wanted
         UNION ALL
         SELECT place, 1, (
             SELECT rowid FROM sources WHERE user = :user AND sources.session = wanted.session AND what = 'episode'
-                AND sources.session != '' AND since_seq > wanted.seq ORDER BY since_seq LIMIT 1
+                AND sources.session != '' AND since_seq > wanted.seq AND until_seq IS NULL AND quarantined = 0
+                ORDER BY since_seq LIMIT 1
         ) FROM wanted
     )
     SELECT beside.place, beside.side, block_id, since_seq
