@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.fulltext import Scope, count_of, rarity
+from keepsake.projections.index.fulltext import NOW, Scope, count_of, rarity
 from keepsake.recall.hits import _ALIKE
 from keepsake.recall.seen import Seen
 from keepsake.recall.signals import _each_once
@@ -29,8 +29,8 @@ def memory(tmp_path):
 
 
 def rarity_by_counting(index, user):
-    total = index.db.execute(sql.COUNT_OF, (user,)).fetchone()[0]
-    counts = [index.db.execute(sql.COUNT_WITH, (f'"{word}"', user)).fetchone()[0] for word in ASKED]
+    total = index.db.execute(sql.COUNT_OF, (user, NOW)).fetchone()[0]
+    counts = [index.db.execute(sql.COUNT_WITH, (f'"{word}"', user, NOW)).fetchone()[0] for word in ASKED]
     return [math.log(1 + max(total - n + 0.5, 0.5) / (n + 0.5)) for n in (max(count, 1) for count in counts)]
 
 

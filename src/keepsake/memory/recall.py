@@ -145,7 +145,7 @@ class RecallOf:
         self._prepare(ask, tick)
         with self._shelf.ledger.reading():
             erasures = self._shelf.ledger.standing.erasures
-            found: Recalled = self._put(ask, lambda file, ask: answer(file, self.meaning, ask, erasures), tick)
+            found: Recalled = self._put(ask, lambda file, ask: answer(file, self._means(ask), ask, erasures), tick)
             return found, self._head()
 
     def frame(
@@ -206,7 +206,7 @@ class RecallOf:
         from keepsake.recall.answer import rank, served
         from keepsake.recall.frame import framed
 
-        ranking = rank(file, self.meaning, ask, self._shelf.ledger.standing.erasures)
+        ranking = rank(file, self._means(ask), ask, self._shelf.ledger.standing.erasures)
         hits: list[Hit] = []
         guaranteed: list[Hit] = []
         if ranking is not None:
@@ -246,6 +246,16 @@ class RecallOf:
                 counts.clear()
             counts[text] = self.meaning.count(text)
         return counts[text]
+
+    def _means(self, ask: Ask) -> Meaning:
+        """Whoever asks by words alone needs no embedder, nor hears that there is none."""
+        return self._plain if ask.by_words else self.meaning
+
+    @cached_property
+    def _plain(self) -> Meaning:
+        from keepsake.recall.meaning import Meaning
+
+        return Meaning(None, None, None)
 
     # -- vectors -----------------------------------------------------------------------------------------------------
 

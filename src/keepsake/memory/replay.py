@@ -1,7 +1,7 @@
 """Putting a recorded question again, at the place of the ledger where it was asked.
 
-What was held then is known to the event. What is not: how rare words were among all texts, how often a memory had been
-used and how fresh it was, and frames that were redefined since. Those are today's, and the answer says so.
+What was held then is known to the event. What is not: how often a memory had been used and how fresh it was, how rare
+words were in a large folder, and frames that were redefined since. Those are today's, and the answer says so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from keepsake.records.use import BLANK, Receipt
 if TYPE_CHECKING:
     from keepsake.memory.recall import RecallOf
 
-_TODAYS = "how rare words are, and how used and fresh a memory is, are today's"
+_TODAYS = "how used and fresh a memory is, and in a large folder how rare words are, are today's"
 _CLOSE = 0.005  # scores that differ by less are the same
 
 

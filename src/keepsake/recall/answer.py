@@ -150,7 +150,7 @@ def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ran
         return None
     question = take_apart(index, ask.question, ask.scope, ask.now)
     seen, kind = meaning.seen(index), _kind(meaning, ask)
-    rare = seen.rarity(question.words, ask.scope.user)
+    rare = seen.rarity(question.words, ask.scope.user, ask.scope.at)
     vectors = None if ask.by_words else meaning.level(index, ask.scope.user, erasures)
     vector = None if vectors is None else meaning.of_question(question.bare, question.words, rare)
     pool = max(POOL, 2 * min(ask.k, _MOST))
@@ -176,7 +176,8 @@ def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ran
     kept = [block for block in guaranteed if block in found.sources]
     sure = fits(measured, kind)
     fit = float(sure[order[0] if ask.frame is None else int(np.argmax(likeness))]) if question.words else 0.0
-    size = len(vectors.file) if vectors is not None else count_of(index, ask.scope.user)
+    is_now = vectors is not None and ask.scope.at >= NOW
+    size = len(vectors.file) if vectors and is_now else count_of(index, ask.scope.user, ask.scope.at)
     by_words = ask.by_words or not question.tells
     floor = (0.0 if by_words else floor_of(kind, size)) if ask.floor is None else ask.floor
     least = min(floor, least_of(kind))

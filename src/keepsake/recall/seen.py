@@ -13,7 +13,7 @@ import orjson
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import Scope, count_of, rarity, shown
+from keepsake.projections.index.fulltext import NOW, Scope, count_of, rarity, shown
 from keepsake.recall.support import State
 
 _MOST = 50_000  # blocks, before it is thrown away
@@ -33,8 +33,8 @@ class Seen:
         self.has_edges = index.db.execute(sql.ANY_EDGE).fetchone() is not None
         self._states: dict[str, State] = {}
         self._views: dict[Scope, View] = {}
-        self._rarity: dict[tuple[str, str], float] = {}
-        self._count: dict[str, int] = {}  # of each user's blocks
+        self._rarity: dict[tuple[str, int, str], float] = {}
+        self._count: dict[tuple[str, int], int] = {}  # of each user's blocks
         self.names: dict[int, str] = {}  # of rows
 
     def still_holds(self, index: IndexFile) -> bool:
@@ -48,15 +48,15 @@ class Seen:
             self._states.update({row[0]: State(*row) for row in rows})
         return {block: self._states[block] for block in wanted if block in self._states}
 
-    def rarity(self, words: Iterable[str], user: str) -> list[float]:
-        """How rare each word is."""
-        wanted = list(words)
-        if unknown := [word for word in wanted if (user, word) not in self._rarity]:
-            if user not in self._count:
-                self._count[user] = count_of(self.index, user)
-            found = rarity(self.index, unknown, user, self._count[user])
-            self._rarity.update({(user, word): rare for word, rare in zip(unknown, found, strict=True)})
-        return [self._rarity[user, word] for word in wanted]
+    def rarity(self, words: Iterable[str], user: str, at: int = NOW) -> list[float]:
+        """How rare each word is, among what the user had by event `at`."""
+        wanted, at = list(words), min(at, NOW)
+        if unknown := [word for word in wanted if (user, at, word) not in self._rarity]:
+            if (user, at) not in self._count:
+                self._count[user, at] = count_of(self.index, user, at)
+            found = rarity(self.index, unknown, user, self._count[user, at], at)
+            self._rarity.update({(user, at, word): rare for word, rare in zip(unknown, found, strict=True)})
+        return [self._rarity[user, at, word] for word in wanted]
 
     def view(self, scope: Scope) -> View:
         """What a reader in this scope sees. What expires is looked at each time: only the clock moves it."""

@@ -101,10 +101,12 @@ def _text() -> dict[str, Any]:
             .order_by(letters.c.rank, blocks.c.id)
         ),
         "IDS_OF_ROWS": select(ROW, blocks.c.id).where(ROW.in_(among("rows"))),
-        "COUNT_OF": select(func.count()).select_from(lives).where(lives.c.user == bindparam("user")),
+        "COUNT_OF": select(func.count())
+        .select_from(lives)
+        .where(lives.c.user == bindparam("user"), lives.c.since_seq <= bindparam("at")),
         "COUNT_WITH": select(func.count())
         .select_from(texts.join(blocks, texts.c.rowid == ROW).join(lives))
-        .where(found, lives.c.user == bindparam("user")),
+        .where(found, lives.c.user == bindparam("user"), lives.c.since_seq <= bindparam("at")),
         "COUNTS": select(terms.c.term, terms.c.doc).where(terms.c.term.in_(among("terms"))),
         "TEXTS_ARE_WHOLE": insert(texts).values(
             texts=literal_column("'integrity-check'"), rank=literal_column("1")

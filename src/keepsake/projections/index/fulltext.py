@@ -42,8 +42,7 @@ class Scope(NamedTuple):
     as_of: str | None = None  # what was true in the world then; None: whatever is held
 
     def values(self) -> dict[str, object]:
-        at = max(min(self.at, NOW), -1)
-        return {**self._asdict(), "at": at, "quarantined": int(self.quarantined)}
+        return {**self._asdict(), "at": _place(self.at), "quarantined": int(self.quarantined)}
 
     def is_nobodys(self) -> bool:
         """Whether a name is one that nothing can be recorded under, because it cannot be written down."""
@@ -107,26 +106,28 @@ def _run(index: IndexFile, statement: str, match: str, scope: Scope, most: int) 
     return [Found(block, -rank) for block, rank in rows]
 
 
-def count_of(index: IndexFile, user: str) -> int:
-    """How many blocks this user has, as long as counting them is quick; in a large folder, how many there are."""
+def count_of(index: IndexFile, user: str, at: int = NOW) -> int:
+    """How many blocks this user had by event `at`, where counting is quick; in a large folder, how many there are."""
     total: int = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
     if not _is_counted(total, user):
         return total
-    mine: int = index.db.execute(sql.COUNT_OF, (user,)).fetchone()[0]
+    mine: int = index.db.execute(sql.COUNT_OF, (user, _place(at))).fetchone()[0]
     return mine
 
 
-def rarity(index: IndexFile, words: list[str], user: str, total: int | None = None) -> list[float]:
+def rarity(
+    index: IndexFile, words: list[str], user: str, total: int | None = None, at: int = NOW
+) -> list[float]:  # fmt: skip
     """How rare each word is, in any of its endings; a word that nobody used counts as used once.
 
-    Among the `total` contents that `count_of` counts: this user's, or in a large folder all. Whoever is alone in a
-    folder has them all, and how many hold a word is known to full text.
+    Among the `total` contents that `count_of` counts: this user's by event `at`, or in a large folder all. Whoever is
+    alone in a folder has them all, and how many hold a word is known to full text.
     """
-    total = count_of(index, user) if total is None else total
+    total = count_of(index, user, at) if total is None else total
     if total == (index.db.execute(sql.LAST_ROW).fetchone()[0] or 0):
         counts = _known(index, words, user, total)
     else:
-        counts = [_counted(index, word, user) for word in words]
+        counts = [_counted(index, word, user, at) for word in words]
     return [math.log(1 + max(total - count + 0.5, 0.5) / (count + 0.5)) for count in (max(each, 1) for each in counts)]
 
 
@@ -143,13 +144,18 @@ def _known(index: IndexFile, words: list[str], user: str, total: int) -> list[in
     if _is_counted(total, user):
         for place, each in enumerate(terms):
             if len(each) > 1:
-                counts[place] = _counted(index, words[place], user)
+                counts[place] = _counted(index, words[place], user, NOW)
     return counts
 
 
-def _counted(index: IndexFile, word: str, user: str) -> int:
-    count: int = index.db.execute(sql.COUNT_WITH, (_quoted(word), user)).fetchone()[0]
+def _counted(index: IndexFile, word: str, user: str, at: int) -> int:
+    count: int = index.db.execute(sql.COUNT_WITH, (_quoted(word), user, _place(at))).fetchone()[0]
     return count
+
+
+def _place(at: int) -> int:
+    """An event's number as SQLite can hold it."""
+    return max(min(at, NOW), -1)
 
 
 @lru_cache(maxsize=1 << 16)

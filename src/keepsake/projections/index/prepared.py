@@ -159,11 +159,11 @@ LETTER_HITS_SHOWN = "SELECT blocks.id, letters.rank FROM letters JOIN blocks ON 
 # rows
 IDS_OF_ROWS = 'SELECT blocks.rowid, blocks.id FROM blocks WHERE blocks.rowid IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
 
-# user
-COUNT_OF = 'SELECT count(*) AS count_1 FROM lives WHERE lives.user = ?'
+# user, at
+COUNT_OF = 'SELECT count(*) AS count_1 FROM lives WHERE lives.user = ? AND lives.since_seq <= ?'
 
-# words, user
-COUNT_WITH = 'SELECT count(*) AS count_1 FROM texts JOIN blocks ON texts.rowid = blocks.rowid JOIN lives ON blocks.id = lives.block_id WHERE (texts MATCH ?) AND lives.user = ?'
+# words, user, at
+COUNT_WITH = 'SELECT count(*) AS count_1 FROM texts JOIN blocks ON texts.rowid = blocks.rowid JOIN lives ON blocks.id = lives.block_id WHERE (texts MATCH ?) AND lives.user = ? AND lives.since_seq <= ?'
 
 # terms
 COUNTS = 'SELECT terms.term, terms.doc FROM terms WHERE terms.term IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
