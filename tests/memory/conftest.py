@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from keepsake import Memory
+
+
+class Clock:
+    """A clock that a test sets. It begins on a Wednesday at noon."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 5, 20, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture(autouse=True)

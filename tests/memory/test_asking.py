@@ -9,19 +9,6 @@ from keepsake import Memory, Refused
 NOON = datetime(2026, 5, 20, 12, tzinfo=UTC)  # a Wednesday
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = NOON
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
 @pytest.fixture
 def memory(home, clock):
     with Memory(clock=clock) as opened:

@@ -1,6 +1,6 @@
 """Frames through an open memory: what they show, promise and drop, and how long one is served again."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -8,19 +8,6 @@ from keepsake import Memory, Refused
 from keepsake.records.frame import Frame
 
 WEIGHTS = {"similarity": 0.5, "confidence": 0.2, "recency": 0.1, "centrality": 0.1, "reinforcement": 0.1}
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 5, 20, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

@@ -27,7 +27,6 @@ POOL = 100  # from text, and from vectors
 BESIDE = 40  # of the best of each: the turns beside them are looked at too
 _ROOM = 2
 _MORE = 4  # times as many, if too few of them may be heard
-_PARTS = 64  # that a long text may have at most: so many rows may be one block
 _FEW = 50  # from every other side
 _MOST_SPANS = 4
 
@@ -43,11 +42,10 @@ class Searched(Protocol):
 
 @dataclass(slots=True)
 class Candidates:
-    """Blocks by id, who says each, and how they were found."""
+    """Blocks by id, who says each, and what stands beside it."""
 
     sources: dict[str, list[Source]]
-    text: dict[str, float]  # bm25
-    found_by: dict[str, str]  # the side from which a block was found first
+    text: dict[str, float]  # bm25 of those that were found by their words
     before: dict[str, str] = field(default_factory=dict)  # the turn right before one, in its session
     after: dict[str, str] = field(default_factory=dict)
     turns: dict[str, Source] = field(default_factory=dict)  # of those that were said in a conversation
@@ -78,19 +76,12 @@ class Gathering:
     def gather(self, extra: Iterable[str] = ()) -> Candidates:
         """Everything worth a closer look."""
         text, near = self._by_text(), self._by_vector()
-        order: dict[str, str] = {}
-        for name, blocks in (
-            ("words", list(text)), ("meaning", near), ("letters", self._by_letters(text)), ("about", self._about()),
-            ("time", self._in_time()), ("standing", [*extra, *self._standing()]),
-        ):  # fmt: skip
-            for block in blocks:
-                order.setdefault(block, name)
-        self._see(order)
-        for block in self._by_edges([b for b in order if b in self._sources]):
-            order.setdefault(block, "association")
-        self._see(order)
-        found = {block: how for block, how in order.items() if block in self._sources}
-        gathered = Candidates({block: self._sources[block] for block in found}, text, found)
+        order = [
+            *text, *near, *self._by_letters(text), *self._about(), *self._in_time(), *extra, *self._standing(),
+        ]  # fmt: skip
+        found = self.sources_of(dict.fromkeys(order))
+        found |= self.sources_of(self._by_edges(list(found)))
+        gathered = Candidates(found, text)
         self._join_turns(gathered, [*list(text)[:BESIDE], *near[:BESIDE]])
         return gathered
 
@@ -102,7 +93,6 @@ class Gathering:
         heard = [b for block in best for b in (found.before.get(block), found.after.get(block)) if b]
         joined = [block for block in dict.fromkeys(heard) if block not in found.sources]
         found.sources.update(self.sources_of(joined))
-        found.found_by.update(dict.fromkeys(joined, "the turn beside it"))
         self._beside(found, joined)
 
     def _beside(self, found: Candidates, blocks: list[str]) -> None:
@@ -180,7 +170,7 @@ class Gathering:
             near = [block for block, _ in self.vectors.nearest(self.vector, most, among)]
             self._see(near)
             heard = [block for block in near if block in self._sources]
-            if len(heard) >= self.pool or len(near) <= before or len(near) < most // _PARTS:
+            if len(heard) >= self.pool or len(near) <= before:
                 return heard[: self.pool]
             before, most = len(near), most * _MORE
 

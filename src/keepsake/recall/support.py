@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import STANDARD, Source
 from keepsake.projections.index.file import IndexFile
+from keepsake.recall.decay import recency, share
 
 Floats = NDArray[np.float64]
 
@@ -68,18 +69,18 @@ def support_of(
     states: Sequence[State], sources: Sequence[Sequence[Source]], now: float, degree: Mapping[str, float]
 ) -> Support:  # fmt: skip
     """What speaks for each candidate beside likeness."""
-    confidence, reinforced, decay, last = np.array([state[2:] for state in states], dtype=float).reshape(-1, 4).T
-    hours = np.maximum(now - last, 0.0)
-    recency = np.exp(-np.maximum(decay, 0.0) * hours)
-    used = np.log1p(np.maximum(reinforced, 0.0))
+    hours = np.array([state.hours(now) for state in states])
+    most_used = max((state.reinforced for state in states), default=0)
     voices = np.log(np.array([len(each) for each in sources], dtype=float))
     most = max(degree.values(), default=0.0)
     central = np.array([degree.get(state.block, 0.0) for state in states]) / (most or 1.0)
     return Support(
-        confidence, recency,
+        np.array([state.confidence for state in states]),
+        np.array([recency(state.decay, now - state.last) for state in states]),
         np.where(hours <= _FRESH, np.maximum(central, _NEWCOMER), central),
-        used / (used.max() if len(used) and used.max() > 0 else 1.0), np.minimum(voices / math.log(_MANY), 1.0),
-    )  # fmt: skip
+        np.array([share(state.reinforced, most_used) for state in states]),
+        np.minimum(voices / math.log(_MANY), 1.0),
+    )
 
 
 def weighed(weights: Mapping[str, float], likeness: Floats, support: Support) -> Floats:
