@@ -30,8 +30,8 @@ def main() -> None:
             say(f"\n{question}")
             ask(m, question)
 
-        say("\nThe same for an agent's prompt, in at most 60 tokens")
-        for line in m.frame("task", "plan the release", budget=60).text.splitlines():
+        say("\nThe same for an agent's prompt, in at most 80 tokens")
+        for line in m.frame("task", question, budget=80).text.splitlines():
             say(f"  {line}".rstrip())
 
         say("\nSomething was wrong: revising it, and keeping what was believed before")
