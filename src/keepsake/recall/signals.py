@@ -27,7 +27,7 @@ from keepsake.recall.candidates import Candidates
 from keepsake.recall.lexicon import Lexicon, Reading
 from keepsake.recall.question import Question
 from keepsake.recall.text import words as words_of
-from keepsake.recall.when import fit, spans_in
+from keepsake.records.time.when import fit, spans_in
 
 SIGNALS = (
     "words", "session", "text", "meaning", "pair", "speaker", "date", "when", "naming", "answers", "asks",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple
 
-from keepsake.recall.calendar import Span, Yearly, choose, days, months, season, weekday_by
+from keepsake.records.time.calendar import Span, Yearly, choose, days, months, season, weekday_by
 
 
 class Said(NamedTuple):

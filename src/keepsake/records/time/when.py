@@ -11,9 +11,20 @@ import re
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from keepsake.recall.calendar import FIRST, LAST, Span, days, fit, in_a_zone, in_year, nth, part_of_day, weekday_by
-from keepsake.recall.dates import MONTH, ORDINALS, S, Said, word_before
-from keepsake.recall.phrases import COUNT, PARTS, UNIT, WEEKDAY, Phrase, counted, phrases_in, weekday_number
+from keepsake.records.time.calendar import (
+    FIRST,
+    LAST,
+    Span,
+    days,
+    fit,
+    in_a_zone,
+    in_year,
+    nth,
+    part_of_day,
+    weekday_by,
+)
+from keepsake.records.time.dates import MONTH, ORDINALS, S, Said, word_before
+from keepsake.records.time.phrases import COUNT, PARTS, UNIT, WEEKDAY, Phrase, counted, phrases_in, weekday_number
 
 __all__ = ["Span", "fit", "spans_in", "wants_a_time"]
 

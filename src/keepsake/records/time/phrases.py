@@ -10,8 +10,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from keepsake.recall import dates
-from keepsake.recall.calendar import (
+from keepsake.records.time import dates
+from keepsake.records.time.calendar import (
     SEASONS,
     Span,
     around,
@@ -23,7 +23,7 @@ from keepsake.recall.calendar import (
     shifted,
     weekday_by,
 )
-from keepsake.recall.dates import SEASON, WHICH, Form, Found, S, Said, which_of, word_before
+from keepsake.records.time.dates import SEASON, WHICH, Form, Found, S, Said, which_of, word_before
 
 NUMBERS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
