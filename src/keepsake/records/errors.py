@@ -4,6 +4,9 @@ KeepsakeError
 ├── Refused          change the request; nothing was changed
 │   ├── NotFound       no such belief, event, backup or stretch
 │   ├── NeedsApproval  a person must say yes first; only the question was recorded
+│   ├── MemoryScopeError        a user, session or agent that cannot be, or that contradicts what it is said of
+│   ├── ConsolidationRuleError  a rule that cannot be read; where a filter goes wrong is pointed at
+│   ├── MigrationNotSupported   a change of a store's shape other than one more column that may be empty
 │   ├── NotWritable    this folder, disk or program version may only read
 │   └── Closed         open the memory again (it was closed, or forked)
 ├── Moved            read again and decide again; nothing was changed
@@ -35,6 +38,26 @@ class NeedsApproval(Refused):
     def __init__(self, message: str, review: str = "") -> None:
         super().__init__(message)
         self.review = review
+
+
+class MemoryScopeError(Refused):
+    """A scope that names nobody, or another one than what it is said of. Nothing was changed."""
+
+
+class ConsolidationRuleError(Refused):
+    """A rule that cannot be run as it stands. `at` is the character of its filter that is not understood, if one is."""
+
+    def __init__(self, message: str, at: int | None = None) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+class MigrationNotSupported(Refused):
+    """A plan that is not just one more column that may be empty. `reason` is a word for programs."""
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class NotWritable(Refused):

@@ -1,0 +1,84 @@
+"""Deltas: what consolidation proposes to do to facts. The only way from episodes to facts.
+
+A delta says where it comes from: the episodes, the rule, when it was promoted and how sure it is. One that does not is
+no delta. `scope` says whose it is; it is optional in the format, and filled by everything here that makes deltas.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, field_validator
+
+Names = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
+
+
+class DeltaScope(BaseModel):
+    """Whose facts a delta speaks of. Facts have no session: they outlive it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    user: str = Field(min_length=1)
+    agent: str = ""
+    path: str = ""
+
+
+class _Delta(BaseModel):
+    """What every delta must say."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source_episode_ids: Names
+    promotion_ts: AwareDatetime
+    rule_id: str = Field(min_length=1)
+    confidence: float = Field(ge=0, le=1, allow_inf_nan=False)
+    scope: DeltaScope | None = None
+    channels: list[str] = Field(default_factory=list)  # where it is emitted: the rule's `then_emits`
+
+    @field_validator("confidence", mode="before")
+    @classmethod
+    def _is_a_number(cls, value: object) -> object:
+        if isinstance(value, bool):
+            raise ValueError("confidence is a number from 0 to 1")
+        return value
+
+
+class AddDelta(_Delta):
+    """A new fact."""
+
+    kind: Literal["add"] = "add"
+    fact_payload: dict[str, Any]
+
+
+class UpdateDelta(_Delta):
+    """A fact in the place of others. An episode's id in `replaces` means the facts that come from it."""
+
+    kind: Literal["update"] = "update"
+    fact_payload: dict[str, Any]
+    replaces: Names
+
+
+class DeleteDelta(_Delta):
+    """Facts that no longer hold."""
+
+    kind: Literal["delete"] = "delete"
+    replaces: Names
+
+
+class NoopDelta(_Delta):
+    """Nothing changes; that it was seen is recorded. `corroborates` names what it says again."""
+
+    kind: Literal["noop"] = "noop"
+    corroborates: list[str] = Field(default_factory=list)
+
+
+MemoryDelta = Annotated[AddDelta | UpdateDelta | DeleteDelta | NoopDelta, Field(discriminator="kind")]
+
+_ANY: TypeAdapter[AddDelta | UpdateDelta | DeleteDelta | NoopDelta] = TypeAdapter(MemoryDelta)
+
+
+def read_delta(given: dict[str, Any] | str | bytes) -> AddDelta | UpdateDelta | DeleteDelta | NoopDelta:
+    """A delta from its JSON, or from a dictionary. pydantic's ValidationError says what is missing."""
+    return _ANY.validate_json(given) if isinstance(given, str | bytes) else _ANY.validate_python(given)
+
+
