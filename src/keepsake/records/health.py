@@ -32,7 +32,7 @@ class StoreHealth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrationPlan:
-    """Changes of a store's shape, each like `{"op": "add_column", "name": "mood", "type": "TEXT", "nullable": True}`."""
+    """Changes of a store's shape, like `{"op": "add_column", "name": "mood", "type": "TEXT", "nullable": True}`."""
 
     target_version: int
     operations: list[dict[str, Any]] = field(default_factory=list)
