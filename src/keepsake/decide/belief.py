@@ -12,9 +12,10 @@ from typing import Any
 from keepsake.records.belief import OWNER, recorded
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
 from keepsake.records.book import Book
-from keepsake.records.episodes import OBSERVE
+from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft, Event
+from keepsake.records.rules import FOUND
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS
 
 Draw = Callable[[], str]
@@ -137,12 +138,12 @@ def erase(
 ) -> tuple[Iterable[str], Callable[[Event], bool]]:
     """The ids of versions and episodes that go, and which events speak of them. A name may be either's.
 
+    With an episode go the facts that come from it: they hold its words, or what was read out of them.
+
     Asked of events in order, the second answer also recognises versions that only an older copy has, and their ids join
     the first: a copy may hold what a restore left behind.
     """
-    of_beliefs = {name for name in names if known.find(name, user=user, path=path)}
-    episodes = [name for name in names if name not in of_beliefs and known.episodes.find(user, name)]
-    found = [known.get(name, user=user, path=path) for name in names if name not in episodes]
+    found, episodes = what_goes(known, names, user=user, path=path)
     gone = {version: None for held in found for version in known.ids_of(held)}
     gone.update({told.source: None for name in episodes for told in known.episodes.find(user, name)})
     keys = {(held.user, held.path, held.key) for held in found}
@@ -155,7 +156,7 @@ def erase(
             return _asks_of(body, gone, reviews)
         if event.op == OBSERVE:
             return _tells(event, user, episodes, gone)
-        if event.op in (RECEIPTS, OUTCOME, FADE):
+        if event.op in (RECEIPTS, OUTCOME, FADE, RETRACT, FOUND):
             return _holds_words_of(body, gone)
         if not event.op.startswith("belief."):
             return False
@@ -166,6 +167,16 @@ def erase(
         return False
 
     return gone.keys(), speaks
+
+
+def what_goes(known: Book, names: Sequence[str], *, user: str = OWNER, path: str = "") -> tuple[list[Held], list[str]]:
+    """The beliefs that an erasure of these names destroys, and which of the names are episodes'."""
+    of_beliefs = {name for name in names if known.find(name, user=user, path=path)}
+    episodes = [name for name in names if name not in of_beliefs and known.episodes.find(user, name)]
+    found = [known.get(name, user=user, path=path) for name in names if name not in episodes]
+    told = [each for name in episodes for each in known.episodes.find(user, name)]
+    found += [fact for each in told for fact in known.coming_from(user, each.source)]
+    return list({held.ref: held for held in found}.values()), episodes
 
 
 def _tells(event: Event, user: str, names: list[str], gone: dict[str, None]) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from keepsake.records.belief import OWNER
 from keepsake.records.episode import Episode
-from keepsake.records.episodes import OBSERVE, Episodes, gist_of
-from keepsake.records.errors import Refused
+from keepsake.records.episodes import OBSERVE, RETRACT, Episodes, gist_of
+from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft
 
 
@@ -17,3 +20,17 @@ def put(known: Episodes, episode: Episode) -> list[Draft]:
                 return []
             raise Refused(f"{episode.id!r} was told before, and otherwise; give this another id: what happened stays")
     return [Draft(OBSERVE, {"episode": body})]
+
+
+def retract(known: Episodes, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:
+    """Take back what was told: it stays in history, and is used no more. What was taken back already is no event."""
+    sources: list[str] = []
+    for name in names:
+        told = known.find(user, name)
+        if not told:
+            raise NotFound(f"nothing was told as {name!r}; `keepsake log` shows what was")
+        sources += [each.source for each in told if not known.is_retracted(each.source)]
+    if not sources:
+        return []
+    body = {"ids": list(dict.fromkeys(sources)), "user": user}
+    return [Draft(RETRACT, {**body, "reason": reason} if reason else body)]

@@ -196,6 +196,21 @@ def look(path: Path, wal: Path) -> tuple[int, Witness | None]:
         lock.close()
 
 
+def is_held(path: Path) -> bool:
+    """Whether a writer has the lock right now, this process or another."""
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
 class _ReadOnly(Disk):
     """A disk that makes nothing."""
 

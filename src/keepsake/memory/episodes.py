@@ -1,39 +1,217 @@
-"""`m.episodes`: what was said or happened, verbatim."""
+"""`m.episodes`: what was said or happened, verbatim, in scopes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keepsake.decide import episode as decide
 from keepsake.memory.gated import Gated
+from keepsake.memory.shape import ShapeOf
+from keepsake.projections.index import prepared as sql
+from keepsake.records.belief import OWNER
 from keepsake.records.clock import parse_moment
 from keepsake.records.episode import Episode
 from keepsake.records.episodes import OBSERVE
-from keepsake.records.errors import NotFound
+from keepsake.records.errors import MemoryScopeError, NotFound, Refused
+from keepsake.records.fact import Fact
+from keepsake.records.health import MigrationPlan, StoreHealth
+from keepsake.records.lineage import fact_of, sources_in
+from keepsake.records.policy import is_above
+from keepsake.records.scope import checked
 from keepsake.stores.shelf import Shelf
+
+if TYPE_CHECKING:
+    from keepsake.consolidate.classify import Deltas
+    from keepsake.memory.index import IndexOf
+    from keepsake.projections.index.file import IndexFile
+    from keepsake.records.rule import ConsolidationRule
+
+
+@dataclass(frozen=True, slots=True)
+class Retraction:
+    """What was taken back, and which facts come from it."""
+
+    episodes: tuple[Episode, ...]
+    resting: tuple[Fact, ...]  # on it alone
+    shared: tuple[Fact, ...]  # on it and on others, which stand
+    withdrawn: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "episodes": [each.to_dict() for each in self.episodes],
+            "resting": [each.to_dict() for each in self.resting],
+            "shared": [each.to_dict() for each in self.shared], "withdrawn": self.withdrawn,
+        }  # fmt: skip
 
 
 class EpisodesOf:
     """The episodes of one user. Their words are in the ledger, and nowhere in memory."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, user: str) -> None:
+    def __init__(
+        self, shelf: Shelf, gated: Gated, user: str, index: Callable[[], IndexOf], propose: Callable[..., Deltas]
+    ) -> None:
         self._shelf, self._gated, self._user = shelf, gated, user
+        self._index, self._propose = index, propose
+        self._shape = ShapeOf(shelf, gated, "episodes")
+
+    # -- the store ---------------------------------------------------------------------------------------------------
+
+    def bootstrap(self) -> None:
+        """Nothing to do: a memory that is open is ready."""
+
+    def health(self) -> StoreHealth:
+        """How the memory stands; `fragment_count` is how many episodes there are."""
+        with self._shelf.ledger.reading():
+            count = self._shelf.book.episodes.held(self._user)
+        return self._shape.health(count)
+
+    def migrate(self, plan: MigrationPlan) -> None:
+        """Record that filters may name a further column: a key of the metadata. Nothing that was told is rewritten."""
+        self._shape.migrate(plan)
+
+    def columns(self) -> list[str]:
+        """The columns that were added."""
+        return self._shape.columns()
+
+    # -- saying ------------------------------------------------------------------------------------------------------
+
+    def put(self, episode: Episode, *, user: str, session: str, agent: str) -> Episode:
+        """Record an episode in a scope, and return it as it is recorded.
+
+        One whose own scope says otherwise is refused (MemoryScopeError). The same one again is no event; another one
+        under the same id in the same scope is refused.
+        """
+        checked(user=user, session=session, agent=agent)
+        for name, given, usual in (("user", user, OWNER), ("session", session, ""), ("agent", agent, "")):
+            own = getattr(episode, name)
+            if own not in (given, usual):
+                raise MemoryScopeError(f"the episode's own {name} is {own!r}, and it was put to {given!r}; say which")
+        placed = replace(episode, user=user, session=session, agent=agent, seq=-1, recorded="")
+        return self._tell(replace(placed, trust=self._lower(episode.trust)))
+
+    def _lower(self, trust: str) -> str:
+        """An episode is no more trusted than the program that tells it."""
+        return self._gated.trust if is_above(trust, self._gated.trust) else trust
 
     def observe(self, *, timestamp: datetime | str | None, trust: str | None, **said: Any) -> Episode:
         """Record an episode, and return it as it is recorded."""
         if isinstance(timestamp, str):
             timestamp = datetime.fromisoformat(parse_moment(timestamp))
         happened = timestamp or datetime.fromisoformat(self._shelf.ledger.now())
-        episode = Episode(timestamp=happened, trust=self._gated.asker(trust), **said)
+        return self._tell(Episode(timestamp=happened, trust=self._gated.asker(trust), **said))
+
+    def _tell(self, episode: Episode) -> Episode:
         events = self._shelf.ledger.write(lambda: decide.put(self._shelf.book.episodes, episode))
-        return Episode.of(events[0]) if events else self.get(episode.id, user=episode.user)
+        return Episode.of(events[0]) if events else self._same(episode)
+
+    def _same(self, episode: Episode) -> Episode:
+        """The one that was told before under its name, in its scope."""
+        with self._shelf.ledger.reading():
+            for told in self._shelf.book.episodes.find(episode.user, episode.id):
+                if (told.session, told.agent) == (episode.session, episode.agent):
+                    return self.read(told.seq)
+        raise NotFound(f"nothing was told as {episode.id!r}")
+
+    def retract(self, *names: str, reason: str = "", withdraw: bool = False, user: str | None = None) -> Retraction:
+        """Take back episodes: they stay in history, and are recalled and consolidated no more.
+
+        Returns what rests on them. With `withdraw`, the facts that rest on them alone are retracted too, if the gate
+        lets this program do that: all of it, or nothing.
+        """
+        whose = self._of(user)
+        found = self._all_of(names, whose)
+        for episode in found:
+            if is_above(episode.trust, self._gated.trust):
+                raise Refused(f"{episode.id!r} was told by a {episode.trust}; only one as trusted takes it back")
+        with self._gated.batch():
+            resting, shared = self._what_rests_on(found, whose)
+            self._shelf.ledger.write(
+                lambda: decide.retract(self._shelf.book.episodes, names, user=whose, reason=reason)
+            )
+            for fact in resting if withdraw else ():
+                self._gated.forget(fact.version, reason=reason or "its episodes were taken back", user=whose, path="")
+        return Retraction(tuple(found), tuple(resting), tuple(shared), withdraw and bool(resting))
+
+    def _all_of(self, names: tuple[str, ...], user: str) -> list[Episode]:
+        if not names:
+            raise Refused("say which episode is taken back")
+        with self._shelf.ledger.reading():
+            told = [each for name in names for each in self._shelf.book.episodes.find(user, name)]
+            for name in names:
+                if not self._shelf.book.episodes.find(user, name):
+                    raise NotFound(f"nothing was told as {name!r}; `keepsake log` shows what was")
+            return [self.read(each.seq) for each in told]
+
+    def _what_rests_on(self, episodes: list[Episode], user: str) -> tuple[list[Fact], list[Fact]]:
+        """The facts that come from these episodes: those that come from nothing else that stands, and the others."""
+        book = self._shelf.book
+        gone = {episode.source for episode in episodes}
+        facts = {held.ref: held for source in gone for held in book.coming_from(user, source)}
+        alone, shared = list[Fact](), list[Fact]()
+        for held in facts.values():
+            if held.status == "active":
+                sources = set(sources_in(held.body().get("views"))) - gone
+                standing = any(book.episodes.of(name) and not book.episodes.is_retracted(name) for name in sources)
+                (shared if standing else alone).append(fact_of(held.belief()))
+        return alone, shared
+
+    def consolidate(
+        self, rule: ConsolidationRule, *, since_last: bool = False, user: str | None = None
+    ) -> Deltas:
+        """The deltas that a rule makes of what was told, in the light of what is held. Nothing is applied.
+
+        They are for `m.facts.apply_delta`; `m.consolidate` does both at once. With `since_last`, only of what was told
+        since that last did.
+        """
+        return self._propose(rule, self._of(user), since_last=since_last)
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def recent(
+        self,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        *,
+        limit: int = 10,
+        path: str = "",
+    ) -> list[Episode]:
+        """The most recent episodes, newest first; of one time, the last told first. What is left out is any.
+
+        What was taken back is not among them.
+        """
+        whose = self._of(user)
+        checked(user=whose, session=session, agent=agent)
+        if type(limit) is not int or limit < 1:
+            raise Refused(f"limit is how many are wanted, from 1 on, not {limit!r}")
+        with self._shelf.ledger.reading():
+            seqs = self._index().read(lambda file: self._newest(file, whose, session, agent, path, limit))
+            return [self.read(seq) for seq in seqs]
+
+    def _newest(
+        self, file: IndexFile, user: str, session: str | None, agent: str | None, path: str, limit: int
+    ) -> list[int]:
+        statement, more = sql.RECENT, []
+        if session is not None:
+            statement, more = sql.RECENT_SESSION, [session]
+        if agent is not None:
+            statement, more = sql.RECENT_SCOPE if more else sql.RECENT_AGENT, [*more, agent]
+        found: list[int] = []
+        for source, seq in file.db.execute(statement, (user, path, *more)):
+            if not self._shelf.book.episodes.is_retracted(source):
+                found.append(seq)
+            if len(found) == limit:
+                break
+        return found
 
     def find(self, name: str, *, user: str | None = None) -> Episode | None:
         """An episode by its id: the teller's own, or the one it was given. Of several, the newest."""
         with self._shelf.ledger.reading():
-            told = self._shelf.book.episodes.find(self._user if user is None else user, name)
-            return self._read(told[-1].seq) if told else None
+            told = self._shelf.book.episodes.find(self._of(user), name)
+            return self.read(told[-1].seq) if told else None
 
     def get(self, name: str, *, user: str | None = None) -> Episode:
         """The same, but a name that names nothing is an error."""
@@ -42,8 +220,21 @@ class EpisodesOf:
             raise NotFound(f"nothing is known as {name!r}; `keepsake log` shows what is")
         return episode
 
-    def _read(self, seq: int) -> Episode:
+    def since(self, seq: int, *, user: str, path: str = "") -> Iterator[Episode]:
+        """The episodes that were recorded from an event on, in that order, without what was taken back."""
+        known = self._shelf.book.episodes
+        for event in self._shelf.events_of(user, seq):
+            if event.op == OBSERVE and event.body is not None and not known.is_retracted(event.id):
+                episode = Episode.of(event)
+                if episode.path == path:
+                    yield episode
+
+    def read(self, seq: int) -> Episode:
+        """The episode that an event recorded."""
         for event in self._shelf.ledger.events(seq, seq + 1):
             if event.op == OBSERVE and event.body is not None:
                 return Episode.of(event)
         raise NotFound(f"the words of event {seq} are gone")
+
+    def _of(self, user: str | None) -> str:
+        return self._user if user is None else user

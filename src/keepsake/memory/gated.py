@@ -54,11 +54,15 @@ class Gated:
         asked = {"changes": fields, "idempotency_key": idempotency_key, "user": fields["user"], "path": fields["path"]}
         return self._write("remember", decision, trust=trust, **asked)
 
-    def revise(self, name: str, changes: dict[str, Any], *, reason: str, user: str, path: str) -> list[Event]:
+    def revise(
+        self, name: str, changes: dict[str, Any], *, reason: str, user: str, path: str, trust: str = ""
+    ) -> list[Event]:
+        """Say it otherwise, with this program's own trust, or with the lower one that is named."""
+
         def decision(draw: Draw) -> list[Draft]:
             return decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path)
 
-        return self._write("revise", decision, changes=changes, reason=reason, user=user, path=path)
+        return self._write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
 
     def forget(self, name: str, *, reason: str, user: str, path: str) -> list[Event]:
         def decision(_: Draw) -> list[Draft]:

@@ -32,7 +32,7 @@ from keepsake.projections.index.fold import Stale
 from keepsake.projections.index.peek import is_hash
 from keepsake.projections.index.plant import held_now
 from keepsake.records.book import Book
-from keepsake.records.episodes import OBSERVE
+from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, NotWritable, NotWritten, RolledBack
 from keepsake.records.event import Event
 from keepsake.records.use import FADE, OUTCOME
@@ -329,7 +329,7 @@ class IndexOf:
         if first == 0:
             return index.catch_up(self._events(0, tick))
         until_then = takewhile(lambda event: event.seq <= end.seq, self._events(first, tick))
-        told = (event for event in until_then if event.op in (OBSERVE, OUTCOME, FADE))
+        told = (event for event in until_then if event.op in (OBSERVE, OUTCOME, FADE, RETRACT))
         mark = Bookmark(end.seq, end.hash, self._book.work.clock, since=end.seq)
         return index.plant(chain(held_now(self._book), told), mark, self._ledger.standing.begun)
 

@@ -45,7 +45,10 @@ from keepsake.stores.shelf import Shelf
 from keepsake.stores.takeover import is_old, take_over
 
 if TYPE_CHECKING:
+    from keepsake.consolidate.classify import Deltas
+    from keepsake.memory.index import IndexOf
     from keepsake.records.embedder import Embedder
+    from keepsake.records.rule import ConsolidationRule
 
 
 class Memory(Asks):
@@ -79,7 +82,7 @@ class Memory(Asks):
             take_over(self.folder, **options)
         self._shelf = Shelf(self.folder, pins=self._pins, **options)
         self._gated = Gated(self._shelf, by=by, trust=trust, erased=self._after_erasing)
-        self._episodes = EpisodesOf(self._shelf, self._gated, self.user)
+        self._episodes = EpisodesOf(self._shelf, self._gated, self.user, self._index_of, self._propose)
         self._tell, self._embedder = tell, embedder
         self._shelf.ledger.then = lambda events: self._index.follow(events)
 
@@ -358,6 +361,12 @@ class Memory(Asks):
         self._index.grow_back()
         if (self.folder / "vectors").is_dir():
             self._recall.sweep()
+
+    def _index_of(self) -> IndexOf:
+        return self._index
+
+    def _propose(self, rule: ConsolidationRule, user: str, **how: Any) -> Deltas:
+        return self._at_work.propose(rule, user=user, **how)
 
     @property
     def _book(self) -> Book:

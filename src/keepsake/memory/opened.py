@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.stores.shelf import Shelf
 
@@ -17,6 +19,8 @@ class Opened:
     """A memory folder that is open. `Memory` opens it."""
 
     user: str
+    folder: Path
+    _episodes: EpisodesOf
     _shelf: Shelf
     _gated: Gated
     _tell: Callable[[str], None] | None

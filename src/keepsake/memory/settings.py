@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keepsake.records.errors import Refused
+from keepsake.stores.file_system import is_remote, kind_of
 
 if TYPE_CHECKING:
     from keepsake.ledger.checkpoint import Keyring
@@ -27,9 +28,12 @@ TEMPLATE = """\
 # embedder = "wordllama"  # or "none", "onnx:FOLDER", "fastembed:MODEL", "https://HOST/v1#MODEL"
 # floor = 0.1             # from 0 to 1: below this, recall says that nothing fits; without it, as was learned
 # receipts = false        # true: every recall leaves a receipt, and what is used is reinforced
+
+[consolidate]
+# extractor = "none"      # or "english", "https://HOST/v1#MODEL": who reads claims out of what was said
+# several = []            # predicates of yours of which more than one object may hold, such as "knows"
 """
 
-_REMOTE = ("nfs", "cifs", "smb", "sshfs", "fuse.rclone", "fuse.s3fs", "9p", "afs", "ceph", "glusterfs")
 _SYNCED = ("dropbox", "onedrive", "google drive", "googledrive", "icloud", "mobile documents", "nextcloud", "syncthing")
 
 
@@ -40,6 +44,8 @@ class Settings(NamedTuple):
     embedder: str = ""  # empty: the one that comes with keepsake
     floor: float | None = None
     receipts: bool = False
+    extractor: str = "none"
+    several: tuple[str, ...] = ()
 
 
 def locate(path: str | Path | None = None) -> Path:
@@ -72,12 +78,18 @@ def read_settings(folder: Path) -> Settings:
 
 
 def _settings(raw: dict[str, Any], path: Path) -> Settings:
-    ledger, recall = raw.get("ledger", {}), raw.get("recall", {})
-    if not isinstance(ledger, dict) or not isinstance(recall, dict):
-        raise Refused(f"{path}: [ledger] and [recall] are sections; write each name in brackets on a line of its own")
+    ledger, recall, consolidate = sections = [raw.get(name, {}) for name in ("ledger", "recall", "consolidate")]
+    if not all(isinstance(section, dict) for section in sections):
+        raise Refused(f"{path}: [ledger], [recall] and [consolidate] are sections, each in brackets on its own line")
+    several = consolidate.get("several", [])
+    if not isinstance(several, list) or not all(isinstance(name, str) for name in several):
+        raise Refused(f'{path}: consolidate.several is a list of predicates such as ["knows"], not {several!r}')
     found = Settings(
-        ledger.get("durability", "full"), recall.get("embedder", ""), recall.get("floor"), recall.get("receipts", False)
+        ledger.get("durability", "full"), recall.get("embedder", ""), recall.get("floor"),
+        recall.get("receipts", False), consolidate.get("extractor", "none"), tuple(several),
     )  # fmt: skip
+    if not isinstance(found.extractor, str):
+        raise Refused(f'{path}: consolidate.extractor is a text such as "english" or "none", not {found.extractor!r}')
     if found.durability not in ("full", "group"):
         raise Refused(f'{path}: ledger.durability is "full" or "group", not {found.durability!r}')
     if not isinstance(found.embedder, str):
@@ -92,6 +104,11 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
 def embedder_key() -> str:
     """The key to a server of embeddings, if there is one."""
     return os.environ.get("KEEPSAKE_EMBEDDER_KEY", "")
+
+
+def extractor_key() -> str:
+    """The key to a server that reads claims, if there is one."""
+    return os.environ.get("KEEPSAKE_EXTRACTOR_KEY", "")
 
 
 def models_folder() -> Path:
@@ -125,17 +142,7 @@ def unsafe_place(folder: Path) -> str:
     place = folder.expanduser().absolute()
     if any(name in part.lower() for part in place.parts for name in _SYNCED):
         return f"{folder} looks like a cloud-synced folder: another machine's copy may overwrite it; keep it elsewhere"
-    kind = _file_system(place)
-    if kind.startswith(_REMOTE):
+    kind = kind_of(place)
+    if is_remote(kind):
         return f"{folder} is on a network file system ({kind}): locks may not hold there; keep it on a local disk"
     return ""
-
-
-def _file_system(place: Path) -> str:
-    """The kind of file system a path is on, where the system tells."""
-    try:
-        mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
-    except OSError:
-        return ""
-    over = [(where, kind) for where, kind in mounts if place.is_relative_to(where.replace("\\040", " "))]
-    return max(over, key=lambda mount: len(mount[0]), default=("", ""))[1]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from keepsake.decide.belief import erase
+from keepsake.decide.belief import erase, what_goes
 from keepsake.ledger.checkpoint import Keyring
 from keepsake.memory import settings
 from keepsake.memory.episodes import EpisodesOf
@@ -72,9 +72,9 @@ def what_would_go(shelf: Shelf, episodes: EpisodesOf, names: Sequence[str], user
     with shelf.ledger.reading():
         book = shelf.book
         _, speaks = erase(book, names, user=user, path=path)
-        held = [book.find(name, user=user, path=path) for name in names]
-        found = tuple(each.belief() for each in held if each)
-    told = [episodes.get(name, user=user) for name, each in zip(names, held, strict=True) if each is None]
+        held, of_episodes = what_goes(book, names, user=user, path=path)
+        found = tuple(each.belief() for each in held)
+    told = [episodes.get(name, user=user) for name in of_episodes]
     events, ledger = sum(speaks(event) for event in shelf.events()), shelf.ledger
     copies = tuple(copied.root.name for copied in ledger.folder.copies())
     return Erasure(found, events, copies, tuple(ledger.standing.copies), tuple(told))

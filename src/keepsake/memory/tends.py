@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from keepsake.memory.opened import Opened
+from keepsake.memory.learns import Learns
 from keepsake.memory.receipts import ReceiptsOf
 from keepsake.memory.use import UseOf
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from keepsake.memory.tidy import TidyOf
 
 
-class Tends(Opened):
+class Tends(Learns):
     """What becomes of memories after they were said. `Memory` is one."""
 
     @cached_property

@@ -2,7 +2,8 @@
 
 The key leaves this machine in one header, to one address, encrypted (or over the loopback, unencrypted): no redirect is
 followed, and it stands in no error, however the server may echo it. A server that is busy, failing or silent is asked
-again, each time later; after the last time that is `Busy`. An answer is read to a limit of bytes and of time.
+again, each time later; after the last time that is `Busy`. An answer is read to a limit of bytes and of time, and
+where a time is given `within` which all must be done, no attempt is begun and no pause made beyond it.
 
 The standard library does all of this. A client package would add dependencies to save about forty lines.
 """
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable
 from http.client import HTTPException, HTTPResponse
 from ipaddress import ip_address
+from math import inf
 from ssl import SSLCertVerificationError
 from typing import Any, Never
 from urllib.error import HTTPError, URLError
@@ -23,7 +25,7 @@ from keepsake.models.packages import one_line
 from keepsake.records.errors import Busy, Refused
 
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0  # seconds
+_FIRST_WAIT, _LONGEST_WAIT, _SHORTEST = 0.5, 30.0, 0.001  # seconds
 _CHUNK = 1 << 16
 _QUOTED = 1 << 12  # bytes of a server's complaint
 
@@ -34,6 +36,14 @@ class _Again(Exception):
     def __init__(self, reason: str, after: float = 0.0) -> None:
         super().__init__(reason)
         self.after = after
+
+
+class Declined(Refused):
+    """The server understood who asks, and will not answer this. `status` is its reason in a number."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -58,22 +68,25 @@ class Wire:
         """The address as it may be shown: without a query, which might hold a secret."""
         return self._url._replace(query="").geturl()
 
-    def post(self, body: bytes, *, most: int) -> bytes:
-        """What the server answers to a JSON `body`, if that is `most` bytes or fewer."""
-        asked = 0
+    def post(self, body: bytes, *, most: int, within: float = inf) -> bytes:
+        """What the server answers to a JSON `body`, if that is `most` bytes or fewer and comes `within` seconds."""
+        asked, end = 0, time.monotonic() + within
         while True:
+            left = end - time.monotonic()
             try:
-                return self._once(body, most)
+                return self._once(body, most, max(min(self._timeout, left), _SHORTEST))
             except _Again as error:
                 asked += 1
-                if asked >= self._attempts:
-                    raise Busy(f"{self.place}: {error} (asked {asked} times); try again later") from None
-                self._sleep(min(max(error.after, _FIRST_WAIT * 2 ** (asked - 1)), _LONGEST_WAIT))
+                wait = min(max(error.after, _FIRST_WAIT * 2 ** (asked - 1)), _LONGEST_WAIT)
+                if asked >= self._attempts or time.monotonic() + wait >= end:
+                    times = "once" if asked == 1 else f"{asked} times"
+                    raise Busy(f"{self.place}: {error} (asked {times}); try again later") from None
+                self._sleep(wait)
 
-    def _once(self, body: bytes, most: int) -> bytes:
-        deadline = time.monotonic() + self._timeout
+    def _once(self, body: bytes, most: int, timeout: float) -> bytes:
+        deadline = time.monotonic() + timeout
         try:
-            with self._opener.open(self._request(body), timeout=self._timeout) as response:
+            with self._opener.open(self._request(body), timeout=timeout) as response:
                 return self._read(response, most, deadline)
         except HTTPError as error:
             with error:
@@ -98,7 +111,7 @@ class Wire:
         while chunk := response.read1(_CHUNK):
             size += len(chunk)
             if size > most:
-                raise Refused(f"{self.place} answers with more than {most} bytes; that is no list of vectors")
+                raise Refused(f"{self.place} answers with more than {most} bytes; that is no answer to what was asked")
             if time.monotonic() > deadline:
                 raise TimeoutError
             parts.append(chunk)
@@ -115,7 +128,7 @@ class Wire:
             raise Refused(f"{self.place} answers {status}: the key is missing, wrong or not allowed this")
         if 300 <= status < 400:
             raise Refused(f"{self.place} answers {status}: it has moved, and no key is sent after it; mend the address")
-        raise Refused(f"{self.place} answers {status}: {self._quote(error) or 'and does not say why'}")
+        raise Declined(f"{self.place} answers {status}: {self._quote(error) or 'and does not say why'}", status)
 
     def _quote(self, error: HTTPError) -> str:
         try:

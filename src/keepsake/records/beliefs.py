@@ -16,6 +16,7 @@ from keepsake.records import ids
 from keepsake.records.belief import OWNER, Belief
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
+from keepsake.records.lineage import sources_in, view_of
 from keepsake.records.undo import GONE, Undoable
 
 PUT = "belief.put/1"
@@ -168,28 +169,28 @@ class Beliefs(Undoable):
     def _install(self, ref: str, belief: dict[str, Any], event: Event, *, first: int, words: int) -> None:
         if ref in self.held:
             self._forget_places(self.held[ref])
-        held = Held.of(ref, belief, first, event.seq, event.ts, words)
-        self._hold(held, belief["id"], belief.get("rests_on", ()))
+        self._hold(Held.of(ref, belief, first, event.seq, event.ts, words), belief)
 
-    def _hold(self, held: Held, version: str, rests_on: Any) -> None:
-        ref = held.ref
+    def _hold(self, held: Held, body: dict[str, Any]) -> None:
+        ref, version = held.ref, body["id"]
         changes: list[tuple[dict[Any, Any], Any, Any]] = [
             (self.held, ref, held),
             (self._versions, version, (ref, held.words)),
             (self._under(self._ids, ref), version, None),
             (self._keys, (held.user, held.path, held.key), ref),
         ]
-        changes += [(self._under(self._among, place), ref, None) for place in _places(held)]
-        changes += [(self._under(self._above, below), ref, None) for below in rests_on]
+        changes += [(self._under(self._among, place), ref, None) for place in _places(held, body)]
+        changes += [(self._under(self._above, below), ref, None) for below in body.get("rests_on", ())]
         if self._undo is not None:
             self._undo += [(table, key, table.get(key, GONE)) for table, key, _ in changes]
         for table, key, value in changes:
             table[key] = value
 
     def _forget_places(self, held: Held) -> None:
-        for place in _places(held):
+        body = held.body()
+        for place in _places(held, body):
             self._drop(self._among[place], held.ref)
-        for below in held.body().get("rests_on", ()):
+        for below in body.get("rests_on", ()):
             self._drop(self._above[below], held.ref)
 
     # -- snapshots ---------------------------------------------------------------------------------------------------
@@ -214,7 +215,7 @@ class Beliefs(Undoable):
         lines, _, tail = dumped.partition(b"[\n")[2].rpartition(b"\n],")
         for line in lines.split(b"\n") if lines else ():
             held, body = Held.read(line.removesuffix(b","))
-            self._hold(held, body["id"], body.get("rests_on", ()))
+            self._hold(held, body)
         rest = orjson.loads(b"{" + tail)
         for ref, names in rest["versions"]:
             self._ids[ref] = {name: None for name, _ in names}
@@ -275,6 +276,21 @@ class Beliefs(Undoable):
         above = {ref for name in self._ids[held.ref] for ref in self._above.get(name, ())}
         return sorted((self.held[ref] for ref in above if ref in self.held), key=lambda held: held.first)
 
+    def claiming(self, user: str, path: str, agent: str, subject: str, predicate: str) -> list[Held]:
+        """The facts of that subject and predicate, held or not, oldest first."""
+        return self._in((user, "claim", (path, agent, subject, predicate)))
+
+    def coming_from(self, user: str, episode: str) -> list[Held]:
+        """The facts whose lineage holds that episode, named by its event, held or not, oldest first."""
+        return self._in((user, "episode", episode))
+
+    def facts(self, user: str, subject: str | None = None) -> list[Held]:
+        """All that is, or was, held as a fact: with a triple or a lineage; with a `subject`, of that one alone."""
+        return self._in((user, "fact", True) if subject is None else (user, "subject", subject))
+
+    def _in(self, place: tuple[str, str, Any]) -> list[Held]:
+        return sorted((self.held[ref] for ref in self._among.get(place, ())), key=lambda held: held.first)
+
     def query(
         self,
         *,
@@ -323,10 +339,19 @@ def _step(confidence: float) -> int:
     return int(confidence * _STEPS)
 
 
-def _places(held: Held) -> tuple[tuple[str, str, Any], ...]:
+def _places(held: Held, body: dict[str, Any]) -> list[tuple[str, str, Any]]:
     """The sets that a belief is found in."""
     user = held.user
-    return (user, "kind", held.kind), (user, "status", held.status), (user, "confidence", _step(held.confidence))
+    places = [(user, "kind", held.kind), (user, "status", held.status), (user, "confidence", _step(held.confidence))]
+    triple, views = body.get("triple"), body.get("views")
+    if triple:
+        places.append((user, "claim", (held.path, body.get("agent", ""), triple[0], triple[1])))
+        places.append((user, "subject", triple[0]))
+    if views:
+        places += [(user, "episode", source) for source in sources_in(views)]
+    if triple or (views and view_of(views)):
+        places.append((user, "fact", True))
+    return places
 
 
 _ACTS = {

@@ -12,11 +12,12 @@ from keepsake.records.beliefs import Beliefs
 from keepsake.records.episodes import Episodes
 from keepsake.records.event import Event
 from keepsake.records.reviews import Reviews
+from keepsake.records.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Rules
 from keepsake.records.use import RECEIPTS
 from keepsake.records.uses import Uses
 from keepsake.records.work import Work
 
-_CHANGE_NOTHING = (RECEIPTS, "snapshot/1")  # of what is remembered
+_CHANGE_NOTHING = (RECEIPTS, RULE, RULE_GONE, RAN, FOUND, NOOP, "snapshot/1")  # of what is remembered
 
 
 class Book(Beliefs):
@@ -29,8 +30,10 @@ class Book(Beliefs):
         self.reviews = Reviews()
         self.episodes = Episodes()
         self.uses = Uses()
-        self._parts: dict[str, Work | Reviews | Episodes | Uses] = {
+        self.rules = Rules()
+        self._parts: dict[str, Work | Reviews | Episodes | Uses | Rules] = {
             "work": self.work, "reviews": self.reviews, "episodes": self.episodes, "uses": self.uses,
+            "rules": self.rules,
         }  # fmt: skip
         super().__init__()
 

@@ -10,6 +10,7 @@ from keepsake.records.errors import Refused
 
 Clock = Callable[[], datetime]
 
+_A_DATE = len("2026-05-03")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 
 
@@ -38,6 +39,11 @@ def parse_moment(text: str) -> str:
     if moment.tzinfo is None and _DAY.match(text):
         moment = moment.replace(tzinfo=UTC)
     return stamp(moment)
+
+
+def comparable(said: str) -> str:
+    """A date or time as it can be compared with others, as text: a time in UTC, a date as it is."""
+    return said if len(said) <= _A_DATE else parse_moment(said)
 
 
 def said_time(value: date | str | None) -> str:

@@ -72,12 +72,13 @@ class NoopDelta(_Delta):
     corroborates: list[str] = Field(default_factory=list)
 
 
-MemoryDelta = Annotated[AddDelta | UpdateDelta | DeleteDelta | NoopDelta, Field(discriminator="kind")]
+Delta = AddDelta | UpdateDelta | DeleteDelta | NoopDelta
+MemoryDelta = Annotated[Delta, Field(discriminator="kind")]
 
-_ANY: TypeAdapter[AddDelta | UpdateDelta | DeleteDelta | NoopDelta] = TypeAdapter(MemoryDelta)
+_ANY: TypeAdapter[Delta] = TypeAdapter(MemoryDelta)
 
 
-def read_delta(given: dict[str, Any] | str | bytes) -> AddDelta | UpdateDelta | DeleteDelta | NoopDelta:
+def read_delta(given: dict[str, Any] | str | bytes) -> Delta:
     """A delta from its JSON, or from a dictionary. pydantic's ValidationError says what is missing."""
     return _ANY.validate_json(given) if isinstance(given, str | bytes) else _ANY.validate_python(given)
 

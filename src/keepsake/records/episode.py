@@ -33,6 +33,7 @@ class Episode:
     trust: str = "human"
     seq: int = -1  # the event that recorded it
     recorded: str = ""
+    source: str = ""  # that event's id
 
     def __post_init__(self) -> None:
         for name in _TEXTS:
@@ -58,7 +59,8 @@ class Episode:
         """The episode that an event recorded. Fields of a newer keepsake are passed over."""
         body: Mapping[str, Any] = (event.body or {})["episode"]
         known = {"id": event.id} | {name: body[name] for name in _RECORDED if name in body}
-        return cls(**known, timestamp=datetime.fromisoformat(body["timestamp"]), seq=event.seq, recorded=event.ts)
+        return cls(**known, timestamp=datetime.fromisoformat(body["timestamp"]), seq=event.seq, recorded=event.ts,
+                   source=event.id)  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, for printing or sending."""

@@ -1,7 +1,7 @@
 """Which episodes were recorded, folded from events: who said them, under which name, and not the words.
 
 The words stay in the ledger and in the index. What is kept here is what a decision needs: whether a teller's own name
-for an episode is taken in its scope, and which events an erasure of it reaches.
+for an episode is taken in its scope, whether its teller took it back, and which events an erasure of it reaches.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from keepsake.records.event import Event
 from keepsake.records.undo import Undoable
 
 OBSERVE = "episode.put/1"
+RETRACT = "episode.retract/1"  # {"ids": […], "user": …, "reason"?: …}: it was not so, or is not to be used
 
 
 class Told(NamedTuple):
@@ -39,9 +40,11 @@ class Episodes(Undoable):
     def clear(self) -> None:
         self._told: dict[tuple[str, str], tuple[Told, ...]] = {}
         self._owners: dict[str, tuple[str, str]] = {}  # source → (user, name)
+        self._retracted: dict[str, None] = {}  # sources
+        self._counts: dict[str, int] = {}  # user → how many were ever told
 
     def knows(self, op: str) -> bool:
-        return op == OBSERVE
+        return op in (OBSERVE, RETRACT)
 
     def apply(self, event: Event) -> None:
         if event.op == OBSERVE and event.body is not None:
@@ -50,6 +53,10 @@ class Episodes(Undoable):
             told = Told(event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), gist_of(episode))
             self._set(self._told, (user, name), (*self._told.get((user, name), ()), told))
             self._set(self._owners, event.id, (user, name))
+            self._set(self._counts, user, self._counts.get(user, 0) + 1)
+        elif event.op == RETRACT and event.body is not None:
+            for source in event.body["ids"]:
+                self._set(self._retracted, source, None)
         elif event.op == ERASE and event.body is not None:
             for source in event.body.get("ids", ()):
                 if source in self._owners:
@@ -63,10 +70,31 @@ class Episodes(Undoable):
         else:
             self._drop(self._told, key)
         self._drop(self._owners, source)
+        self._drop(self._retracted, source)
 
     def find(self, user: str, name: str) -> tuple[Told, ...]:
         """Every episode of that name; a name may be used once in each session of each agent."""
         return self._told.get((user, name), ())
+
+    def of(self, source: str) -> Told | None:
+        """The episode that an event recorded, by the event's id; None if there is none, or it is erased."""
+        known = self._owners.get(source)
+        return next(told for told in self._told[known] if told.source == source) if known else None
+
+    def is_retracted(self, source: str) -> bool:
+        return source in self._retracted
+
+    def users(self) -> list[str]:
+        """Everyone who ever told something."""
+        return sorted(self._counts)
+
+    def ever_told(self, user: str) -> int:
+        """How many episodes that user ever told, also those that are erased."""
+        return self._counts.get(user, 0)
+
+    def held(self, user: str) -> int:
+        """How many of them are there."""
+        return sum(len(told) for (whose, _), told in self._told.items() if whose == user)
 
     def owner(self, source: str) -> str | None:
         """Whose episode the event of that id recorded; None if it is nobody's, or erased."""
@@ -74,13 +102,19 @@ class Episodes(Undoable):
         return known[0] if known else None
 
     def dump(self) -> dict[str, Any]:
-        return {"told": [[*key, [list(told) for told in each]] for key, each in self._told.items()]}
+        return {
+            "told": [[*key, [list(told) for told in each]] for key, each in self._told.items()],
+            "retracted": list(self._retracted), "counts": self._counts,
+        }  # fmt: skip
 
     def load(self, dumped: dict[str, Any]) -> None:
         self.clear()
         for user, name, each in dumped.get("told", ()):
             self._told[user, name] = tuple(Told(*told) for told in each)
             self._owners.update({told.source: (user, name) for told in self._told[user, name]})
+            self._counts[user] = self._counts.get(user, 0) + len(each)
+        self._retracted.update(dict.fromkeys(dumped.get("retracted", ())))
+        self._counts.update(dumped.get("counts", {}))
 
 
 def gist_of(episode: dict[str, Any]) -> str:

@@ -30,6 +30,7 @@ class Fact:
     valid_to: str = ""
     superseded_by: str = ""  # the fact that took its place
     status: str = "active"
+    version: str = ""  # of the belief that it is, in a memory
 
     def __post_init__(self) -> None:
         for name in ("id", "user"):

@@ -10,6 +10,7 @@ from keepsake.records.errors import MigrationNotSupported
 
 ADD_COLUMN_ONLY = "v1-add-column-only"
 NON_NULLABLE = "non-nullable-add"
+GOING_BACK = "going-back"
 TYPES = ("TEXT", "INTEGER", "REAL", "BLOB", "NUMERIC")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")

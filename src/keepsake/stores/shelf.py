@@ -21,7 +21,8 @@ from keepsake.records.event import Event
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why, what_rests_on, why
 
-_SOMEONES = ("belief.", "review.", "episode.", "receipt.", "outcome.")  # events that belong to a user
+# Events that belong to a user.
+_SOMEONES = ("belief.", "review.", "episode.", "receipt.", "outcome.", "rule.", "delta.")
 
 
 class Shelf:
@@ -89,7 +90,7 @@ class Shelf:
             return None
         if "receipts" in event.body:
             return str(event.body["receipts"][0].get("user", OWNER)) if event.body["receipts"] else None
-        if "ids" in event.body:
+        if "ids" in event.body or event.op.startswith(("rule.", "delta.")):
             return str(event.body.get("user", OWNER))
         if "episode" in event.body:
             return str(event.body["episode"].get("user", OWNER))

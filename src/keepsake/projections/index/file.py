@@ -24,7 +24,7 @@ from keepsake.projections.index.desk import Desk, Name
 from keepsake.records.event import Event
 from keepsake.records.work import ActiveHours
 
-SHAPE = 2  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 3  # of what the fold writes; raise it when the same events give other rows
 IN_MEMORY = ":memory:"
 CHUNK = 2000
 PATIENCE = 30.0

@@ -26,7 +26,7 @@ from keepsake.records import work
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.clock import stamp
-from keepsake.records.episodes import OBSERVE
+from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
 from keepsake.records.reviews import ANSWER, ASK
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS
@@ -55,7 +55,7 @@ def names_in(events: Iterable[Event]) -> Iterator[str]:
             yield from event.body["belief"].get("rests_on", ())
         elif event.op in (TOMBSTONE, INVALIDATE):
             yield event.body["id"]
-        elif event.op in (OUTCOME, FADE):
+        elif event.op in (OUTCOME, FADE, RETRACT):
             yield from event.body["ids"]
         elif event.op == RECEIPTS:
             yield from (name for receipt in event.body["receipts"] for name, *_ in receipt["hits"])
@@ -277,12 +277,12 @@ def _outcome(desk: Desk, event: Event, body: dict[str, Any]) -> None:
 
 
 def _fade(desk: Desk, event: Event, body: dict[str, Any]) -> None:
-    """Episodes leave recall; what happened stays in history."""
+    """Episodes leave recall, faded or taken back; what happened stays in history."""
     for name in body["ids"]:
         source = desk.source(name)
         if source is not None and source.until_seq is None and source.what == "episode":
             desk.close(source, event.seq)
-            _settle(desk, event.seq, [source], "decayed")
+            _settle(desk, event.seq, [source], "decayed" if event.op == FADE else "forgotten")
 
 
 def _start(desk: Desk, event: Event, body: dict[str, Any]) -> None:
@@ -320,4 +320,5 @@ _ACTS: dict[str, Callable[[Desk, Event, dict[str, Any]], None]] = {
     PUT: _state, SUPERSEDE: _state, OBSERVE: _observe, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased,
     ASK: _ask, ANSWER: _answer, work.START: _start, work.END: _end, work.FRAME: _frame,
     work.FRAME_GONE: _no_frame, work.CONFIG: _config, RECEIPTS: _served, OUTCOME: _outcome, FADE: _fade,
+    RETRACT: _fade,
 }  # fmt: skip

@@ -111,7 +111,16 @@ Index("idx_sources_block", sources.c.block_id)
 _IN_A_SESSION = sources.c.session != literal_column("''")
 Index("idx_sources_turn", sources.c.user, sources.c.session, sources.c.since_seq, sqlite_where=_IN_A_SESSION)
 Index("idx_sources_about", sources.c.user, sources.c.about, sqlite_where=sources.c.about != literal_column("''"))
-Index("idx_sources_happened", sources.c.user, sources.c.happened, sqlite_where=sources.c.happened.is_not(None))
+_HAPPENED = sources.c.happened.is_not(None)
+_BY_AN_AGENT = sources.c.agent != literal_column("''")
+_WHEN = sources.c.happened, sources.c.since_seq
+Index("idx_sources_happened", sources.c.user, *_WHEN, sqlite_where=_HAPPENED)
+Index("idx_sources_session", sources.c.user, sources.c.session, *_WHEN, sqlite_where=_HAPPENED & _IN_A_SESSION)
+Index("idx_sources_agent", sources.c.user, sources.c.agent, *_WHEN, sqlite_where=_HAPPENED & _BY_AN_AGENT)
+Index(
+    "idx_sources_scope", sources.c.user, sources.c.session, sources.c.agent, *_WHEN,
+    sqlite_where=_HAPPENED & _IN_A_SESSION & _BY_AN_AGENT,
+)  # fmt: skip
 Index("idx_sources_standing", sources.c.user, sqlite_where=sources.c.standing > literal_column("0"))
 Index("idx_sources_expires", sources.c.user, sources.c.expires, sqlite_where=sources.c.expires.is_not(None))
 Index("idx_sources_claim", sources.c.user, sources.c.claim, sqlite_where=sources.c.claim.is_not(None))

@@ -1,0 +1,41 @@
+"""What may be said of consolidation rules, and which events say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from keepsake.records.book import Book
+from keepsake.records.errors import NotFound
+from keepsake.records.event import Draft
+from keepsake.records.rule import ConsolidationRule
+from keepsake.records.rules import FOUND, RAN, RULE, RULE_GONE, Rules
+
+_LONGEST = 300  # characters of a reason
+
+
+def put(known: Rules, rule: ConsolidationRule, user: str) -> list[Draft]:
+    """Keep a rule, so that it runs by itself. The same one again is no event; its mark stays when it is changed."""
+    before, body = known.find(user, rule.id), rule.to_dict()
+    return [] if before is not None and before.body == body else [Draft(RULE, {"user": user, "rule": body})]
+
+
+def drop(known: Rules, name: str, user: str) -> list[Draft]:
+    """Give up a rule. How far it has read stays on record."""
+    if known.find(user, name) is None:
+        raise NotFound(f"there is no rule {name!r}; `keepsake consolidate --list` shows those that there are")
+    return [Draft(RULE_GONE, {"user": user, "id": name})]
+
+
+def ran(known: Book, rule: str, user: str, through: int, considered: int, made: Mapping[str, int]) -> list[Draft]:
+    """A rule has read up to an event. Written in one group with what came of it."""
+    told = known.episodes.ever_told(user)
+    body = {"user": user, "id": rule, "through": through, "told": told, "considered": considered, "made": dict(made)}
+    return [Draft(RAN, body)]
+
+
+def found(rule: str, user: str, findings: Iterable[tuple[str, str]]) -> list[Draft]:
+    """Episodes that nothing could be made of, an event for each: a reason may quote what an erasure has to reach."""
+    return [
+        Draft(FOUND, {"user": user, "id": rule, "ids": [source], "reason": reason[:_LONGEST]})
+        for source, reason in findings
+    ]

@@ -1,0 +1,130 @@
+"""`AsyncMemory`: the calls of `Memory`, awaited.
+
+Writing waits for the disk, and SQLite blocks: so each memory has one worker thread, and every call is made there. Calls
+may come from any event loop and any thread. Methods and their arguments are those of `Memory`; what iterates there, is
+iterated with `async for` here. A batch belongs to a thread, and is not offered.
+
+    async with AsyncMemory("./notes") as m:
+        await m.observe("Let's ship on Friday.", session="standup")
+        await m.episodes.recent(session="standup", limit=10)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, wraps
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from keepsake.memory.beliefs import BeliefsOf
+from keepsake.memory.episodes import EpisodesOf
+from keepsake.memory.facts import FactsOf
+from keepsake.memory.ledger import LedgerOf
+from keepsake.memory.memory import Memory
+from keepsake.memory.receipts import ReceiptsOf
+from keepsake.memory.reviews import ReviewsOf
+from keepsake.memory.rules import RulesOf
+from keepsake.memory.tidy import TidyOf
+from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
+
+Run = Callable[[Callable[[], Any]], Awaitable[Any]]
+
+NOUNS = {
+    "beliefs": BeliefsOf, "config": ConfigOf, "episodes": EpisodesOf, "facts": FactsOf, "frames": FramesOf,
+    "ledger": LedgerOf, "receipts": ReceiptsOf, "reviews": ReviewsOf, "rules": RulesOf, "tidy": TidyOf, "work": WorkOf,
+}  # fmt: skip
+
+_NOT_OFFERED = ("batch", "close", "restore")
+_END = object()
+
+
+class _Awaited:
+    """The methods of a class, each made in the memory's thread. `_held` gives the object itself, there."""
+
+    def __init__(self, run: Run, held: Callable[[], Any]) -> None:
+        self._run, self._held = run, held
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+def _called(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    async def call(self: _Awaited, *given: Any, **named: Any) -> Any:
+        return await self._run(lambda: function(self._held(), *given, **named))
+
+    return call
+
+
+def _iterated(function: Callable[..., Iterator[Any]]) -> Callable[..., AsyncIterator[Any]]:
+    @wraps(function)
+    async def iterate(self: _Awaited, *given: Any, **named: Any) -> AsyncIterator[Any]:
+        each = await self._run(lambda: function(self._held(), *given, **named))
+        while (item := await self._run(partial(next, each, _END))) is not _END:
+            yield item
+
+    return iterate
+
+
+def methods_of(kind: type) -> dict[str, Callable[..., Any]]:
+    """The public methods of a class that are offered here, by name."""
+    found = inspect.getmembers(kind, inspect.isfunction)
+    return {name: method for name, method in found if not name.startswith("_") and name not in _NOT_OFFERED}
+
+
+def _awaited(kind: type) -> type[_Awaited]:
+    body = {
+        name: _iterated(method) if inspect.isgeneratorfunction(method) else _called(method)
+        for name, method in methods_of(kind).items()
+    }
+    return type(f"Async{kind.__name__}", (_Awaited,), {**body, "__doc__": kind.__doc__})
+
+
+_OF_NOUNS = {name: _awaited(kind) for name, kind in NOUNS.items()}
+
+
+class AsyncMemory(_awaited(Memory)):  # type: ignore[misc]
+    """A memory folder whose calls are awaited. Options are those of `Memory`; it is opened by the first call."""
+
+    def __init__(self, path: str | Path | None = None, **options: Any) -> None:
+        super().__init__(self._in_thread, self._opened)
+        self._open = partial(Memory, path, **options)
+        self._memory: Memory | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="keepsake")
+        for name, kind in _OF_NOUNS.items():
+            setattr(self, name, kind(self._in_thread, partial(self._noun, name)))
+
+    async def _in_thread(self, work: Callable[[], Any]) -> Any:
+        return await asyncio.wrap_future(self._thread.submit(work))
+
+    def _opened(self) -> Memory:
+        if self._memory is None:
+            self._memory = self._open()
+        return self._memory
+
+    def _noun(self, name: str) -> Any:
+        return getattr(self._opened(), name)
+
+    async def close(self) -> None:
+        """Let go of the folder. Everything that was acknowledged is on disk already."""
+
+        def close() -> None:
+            if self._memory is not None:
+                self._memory.close()
+
+        await self._in_thread(close)
+        self._thread.shutdown(wait=False)
+
+    async def __aenter__(self) -> AsyncMemory:
+        await self._in_thread(self._opened)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -1,0 +1,243 @@
+"""Episodes to facts, over the ledger: `m.consolidate`, and what `keepsake consolidate` does.
+
+What a rule makes of a portion of episodes, and how far it has come, is one group of events: after a crash there is
+either all of it or nothing, and the rule goes on from its mark. No run reads another user's episodes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from keepsake.consolidate.classify import Deltas, Malformed
+from keepsake.consolidate.filter import Filter, Row, parse
+from keepsake.consolidate.salience import Candidate, SalienceScorer, is_worth
+from keepsake.consolidate.weigh import ReadAhead, Standing, Weigher
+from keepsake.decide import rule as decide
+from keepsake.memory.episodes import EpisodesOf
+from keepsake.memory.facts import FactsOf
+from keepsake.memory.gated import Gated
+from keepsake.projections.index import prepared as sql
+from keepsake.records.clock import comparable
+from keepsake.records.delta import Delta, DeltaScope
+from keepsake.records.episode import Episode
+from keepsake.records.errors import NeedsApproval, Refused
+from keepsake.records.fact import Fact
+from keepsake.records.lineage import sources_in
+from keepsake.records.rule import ConsolidationRule
+from keepsake.records.rules import Mark
+from keepsake.records.scope import Scope
+from keepsake.stores.shelf import Shelf
+
+if TYPE_CHECKING:
+    from keepsake.memory.index import IndexOf
+    from keepsake.records.extracted import Extractor
+
+PORTION = 500  # episodes that are considered, and whose deltas are applied, in one group
+
+Tick = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class Consolidated:
+    """What one run of a rule came to."""
+
+    rule: str
+    considered: int = 0  # episodes that its filter selected
+    read: int = 0  # episodes that it looked at
+    deltas: list[Delta] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)  # as they were left, in the order of the deltas
+    waiting: list[str] = field(default_factory=list)  # reviews that wait for a person's yes
+    findings: list[Malformed] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Delta]:
+        return iter(self.deltas)
+
+    def __len__(self) -> int:
+        return len(self.deltas)
+
+    def __getitem__(self, at: int) -> Delta:
+        return self.deltas[at]
+
+    @property
+    def made(self) -> dict[str, int]:
+        """How many deltas there were of each kind."""
+        return dict(Counter(delta.kind for delta in self.deltas))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule, "read": self.read, "considered": self.considered, "made": self.made,
+            "deltas": [delta.model_dump(mode="json") for delta in self.deltas],
+            "facts": [fact.to_dict() for fact in self.facts], "waiting": self.waiting,
+            "findings": [{"episode": each.episode_id, "reason": each.reason} for each in self.findings],
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        made = ", ".join(f"{count} {kind}" for kind, count in self.made.items()) or "nothing"
+        return f"<Consolidated {self.rule}: {made} of {self.considered} episodes>"
+
+
+class ConsolidationOf:
+    """The rules of one memory, at work."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        gated: Gated,
+        episodes: EpisodesOf,
+        facts: FactsOf,
+        index: IndexOf,
+        several: frozenset[str],
+    ) -> None:
+        self._shelf, self._gated, self._episodes, self._facts = shelf, gated, episodes, facts
+        self._index, self._several = index, several
+
+    def propose(
+        self, rule: ConsolidationRule, *, user: str, since_last: bool = False, reader: Extractor | None = None
+    ) -> Deltas:
+        """The deltas that a rule makes of what was told; nothing is applied, and no mark is moved."""
+        chosen = self._filter(rule)
+        start = self._mark(rule, user).through + 1 if since_last else 0
+        weigher = self._weigher(rule, reader=reader)
+        told = (episode for episode in self._episodes.since(start, user=user) if chosen.fits(_row(episode)))
+        return Deltas(delta for episode in told for delta in weigher.deltas(episode))
+
+    def run(
+        self,
+        rule: ConsolidationRule,
+        *,
+        user: str,
+        since_last: bool = True,
+        reader: Extractor | None = None,
+        scorer: SalienceScorer | None = None,
+        tick: Tick | None = None,
+    ) -> Consolidated:
+        """Make deltas of what was told since the rule last ran, or of everything, and apply them, a portion at a time.
+
+        What needs a person's yes waits as a review; what makes no sense is a finding. Neither holds up the rest.
+        """
+        if self._shelf.ledger.in_batch():
+            raise Refused("a rule writes in groups of its own: end the batch first, then consolidate")
+        chosen, came_to, start = self._filter(rule), Consolidated(rule.id), 0
+        while True:
+            mark = self._mark(rule, user)
+            start = max(start, mark.through + 1) if since_last else start
+            portion = list(islice(self._episodes.since(start, user=user), PORTION))
+            if not portion:
+                return came_to
+            selected = [episode for episode in portion if chosen.fits(_row(episode))]
+            selected.sort(key=lambda episode: (episode.timestamp, episode.seq))
+            poor = self._not_worth(selected, scorer, user) if scorer else frozenset[int]()
+            ahead = ReadAhead(reader, (each for each in selected if each.seq not in poor)) if reader else None
+            weigher = self._weigher(rule, reader=ahead, poor=poor)
+            fresh = Consolidated(rule.id, considered=len(selected), read=len(portion))
+            through = max(episode.seq for episode in portion)
+            if self._apply(weigher, selected, fresh, mark, through, user):
+                _join(came_to, fresh)
+                start = through + 1
+            if tick:
+                tick(len(portion))
+
+    def _apply(
+        self, weigher: Weigher, selected: list[Episode], into: Consolidated, mark: Mark, through: int, user: str
+    ) -> bool:
+        """Apply one portion, with its mark, as one group. False, if another process ran the rule meanwhile."""
+        book, write, found = self._shelf.book, self._shelf.ledger.write, list[tuple[str, str]]()
+        with self._gated.batch():
+            if book.rules.mark(user, into.rule) != mark:
+                return False
+            for episode in selected:
+                known = len(into.findings)
+                is_new = episode.seq > mark.through
+                for delta in weigher.deltas(episode):
+                    self._take(delta, episode, into, is_new)
+                found += [(episode.source, each.reason) for each in into.findings[known:] if is_new]
+            write(lambda: decide.found(into.rule, user, found))
+            write(lambda: decide.ran(book, into.rule, user, through, into.considered, into.made))
+        return True
+
+    def _take(self, delta: Delta | Malformed, episode: Episode, into: Consolidated, is_new: bool) -> None:
+        """Apply one delta. What cannot be applied is a finding. That nothing changes is noted when it is first seen."""
+        if isinstance(delta, Malformed):
+            into.findings.append(delta)
+            return
+        if delta.kind == "noop" and not delta.corroborates and not is_new:
+            into.deltas.append(delta)
+            return
+        try:
+            into.facts += self._facts.apply(delta, self._facts.evidence(delta, (episode,)))
+        except NeedsApproval as held:
+            into.waiting.append(held.review)
+        except Refused as error:
+            into.findings.append(Malformed(episode.id, str(error)))
+            return
+        into.deltas.append(delta)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _filter(self, rule: ConsolidationRule) -> Filter:
+        return parse(rule.when_filter, columns=self._episodes.columns())
+
+    def _mark(self, rule: ConsolidationRule, user: str) -> Mark:
+        with self._shelf.ledger.reading():
+            return self._shelf.book.rules.mark(user, rule.id)
+
+    def _weigher(
+        self, rule: ConsolidationRule, reader: Extractor | None, poor: frozenset[int] = frozenset()
+    ) -> Weigher:
+        return Weigher(
+            rule, self._standing, now=self._now(), several=self._several, reader=reader,
+            is_worth=lambda episode: episode.seq not in poor,
+        )  # fmt: skip
+
+    def _now(self) -> datetime:
+        return datetime.fromisoformat(self._shelf.ledger.now())
+
+    def _not_worth(self, selected: list[Episode], scorer: SalienceScorer, user: str) -> frozenset[int]:
+        """Which of the episodes that the rule selects are not worth promoting."""
+        now, others = self._now(), [self._filter(kept.rule) for _, kept in self._shelf.book.rules.kept(user)]
+        poor = set()
+        with self._shelf.ledger.reading():
+            for episode in selected:
+                row = _row(episode)
+                matches = 1 + sum(each.fits(row) for each in others)
+                hours = (now - episode.timestamp).total_seconds() / 3600
+                known = self._use(episode.source)
+                candidate = Candidate(
+                    episode=episode, hours_ago=hours, matches=matches, rules=1 + len(others), **known
+                )
+                if not is_worth(scorer.score(candidate)):
+                    poor.add(episode.seq)
+        return frozenset(poor)
+
+    def _use(self, source: str) -> dict[str, int]:
+        """How often an episode was served, and what came of it."""
+        row = self._index.read(lambda file: file.db.execute(sql.USE_OF, (source,)).fetchone())
+        uses, good, bad = row or (0, 0.0, 0.0)
+        return {"uses": uses, "good": round(good), "bad": round(bad)}
+
+    def _standing(self, scope: DeltaScope, subject: str, predicate: str) -> list[Standing]:
+        """The facts of a subject and predicate that are held and have not ended."""
+        held = self._shelf.book.claiming(scope.user, scope.path, scope.agent, subject, predicate)
+        now = self._shelf.ledger.now()
+        found = [(each.key, each.body()) for each in held if each.status == "active"]
+        return [
+            Standing(key, body["triple"][2], frozenset(sources_in(body.get("views")))) for key, body in found
+            if not body.get("valid_to") or comparable(body["valid_to"]) > now
+        ]  # fmt: skip
+
+
+def _row(episode: Episode) -> Row:
+    scope = Scope(episode.user, episode.session, episode.agent)
+    return Row(episode.id, scope.key, episode.content, episode.timestamp, episode.metadata, episode.metadata)
+
+
+def _join(whole: Consolidated, part: Consolidated) -> None:
+    whole.read += part.read
+    whole.considered += part.considered
+    for name in ("deltas", "facts", "waiting", "findings"):
+        getattr(whole, name).extend(getattr(part, name))

@@ -1,0 +1,234 @@
+"""`m.facts`: beliefs as consolidation sees them, with subject, predicate, object and lineage.
+
+A fact is a belief: what is pinned here is found by recall, and what is remembered with a triple is found here. Every
+delta passes the gate that every write passes, with the trust of the least trusted episode behind it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from keepsake.consolidate.confidence import earned
+from keepsake.decide import fact as decide
+from keepsake.decide.fact import Evidence, Plan
+from keepsake.memory import channels, versions
+from keepsake.memory.episodes import EpisodesOf
+from keepsake.memory.gated import Gated
+from keepsake.memory.shape import ShapeOf
+from keepsake.records.belief import Belief
+from keepsake.records.beliefs import Beliefs, Held
+from keepsake.records.clock import comparable, said_time, stamp
+from keepsake.records.episode import Episode
+from keepsake.records.episodes import Told
+from keepsake.records.event import Draft
+from keepsake.records.fact import Fact, FactPattern
+from keepsake.records.health import MigrationPlan, StoreHealth
+from keepsake.records.lineage import fact_of, text_of, triple_of
+from keepsake.records.policy import RANK
+from keepsake.records.rules import NOOP
+from keepsake.records.scope import checked
+from keepsake.records.timeline import Moment, is_by
+from keepsake.stores.shelf import Shelf
+
+if TYPE_CHECKING:
+    from keepsake.records.delta import Delta
+
+
+class FactsOf:
+    """The facts of one user. `several` are the predicates of which more than one object may hold."""
+
+    def __init__(
+        self, shelf: Shelf, gated: Gated, episodes: EpisodesOf, user: str, several: frozenset[str]
+    ) -> None:
+        self._shelf, self._gated, self._episodes, self._user = shelf, gated, episodes, user
+        self._several, self._shape = several, ShapeOf(shelf, gated, "facts")
+
+    # -- the store ---------------------------------------------------------------------------------------------------
+
+    def bootstrap(self) -> None:
+        """Nothing to do: a memory that is open is ready."""
+
+    def health(self) -> StoreHealth:
+        """How the memory stands; `fragment_count` is how many facts are held."""
+        with self._shelf.known() as known:
+            count = sum(held.status == "active" for held in known.facts(self._user))
+        return self._shape.health(count)
+
+    def migrate(self, plan: MigrationPlan) -> None:
+        """Record that facts have a further field. What is in a ledger is never rewritten: older facts have none."""
+        self._shape.migrate(plan)
+
+    # -- saying ------------------------------------------------------------------------------------------------------
+
+    def pin(self, fact: Fact) -> Fact:
+        """State a fact under its id; one that is known by it is superseded."""
+        checked(user=fact.user)
+        fields: dict[str, Any] = {
+            "key": fact.id, "text": text_of(fact.payload), "triple": triple_of(fact.payload), "user": fact.user,
+            "agent": fact.agent, "path": "", "confidence": fact.confidence, "valid_from": fact.valid_from,
+            "valid_to": fact.valid_to, "source_type": "pinned", "trust": None,
+            "views": {"fact": {"payload": fact.payload, "lineage": fact.lineage, "metadata": fact.metadata}},
+        }  # fmt: skip
+        self._gated.put(fields, "")
+        return self.get(fact.id, user=fact.user)
+
+    def unpin(self, fact_id: str, *, reason: str = "", user: str | None = None) -> None:
+        """Retract a fact: it is held no more, and nothing that was told before brings it back."""
+        self._gated.forget(fact_id, reason=reason, user=self._of(user), path="")
+
+    def apply_delta(self, delta: Delta) -> list[Fact]:
+        """Do what a delta proposes, all of it or nothing, and return the facts that it touched.
+
+        Refused without a scope, or when it would replace what is not its user's. NeedsApproval, if a person must say
+        yes first. One whose episodes were taken into account already changes nothing.
+        """
+        with self.together():
+            return self.apply(delta, self.evidence(delta))
+
+    def together(self) -> AbstractContextManager[None]:
+        """All that is applied in the block becomes one, as part of a batch that is open already if one is."""
+        return nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch()
+
+    def apply(self, delta: Delta, evidence: Evidence) -> list[Fact]:
+        """The same, inside a block, with the evidence at hand."""
+        found = []
+        for plan in decide.plans(self._shelf.book, delta, evidence, self._several):
+            if (fact := self._carry_out(plan, delta, evidence)) is not None:
+                found.append(fact)
+        return found
+
+    def _carry_out(self, plan: Plan, delta: Delta, evidence: Evidence) -> Fact | None:
+        assert delta.scope is not None  # or there would be no plan
+        user, path = delta.scope.user, delta.scope.path
+        if plan.act == "note":
+            self._shelf.ledger.write(lambda: [Draft(NOOP, plan.fields)])
+            return None
+        if plan.act == "put":
+            names = evidence.sources or list(delta.source_episode_ids)
+            once = "" if plan.fields["triple"] else f"fact:{'+'.join(names)}"
+            events = self._gated.put(plan.fields, once)
+        else:
+            events = self._gated.revise(
+                plan.name, plan.fields, reason=plan.reason, user=user, path=path, trust=evidence.trust
+            )
+        if not events or events[0].body is None:
+            return None
+        return fact_of(self._shelf.book.get(events[0].body["belief"]["id"], user=user, path=path).belief())
+
+    def evidence(self, delta: Delta, episodes: tuple[Episode, ...] = ()) -> Evidence:
+        """What stands behind a delta. The episodes are read, unless they are at hand."""
+        read = episodes or tuple(self._read(told) for told in self._told(delta))
+        trusts = [self._gated.trust, *(episode.trust for episode in read)]
+        trust = min(trusts, key=RANK.__getitem__)
+        happened = max((stamp(episode.timestamp) for episode in read), default=stamp(delta.promotion_ts))
+        known = self._shelf.book.episodes
+        told = tuple(each for episode in read if (each := known.of(episode.source)))
+
+        def sure(witnesses: int) -> float:
+            return earned(trust=trust, witnesses=max(witnesses, 1))
+
+        return Evidence(told, trust, happened, sure)
+
+    def _told(self, delta: Delta) -> Iterator[Told]:
+        """The episodes that a delta names. Of several of one name, those of its agent, if there are any."""
+        scope, known = delta.scope, self._shelf.book.episodes
+        for name in delta.source_episode_ids if scope else ():
+            found = known.find(scope.user, name) if scope else ()
+            yield from [told for told in found if scope and told.agent == scope.agent] or found
+
+    def _read(self, told: Told) -> Episode:
+        return self._episodes.read(told.seq)
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def query(
+        self,
+        pattern: FactPattern | None = None,
+        *,
+        subject: str | None = None,
+        predicate: str | None = None,
+        object: str | None = None,
+        agent: str | None = None,
+        user: str | None = None,
+        as_of: date | str | None = None,
+        believed_at: Moment | None = None,
+    ) -> list[Fact]:
+        """The facts that fit, oldest first: those that are true now, as far as we know now.
+
+        `as_of` asks what was true then; `believed_at`, what we held true then. Each may be given without the other.
+        """
+        wanted = pattern or FactPattern(subject=subject, predicate=predicate, object=object, agent=agent, user=user)
+        whose = self._of(wanted.user)
+        checked(user=whose)
+        then = stamp(self._now()) if as_of is None else comparable(said_time(as_of))
+        if as_of is None:
+            with self._shelf.known(believed_at) as known:
+                held = [each for each in _candidates(known, whose, wanted) if each.status == "active"]
+                found = [fact_of(each.belief()) for each in held]
+        else:
+            found = [fact for each in self._versions(whose, believed_at).values() for fact in versions.true_once(each)]
+        return [fact for fact in found if _fits(fact, wanted) and _holds(fact, then)]
+
+    def get(self, fact_id: str, *, user: str | None = None) -> Fact:
+        """A fact by its id, or by that of any of its versions."""
+        with self._shelf.known() as known:
+            return fact_of(known.get(fact_id, user=self._of(user)).belief())
+
+    def history(self, fact_id: str, *, user: str | None = None) -> list[Fact]:
+        """Every version, oldest first; those that were replaced say since when, and by which."""
+        whose = self._of(user)
+        with self._shelf.known() as known:
+            ref = known.get(fact_id, user=whose).ref
+        return versions.chained(self._versions(whose).get(ref, []))
+
+    def follow(self, channel: str, start: int = 0, *, follow: bool = False, pause: float = 0.2) -> Iterator[Delta]:
+        """The deltas that were emitted to a channel, from event `start` on; with `follow`, also those to come."""
+        while True:
+            for event in self._shelf.events_of(self._user, start):
+                start = event.seq + 1
+                delta = channels.delta_in(event, channel)
+                if delta is not None:
+                    yield delta
+            if not follow:
+                return
+            time.sleep(pause)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _versions(self, user: str, believed_at: Moment | None = None) -> dict[str, list[Belief]]:
+        return versions.of_facts(self._shelf.events_of(user), user, None if believed_at is None else is_by(believed_at))
+
+    def _of(self, user: str | None) -> str:
+        return self._user if user is None else user
+
+    def _now(self) -> datetime:
+        return datetime.fromisoformat(self._shelf.ledger.now())
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self.query())
+
+    def __len__(self) -> int:
+        return len(self.query())
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} facts of {self._user}>"
+
+
+def _candidates(known: Beliefs, user: str, wanted: FactPattern) -> list[Held]:
+    if None not in (wanted.subject, wanted.predicate, wanted.agent):
+        return known.claiming(user, "", str(wanted.agent), str(wanted.subject), str(wanted.predicate))
+    return known.facts(user, wanted.subject)
+
+
+def _fits(fact: Fact, wanted: FactPattern) -> bool:
+    return wanted.agent in (None, fact.agent) and wanted.fits(fact.payload)
+
+
+def _holds(fact: Fact, then: str) -> bool:
+    """Whether it is true at that time, as far as it says."""
+    since, until = fact.valid_from, fact.valid_to
+    return (not since or comparable(since) <= then) and (not until or comparable(until) > then)

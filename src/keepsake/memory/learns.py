@@ -1,0 +1,87 @@
+"""The part of `Memory` that learns: facts out of episodes, by rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from keepsake.memory.opened import Opened
+
+if TYPE_CHECKING:
+    from keepsake.consolidate.salience import SalienceScorer
+    from keepsake.memory.consolidation import Consolidated, ConsolidationOf, Tick
+    from keepsake.memory.facts import FactsOf
+    from keepsake.memory.rules import RulesOf
+    from keepsake.records.extracted import Extractor
+    from keepsake.records.rule import ConsolidationRule
+
+
+class Learns(Opened):
+    """What episodes teach. `Memory` is one."""
+
+    @cached_property
+    def facts(self) -> FactsOf:
+        """Beliefs with subject, predicate and object, and where they come from."""
+        from keepsake.memory.facts import FactsOf
+
+        return FactsOf(self._shelf, self._gated, self._episodes, self.user, self._several)
+
+    @cached_property
+    def rules(self) -> RulesOf:
+        """Consolidation rules that run by themselves."""
+        from keepsake.memory.rules import RulesOf
+
+        return RulesOf(self._shelf, self._gated, self._episodes, self._at_work, self.user)
+
+    def consolidate(
+        self,
+        rule: ConsolidationRule,
+        *,
+        since_last: bool = True,
+        extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None,
+        user: str | None = None,
+        tick: Tick | None = None,
+    ) -> Consolidated:
+        """Make facts of what was told since the rule last ran; with `since_last=False`, of everything again.
+
+        What an episode's metadata states (`intent, replaces, subject, predicate, object`) goes first; an `extractor`
+        reads the rest from its words: one of yours, `"english"`, `"none"`, or a server's address and model. `salience`
+        says what is worth it. Each portion is applied whole or not at all. Doing it again changes nothing.
+        """
+        how = self._how(extractor, salience)
+        return self._at_work.run(rule, user=self._user(user), since_last=since_last, tick=tick, **how)
+
+    def run_due(
+        self,
+        *,
+        everyone: bool = False,
+        extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None,
+        told: Callable[[Consolidated], None] | None = None,
+    ) -> list[Consolidated]:
+        """Run the rules that are due: this user's, or `everyone`'s, each over its own user's episodes."""
+        return self.rules.run_due(everyone=everyone, told=told, **self._how(extractor, salience))
+
+    @cached_property
+    def _at_work(self) -> ConsolidationOf:
+        from keepsake.memory.consolidation import ConsolidationOf
+
+        return ConsolidationOf(self._shelf, self._gated, self._episodes, self.facts, self._index, self._several)
+
+    @cached_property
+    def _several(self) -> frozenset[str]:
+        """The predicates of which more than one object may hold."""
+        from keepsake.consolidate.english import MULTI_VALUED
+        from keepsake.memory.settings import read_settings
+
+        several: frozenset[str] = MULTI_VALUED
+        return several.union(read_settings(self.folder).several)
+
+    def _how(self, extractor: Extractor | str | None, salience: SalienceScorer | None) -> dict[str, Any]:
+        """How a rule is run, from what the caller says and what the settings say."""
+        from keepsake.consolidate.salience import UsualSalience
+        from keepsake.memory.reading import extractor_of
+
+        return {"reader": extractor_of(extractor, self.folder), "scorer": salience or UsualSalience()}

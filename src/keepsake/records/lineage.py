@@ -1,0 +1,83 @@
+"""How a belief is seen as a fact: what its `views["fact"]` holds.
+
+    {"payload": {…}, "lineage": [step, …], "metadata": {…}}
+
+A step is one promotion: the rule, the episodes by their tellers' names and by the events that recorded them, when, and
+which delta it was. Every version of a fact holds the steps of the one before, so that where it comes from can be read
+off the newest. Whatever somebody else put there (any program may revise a belief's views) is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from keepsake.records.belief import Belief
+from keepsake.records.clock import stamp
+from keepsake.records.fact import Fact
+
+if TYPE_CHECKING:
+    from keepsake.records.delta import Delta
+
+VIEW = "fact"
+TRIPLE = ("subject", "predicate", "object")
+
+
+def view_of(views: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The fact's part of a belief's views; empty if there is none, or none that we wrote."""
+    found = views.get(VIEW) if views else None
+    return found if isinstance(found, dict) else {}
+
+
+def steps_in(views: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Where a fact comes from, oldest first."""
+    found = view_of(views).get("lineage")
+    return [step for step in found if isinstance(step, dict)] if isinstance(found, list) else []
+
+
+def sources_in(views: Mapping[str, Any] | None) -> Iterator[str]:
+    """The events that recorded the episodes it comes from."""
+    for step in steps_in(views):
+        sources = step.get("sources")
+        if isinstance(sources, list):
+            yield from (source for source in sources if isinstance(source, str))
+
+
+def step_of(delta: Delta, sources: Iterable[str]) -> dict[str, Any]:
+    """One promotion, as the ledger keeps it."""
+    step = {
+        "kind": delta.kind, "rule_id": delta.rule_id, "source_episode_ids": list(delta.source_episode_ids),
+        "sources": list(sources), "promotion_ts": stamp(delta.promotion_ts), "confidence": delta.confidence,
+    }  # fmt: skip
+    return step | ({"channels": list(delta.channels)} if delta.channels else {})
+
+
+def triple_of(payload: Mapping[str, Any]) -> tuple[str, str, str] | tuple[()]:
+    """Subject, predicate and object, if a payload has all three in words."""
+    subject, predicate, value = (payload.get(name) for name in TRIPLE)
+    if isinstance(subject, str) and isinstance(predicate, str) and isinstance(value, str):
+        return (subject, predicate, value) if subject and predicate and value else ()
+    return ()
+
+
+def text_of(payload: Mapping[str, Any]) -> str:
+    """A fact in words: its payload's own, else its triple. Empty if there are none."""
+    for name in ("text", "content"):
+        if isinstance(said := payload.get(name), str) and said.strip():
+            return said
+    return " ".join(triple_of(payload)).replace("_", " ")
+
+
+def fact_of(belief: Belief, *, superseded_by: str = "", until: str = "") -> Fact:
+    """A belief, seen as a fact. `until` and `superseded_by` tell of a version that was replaced."""
+    view = view_of(belief.views)
+    payload, metadata = view.get("payload"), view.get("metadata")
+    said = payload if isinstance(payload, dict) else {"text": belief.text} if belief.text else {}
+    return Fact(
+        id=belief.key, user=belief.user, agent=belief.agent,
+        payload={**said, **dict(zip(TRIPLE, belief.triple, strict=False))}, lineage=steps_in(belief.views),
+        confidence=belief.confidence, pinned_at=datetime.fromisoformat(belief.at),
+        metadata=metadata if isinstance(metadata, dict) else {}, valid_from=belief.valid_from,
+        valid_to=until or belief.valid_to, superseded_by=superseded_by, status=belief.status, version=belief.id,
+    )  # fmt: skip
