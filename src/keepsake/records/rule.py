@@ -15,7 +15,7 @@ _FIELDS = ("id", "cadence", "when_filter", "then_emits")
 class ConsolidationRule:
     """`when_filter` is read by `consolidate.filter`; an empty one fits every episode.
 
-    `cadence` is `{"every": N}`, in episodes, or `{"cron": "…"}`, with a `zone` if not in UTC; see `consolidate.cadence`.
+    `cadence` is `{"every": N}`, in episodes, or `{"cron": "…"}`, with a `zone` if not in UTC: see `Cadence`.
     An empty one runs only when asked.
     """
 
