@@ -317,3 +317,14 @@ def test_a_triple_that_may_hold_several_values_is_not_corrected():
     assert not corrects("", "", ("Ana", "phones", "123"), ("Ana", "phones", "456"))
     assert not corrects("", "", ("Ana", "likes", "tea"), ("Ana", "likes", "coffee"))
     assert not corrects("", "", ("Ana", "phone", "123"), ("Bob", "phone", "456"))
+
+
+@pytest.mark.parametrize("text", ["may n't", "the day is 'll", "May 's", "n't", "the port is 's 5432"])
+def test_a_short_form_that_lost_its_word_is_a_word_like_any_other(text):
+    claim_of(text)  # it raises nothing
+
+
+def test_my_at_the_head_of_a_sentence_is_no_name():
+    said = claim_of("My port is 5432")
+
+    assert said is not None and said.is_definite

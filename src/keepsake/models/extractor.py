@@ -44,7 +44,6 @@ _NO_SCHEMA = frozenset((400, 415, 422, 501))  # what servers answer that do not 
 _BEGINS = re.compile(r'\{\s{0,64}"claims"')
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _SELF = "I"
-_MACHINES = ("assistant", "system", "tool")  # roles whose "I" is nobody
 
 _TASK = f"""You read claims out of one episode: something that was said, or that happened.
 
@@ -156,7 +155,7 @@ class EndpointExtractor:
         given = orjson.dumps({"when": stamp(episode.timestamp), "episode": words}).decode()
         answer = self._ask([{"role": "system", "content": _TASK}, {"role": "user", "content": given}])
         try:
-            return _reading(_claims_in(_text_in(answer)), words, _speaker(episode))
+            return _reading(_claims_in(_text_in(answer)), words, episode.speaker)
         except ValueError as error:
             raise Refused(f"{self._wire.place} answers with something else than claims: {error}") from None
 
@@ -237,15 +236,6 @@ def _objects_in(text: str) -> Iterator[Any]:
 
 
 # --- from what a model says to what we take
-
-
-def _speaker(episode: Episode) -> str:
-    """Whose "I" it is, if anybody's: the speaker that the metadata name, else the agent, else the user."""
-    named = episode.metadata.get("speaker")
-    if isinstance(named, str) and named.strip():
-        return named.strip()
-    is_machine = episode.metadata.get("role") in _MACHINES and not episode.agent
-    return "" if is_machine else episode.agent.strip() or episode.user.strip()
 
 
 def _reading(said: list[Any], words: str, speaker: str) -> Reading:

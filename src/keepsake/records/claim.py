@@ -15,7 +15,7 @@ import re
 from typing import NamedTuple
 
 from keepsake.records.antonyms import are_opposite, implies, pole
-from keepsake.records.grammar import ARTICLES, FILLERS, OPENERS, STATES, WHEN, singular
+from keepsake.records.grammar import ARTICLES, FILLERS, OPENERS, OWNERS, STATES, WHEN, singular
 from keepsake.records.sentence import Reading, read, read_triple
 from keepsake.records.wording import (
     CODE,
@@ -158,7 +158,8 @@ def _claim(reading: Reading) -> Claim | None:
     if len(words) > 1 and words[0][0] == "one":
         words[0] = ("1", NUMBER)
     first, kind = reading.subject[0]
-    is_definite = kind != NAME or first in ARTICLES or _OWNED in reading.subject or _OF in reading.subject
+    is_pointed = first in ARTICLES or first in OWNERS or _OWNED in reading.subject or _OF in reading.subject
+    is_definite = kind != NAME or is_pointed
     return Claim(
         subject, reading.predicate, " ".join(word for word, _ in words), reading.is_denied,
         "".join(kind * (1 + word.count(" ")) for word, kind in words), is_definite and first not in _PERSONS,

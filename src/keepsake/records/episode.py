@@ -16,6 +16,8 @@ from keepsake.records.clock import stamp
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 
+MACHINES = ("assistant", "system", "tool")  # roles whose "I" is nobody's
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
@@ -48,6 +50,15 @@ class Episode:
         if type(self.metadata) is not dict:
             raise Refused(f"an episode's metadata is a dictionary, not {type(self.metadata).__name__}")
         stamp(self.timestamp)
+
+    @property
+    def speaker(self) -> str:
+        """Whose "I" it is, if anybody's: the speaker that the metadata name, else the agent, else the user."""
+        named = self.metadata.get("speaker")
+        if isinstance(named, str) and named.strip():
+            return named.strip()
+        is_machine = self.metadata.get("role") in MACHINES and not self.agent
+        return "" if is_machine else self.agent.strip() or self.user.strip()
 
     def to_body(self) -> dict[str, Any]:
         """What the ledger records: the fields that say something. `seq` and `recorded` are the event's own."""

@@ -195,6 +195,10 @@ class Reviews(Undoable):
         """Whether a person is being asked to trust this version of a belief."""
         return version in self._in_question
 
+    def in_question(self, version: str) -> str:
+        """The waiting review that asks whether to trust that version; nothing if none does."""
+        return self._in_question.get(version, "")
+
 
 _ACTS = {
     ASK: Reviews._ask, ANSWER: Reviews._answer, SUPERSEDE: Reviews._supersede, TOMBSTONE: Reviews._retract,

@@ -186,10 +186,10 @@ def _short(kept: str, words: list[Word]) -> None:
         words += ((part, PLAIN) for part in _WHOLE[small])
         return
     for ending, whole in _SHORT:
-        if small.endswith(ending):
+        if small.endswith(ending) and len(small) > len(ending):
             words += ((small[: -len(ending)], kind), (whole, PLAIN))
             return
-    if small.endswith("'s"):
+    if small.endswith("'s") and len(small) > 2:
         rest = small[:-2]
         words += ((rest, kind), ("is", PLAIN) if rest in _POINTING else ("'s", OWNER))
     else:
@@ -246,7 +246,7 @@ def _joined(words: list[Word]) -> list[Word]:
     at = len(made)
     while at < len(words):
         text = words[at][0]
-        word, taken = _date_at(words, at) if text in _JOINS or text[0].isdigit() else (words[at], 1)
+        word, taken = _date_at(words, at) if text in _JOINS or text[:1].isdigit() else (words[at], 1)
         made.append(word)
         at += taken
     return made
