@@ -327,4 +327,5 @@ def test_a_short_form_that_lost_its_word_is_a_word_like_any_other(text):
 def test_my_at_the_head_of_a_sentence_is_no_name():
     said = claim_of("My port is 5432")
 
-    assert said is not None and said.is_definite
+    assert said is not None
+    assert said.is_definite
