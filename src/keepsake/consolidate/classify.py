@@ -20,16 +20,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
-
-from pydantic import BaseModel
+from typing import Any, NamedTuple, Protocol
 
 from keepsake.consolidate.confidence import earned
 from keepsake.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta
-from keepsake.records.episode import Episode
 from keepsake.records.rule import ConsolidationRule
 
-D = TypeVar("D", AddDelta, UpdateDelta, DeleteDelta, NoopDelta)
 Key = tuple[str, str, str, str, str]  # user, agent, path, subject, predicate
 
 INTENTS = ("add", "update", "delete", "noop")
@@ -37,14 +33,28 @@ TRIPLE = ("subject", "predicate", "object")
 
 _WITNESSES = 32  # that are told apart; more say hardly more
 _SHOWN = 40  # of a value, in a reason
-_set = object.__setattr__
-_SET_FIELDS, _SET_EXTRA, _SET_PRIVATE = (
-    BaseModel.__dict__[f"__pydantic_{name}__"].__set__ for name in ("fields_set", "extra", "private")
-)
-_KINDS = {
-    kind: (kind.model_fields["kind"].default, set(kind.model_fields))
-    for kind in (AddDelta, UpdateDelta, DeleteDelta, NoopDelta)
-}
+_FEW = 10  # of the deltas, in words
+
+
+class Told(Protocol):
+    """What is looked at of an episode."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+    @property
+    def user(self) -> str: ...
+    @property
+    def session(self) -> str: ...
+    @property
+    def agent(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def trust(self) -> str: ...
+    @property
+    def metadata(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +85,18 @@ class Deltas(list[Delta]):
             else:
                 self.append(each)
 
+    def __repr__(self) -> str:
+        """The first few: an event loop shows what its task returned, and there may be a hundred thousand."""
+        more = f", … {len(self) - _FEW:,} more" if len(self) > _FEW else ""
+        return f"[{', '.join(map(repr, self[:_FEW]))}{more}]"
+
 
 class Nonsense(Exception):
     """Why an episode is malformed."""
 
 
 def classify(
-    rule: ConsolidationRule, episodes: Iterable[Episode], *, now: datetime, several: frozenset[str] = frozenset()
+    rule: ConsolidationRule, episodes: Iterable[Told], *, now: datetime, several: frozenset[str] = frozenset()
 ) -> Iterator[Delta | Malformed]:
     """A delta or a finding for each episode, in their order: oldest first, by time and then by arrival.
 
@@ -102,7 +117,7 @@ class Run:
         self._rule, self._now, self._several = rule, now, several
         self._said: dict[Key, _Said] = {}
 
-    def delta(self, episode: Episode) -> Delta:
+    def delta(self, episode: Told) -> Delta:
         said = episode.metadata
         intent = said.get("intent")
         if intent is not None and (type(intent) is not str or intent not in INTENTS):
@@ -112,30 +127,30 @@ class Run:
         triple = triple_in(said)
         key = key_of(episode, triple)
         if intent == "noop":
-            return _made(NoopDelta, self.provenance(episode, 1), {"corroborates": self._same(key, episode, triple)})
+            return NoopDelta(**self.provenance(episode, 1), corroborates=self._same(key, episode, triple))
         if intent == "delete":
             replaced = _replaced(episode)
             if key:
                 self._said.pop(key, None)
-            return _made(DeleteDelta, self.provenance(episode, 1), {"replaces": replaced})
+            return DeleteDelta(**self.provenance(episode, 1), replaces=replaced)
         replaced = _replaced(episode) if intent == "update" else self._earlier(key)
         witnesses = self._note(key, episode, triple)
-        own: dict[str, Any] = {"fact_payload": {"content": episode.content, **triple}}
+        payload = {"content": episode.content, **triple}
         if replaced:
-            return _made(UpdateDelta, self.provenance(episode, witnesses), own | {"replaces": replaced})
-        return _made(AddDelta, self.provenance(episode, witnesses), own)
+            return UpdateDelta(**self.provenance(episode, witnesses), fact_payload=payload, replaces=replaced)
+        return AddDelta(**self.provenance(episode, witnesses), fact_payload=payload)
 
     def _earlier(self, key: Key | None) -> list[str]:
         """The episode that said something of the same subject and predicate before, if that has one value only."""
         known = self._said.get(key) if key and key[-1] not in self._several else None
         return [known.episode_id] if known else []
 
-    def _same(self, key: Key | None, episode: Episode, triple: dict[str, str]) -> list[str]:
+    def _same(self, key: Key | None, episode: Told, triple: dict[str, str]) -> list[str]:
         """The episode that said the very same before."""
         known = self._said.get(key) if key else None
         return [known.episode_id] if known and known.what == what_of(episode, triple) else []
 
-    def _note(self, key: Key | None, episode: Episode, triple: dict[str, str]) -> int:
+    def _note(self, key: Key | None, episode: Told, triple: dict[str, str]) -> int:
         """Remember who said it, and count the sessions in which the same was said since it was last said otherwise."""
         if key is None:
             return 1
@@ -146,7 +161,7 @@ class Run:
         self._said[key] = _Said(episode.id, what, sessions)
         return len(sessions)
 
-    def provenance(self, episode: Episode, witnesses: int) -> dict[str, Any]:
+    def provenance(self, episode: Told, witnesses: int) -> dict[str, Any]:
         """What every delta must say."""
         said = episode.metadata
         stated = _stated(said["confidence"]) if "confidence" in said else None
@@ -158,19 +173,6 @@ class Run:
             "scope": _scope(episode.user, episode.agent, episode.path),
             "channels": self._rule.then_emits.copy(),
         }
-
-
-def _made(kind: type[D], provenance: dict[str, Any], own: dict[str, Any]) -> D:
-    """A delta like any other. Each part of it was checked on its way here, so it is not checked again."""
-    made: D = object.__new__(kind)
-    name, fields = _KINDS[kind]
-    provenance["kind"] = name
-    provenance.update(own)
-    _set(made, "__dict__", provenance)
-    _SET_FIELDS(made, fields)
-    _SET_EXTRA(made, None)
-    _SET_PRIVATE(made, None)
-    return made
 
 
 def triple_in(said: dict[str, Any]) -> dict[str, str]:
@@ -186,17 +188,17 @@ def triple_in(said: dict[str, Any]) -> dict[str, str]:
     return triple
 
 
-def key_of(episode: Episode, triple: dict[str, str]) -> Key | None:
+def key_of(episode: Told, triple: dict[str, str]) -> Key | None:
     if "subject" in triple and "predicate" in triple:
         return episode.user, episode.agent, episode.path, triple["subject"], triple["predicate"]
     return None
 
 
-def what_of(episode: Episode, triple: dict[str, str]) -> str:
+def what_of(episode: Told, triple: dict[str, str]) -> str:
     return triple.get("object", episode.content)
 
 
-def _replaced(episode: Episode) -> list[str]:
+def _replaced(episode: Told) -> list[str]:
     """What a delete or an update names: a list of ids, or one."""
     given = episode.metadata.get("replaces")
     names = [given] if isinstance(given, str) else given

@@ -1,0 +1,83 @@
+"""Who provides a store of episodes and a store of facts, and in what they are allowed to differ."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from keepsake.records.episode import Episode
+from keepsake.records.rule import ConsolidationRule
+from keepsake.stores import SQLiteFactStore, SQLiteMemoryStore
+
+T = TypeVar("T")
+NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
+ALL = ConsolidationRule(id="everything", then_emits=["people"])
+
+
+class Stores(NamedTuple):
+    """The two ends of promotion: `episodes` and `facts` have the methods of MemoryStore and FactStore."""
+
+    episodes: Any
+    facts: Any
+
+
+@dataclass(frozen=True)
+class Provider:
+    """`open` gives bootstrapped stores in an empty folder, and the same ones again in a folder that has them."""
+
+    name: str
+    open: Callable[[Path], AbstractAsyncContextManager[Stores]]
+    repeats_are_updates: bool  # the very same said again in one run is an update; else a noop that corroborates
+    ids_are_everyones: bool  # an episode's id is taken for all scopes; else for its own
+    is_cumulative: bool  # consolidate(rule) considers all episodes each time; else each once
+    scope_may_be_left_out: bool  # a delta without scope is applied if its payload says whose it is
+
+    def play(self, folder: Path, scene: Callable[[Stores], Awaitable[T]]) -> T:
+        """Run a scene with the stores of a folder."""
+
+        async def go() -> T:
+            async with self.open(folder) as stores:
+                return await scene(stores)
+
+        return asyncio.run(go())
+
+
+@asynccontextmanager
+async def stand_alone(folder: Path) -> AsyncIterator[Stores]:
+    async with SQLiteMemoryStore(path=folder / ".memory") as memory, SQLiteFactStore(path=folder / ".facts") as facts:
+        yield Stores(memory, facts)
+
+
+PROVIDERS = [
+    Provider(
+        name="sqlite",
+        open=stand_alone,
+        repeats_are_updates=True,
+        ids_are_everyones=True,
+        is_cumulative=True,
+        scope_may_be_left_out=True,
+    ),
+]
+
+
+def told(name: str, content: str = "Ana moved to Oslo", *, after: float = 0, **metadata: Any) -> Episode:
+    """An episode that happened `after` so many seconds."""
+    return Episode(id=name, content=content, timestamp=NOON + timedelta(seconds=after), metadata=metadata)
+
+
+async def put(stores: Stores, *episodes: Episode, user: str = "ana", session: str = "S1", agent: str = "rag") -> None:
+    for episode in episodes:
+        await stores.episodes.put(episode, user=user, session=session, agent=agent)
+
+
+async def promote(stores: Stores, rule: ConsolidationRule = ALL) -> list[Any]:
+    """Consolidate, and apply all that comes of it."""
+    deltas = await stores.episodes.consolidate(rule)
+    for delta in deltas:
+        await stores.facts.apply_delta(delta)
+    return deltas

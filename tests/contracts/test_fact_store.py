@@ -1,0 +1,209 @@
+"""What every store of facts does."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
+from keepsake.records.errors import MemoryScopeError, NotFound, Refused
+from keepsake.records.fact import Fact, FactPattern
+from keepsake.stores import FactStore
+from tests.contracts.providers import NOON, promote, put, told
+
+ANA = DeltaScope(user="ana", agent="rag")
+
+
+def said(value="Oslo", *, subject="Ana", predicate="lives_in"):
+    return {"subject": subject, "predicate": predicate, "object": value}
+
+
+def provenance(*episodes, scope=ANA, after=0):
+    moment = NOON + timedelta(hours=after)
+    return {
+        "source_episode_ids": list(episodes), "promotion_ts": moment, "rule_id": "r", "confidence": 0.6, "scope": scope,
+    }  # fmt: skip
+
+
+def fact(name="F1", value="Oslo", **fields):
+    return Fact(**{
+        "id": name, "user": "ana", "payload": said(value), "lineage": [], "confidence": 0.7, "pinned_at": NOON, **fields
+    })  # fmt: skip
+
+
+async def homes(stores, user="ana", **times):
+    """Where Ana lives, according to the facts."""
+    pattern = FactPattern(user=user, subject="Ana", predicate="lives_in")
+    return [each.payload["object"] for each in await stores.facts.query(pattern, **times)]
+
+
+async def tell_homes(stores, *cities, start=0):
+    """Ana moves from city to city, and each is promoted."""
+    for number, city in enumerate(cities, start):
+        await put(stores, told(f"e{number}", f"Ana lives in {city}", after=number, **said(city)))
+    return await promote(stores)
+
+
+def test_it_is_a_fact_store(play):
+    async def scene(stores):
+        assert isinstance(stores.facts, FactStore)
+
+    play(scene)
+
+
+def test_a_pinned_fact_is_found_by_any_part_of_its_triple(play):
+    async def scene(stores):
+        await stores.facts.pin(fact())
+        for part in ({"subject": "Ana"}, {"predicate": "lives_in"}, {"object": "Oslo"}, {"user": "ana"}):
+            [found] = await stores.facts.query(FactPattern(**{"user": "ana", **part}))
+            assert (found.id, found.payload["object"], found.confidence) == ("F1", "Oslo", 0.7)
+        for part in ({"subject": "ana"}, {"predicate": "lives"}, {"object": "%"}, {"agent": "web"}):
+            assert await stores.facts.query(FactPattern(**{"user": "ana", **part})) == []
+        assert await stores.facts.query(FactPattern(user="bob")) == []
+
+    play(scene)
+
+
+def test_promotion_keeps_where_a_fact_comes_from(play):
+    async def scene(stores):
+        await tell_homes(stores, "Oslo")
+        [found] = await stores.facts.query(FactPattern(user="ana", subject="Ana"))
+        assert found.episodes == ["e0"]
+        assert found.lineage[-1]["rule_id"] == "everything"
+        assert found.triple == ("Ana", "lives_in", "Oslo")
+        assert 0 < found.confidence < 1
+
+    play(scene)
+
+
+def test_a_replaced_fact_is_closed_and_its_lineage_goes_on(play):
+    async def scene(stores):
+        await tell_homes(stores, "Rome", "Oslo")
+        [now] = await stores.facts.query(FactPattern(user="ana", subject="Ana"))
+        assert now.payload["object"] == "Oslo"
+        assert now.episodes == ["e0", "e1"]
+        then, later = await stores.facts.history(now.id, user="ana")
+        assert (then.payload["object"], then.status, then.superseded_by) == ("Rome", "superseded", now.id)
+        assert then.valid_to
+        assert (later.payload["object"], later.status) == ("Oslo", "active")
+
+    play(scene)
+
+
+def test_applying_everything_twice_is_applying_it_once(play):
+    async def scene(stores):
+        deltas = await tell_homes(stores, "Rome", "Oslo")
+        before = await stores.facts.query(FactPattern(user="ana"))
+        for delta in deltas:
+            await stores.facts.apply_delta(delta)
+        assert await stores.facts.query(FactPattern(user="ana")) == before
+
+    play(scene)
+
+
+def test_a_deleted_fact_no_longer_holds_and_stays_so(play):
+    async def scene(stores):
+        await tell_homes(stores, "Oslo")
+        await put(stores, told("gone", "she left", after=9, intent="delete", replaces=["e0"]))
+        deltas = await promote(stores)
+        assert await homes(stores) == []
+        for delta in deltas:
+            await stores.facts.apply_delta(delta)
+        assert await homes(stores) == []
+
+    play(scene)
+
+
+def test_what_was_retracted_is_not_brought_back_by_the_same_episodes(play):
+    async def scene(stores):
+        [delta] = await tell_homes(stores, "Oslo")
+        [found] = await stores.facts.query(FactPattern(user="ana", subject="Ana"))
+        await stores.facts.unpin(found.id, user="ana")
+        assert await homes(stores) == []
+        await stores.facts.apply_delta(delta)
+        await promote(stores)
+        assert await homes(stores) == []
+
+    play(scene)
+
+
+def test_a_noop_changes_nothing(play):
+    async def scene(stores):
+        await tell_homes(stores, "Oslo")
+        before = await stores.facts.query(FactPattern(user="ana"))
+        await stores.facts.apply_delta(NoopDelta(**provenance("e0")))
+        assert [each.payload for each in await stores.facts.query(FactPattern(user="ana"))] == [before[0].payload]
+
+    play(scene)
+
+
+def test_no_delta_reaches_another_users_fact_by_its_id(play):
+    bob = DeltaScope(user="bob", agent="rag")
+
+    async def scene(stores):
+        await tell_homes(stores, "Oslo")
+        [anas] = await stores.facts.query(FactPattern(user="ana"))
+        await put(stores, told("b0", "I rest"), user="bob")
+        for delta in (
+            DeleteDelta(**provenance("b0", scope=bob), replaces=[anas.id]),
+            UpdateDelta(**provenance("b0", scope=bob), replaces=[anas.id], fact_payload=said("Rome")),
+        ):
+            with pytest.raises(Refused):
+                await stores.facts.apply_delta(delta)
+        with pytest.raises(Refused):
+            await stores.facts.unpin(anas.id, user="bob")
+        assert await stores.facts.query(FactPattern(user="ana")) == [anas]
+        assert await stores.facts.query(FactPattern(user="bob")) == []
+
+    play(scene)
+
+
+def test_a_delta_without_scope_is_taken_as_the_provider_says(play, provider):
+    async def scene(stores):
+        await put(stores, told("e0"))
+        nobodys = provenance("e0", scope=None)
+        with pytest.raises(MemoryScopeError):
+            await stores.facts.apply_delta(AddDelta(**nobodys, fact_payload=said()))
+        with pytest.raises(MemoryScopeError):
+            await stores.facts.apply_delta(DeleteDelta(**nobodys, replaces=["e0"]))
+        named = AddDelta(**nobodys, fact_payload=said() | {"user": "ana", "agent": "rag"})
+        if provider.scope_may_be_left_out:
+            await stores.facts.apply_delta(named)
+        else:
+            with pytest.raises(MemoryScopeError):
+                await stores.facts.apply_delta(named)
+        assert len(await homes(stores)) == provider.scope_may_be_left_out
+
+    play(scene)
+
+
+def test_unpinning_what_nobody_has_is_not_found(play):
+    async def scene(stores):
+        with pytest.raises(NotFound):
+            await stores.facts.unpin("F9", user="ana")
+
+    play(scene)
+
+
+def test_as_of_asks_when_it_was_true(play):
+    async def scene(stores):
+        await stores.facts.pin(fact("F1", "Rome", valid_from="2020-01-01", valid_to="2024-01-01"))
+        await stores.facts.pin(fact("F2", "Oslo", valid_from="2024-01-01"))
+        assert await homes(stores, as_of=datetime(2021, 1, 1, tzinfo=UTC)) == ["Rome"]
+        assert await homes(stores, as_of=datetime(2025, 1, 1, tzinfo=UTC)) == ["Oslo"]
+        assert await homes(stores, as_of=datetime(2019, 1, 1, tzinfo=UTC)) == []
+
+    play(scene)
+
+
+def test_believed_at_asks_when_it_was_held(play):
+    async def scene(stores):
+        before = datetime.now(UTC)
+        await tell_homes(stores, "Rome")
+        between = datetime.now(UTC)
+        await tell_homes(stores, "Oslo", start=1)
+        assert await homes(stores, believed_at=before) == []
+        assert await homes(stores, believed_at=between) == ["Rome"]
+        assert await homes(stores, believed_at=datetime.now(UTC)) == ["Oslo"]
+        assert await homes(stores) == ["Oslo"]
+
+    play(scene)
