@@ -10,14 +10,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from keepsake.memory.aio import AsyncMemory
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
     from keepsake.records.chrono import ChronoRecord
+    from keepsake.records.delta import AddDelta, DeleteDelta, MemoryDelta, NoopDelta, UpdateDelta
     from keepsake.records.episode import Episode
     from keepsake.records.errors import (
         Busy,
+        ConsolidationRuleError,
         Damaged,
         KeepsakeError,
+        MemoryScopeError,
+        MigrationNotSupported,
         Moved,
         NeedsApproval,
         NotFound,
@@ -26,44 +31,73 @@ if TYPE_CHECKING:
         RolledBack,
     )
     from keepsake.records.event import Event
+    from keepsake.records.fact import Fact, FactPattern
     from keepsake.records.frame import Frame
     from keepsake.records.hit import Hit
+    from keepsake.records.rule import ConsolidationRule
     from keepsake.stores.bridge import EsdbBridge
     from keepsake.stores.chrono import ChronoStore
+    from keepsake.stores.sqlite_fact import SQLiteFactStore
+    from keepsake.stores.sqlite_memory import SQLiteMemoryStore
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AddDelta",
+    "AsyncMemory",
     "Belief",
     "Busy",
     "ChronoRecord",
     "ChronoStore",
+    "ConsolidationRule",
+    "ConsolidationRuleError",
     "Damaged",
+    "DeleteDelta",
     "Episode",
     "EsdbBridge",
     "Event",
+    "Fact",
+    "FactPattern",
     "Frame",
     "Hit",
     "KeepsakeError",
     "Memory",
+    "MemoryDelta",
+    "MemoryScopeError",
+    "MigrationNotSupported",
     "Moved",
     "NeedsApproval",
+    "NoopDelta",
     "NotFound",
     "NotWritten",
     "Refused",
     "RolledBack",
+    "SQLiteFactStore",
+    "SQLiteMemoryStore",
+    "UpdateDelta",
 ]
 
 _HOMES = {
+    "AddDelta": "records.delta",
+    "AsyncMemory": "memory.aio",
     "Belief": "records.belief",
     "ChronoRecord": "records.chrono",
     "ChronoStore": "stores.chrono",
+    "ConsolidationRule": "records.rule",
+    "DeleteDelta": "records.delta",
     "Episode": "records.episode",
     "EsdbBridge": "stores.bridge",
     "Event": "records.event",
+    "Fact": "records.fact",
+    "FactPattern": "records.fact",
     "Frame": "records.frame",
     "Hit": "records.hit",
     "Memory": "memory.memory",
+    "MemoryDelta": "records.delta",
+    "NoopDelta": "records.delta",
+    "SQLiteFactStore": "stores.sqlite_fact",
+    "SQLiteMemoryStore": "stores.sqlite_memory",
+    "UpdateDelta": "records.delta",
 }
 
 

@@ -17,15 +17,18 @@ import keepsake
 from keepsake.memory import settings
 from keepsake.memory.beliefs import BeliefsOf
 from keepsake.memory.episodes import EpisodesOf
+from keepsake.memory.facts import FactsOf
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.receipts import ReceiptsOf
 from keepsake.memory.reviews import ReviewsOf
+from keepsake.memory.rules import RulesOf
 from keepsake.memory.tidy import TidyOf
 from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
 from keepsake.records import errors
 from keepsake.records.episode import Episode
 from keepsake.records.frame import Frame
 from keepsake.records.framed import Dropped, Framed
+from keepsake.records.health import StoreHealth
 from keepsake.records.hit import Hit
 from keepsake.records.proposal import Proposal
 from keepsake.records.recalled import Recalled, Replayed
@@ -214,9 +217,9 @@ def signatures_in(section: str) -> dict[str, str]:
 
 
 MADE_BY_MEMORY = [
-    ("m.beliefs", BeliefsOf), ("m.episodes", EpisodesOf), ("m.reviews", ReviewsOf), ("m.work", WorkOf),
-    ("m.frames", FramesOf), ("m.config", ConfigOf), ("m.receipts", ReceiptsOf), ("m.tidy", TidyOf),
-    ("m.ledger", LedgerOf),
+    ("m.beliefs", BeliefsOf), ("m.episodes", EpisodesOf), ("m.facts", FactsOf), ("m.rules", RulesOf),
+    ("m.reviews", ReviewsOf), ("m.work", WorkOf), ("m.frames", FramesOf), ("m.config", ConfigOf),
+    ("m.receipts", ReceiptsOf), ("m.tidy", TidyOf), ("m.ledger", LedgerOf),
 ]  # fmt: skip
 
 
@@ -258,7 +261,8 @@ SHOWN_FIELD_BY_FIELD = [
     ("esdb.md", "Fields", keepsake.ChronoRecord), ("python.md", "Belief", keepsake.Belief),
     ("python.md", "Hit", Hit), ("python.md", "Framed", Framed), ("python.md", "Dropped", Dropped),
     ("python.md", "Replayed", Replayed), ("python.md", "Receipt", Receipt), ("python.md", "Proposal", Proposal),
-    ("python.md", "Episode", Episode), ("python.md", "Frame", Frame),
+    ("python.md", "Episode", Episode), ("python.md", "Frame", Frame), ("python.md", "Fact", keepsake.Fact),
+    ("python.md", "ConsolidationRule", keepsake.ConsolidationRule),
 ]  # fmt: skip
 
 
@@ -291,6 +295,33 @@ def test_the_python_reference_names_everything_that_can_be_imported():
     assert [name for name in keepsake.__all__ if f"`{name}`" not in text] == []
 
 
+@pytest.mark.parametrize("kind", [keepsake.SQLiteMemoryStore, keepsake.SQLiteFactStore], ids=lambda kind: kind.__name__)
+def test_the_reference_of_stores_names_every_public_method(kind):
+    section = sections(REFERENCE / "stores.md")[kind.__name__]
+    methods = [name for name, member in vars(kind).items() if inspect.isfunction(member) and not name.startswith("_")]
+
+    assert methods
+    assert [name for name in methods if f"`{name}(" not in section] == []
+
+
+def test_the_fields_of_health_and_the_kinds_of_deltas_are_on_the_page_of_stores():
+    text = (REFERENCE / "stores.md").read_text(encoding="utf-8")
+    deltas = [keepsake.AddDelta, keepsake.UpdateDelta, keepsake.DeleteDelta, keepsake.NoopDelta]
+    fields = {field.name for field in dataclasses.fields(StoreHealth)}
+    fields |= {name for kind in deltas for name in kind.model_fields}
+
+    assert [name for name in sorted(fields) if f"`{name}`" not in text] == []
+
+
+def test_every_kind_of_event_is_in_the_format():
+    text = (ROOT / "docs" / "design" / "ledger-format.md").read_text(encoding="utf-8")
+    source = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "src/keepsake").rglob("*.py")))
+    ops = set(re.findall(r"\"([a-z]+(?:\.[a-z]+)*/1)\"", source))
+
+    assert {"belief.put/1", "rule.ran/1", "delta.noop/1"} <= ops
+    assert [op for op in sorted(ops) if f"`{op}`" not in text] == []
+
+
 # -- errors, settings, findings ----------------------------------------------------------------------------------------
 
 
@@ -306,7 +337,8 @@ def test_the_tree_of_errors_is_the_one_in_the_program():
 def test_every_setting_and_every_environment_variable_is_in_the_reference():
     text = (REFERENCE / "settings.md").read_text(encoding="utf-8")
     read = set(re.findall(r"\"([A-Z]+_[A-Z_]+)\"", Path(settings.__file__).read_text(encoding="utf-8")))
-    keys = {f"{'ledger' if name == 'durability' else 'recall'}.{name}" for name in settings.Settings._fields}
+    sections = {"durability": "ledger", "extractor": "consolidate", "several": "consolidate"}
+    keys = {f"{sections.get(name, 'recall')}.{name}" for name in settings.Settings._fields}
 
     assert "KEEPSAKE_HOME" in read
     assert [name for name in sorted(read | keys) if f"| `{name}` |" not in text] == []

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake import Memory, NotFound, Refused
-from keepsake.memory.question_file import LARGEST, read_questions
+from keepsake.memory.question_file import read_questions
+from keepsake.memory.yaml_file import LARGEST
 from keepsake.records.errors import Closed
 from keepsake.records.verdict import Verdicts
 

@@ -28,7 +28,7 @@ FROZEN = {
     "observe": EVERYWHERE | {"--session", "--agent", "--at", "--id", "--meta", "--trust", "--user"},
     "recall": RECALL | EVERYWHERE,
     "revise": BELIEF | EVERYWHERE | {"--reason"},
-    "forget": EVERYWHERE | {"--reason", "--trust", "--user"},
+    "forget": EVERYWHERE | {"--reason", "--withdraw", "--trust", "--user"},
     "erase": EVERYWHERE | {"--yes", "--dry-run", "--trust", "--user"},
     "status": EVERYWHERE | {"--user"},
     "show": EVERYWHERE | {"--history", "--why", "--at", "--user"},
@@ -43,6 +43,8 @@ FROZEN = {
     "migrate": EVERYWHERE - {"--folder"} | {"--project"},
     "rebuild-index": EVERYWHERE | {"--vectors", "--user"},
     "test": EVERYWHERE | {"--user"},
+    "consolidate": EVERYWHERE
+    | {"--all", "--dry-run", "--extractor", "--add", "--drop", "--list", "--due", "--findings", "--trust", "--user"},
     "ledger": set(),
     "ledger verify": EVERYWHERE | {"--processes", "--checkpoint", "--key"},
     "ledger checkpoint": EVERYWHERE | {"--anew", "--yes"},
@@ -153,6 +155,7 @@ def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
     (home / "work/.specsmith").mkdir()
     (home / "work/.specsmith/requirements.json").write_text('[{"id": "R-1", "title": "It works"}]')
     (home / "work/questions.yaml").write_text("- ask: what does Ana prefer?\n  find: [ana-tea]\n")
+    (home / "work/people.yaml").write_text("id: people\ncadence: {every: 1}\n")
     (home / "other").mkdir()
     (home / "work/.specsmith").joinpath("testcases.json").write_text("[]")
     (home / "other/.specsmith").symlink_to(home / "work/.specsmith")

@@ -20,6 +20,7 @@ from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, SUPERSEDE, TOMBSTONE
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
+from keepsake.records.lineage import sources_in
 from keepsake.records.review import Action, Review
 from keepsake.records.undo import Undoable
 
@@ -39,12 +40,13 @@ class _Kept(NamedTuple):
     digest: str
     target: tuple[str, ...]
     seq: int
+    sources: frozenset[str]  # the episodes because of which it is asked, by their events
 
     @classmethod
     def of(cls, review: Review) -> _Kept:
-        action = review.action
-        line = orjson.dumps(review.to_body())
-        return cls(line, action.user, action.kind, review.status, action.digest, action.target, review.seq)
+        action, line = review.action, orjson.dumps(review.to_body())
+        because = frozenset(sources_in(action.changes.get("views")))
+        return cls(line, action.user, action.kind, review.status, action.digest, action.target, review.seq, because)
 
     def review(self) -> Review:
         return Review.from_body(orjson.loads(self.line))
@@ -105,7 +107,7 @@ class Reviews(Undoable):
 
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         gone = set(body.get("ids", ()))
-        for name in [name for name, kept in self._kept.items() if not gone.isdisjoint(kept.target)]:
+        for name in [name for name, kept in self._kept.items() if not gone.isdisjoint((*kept.target, *kept.sources))]:
             self._let_go(self._kept[name])
             self._drop(self._kept, name)
         for version in gone:
@@ -186,6 +188,12 @@ class Reviews(Undoable):
         """The review in which exactly this action waits, if it does."""
         name = self._waiting.get(action.digest)
         return self._kept[name].review() if name else None
+
+    def because_of(self, sources: Iterable[str], versions: Iterable[str]) -> list[Review]:
+        """What was asked about one of these versions because of all those episodes, oldest first."""
+        wanted, about = set(sources), set(versions)
+        found = (kept for kept in self._kept.values() if kept.sources >= wanted and not about.isdisjoint(kept.target))
+        return [kept.review() for kept in sorted(found, key=lambda kept: kept.seq)]
 
     def is_approved(self, version: str) -> bool:
         """Whether a person said yes to this version of a belief."""

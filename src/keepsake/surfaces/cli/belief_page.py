@@ -7,13 +7,15 @@ from collections.abc import Iterator
 import click
 
 from keepsake.records.belief import OWNER, Belief
+from keepsake.records.lineage import steps_in
 from keepsake.records.timeline import Version
-from keepsake.surfaces.cli.moments import ago, when
+from keepsake.surfaces.cli.moments import ago, count, when
 from keepsake.surfaces.cli.names import handle
 from keepsake.surfaces.cli.paint import bold, dim, row, warn, width
 from keepsake.surfaces.cli.shown import cells, lines, short, shown
 
 STANDING = {"active": "held", "tombstone": "forgotten", "invalidated": "no longer held"}
+EPISODES = 5  # of a fact that are shown
 STEPS = {
     "belief.put/1": "remembered", "belief.supersede/1": "revised", "belief.tombstone/1": "forgotten",
     "belief.invalidate/1": "invalidated",
@@ -35,12 +37,24 @@ def table(beliefs: list[Belief], indent: str = "") -> Iterator[str]:
     yield from (line(belief, room, indent) for belief in beliefs)
 
 
-def page(belief: Belief, names: dict[str, str]) -> Iterator[str]:
-    """All that a belief says. `names` gives the names of what it rests on."""
+def page(belief: Belief, names: dict[str, str], told: dict[str, str] | None = None) -> Iterator[str]:
+    """All that a belief says. `names` gives the names of what it rests on, `told` the words of its episodes."""
     yield from (bold(text) for text in lines(belief.text or "(no text)"))
     yield ""
     for name, value in _rows(belief, names):
         yield from row(name, value)
+    yield from row("told in", _lineage(belief, told or {}))
+
+
+def _lineage(belief: Belief, told: dict[str, str]) -> list[str]:
+    """The episodes that a fact comes from, the newest last, each with its words and the rule that made it a fact."""
+    episodes = {name: step for step in steps_in(belief.views) for name in step.get("source_episode_ids", ())}
+    shown_here = list(episodes.items())[-EPISODES:]
+    lines = [f"and {count(len(episodes) - EPISODES, 'episode')} before"] if len(episodes) > EPISODES else []
+    for name, step in shown_here:
+        rule = dim(f"(rule {short(str(step.get('rule_id', '')), 24)})")
+        lines.append(" ".join(filter(None, (short(name, 26), short(told.get(name, ""), 60), rule))))
+    return lines
 
 
 def _rows(belief: Belief, names: dict[str, str]) -> Iterator[tuple[str, str | list[str]]]:

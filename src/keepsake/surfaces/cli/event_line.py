@@ -132,6 +132,32 @@ def _fade(body: Mapping[str, Any]) -> str:
     return f"{_few(body['ids'])} left recall{_because(body)}"
 
 
+def _retract(body: Mapping[str, Any]) -> str:
+    return f"{_few(body['ids'])} taken back{_because(body)}"
+
+
+def _rule(body: Mapping[str, Any]) -> str:
+    cadence = ", ".join(f"{name} {value}" for name, value in body["rule"]["cadence"].items())
+    return f"the rule {body['rule']['id']}, {cadence or 'run when asked'}"
+
+
+def _no_rule(body: Mapping[str, Any]) -> str:
+    return f"the rule {body['id']} is given up"
+
+
+def _ran(body: Mapping[str, Any]) -> str:
+    made = ", ".join(f"{number} {kind}" for kind, number in body["made"].items()) or "nothing"
+    return f"the rule {body['id']} made {made} of {count(body['considered'], 'episode')}, up to event {body['through']}"
+
+
+def _found(body: Mapping[str, Any]) -> str:
+    return f"the rule {body['id']} set aside {_few(body['ids'])}: {body['reason']}"
+
+
+def _noop(body: Mapping[str, Any]) -> str:
+    return f"the rule {body['step']['rule_id']} saw {_few(body['step']['source_episode_ids'])}: {body['why']}"
+
+
 def _few(ids: list[str]) -> str:
     more = f" and {len(ids) - 2} more" if len(ids) > 2 else ""
     return " ".join(handle(str(name)) for name in ids[:2]) + more
@@ -158,9 +184,15 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "session.start/1": _start,
     "snapshot/1": lambda body: f"what is held as of event {body['seq']}, so that opening is quick",
     "episode.fade/1": _fade,
+    "delta.noop/1": _noop,
     "episode.put/1": _episode,
+    "episode.retract/1": _retract,
     "outcome.put/1": _outcome,
     "receipt.put/1": _receipts,
+    "rule.drop/1": _no_rule,
+    "rule.found/1": _found,
+    "rule.put/1": _rule,
+    "rule.ran/1": _ran,
     "erase/1": lambda body: f"{count(len(body['lines']), 'event')} lost {their(len(body['lines']))} words",
     "erase.done/1": lambda body: f"the erasure of event {body['of']} is complete",
 }

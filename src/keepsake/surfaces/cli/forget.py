@@ -2,29 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
-from keepsake.surfaces.cli.names import complete
+from keepsake.surfaces.cli.names import complete, handle
+from keepsake.surfaces.cli.paint import bold, dim, width
 from keepsake.surfaces.cli.said import said
+from keepsake.surfaces.cli.shown import short, shown
+
+if TYPE_CHECKING:
+    from keepsake.memory.episodes import Retraction
+    from keepsake.memory.memory import Memory
+    from keepsake.records.fact import Fact
 
 
 @command(DAILY[4], example='keepsake forget ana-tea --reason "she moved away"')
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete)
 @click.option("--reason", metavar="TEXT", default="", help="Why it is no longer wanted.")
+@click.option("--withdraw", is_flag=True, help="With an episode, the facts that come from it alone as well.")
 @speaker
 @whose
 @pass_call
-def forget(call: Call, names: tuple[str, ...], reason: str, trust: str | None, user: str | None) -> None:
+def forget(
+    call: Call, names: tuple[str, ...], reason: str, withdraw: bool, trust: str | None, user: str | None
+) -> None:
     """Put beliefs out of sight; they stay in history
 
     Prints each. All of them go, or none. `keepsake show NAME --history` still tells what they were; `keepsake erase`
     is the one that destroys words.
+
+    NAME may be an episode's id: it is recalled and consolidated no more, and the facts that come from it are shown.
     """
-    with call.memory(user=user, trust=trust) as memory, memory.batch():
-        beliefs = [memory.forget(name, reason=reason) for name in names]
+    with call.memory(user=user, trust=trust) as memory:
+        told = [name for name in names if _is_episode(memory, name)]
+        if withdraw and not told:
+            raise click.UsageError("--withdraw goes with an episode: keepsake forget EPISODE --withdraw")
+        with memory.batch():
+            beliefs = [memory.forget(name, reason=reason) for name in names if name not in told]
+            back = memory.episodes.retract(*told, reason=reason, withdraw=withdraw) if told else None
     found = [belief.to_dict() for belief in beliefs]
-    call.answer(found, lambda: [line for belief in beliefs for line in said("Forgot", belief, None)])
+    value = found if back is None else {"beliefs": found, **back.to_dict()}
+    call.answer(value, lambda: [*(line for belief in beliefs for line in said("Forgot", belief, None)), *_told(back)])
+
+
+def _is_episode(memory: Memory, name: str) -> bool:
+    return memory.get(name) is None and memory.episodes.find(name) is not None
+
+
+def _told(back: Retraction | None) -> Iterator[str]:
+    """What was taken back, and what comes from it."""
+    if back is None:
+        return
+    for episode in back.episodes:
+        start = f"Took back {episode.id}"
+        words = short(episode.content, width() - len(start) - 2)
+        yield f"{dim('Took back')} {bold(shown(episode.id))}{dim(':')} {words}"
+    alone = "was withdrawn with it" if back.withdrawn else "rests on that alone, and stands; --withdraw takes it too"
+    yield from _facts(back.resting, alone)
+    yield from _facts(back.shared, "rests on other episodes as well, and stands")
+
+
+def _facts(facts: Sequence[Fact], how: str) -> Iterator[str]:
+    for fact in facts:
+        says = " → ".join(fact.triple) or str(fact.payload.get("text") or fact.payload.get("content") or "")
+        yield f"  {dim(short(handle(fact.id), 24))}  {short(says, 60)}  {dim(how)}"

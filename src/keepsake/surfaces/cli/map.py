@@ -44,6 +44,7 @@ SPECIALIST = (
     Entry("migrate", "Take in the JSON files of specsmith"),
     Entry("rebuild-index", "Make the index anew from the ledger"),
     Entry("test", "Put questions whose answers are known, to see that recall still finds them"),
+    Entry("consolidate", "Make facts of what was observed, by rules"),
 )
 LEDGER = (
     Entry("verify", "Read every event and check that none was changed"),

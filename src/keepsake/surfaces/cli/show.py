@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from keepsake.records.clock import stamp
+from keepsake.records.lineage import fact_of
 from keepsake.surfaces.cli.belief_options import whose
+from keepsake.surfaces.cli.belief_page import EPISODES, page, table
 from keepsake.surfaces.cli.belief_page import history as history_lines
-from keepsake.surfaces.cli.belief_page import page, table
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LOOK
@@ -94,4 +95,6 @@ def _episode(episode: Episode) -> Iterator[str]:
 
 def _page(memory: Memory, belief: Belief) -> Iterator[str]:
     below = {ref: memory.get(ref) for ref in belief.rests_on}
-    return page(belief, {ref: found.key for ref, found in below.items() if found})
+    episodes = {name: memory.episodes.find(name) for name in fact_of(belief).episodes[-EPISODES:]}
+    told = {name: found.content for name, found in episodes.items() if found}
+    return page(belief, {ref: found.key for ref, found in below.items() if found}, told)
