@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -58,9 +58,19 @@ def ports(one: Hit, other: Hit) -> str:
     return f"{first} against {second}" if first and second and first.lower() != second.lower() else ""
 
 
+@dataclass(frozen=True)
+class By:
+    """Hits compared as a test says; each with every other, unless it says otherwise."""
+
+    is_repeat: Callable[[str, str], bool] = alike
+    conflict: Callable[[Hit, Hit], str] = ports
+    gist: Callable[[str], object] = lambda _: ""
+    topic: Callable[[Hit], object] = lambda _: ""
+
+
 def fill(hits: list[Hit], *, frame: Frame = FRAME, **more: Any) -> Framed:
-    usual: dict[str, Any] = {"count": quarter, "is_repeat": alike, "conflict": ports}
-    return framed(frame, "what?", hits, **(usual | more))
+    by = By(**{name: more.pop(name) for name in By.__annotations__ if name in more})
+    return framed(frame, "what?", hits, **({"count": quarter, "compare": by} | more))
 
 
 def ids(result: Framed) -> list[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -12,11 +14,18 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.fulltext import NOW, Scope, count_of, rarity
+from keepsake.projections.index.fulltext import EVERY_ROW, NOW, Scope, Told, count_of, rarity, shown, told
+from keepsake.projections.vectors.rows import Rows, rows_for
+from keepsake.recall import render
+from keepsake.recall.answer import Ask, answer
+from keepsake.recall.candidates import Gathering
+from keepsake.recall.decay import recencies, recency, share, shares
 from keepsake.recall.hits import _ALIKE
+from keepsake.recall.question import take_apart
 from keepsake.recall.seen import Seen
 from keepsake.recall.signals import _each_once
-from keepsake.recall.text import stem, words
+from keepsake.recall.text import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words
+from tests.projections.vectors.doubles import ids
 
 SAID = ("We don't paint", "Painting, painted, paints", "they don", "the t in don't", "Ünïcödé", "co-op o'clock o'clock")
 ASKED = ["don't", "paint", "painter", "don", "t", "unicode", "o'clock", "papa'papa", "zebra", "天气"]
@@ -82,3 +91,220 @@ def test_each_number_once_is_what_sorting_finds(numbers):
 
     assert found.tolist() == wanted.tolist()
     assert places.tolist() == wanted_places.tolist()
+
+
+# Turns beside one another, and the rows of a session
+
+
+SAYS = st.tuples(
+    st.sampled_from(["tea is hot", "the gate is red", "we sail at noon", "bring bread", "no more tea"]),
+    st.sampled_from(["s1", "s2", ""]), st.sampled_from(["me", "me", "bob"]),
+    st.sampled_from(["human", "human", "tool"]), st.sampled_from(["", "", "draft"]), st.sampled_from(["Ana", "Bob"]),
+)  # fmt: skip
+SCOPES = st.builds(
+    Scope, st.sampled_from(["me", "bob", "eve"]), st.sampled_from([NOW, NOW, 4]), st.sampled_from(["", "draft"]),
+    st.sampled_from([None, "s1"]), st.sampled_from([None, "Ana"]), st.booleans(),
+)  # fmt: skip
+
+
+def told_to(folder, said):
+    memory = Memory(folder, embedder="none")
+    with memory.batch():
+        for text, session, user, trust, path, agent in said:
+            memory.observe(text, session=session, user=user, trust=trust, path=path, agent=agent)
+    return memory
+
+
+def gathering(index, scope, visible=None):
+    asked = take_apart(index, "is the tea hot at the gate at noon with bread?", scope, datetime.now(UTC))
+    return Gathering(Seen(index), asked, scope, visible, None, None)
+
+
+@given(st.lists(SAYS, max_size=14), SCOPES)
+def test_who_says_a_block_is_told_in_short_as_at_length(tmp_path_factory, said, scope):
+    with told_to(tmp_path_factory.mktemp("told") / "memory", said) as memory:
+        index = memory._index.level()
+        blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
+        short, long = told(index, blocks, scope), shown(index, blocks, scope)
+
+    fields = attrgetter(*Told._fields)
+    assert {block: [fields(each) for each in every] for block, every in long.items()} == short
+
+
+def test_who_said_it_last_is_told_first(memory):
+    for session in ("s1", "s2", "s3"):
+        memory.observe("tea is hot", session=session)
+    index = memory._index.level()
+    [every] = told(index, [row[0] for row in index.db.execute("SELECT id FROM blocks")], Scope("me")).values()
+
+    assert [each.session for each in every] == ["s3", "s2", "s1"]
+
+
+def test_a_hit_holds_the_words_of_those_alone_who_pass(memory):
+    memory.observe("Password: ABC", agent="Ana", id="one")
+    memory.observe("password: abc", agent="Bob", id="two")
+
+    assert {(hit.text, hit.sources) for hit in memory.recall("password")} == {
+        ("Password: ABC", ("one",)), ("password: abc", ("two",)),
+    }  # fmt: skip
+    for _ in range(2):  # also from what was kept
+        assert {(hit.text, hit.sources) for hit in memory.recall("password", without="agent:Bob")} == {
+            ("Password: ABC", ("one",))
+        }
+
+
+def test_a_hit_holds_no_words_that_have_expired(memory):
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    memory.remember("Tea at NOON", expires=soon.isoformat())
+    memory.remember("tea at noon")
+    meaning, index = memory._recall.meaning, memory._index.level()
+
+    def texts(now):
+        ask = Ask("when is tea?", Scope("me", now=now.isoformat()), now, floor=0.0)
+        return sorted(hit.text for hit in answer(index, meaning, ask))
+
+    for _ in range(2):
+        assert texts(soon - timedelta(minutes=1)) == ["Tea at NOON", "tea at noon"]
+        assert texts(soon + timedelta(minutes=1)) == ["tea at noon"]
+
+
+@given(st.lists(SAYS, max_size=14), SCOPES)
+def test_the_turns_beside_one_are_those_that_looking_at_who_says_them_would_find(tmp_path_factory, said, scope):
+    with told_to(tmp_path_factory.mktemp("told") / "memory", said) as memory:
+        index = memory._index.level()
+        quick, slow = (gathering(index, scope, visible).gather() for visible in (None, lambda _: True))
+
+    assert list(quick.sources) == list(slow.sources)
+    assert {block: link[1:] for block, link in quick.links.items()} == {
+        block: link[1:] for block, link in slow.links.items()
+    }
+    assert {link.turn.id for link in quick.links.values()} == {link.turn.id for link in slow.links.values()}
+
+
+@pytest.mark.parametrize(
+    "other", [{"user": "bob"}, {"path": "draft"}, {"agent": "Bob"}, {"session": "s2"}, {"trust": "tool"}]
+)
+def test_a_turn_that_may_not_be_heard_stands_beside_none(memory, other):
+    usual = {"session": "s1", "agent": "Ana"}
+    memory.observe("bread first", **(usual | other))
+    memory.observe("tea is hot", **usual)
+    memory.observe("bread again", **(usual | other))
+    index, scope = memory._index.level(), Scope("me", agent="Ana")
+    links = gathering(index, scope).gather().links
+    every = gathering(index, scope._replace(quarantined=True, path="draft", agent=None)).gather().links
+
+    [tea] = index.db.execute("SELECT id FROM blocks WHERE content = 'tea is hot'").fetchone()
+    assert links[tea][1:] == ("", "")
+    assert len(every) == (1 if "user" in other else 3)
+
+
+def test_a_turn_that_waits_for_a_yes_is_passed_over_for_the_next(memory):
+    for text, trust in (("bread first", "human"), ("a page", "web"), ("tea is hot", "human"), ("a tool", "tool")):
+        memory.observe(text, session="s1", trust=trust)
+    memory.observe("bread again", session="s1")
+    found = gathering(memory._index.level(), Scope("me"))
+    links = found.gather().links
+    texts = {block: state.content for block, state in found.seen.states_of(links).items()}
+
+    assert {texts[block]: (texts.get(link.before), texts.get(link.after)) for block, link in links.items()} == {
+        "bread first": (None, "tea is hot"), "tea is hot": ("bread first", "bread again"),
+        "bread again": ("tea is hot", None),
+    }  # fmt: skip
+
+
+def test_a_turn_of_another_user_in_a_session_of_the_same_name_is_passed_over(memory):
+    for text, user in (("bread first", "me"), ("tea is hot", "bob"), ("bread again", "me"), ("tea", "bob")):
+        memory.observe(text, session="s1", user=user)
+    links = list(gathering(memory._index.level(), Scope("me")).gather().links.items())
+
+    [(first, link), (second, other)] = sorted(links, key=lambda each: each[1].turn.since_seq)
+    assert (link[1:], other[1:]) == (("", second), (first, ""))
+
+
+def test_the_turns_of_another_moment_are_not_heard_before_they_were_said(memory):
+    for text in ("bread first", "tea is hot", "bread again"):
+        memory.observe(text, session="s1")
+    index = memory._index.level()
+    [first, second, third] = [row[0] for row in index.db.execute("SELECT since_seq FROM sources ORDER BY since_seq")]
+    links = gathering(index, Scope("me", at=second)).gather().links
+
+    assert sorted(link.turn.since_seq for link in links.values()) == [first, second]
+    assert [link.after for link in links.values() if link.turn.since_seq == second] == [""]
+    assert third > second
+
+
+@given(st.lists(SAYS, max_size=14), SCOPES)
+def test_passing_over_the_rows_of_other_sessions_passes_over_nothing_of_this_one(tmp_path_factory, said, scope):
+    with told_to(tmp_path_factory.mktemp("told") / "memory", said) as memory:
+        index = memory._index.level()
+        quick = gathering(index, scope).gather()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Gathering, "_rows", lambda _: EVERY_ROW)
+            slow = gathering(index, scope).gather()
+
+    assert (quick.text, list(quick.sources)) == (slow.text, list(slow.sources))
+
+
+def test_what_was_first_said_long_before_a_session_is_found_in_it(memory):
+    for text in ("the kettle whistles", *SAID, "the kettle whistles"):
+        memory.observe(text, session="late" if text == SAID[-1] else "early")
+    memory.observe("the kettle whistles", session="late")
+
+    hits = memory.recall("kettle", session="late")
+    assert (hits[0].text, {hit.session for hit in hits}) == ("the kettle whistles", {"late"})
+    assert not memory.recall("kettle", session="never")
+
+
+# Shorter ways through words and numbers
+
+
+@given(st.text() | st.text(alphabet="aB9'’ _.-\n\té", max_size=30))
+def test_words_are_those_that_the_rule_finds(text):
+    rule = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+
+    assert spelled(text) == rule.findall(text.lower().replace("’", "'"))
+
+
+@given(st.integers(0, 400), st.sampled_from(["a", "word"]), st.sampled_from([" ", "  ", "\n"]))
+def test_a_text_is_short_by_its_words_and_not_by_its_letters(count, word, space):
+    text = space.join([word] * count)
+
+    assert is_short(text) == (count <= SHORT_WORDS)
+    assert (parts_of(text) == [text]) == (count <= CHUNK_WORDS * 1.5)
+
+
+@given(st.text() | st.lists(st.sampled_from(["[", "INST]", "{", "%", "```", "<", "s>", "a", " ", "\n"])).map("".join))
+def test_what_looks_tame_is_what_making_it_safe_leaves_as_it_is(text):
+    slow = render._MARK.sub(render._broken, " ".join(render._HALF.sub("\ufffd", render._GONE.sub("", text)).split()))
+
+    assert render.safe(text) == slow
+
+
+@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-10, 1e6), st.integers(-1, 50)), max_size=20))
+def test_many_blocks_fade_as_each_does(rows):
+    decay, hours, counts = (np.array([row[place] for row in rows], dtype=float) for place in range(3))
+    most = max([0, *(count for *_, count in rows)])
+
+    assert recencies(decay, hours) == pytest.approx([recency(row[0], row[1]) for row in rows], abs=1e-12)
+    assert shares(counts) == pytest.approx([share(count, most) for *_, count in rows], abs=1e-12)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(1, 3)), max_size=30, unique_by=lambda each: each[0]),
+    st.lists(st.integers(0, 50), max_size=12), st.integers(1, 30),
+)  # fmt: skip
+def test_the_first_row_of_a_block_is_where_all_its_rows_are(held, wanted, at_once):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("keepsake.projections.vectors.rows._FEW", 3)
+        rows = Rows()
+        for start in range(0, len(held), at_once):
+            some = [(number, part) for number, parts in held[start : start + at_once] for part in range(parts)]
+            names, parts = ids(*(number for number, _ in some)), [part for _, part in some]
+            rows.extend(rows_for(names, parts, np.zeros((len(some), 4), dtype=np.float32)))
+            rows.where(names)
+        asked = [*ids(*wanted), "longer than others"]
+        first, counts = rows.first_of(asked)
+        every = rows.where(asked)
+
+    for block, row, count in zip(asked, first.tolist(), counts.tolist(), strict=True):
+        assert list(range(row, row + count)) == every[block].tolist() if block in every else (row, count) == (-1, 0)

@@ -27,6 +27,7 @@ from keepsake.records.use import Receipt
 from keepsake.stores.shelf import Shelf
 
 if TYPE_CHECKING:
+    from keepsake.memory.compared import Compared
     from keepsake.memory.index import IndexOf, Tick
     from keepsake.projections.index.file import IndexFile
     from keepsake.recall.answer import Ask
@@ -70,6 +71,13 @@ class RecallOf:
         static = None if embedder is None else _static()
         folder = self._shelf.ledger.folder.root / "vectors" if self._shelf.ledger.writable else None
         return Meaning(embedder, static, folder)
+
+    @cached_property
+    def _compared(self) -> Compared:
+        """What was read of the hits of frames. They come again and again."""
+        from keepsake.memory.compared import Compared
+
+        return Compared()
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -201,7 +209,6 @@ class RecallOf:
         return receipt.id
 
     def _fill(self, file: IndexFile, ask: Ask, frame: Frame, budget: int | None) -> Filled:
-        from keepsake.memory.compared import Compared
         from keepsake.projections.index import prepared as sql
         from keepsake.recall.answer import rank, served
         from keepsake.recall.frame import framed
@@ -210,17 +217,13 @@ class RecallOf:
         hits: list[Hit] = []
         guaranteed: list[Hit] = []
         if ranking is not None:
-            kept = set(ranking.guaranteed)
-            blocks = ranking.measured.blocks
-            order = [place for place in ranking.order if ranking.serves(ask, place)]
-            guaranteed = ranking.hits(place for place in order if blocks[place] in kept)
             most = min(_SHOWN, _FEW + (frame.token_budget if budget is None else max(budget, 0)) // _A_LINE)
-            hits = ranking.hits([place for place in order if blocks[place] not in kept][:most])
-        compared = Compared()
+            guaranteed, hits = map(ranking.hits, ranking.served(ask, most))
         filled = framed(
-            frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget,
-            is_repeat=compared.is_repeat, conflict=compared.conflict,
+            frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget, compare=self._compared
         )  # fmt: skip
+        if self._compared.is_large():
+            del self._compared
         if ask.scope.is_nobodys():
             return filled, [], None
         next_expiry = file.db.execute(sql.NEXT_EXPIRY, (ask.scope.user, ask.scope.now)).fetchone()[0]
@@ -331,6 +334,7 @@ class RecallOf:
         """After an erasure: the vectors of what is gone go at once, of every user and every embedder."""
         self._counts.clear()
         self._whole.clear()
+        self.__dict__.pop("_compared", None)
         from keepsake.projections.vectors.sweep import sweep
 
         ledger = self._shelf.ledger

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 
 import numpy as np
 import orjson
@@ -23,9 +24,9 @@ from keepsake.recall.candidates import POOL, Candidates, Gathering
 from keepsake.recall.filters import Filters, bears, tags_of
 from keepsake.recall.fusion import fits, floor_of, least_of, similarity
 from keepsake.recall.hits import hits_of
-from keepsake.recall.meaning import Meaning
+from keepsake.recall.meaning import Meaning, Vectors
 from keepsake.recall.question import Question, take_apart
-from keepsake.recall.seen import Seen
+from keepsake.recall.seen import Seen, View
 from keepsake.recall.signals import Measured, measure
 from keepsake.recall.support import State, Support, backing, degrees, support_of, weighed
 from keepsake.records.frame import Frame
@@ -35,7 +36,7 @@ from keepsake.records.recalled import Nearly, Recalled
 LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
 _NEAREST = 3  # named when nothing fits
 _MOST = 5_000  # hits that are prepared for, however many are wanted
-_TAGGED = 2_000  # blocks that a frame guarantees; each is held against every other
+_TAGGED = 2_000  # that a frame looks at for their tags alone; of what it guarantees, it looks at all
 _RECENT = 50
 
 
@@ -60,6 +61,8 @@ class Ranking:
     """Every candidate, the best first."""
 
     question: Question
+    scope: Scope
+    view: View
     order: list[int]
     scores: NDArray[np.float64]
     measured: Measured
@@ -71,15 +74,15 @@ class Ranking:
     fit: float  # the best one's
     floor: float  # below which nothing fits
     least: float  # below which a candidate is no hit
-    guaranteed: list[str]
-    by_words: bool = False  # whoever asks for words, or in words that say nothing, gets whatever holds one
+    guaranteed: frozenset[str]
+    by_words: bool  # whatever holds a word is served
 
     def serves(self, ask: Ask, place: int) -> bool:
         """Whether a candidate may be shown: where likeness decides, it must reach the floor."""
         if ask.frame is None:
             return self.resembles(place)
         by_tags = bool(ask.frame.filters.get("tag_patterns"))
-        return by_tags or not ask.question.strip() or self.stands(place) or self.resembles(place)
+        return by_tags or not ask.question.strip() or self.resembles(place) or self.stands(place)
 
     def resembles(self, place: int) -> bool:
         """Whether a candidate may be an answer at all."""
@@ -87,6 +90,12 @@ class Ranking:
             block = self.measured.blocks[place]
             return self.fit >= self.floor and (self.measured.covers[place] > 0 or block in self.found.text)
         return self.fit >= self.floor and float(self.sure[place]) >= self.least
+
+    def served(self, ask: Ask, most: int) -> tuple[list[int], list[int]]:
+        """What is guaranteed, all of it, and the best `most` of the rest that may be shown."""
+        kept, blocks = self.guaranteed, self.measured.blocks
+        rest = (place for place in self.order if blocks[place] not in kept and self.serves(ask, place))
+        return [place for place in self.order if blocks[place] in kept] if kept else [], list(islice(rest, most))
 
     def stands(self, place: int) -> bool:
         """Whether a candidate is served without resembling the question."""
@@ -96,13 +105,13 @@ class Ranking:
     def hits(self, places: Iterable[int], scale: float = 1.0) -> list[Hit]:
         """Hits for some candidates; what was said in other letters is a hit of its own."""
         made: list[Hit] = []
-        for place in places:
-            block = self.measured.blocks[place]
+        chosen = {self.measured.blocks[place]: place for place in places}
+        whole = self.view.whole({block: self.found.sources[block] for block in chosen}, self.scope)
+        for block, place in chosen.items():
             signals = {name: float(values[place]) for name, values in self.measured.signals.items()}
             signals |= {"similarity": float(self.likeness[place])} | self.support.at(place)
             score = min(max(float(self.scores[place]) * scale, 0.0), 1.0)
-            content, said_by = self.states[block].content, self.found.sources[block]
-            made += hits_of(self.question, block, content, said_by, score, signals)
+            made += hits_of(self.question, block, self.states[block].content, whole[block], score, signals)
         return made
 
 
@@ -118,8 +127,8 @@ def answer(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> R
     if ranking.fit < floor and ask.frame is None:
         nearest = ranking.hits(ranking.order[:_NEAREST], scale)[:_NEAREST]
         return Recalled(question=ask.question, fit=ranking.fit, floor=floor, nearest=nearest)
-    fitting = [place for place in ranking.order if ranking.serves(ask, place)]
-    hits = ranking.hits(fitting[: ask.k], scale)
+    fitting = (place for place in ranking.order if ranking.serves(ask, place))
+    hits = ranking.hits(islice(fitting, min(ask.k, len(ranking.order))), scale)
     nearly = _nearly(ranking, ask, scale, hits) if ask.explain else []
     sources = served(ranking, hits[: ask.k])
     return Recalled(
@@ -148,42 +157,85 @@ def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ran
     """Every candidate in order; None if there is none."""
     if ask.scope.is_nobodys():
         return None
-    question = take_apart(index, ask.question, ask.scope, ask.now)
-    seen, kind = meaning.seen(index), _kind(meaning, ask)
-    rare = seen.rarity(question.words, ask.scope.user, ask.scope.at)
-    vectors = None if ask.by_words else meaning.level(index, ask.scope.user, erasures)
-    vector = None if vectors is None else meaning.of_question(question.bare, question.words, rare)
-    pool = max(POOL, 2 * min(ask.k, _MOST))
-    gathering = Gathering(seen, question, ask.scope, _Visible.of(ask), vectors, vector, pool)
-    guaranteed = _guaranteed(seen, ask)
-    found = gathering.gather([*guaranteed, *_of_the_frame(seen, ask)])
-    texts = seen.states_of(dict.fromkeys([*found.sources, *found.before.values(), *found.after.values()]))
-    _keep_window(found, texts, ask, seen.hours, guaranteed)
+    put, kind = _Put.of(index, meaning, ask, erasures), _kind(meaning, ask)
+    guaranteed = _guaranteed(put.seen, ask)
+    found, states = put.gather(ask, guaranteed)
     if not found.sources:
         return None
     lexicon = meaning.plain if kind == "none" else meaning.lexicon
-    contents = {block: state.content for block, state in texts.items()}
-    measured = measure(question, np.array(rare, np.float32), found, contents, lexicon, vectors, vector)
+    rare = np.array(put.rare, np.float32)
+    measured = measure(put.question, rare, found, states, lexicon, put.vectors, put.vector)
+    said = list(found.sources.values())
+    degree = degrees(index, measured.blocks) if put.seen.has_edges else {}
+    support = support_of([states[block] for block in measured.blocks], said, put.seen.hours, degree)
     likeness = similarity(measured, kind, ask.drop)
-    said = [found.sources[block] for block in measured.blocks]
-    degree = degrees(index, measured.blocks) if seen.has_edges else {}
-    support = support_of([texts[block] for block in measured.blocks], said, seen.hours, degree)
-    weights = ask.frame.weights if ask.frame else LIKENESS
     if ask.frame is not None and likeness.max() > 0:  # beside other signals, likeness counts against the best
         likeness = likeness / likeness.max()
+    weights = ask.frame.weights if ask.frame else LIKENESS
     scores = weighed(weights, likeness, support) * backing(support, said, ask.scope.path)
-    order = np.lexsort((np.array(measured.blocks), -scores)).tolist()
-    kept = [block for block in guaranteed if block in found.sources]
-    sure = fits(measured, kind)
-    fit = float(sure[order[0] if ask.frame is None else int(np.argmax(likeness))]) if question.words else 0.0
-    is_now = vectors is not None and ask.scope.at >= NOW
-    size = len(vectors.file) if vectors and is_now else count_of(index, ask.scope.user, ask.scope.at)
-    by_words = ask.by_words or not question.tells
-    floor = (0.0 if by_words else floor_of(kind, size)) if ask.floor is None else ask.floor
-    least = min(floor, least_of(kind))
+    order, sure = _in_order(scores, measured.blocks), fits(measured, kind)
+    best = order[0] if ask.frame is None else int(np.argmax(likeness))
+    fit, floor = float(sure[best]) if put.question.words else 0.0, put.floor(index, ask, kind)
+    kept, by_words = frozenset(guaranteed) & found.sources.keys(), put.goes_by_words(ask)
     return Ranking(
-        question, order, scores, measured, found, texts, likeness, support, sure, fit, floor, least, kept, by_words
+        put.question, ask.scope, put.seen.view(ask.scope), order, scores, measured, found, states, likeness, support,
+        sure, fit, floor, min(floor, least_of(kind)), kept, by_words,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Put:
+    """A question put to one state of the index."""
+
+    question: Question
+    seen: Seen
+    rare: list[float]  # how rare each of its words is
+    vectors: Vectors | None
+    vector: NDArray[np.float32] | None
+
+    @classmethod
+    def of(cls, index: IndexFile, meaning: Meaning, ask: Ask, erasures: int) -> _Put:
+        question = take_apart(index, ask.question, ask.scope, ask.now)
+        seen = meaning.seen(index)
+        rare = seen.rarity(question.words, ask.scope.user, ask.scope.at)
+        vectors = None if ask.by_words else meaning.level(index, ask.scope.user, erasures)
+        vector = None if vectors is None else meaning.of_question(question.bare, question.words, rare)
+        return cls(question, seen, rare, vectors, vector)
+
+    def gather(self, ask: Ask, guaranteed: Sequence[str]) -> tuple[Candidates, dict[str, State]]:
+        """Every candidate, and what the index holds of each and of the turns beside it."""
+        pool = max(POOL, 2 * min(ask.k, _MOST))
+        gathering = Gathering(
+            self.seen, self.question, ask.scope, _Visible.of(ask), self.vectors, self.vector, pool
+        )  # fmt: skip
+        found = gathering.gather([*guaranteed, *_of_the_frame(self.seen, ask)])
+        states = self.seen.states_of(found.with_beside())
+        _keep_window(found, states, ask, self.seen.hours, guaranteed)
+        return found, states
+
+    def goes_by_words(self, ask: Ask) -> bool:
+        """Whoever asks for words, or in words that say nothing, gets whatever holds one."""
+        return ask.by_words or not self.question.tells
+
+    def floor(self, index: IndexFile, ask: Ask, kind: str) -> float:
+        """Below which nothing fits."""
+        if ask.floor is not None:
+            return ask.floor
+        if self.goes_by_words(ask):
+            return 0.0
+        is_now = self.vectors is not None and ask.scope.at >= NOW
+        size = len(self.vectors.file) if self.vectors and is_now else count_of(index, ask.scope.user, ask.scope.at)
+        return floor_of(kind, size)
+
+
+def _in_order(scores: NDArray[np.float64], blocks: list[str]) -> list[int]:
+    """The places, the best first; equal ones in the order of their blocks."""
+    order = np.argsort(-scores, kind="stable")
+    sorted_scores = scores[order]
+    if (sorted_scores[1:] == sorted_scores[:-1]).any():
+        order = np.lexsort((np.array(blocks), -scores))
+    places: list[int] = order.tolist()
+    return places
 
 
 def _kind(meaning: Meaning, ask: Ask) -> str:
@@ -217,11 +269,10 @@ class _Visible:
 
 
 def _guaranteed(seen: Seen, ask: Ask) -> list[str]:
-    """Blocks that the frame guarantees, and those that are always served."""
+    """Blocks that the frame guarantees, and those that are always served: all of them, however many."""
     if ask.frame is None:
         return []
-    values = ask.scope.values()
-    always = [row[0] for row in seen.index.db.execute(sql.ALWAYS, {**values, "most": _TAGGED})]
+    always = (row[0] for row in seen.index.db.execute(sql.ALWAYS, ask.scope.values()))
     return list(dict.fromkeys([*_tagged(seen, ask, ask.frame.guarantees), *filter(None, always)]))
 
 
@@ -231,14 +282,13 @@ def _tagged(seen: Seen, ask: Ask, patterns: Sequence[str]) -> list[str]:
         return []
     if not ask.scope.is_wide() or ask.scope.quarantined:
         rows = seen.index.db.execute(sql.WITH_TAGS, ask.scope.values())
-        found = [block for block, tags in rows if block and bears(orjson.loads(tags), patterns)]
-        return list(dict.fromkeys(found))[:_TAGGED]
+        return list(dict.fromkeys(block for block, tags in rows if block and bears(orjson.loads(tags), patterns)))
     blocks: dict[str, None] = {}
     for pattern in patterns:
-        rows = seen.index.db.execute(sql.TAGGED, (ask.scope.user, pattern, NOW))
+        rows = seen.index.db.execute(sql.TAGGED, (ask.scope.user, pattern))
         blocks.update(dict.fromkeys(row[0] for row in rows))
-    heard = seen.view(ask.scope).sources_of(blocks, ask.scope)  # first who may be heard, then how many
-    return [block for block in blocks if block in heard][:_TAGGED]
+    heard = seen.view(ask.scope).sources_of(blocks, ask.scope)
+    return [block for block in blocks if block in heard]
 
 
 def _of_the_frame(seen: Seen, ask: Ask) -> list[str]:
@@ -246,9 +296,9 @@ def _of_the_frame(seen: Seen, ask: Ask) -> list[str]:
     if ask.frame is None or ask.scope.is_nobodys():
         return []
     patterns = tuple(ask.frame.filters.get("tag_patterns") or ())
-    found = _tagged(seen, ask, patterns)
+    found = _tagged(seen, ask, patterns)[:_TAGGED]
     if not patterns and not ask.question.strip():
-        rows = seen.index.db.execute(sql.RECENT, {**ask.scope.values(), "most": _RECENT})
+        rows = seen.index.db.execute(sql.NEWEST, {**ask.scope.values(), "most": _RECENT})
         found += [row[0] for row in rows if row[0]]
     return found
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import Found, Scope, search, search_all, search_letters
+from keepsake.projections.index.fulltext import EVERY_ROW, Found, Scope, Told, search, search_all, search_letters
 from keepsake.recall.question import Question
-from keepsake.recall.seen import Seen, View
+from keepsake.recall.seen import Link, Seen, Side, View, turn_of
 from keepsake.records.clock import stamp
 
 POOL = 100  # from text, and from vectors
@@ -44,11 +44,17 @@ class Searched(Protocol):
 class Candidates:
     """Blocks by id, who says each, and what stands beside it."""
 
-    sources: dict[str, list[Source]]
+    sources: dict[str, list[Told]]
     text: dict[str, float]  # bm25 of those that were found by their words
-    before: dict[str, str] = field(default_factory=dict)  # the turn right before one, in its session
-    after: dict[str, str] = field(default_factory=dict)
-    turns: dict[str, Source] = field(default_factory=dict)  # of those that were said in a conversation
+    links: dict[str, Link] = field(default_factory=dict)  # of those that were said in a conversation
+
+    def with_beside(self) -> dict[str, None]:
+        """All of them, and then the turns beside them."""
+        every: dict[str, None] = dict.fromkeys(self.sources)
+        for link in self.links.values():
+            every[link.before] = every[link.after] = None
+        every.pop("", None)
+        return every
 
 
 @dataclass(slots=True)
@@ -62,8 +68,9 @@ class Gathering:
     vectors: Searched | None
     vector: NDArray[np.float32] | None
     pool: int = POOL  # how many are taken from text, and from vectors
-    _sources: dict[str, list[Source]] = field(default_factory=dict)
+    _sources: dict[str, list[Told]] = field(default_factory=dict)
     _looked: set[str] = field(default_factory=set)
+    _reach: dict[str, int] | None = None
     _view: View = field(init=False)
 
     def __post_init__(self) -> None:
@@ -89,25 +96,28 @@ class Gathering:
 
     def _join_turns(self, found: Candidates, best: list[str]) -> None:
         """Find the turns beside each candidate. Those beside the best are candidates too."""
-        self._beside(found, list(found.sources))
-        heard = [b for block in best for b in (found.before.get(block), found.after.get(block)) if b]
-        joined = [block for block in dict.fromkeys(heard) if block not in found.sources]
-        found.sources.update(self.sources_of(joined))
-        self._beside(found, joined)
+        links = found.links = self._links(found.sources)
+        heard = [side for block in best if block in links for side in links[block][1:] if side]
+        joined = self.sources_of(block for block in dict.fromkeys(heard) if block not in found.sources)
+        found.sources.update(joined)
+        links.update(self._links(joined))
 
-    def _beside(self, found: Candidates, blocks: list[str]) -> None:
-        turns = {block: turn for block in blocks if (turn := turn_of(found.sources[block]))}
-        found.turns.update(turns)
-        links = self._view.beside(list(turns.values()), self.scope.user)
-        self._see({side[0] for sides in links for side in sides})
-        said, no_one = self._sources, list[Source]()
-        for block, ((before, at), (after, later)) in zip(turns, links, strict=True):
-            if before != block and _is_heard(said.get(before, no_one), at):
-                found.before[block] = before
-            if after != block and _is_heard(said.get(after, no_one), later):
-                found.after[block] = after
+    def _links(self, said: dict[str, list[Told]]) -> dict[str, Link]:
+        """What stands beside these blocks. Where there are filters, a turn beside one must pass them too."""
+        if self.visible is None:
+            return self._view.links(said, self.scope)
+        turns = {block: turn for block, sources in said.items() if (turn := turn_of(sources))}
+        sides = self._view.beside(list(turns.values()), self.scope)
+        self._see({side.block for both in sides for side in both if side.block})
+        return {
+            block: Link(turn, *(side.block if side.block != block and self._hears(side) else "" for side in both))
+            for (block, turn), both in zip(turns.items(), sides, strict=True)
+        }
 
-    def sources_of(self, blocks: Iterable[str]) -> dict[str, list[Source]]:
+    def _hears(self, side: Side) -> bool:
+        return side.seq in [source.since_seq for source in self._sources.get(side.block, ())]
+
+    def sources_of(self, blocks: Iterable[str]) -> dict[str, list[Told]]:
         """Who says these blocks, as far as the reader may hear."""
         wanted = list(blocks)
         self._see(wanted)
@@ -120,8 +130,12 @@ class Gathering:
         if self.visible is None:
             self._sources.update(said)
             return
-        for block, sources in said.items():
-            if heard := [source for source in sources if self.visible(source)]:
+        passing = {
+            source.id for sources in self._view.whole(said, self.scope).values() for source in sources
+            if self.visible(source)
+        }  # fmt: skip
+        for block, told in said.items():
+            if heard := [source for source in told if source.id in passing]:
                 self._sources[block] = heard
 
     # -- the sides ---------------------------------------------------------------------------------------------------
@@ -130,7 +144,7 @@ class Gathering:
         words, room = self.question.words, self.pool * _ROOM
         found: list[Found] = []
         if self.scope.is_wide():
-            every = search_all(self.index, words, room, self.seen.names)
+            every = search_all(self.index, words, room, self.seen.names_of)
             found = self._heard(every)
             if len(found) < self.pool and len(every) == room:
                 found = self._all_heard(words)
@@ -138,7 +152,7 @@ class Gathering:
             found = self._all_heard(words)
         best = {each.block: each.rank for each in found[: self.pool]}
         if self.question.about:  # what is held of someone is said with the name, and few of the other words
-            for each in search(self.index, self.question.names, self.scope, _FEW):
+            for each in search(self.index, self.question.names, self.scope, _FEW, self._rows()):
                 best.setdefault(each.block, 0.0)
         return best
 
@@ -148,23 +162,23 @@ class Gathering:
 
     def _all_heard(self, words: Sequence[str]) -> list[Found]:
         """The best that may be heard and pass the filters, however many better ones do not."""
-        most = self.pool
+        most, rows = self.pool, self._rows()
         while True:
-            every = search(self.index, words, self.scope, most)
+            every = search(self.index, words, self.scope, most, rows)
             found = self._heard(every)
             if len(found) >= self.pool or len(every) < most:
                 return found
             most *= _MORE
 
     def _by_letters(self, text: dict[str, float]) -> list[str]:
-        found = search_letters(self.index, self.question.asked, self.scope, self.pool)
+        found = search_letters(self.index, self.question.asked, self.scope, self.pool, self._rows())
         text.update({each.block: max(text.get(each.block, 0.0), each.rank) for each in found})
         return [each.block for each in found]
 
     def _by_vector(self) -> list[str]:
         if self.vectors is None or self.vector is None:
             return []
-        among = None if self.scope.is_wide() else self._in_scope()
+        among = None if self.scope.is_wide() else list(self._in_scope())
         most, before = self.pool * _ROOM, -1
         while True:
             near = [block for block, _ in self.vectors.nearest(self.vector, most, among)]
@@ -174,10 +188,19 @@ class Gathering:
                 return heard[: self.pool]
             before, most = len(near), most * _MORE
 
-    def _in_scope(self) -> list[str]:
-        statement = sql.IN_SESSION if self.scope.session else sql.IN_SCOPE
-        rows = self._run(statement, in_session=self.scope.session)
-        return list(dict.fromkeys(rows))
+    def _in_scope(self) -> dict[str, int]:
+        """What the reader may hear; of a session, with the row of each."""
+        if self._reach is None and not self.scope.is_nobodys():
+            values = {**self.scope.values(), "in_session": self.scope.session}
+            self._reach = dict(self.index.db.execute(sql.IN_SESSION if self.scope.session else sql.IN_SCOPE, values))
+        return self._reach or {}
+
+    def _rows(self) -> tuple[int, int]:
+        """Between which rows of full text everything stands that the reader may hear: a session's are few."""
+        if not self.scope.session:
+            return EVERY_ROW
+        rows = self._in_scope().values()
+        return min(rows, default=0), max(rows, default=-1)
 
     def _about(self) -> list[str]:
         names = orjson.dumps(sorted(self.question.about)).decode()
@@ -213,15 +236,3 @@ class Gathering:
         rows = self.index.db.execute(statement, {**self.scope.values(), **values})
         return [row[0] for row in rows if row[0] is not None]
 
-
-def turn_of(sources: list[Source]) -> Source | None:
-    """The newest time that something was said in a conversation."""
-    for source in sources:
-        if source.what == "episode" and source.session:
-            return source
-    return None
-
-
-def _is_heard(sources: list[Source], seq: int) -> bool:
-    """Whether one of these is what was said in event `seq`."""
-    return seq in [source.since_seq for source in sources]

@@ -7,6 +7,11 @@ out negative (a clock that was set back, a row from elsewhere) count as none, so
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def recency(decay: float, hours: float) -> float:
@@ -19,3 +24,20 @@ def share(count: int, most: int) -> float:
     if most <= 0 or count <= 0:
         return 0.0
     return min(math.log1p(count) / math.log1p(most), 1.0)
+
+
+def recencies(decay: NDArray[np.float64], hours: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same for many blocks at once."""
+    import numpy as np
+
+    found: NDArray[np.float64] = np.exp(-np.maximum(decay, 0.0) * np.maximum(hours, 0.0))
+    return found
+
+
+def shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How often each of many blocks was reinforced, against the one of them that was most often."""
+    import numpy as np
+
+    most = float(counts.max(initial=0.0))
+    found: NDArray[np.float64] = np.log1p(np.maximum(counts, 0.0)) / math.log1p(most) if most > 0 else counts * 0.0
+    return np.minimum(found, 1.0)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from keepsake.recall.render import Line, Page, line_of, safe, shortened
-from keepsake.recall.sayings import OTHER, STANDING, Conflict, IsRepeat, Saying, sayings_of
+from keepsake.recall.sayings import OTHER, STANDING, Compare, Saying, sayings_of
 from keepsake.records.frame import Frame
 from keepsake.records.framed import Dropped, Framed
 from keepsake.records.hit import Hit
@@ -76,15 +76,15 @@ class _Room:
 
 def framed(
     frame: Frame, question: str, hits: Sequence[Hit], *, guaranteed: Sequence[Hit] = (), count: Count,
-    budget: int | None = None, is_repeat: IsRepeat, conflict: Conflict,
+    budget: int | None = None, compare: Compare,
 ) -> Framed:  # fmt: skip
     """The frame filled with what fits: the guaranteed, then standing memory, then `hits`, which come best first.
 
-    `conflict` tells in a few words how two hits contradict each other, or nothing. Refused if the template fails.
+    `compare` tells which of them say the same, and which contradict each other. Refused if the template fails.
     """
     page = Page(frame.name, frame.template, question)
     room = _Room(page, count, frame.token_budget if budget is None else budget, alone=count(page.text(())))
-    entries = [_entry(saying, count) for saying in sayings_of(guaranteed, hits, is_repeat, conflict)]
+    entries = [_entry(saying, count) for saying in sayings_of(guaranteed, hits, compare)]
     chosen = _choose(room, _in_turn([entry for entry in entries if entry.saying.beaten_by is None], room.budget))
     lines = _lines(chosen)
     text = page.text(lines) if lines else ""

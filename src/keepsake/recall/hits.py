@@ -82,7 +82,8 @@ def _held(question: Question, text: str) -> list[str]:
     """The words of the question that a text holds, in any of their endings."""
     low = text.lower().replace("’", "'")
     near = [word for word in question.words if word[:_ALIKE] in low]
-    stems = {stem(word) for word in words(text)} if near else set()
+    begin = {word[:_ALIKE] for word in near}
+    stems = {stem(word) for word in words(text) if word[:_ALIKE] in begin} if near else set()
     return [word for word in near if stem(word) in stems or (has_no_spaces(word) and word in text)][:_MOST_WORDS]
 
 

@@ -8,14 +8,14 @@ words are good until the next `read`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keepsake.recall.text import SHORT_WORDS, parts_of, share_asked, stem, telling
+from keepsake.recall.text import STOP, is_short, parts_of, share_asked, spelled, stem, without_possessive
 from keepsake.records.embedder import Embedder, TokenVectors
 
 MOST_WORDS = 60_000  # each may have a vector: of 256 numbers, 60 MB
@@ -29,15 +29,32 @@ _TIME = re.compile(
 )
 _ROOT = 1.5  # a power that is a product and a root, which is quicker
 _PROPER = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}|[\"“]")
+_UNREAD = frozenset({""})  # no name is empty
 
 
-class Part(NamedTuple):
-    """A text, or a part of a long one, as recall sees it."""
+class Part:
+    """A text, or a part of a long one, as recall sees it. What only some questions look at is read when one does."""
 
-    words: NDArray[np.int64]  # numbers of its telling words, in their order
-    times: float  # how much it speaks of time
-    asked: float  # how much of it is questions
-    names: frozenset[str]  # what it writes with a capital inside a sentence, in small letters; a quotation is "
+    __slots__ = ("_names", "_text", "_times", "asked", "words")
+
+    def __init__(self, words: NDArray[np.int64], text: str) -> None:
+        self.words = words  # numbers of its telling words, in their order
+        self.asked = share_asked(text)  # how much of it is questions
+        self._text, self._times, self._names = text, -1.0, _UNREAD
+
+    @property
+    def times(self) -> float:
+        """How much it speaks of time."""
+        if self._times < 0:
+            self._times = min(len(_TIME.findall(self._text.lower())), 2) / 2
+        return self._times
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What it writes with a capital inside a sentence, in small letters; a quotation is "."""
+        if self._names is _UNREAD:
+            self._names = frozenset(name.lower() for name in _PROPER.findall(self._text))
+        return self._names
 
 
 class Reading(NamedTuple):
@@ -46,6 +63,17 @@ class Reading(NamedTuple):
     parts: tuple[Part, ...]
     is_short: bool  # one part, short enough to lend words to its neighbours
     asks: bool
+
+
+class _Known(dict[str, int]):
+    """Numbers by spelling; one that was not met before is asked for, once."""
+
+    def __init__(self, number: Callable[[str], int]) -> None:
+        self._ask = number
+
+    def __missing__(self, spelling: str) -> int:
+        number = self[spelling] = self._ask(spelling)
+        return number
 
 
 class Lexicon:
@@ -57,8 +85,10 @@ class Lexicon:
 
     def _begin(self) -> None:
         self._words: dict[str, int] = {}
+        self._known = _Known(self._number)  # every spelling that was met
         self._stems: dict[str, int] = {}
         self._stem_of: list[int] = []
+        self._stems_of: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # the same, as far as it was asked for
         self._readings: dict[str, Reading] = {}
         self._vectors: NDArray[np.float32] = np.zeros((0, 0), dtype=np.float32)
         self._has_vector = self._letters = 0
@@ -69,7 +99,7 @@ class Lexicon:
 
     def read(self, texts: Iterable[tuple[str, str]]) -> dict[str, Reading]:
         """Each text by its name, read once. A name always stands for the same text."""
-        if len(self._words) > MOST_WORDS or self._letters > MOST_READ:
+        if len(self._known) > MOST_WORDS or self._letters > MOST_READ:
             self._begin()
         found = {}
         for name, text in texts:
@@ -82,35 +112,43 @@ class Lexicon:
 
     def _read(self, text: str) -> Reading:
         parts = parts_of(text)
-        read = tuple(map(self._part, parts))
-        return Reading(read, len(parts) == 1 and len(text.split()) <= SHORT_WORDS, "?" in text)
+        read = tuple([Part(np.array(self._telling(part), dtype=np.int64), part) for part in parts])
+        return Reading(read, len(parts) == 1 and is_short(text), "?" in text)
 
-    def _part(self, text: str) -> Part:
-        numbers = self.numbers(telling(text))
-        times = min(len(_TIME.findall(text.lower())), 2) / 2
-        names = frozenset(name.lower() for name in _PROPER.findall(text))
-        return Part(np.array(numbers, dtype=np.int64), times, share_asked(text), names)
+    def _telling(self, text: str) -> list[int]:
+        """The numbers of the words of a text that say something."""
+        known = self._known
+        return [number for word in spelled(text) if (number := known[word]) >= 0]
 
-    def numbers(self, words: Sequence[str]) -> list[int]:
-        known = self._words
-        return [known[word] if word in known else self._learn(word) for word in words]
+    def _number(self, spelling: str) -> int:
+        """The number of a word as it stands in a text; -1 if it says nothing."""
+        self._letters += len(spelling)
+        word = without_possessive(spelling)
+        return -1 if word in STOP else self._learn(word)
+
+    def numbers(self, words: Iterable[str]) -> list[int]:
+        return [self._learn(word) for word in words]
 
     def _learn(self, word: str) -> int:
-        number = self._words[word] = len(self._words)
-        self._letters += len(word)
-        self._stem_of.append(self._stems.setdefault(stem(word), len(self._stems)))
+        number = self._words.get(word)
+        if number is None:
+            number = self._words[word] = len(self._words)
+            self._letters += len(word)
+            self._stem_of.append(self._stems.setdefault(stem(word), len(self._stems)))
         return number
 
     def alike(self, asked: Sequence[str], words: NDArray[np.int64], power: float) -> NDArray[np.float32]:
         """How alike each word of a question is to each of `words`, from 0 to 1: 1 for the same stem."""
-        numbers, stem_of = self.numbers(asked), self._stem_of
-        mine = np.array([stem_of[number] for number in numbers], dtype=np.int64)
-        theirs = np.array([stem_of[number] for number in words.tolist()], dtype=np.int64)
-        same: NDArray[np.float32] = (mine[:, None] == theirs[None, :]).astype(np.float32)
+        numbers = self.numbers(asked)
+        if len(self._stems_of) < len(self._stem_of):
+            fresh = np.array(self._stem_of[len(self._stems_of) :], dtype=np.int64)
+            self._stems_of = np.concatenate([self._stems_of, fresh])
+        stem_of = self._stems_of
+        same: NDArray[np.float32] = (stem_of[numbers][:, None] == stem_of[words][None, :]).astype(np.float32)
         if self._static is None or not len(words):
             return same
         vectors = self._known_vectors()
-        near = np.clip((vectors[words] @ vectors[numbers].T).T, 0, 1)
+        near = np.clip((vectors.take(words, axis=0) @ vectors[numbers].T).T, 0, 1)
         np.maximum(same, near**power if power != _ROOT else near * np.sqrt(near), out=same)
         return same
 

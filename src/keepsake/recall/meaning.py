@@ -70,6 +70,10 @@ class Vectors:
     def where(self, blocks: Sequence[str]) -> dict[str, NDArray[np.int64]]:
         return self.file.where(blocks)
 
+    def first_of(self, blocks: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first row of each of these blocks, and how many it has, which follow each other. Without any: -1, 0."""
+        return self.file.rows.first_of(blocks)
+
     def nearest(self, question: NDArray[np.float32], most: int, among: list[str] | None) -> list[tuple[str, float]]:
         """Blocks and how near their nearest part is, the nearest first; only those of `among`, if it is given."""
         if among is None:

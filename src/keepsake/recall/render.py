@@ -58,8 +58,17 @@ class Line:
 
 def safe(text: str) -> str:
     """`text` as one line in which nothing opens anything. Making it safe twice is the same as once."""
+    if _is_tame(text):
+        return text
     seen = _HALF.sub("\ufffd", _GONE.sub("", text))
     return _MARK.sub(_broken, " ".join(seen.split()))
+
+
+def _is_tame(text: str) -> bool:
+    """Whether a glance is enough: plain letters with single spaces between them, and nothing that begins a mark."""
+    if not (text.isascii() and text.isprintable()) or "  " in text or text[:1] == " " or text[-1:] == " ":
+        return False
+    return "<" not in text and "[" not in text and "{" not in text and "`" not in text
 
 
 def shortened(text: str, most: int) -> str:

@@ -3,23 +3,40 @@
 Better supported: guaranteed, then by how many, then by trust, confidence and newness. How often a tool or a web page
 says a thing does not count: repeating oneself is no support.
 
-Every two hits are compared, so that the time grows with the square of their number: pass some dozens, not thousands.
+A hit is compared with those that can say the same (they share a gist) and those that can contradict it (they share a
+topic), so that thousands may be guaranteed. If more than `RIVALS` of these speak of one thing, each is held against the
+best supported of them; what is not guaranteed is held against all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Protocol
 
 from keepsake.records.hit import Hit
 from keepsake.records.policy import RANK
 
 GUARANTEED, STANDING, OTHER = range(3)
 
+RIVALS = 100  # guaranteed ones on one topic that another of them is held against
+
 _COUNTS = RANK["agent"]  # the trust from which on saying it again is support
 
-IsRepeat = Callable[[str, str], bool]
-Conflict = Callable[[Hit, Hit], str]
+
+class Compare(Protocol):
+    """How hits are compared. Texts that repeat each other share a gist, hits that contradict each other a topic."""
+
+    def gist(self, text: str) -> object: ...
+
+    def is_repeat(self, one: str, other: str) -> bool: ...
+
+    def topic(self, hit: Hit) -> object:
+        """What it speaks of; None if it contradicts nothing."""
+
+    def conflict(self, one: Hit, other: Hit) -> str:
+        """How two contradict each other, in a few words; nothing if they do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +88,10 @@ class Saying:
         return self.voices[0].support(len(_sources(trusted)))
 
 
-def sayings_of(guaranteed: Sequence[Hit], hits: Sequence[Hit], is_repeat: IsRepeat, conflict: Conflict) -> list[Saying]:
+def sayings_of(guaranteed: Sequence[Hit], hits: Sequence[Hit], compare: Compare) -> list[Saying]:
     """All that is said, those that are beaten too, in the order in which it is to be chosen and shown."""
-    sayings = _said_once(_voices(guaranteed, hits), is_repeat, conflict)
-    _settle(sayings, conflict)
+    sayings = _said_once(_voices(guaranteed, hits), compare)
+    _settle(sayings, compare)
     return sorted(sayings, key=lambda saying: saying.place)
 
 
@@ -88,30 +105,37 @@ def _voices(guaranteed: Sequence[Hit], hits: Sequence[Hit]) -> list[Voice]:
     return list(known.values())
 
 
-def _said_once(voices: Iterable[Voice], is_repeat: IsRepeat, conflict: Conflict) -> list[Saying]:
+def _said_once(voices: Iterable[Voice], compare: Compare) -> list[Saying]:
     """Voices that say the same together, the best supported first. Two that contradict never say the same."""
-    sayings: list[Saying] = []
+    every: list[Saying] = []
+    alike: dict[object, list[Saying]] = {}
     for voice in voices:
-        for saying in sayings:
-            if is_repeat(saying.hit.text, voice.hit.text) and not conflict(saying.hit, voice.hit):
+        with_its_gist = alike.setdefault(compare.gist(voice.hit.text), [])
+        for saying in with_its_gist:
+            if compare.is_repeat(saying.hit.text, voice.hit.text) and not compare.conflict(saying.hit, voice.hit):
                 saying.voices.append(voice)
                 break
         else:
-            sayings.append(Saying([voice], voice.place))
-    for saying in sayings:
+            every.append(Saying([voice], voice.place))
+            with_its_gist.append(every[-1])
+    for saying in every:
         saying.place = min(voice.place for voice in saying.voices)
         saying.voices.sort(key=lambda voice: voice.support(len(voice.hit.sources)), reverse=True)
-    return sayings
+    return every
 
 
-def _settle(sayings: Iterable[Saying], conflict: Conflict) -> None:
+def _settle(sayings: Iterable[Saying], compare: Compare) -> None:
     """Of two that contradict, the better supported stands, and takes the other's place if that comes sooner.
 
     Two that are guaranteed both stand; the less supported then bears what is against it.
     """
-    standing: list[Saying] = []
+    standing: dict[object, list[Saying]] = {}
     for saying in sorted(sayings, key=lambda saying: saying.support, reverse=True):
-        against = ((rival, why) for rival in standing if (why := conflict(rival.hit, saying.hit)))
+        if (topic := compare.topic(saying.hit)) is None:
+            continue
+        rivals = standing.setdefault(topic, [])
+        most = RIVALS if saying.is_guaranteed else len(rivals)
+        against = ((rival, why) for rival in islice(rivals, most) if (why := compare.conflict(rival.hit, saying.hit)))
         rival, why = next(against, (None, ""))
         if rival is not None and not saying.is_guaranteed:
             saying.beaten_by, saying.beaten_how = rival, why
@@ -120,7 +144,7 @@ def _settle(sayings: Iterable[Saying], conflict: Conflict) -> None:
             continue
         if rival is not None:
             saying.against.append(rival)
-        standing.append(saying)
+        rivals.append(saying)
 
 
 def _sources(voices: Iterable[Voice]) -> set[str]:

@@ -6,20 +6,38 @@ is ever written down, and what one scope may see is kept apart from what another
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import orjson
 
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import NOW, Scope, count_of, rarity, shown
+from keepsake.projections.index.fulltext import NOW, Scope, Told, count_of, rarity, shown, told
 from keepsake.recall.support import State
 
 _MOST = 50_000  # blocks, before it is thrown away
-_NONE = ("", -1)
 
-Sides = tuple[tuple[str, int], tuple[str, int]]  # the block and the event of the turn before, and of the one after
+
+class Side(NamedTuple):
+    """A turn beside another."""
+
+    block: str = ""  # empty: there is none
+    seq: int = -1  # the event that recorded it
+    is_heard: bool = False  # in the scope that asks
+
+
+class Link(NamedTuple):
+    """What was said in a conversation: the newest time, and the turns right before and after that may be heard."""
+
+    turn: Told
+    before: str  # a block; empty: there is none
+    after: str
+
+
+_ALONE = Side()
+Sides = tuple[Side, Side]  # before, and after
 
 
 class Seen:
@@ -35,7 +53,7 @@ class Seen:
         self._views: dict[Scope, View] = {}
         self._rarity: dict[tuple[str, int, str], float] = {}
         self._count: dict[tuple[str, int], int] = {}  # of each user's blocks
-        self.names: dict[int, str] = {}  # of rows
+        self._names: dict[int, str] = {}  # of rows
 
     def still_holds(self, index: IndexFile) -> bool:
         return index is self.index and index.bookmark().hash == self.hash and len(self._states) < _MOST
@@ -47,6 +65,14 @@ class Seen:
             rows = self.index.db.execute(sql.FREE, (orjson.dumps(unknown).decode(),))
             self._states.update({row[0]: State(*row) for row in rows})
         return {block: self._states[block] for block in wanted if block in self._states}
+
+    def names_of(self, rows: Iterable[int]) -> dict[int, str]:
+        """The ids of the blocks in some rows, and maybe of others. What is in a new row is read with it."""
+        if unknown := [row for row in rows if row not in self._names]:
+            for row, *state in self.index.db.execute(sql.FREE_ROWS, (orjson.dumps(unknown).decode(),)):
+                self._names[row] = state[0]
+                self._states[state[0]] = State(*state)
+        return self._names
 
     def rarity(self, words: Iterable[str], user: str, at: int = NOW) -> list[float]:
         """How rare each word is, among what the user had by event `at`."""
@@ -74,12 +100,14 @@ class View:
     def __init__(self, index: IndexFile) -> None:
         self._index = index
         self.looked: set[str] = set()
-        self._sources: dict[str, list[Source]] = {}
+        self._sources: dict[str, list[Told]] = {}
+        self._whole: dict[str, list[Source]] = {}  # with all that they hold
         self._fleeting: set[str] = set()  # blocks of which a source expires
-        self._beside: dict[str, Sides] = {}
+        self._beside: dict[str, Sides] = {}  # of turns
+        self._links: dict[str, Link | None] = {}  # of blocks
         self.standing: list[str] | None = None  # what stands whatever is asked, once it was read
 
-    def sources_of(self, blocks: Iterable[str], scope: Scope) -> dict[str, list[Source]]:
+    def sources_of(self, blocks: Iterable[str], scope: Scope) -> dict[str, list[Told]]:
         """Who says each of these blocks, the newest first; a block that nobody says is left out."""
         wanted = list(blocks)
         if unseen := [block for block in wanted if block not in self.looked]:
@@ -95,23 +123,51 @@ class View:
         return found
 
     def _look(self, unseen: list[str], scope: Scope) -> None:
-        said = shown(self._index, unseen, scope._replace(now=""))  # whenever it may expire
+        said = told(self._index, unseen, scope._replace(now=""))  # whenever it may expire
         self.looked.update(unseen)
         self._sources.update(said)
         self._fleeting.update(block for block, every in said.items() for source in every if source.expires is not None)
+
+    def whole(self, said: Mapping[str, Sequence[Told]], scope: Scope) -> dict[str, list[Source]]:
+        """The sources that were told of, with all that they hold."""
+        if unknown := [block for block in said if block not in self._whole]:
+            self._whole.update(shown(self._index, unknown, scope._replace(now="")))
+        found = {}
+        for block, sources in said.items():
+            wanted = {source.id for source in sources}
+            found[block] = [source for source in self._whole.get(block, ()) if source.id in wanted]
+        return found
 
     def is_lasting(self, blocks: Iterable[str]) -> bool:
         """Whether no source of these blocks expires, as far as they were looked at."""
         return self._fleeting.isdisjoint(blocks)
 
-    def beside(self, turns: Sequence[Source], user: str) -> list[Sides]:
-        """The turns right before and after each of some turns: their blocks, and the events that recorded them."""
+    def links(self, blocks: Iterable[str], scope: Scope) -> dict[str, Link]:
+        """How these blocks stand in their conversations; one that was said in none is left out. All were looked at."""
+        wanted, known = list(blocks), self._links
+        if unknown := [block for block in wanted if block not in known]:
+            known.update(dict.fromkeys(unknown))
+            turns = {block: turn for block in unknown if (turn := turn_of(self._sources[block]))}
+            for (block, turn), sides in zip(turns.items(), self.beside(list(turns.values()), scope), strict=True):
+                before, after = (side.block if side.is_heard and side.block != block else "" for side in sides)
+                known[block] = Link(turn, before, after)
+        return {block: link for block in wanted if (link := known[block])}
+
+    def beside(self, turns: Sequence[Told], scope: Scope) -> list[Sides]:
+        """The turns right before and after each of some turns."""
         known = self._beside
         if unknown := [turn for turn in turns if turn.id not in known]:
-            known.update({turn.id: (_NONE, _NONE) for turn in unknown})
             asked = orjson.dumps([[turn.id, turn.session, turn.since_seq] for turn in unknown]).decode()
-            for name, side, block, seq in self._index.db.execute(sql.TURNS_BESIDE, {"wanted": asked, "user": user}):
-                if block is not None:
-                    before, after = known[name]
-                    known[name] = ((block, seq), after) if side < 0 else (before, (block, seq))
+            values = {**scope._replace(now="").values(), "wanted": asked}
+            for name, before, seq, heard, after, later, heard_too in self._index.db.execute(sql.TURNS_BESIDE, values):
+                first = Side(before, seq, bool(heard)) if before is not None else _ALONE
+                known[name] = first, Side(after, later, bool(heard_too)) if after is not None else _ALONE
         return [known[turn.id] for turn in turns]
+
+
+def turn_of(sources: Iterable[Told]) -> Told | None:
+    """The newest time that something was said in a conversation. It is an episode, and these do not expire."""
+    for source in sources:
+        if source.what == "episode" and source.session:
+            return source
+    return None

@@ -14,7 +14,7 @@ A long text is read part by part, and stands or falls with its best part. Nothin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -22,10 +22,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from keepsake.projections.index.block import Source
+from keepsake.projections.index.fulltext import Told
 from keepsake.recall.candidates import Candidates
 from keepsake.recall.lexicon import Lexicon, Reading
 from keepsake.recall.question import Question
+from keepsake.recall.seen import Link
+from keepsake.recall.support import State
 from keepsake.recall.text import words as words_of
 from keepsake.records.time.when import fit, spans_in
 
@@ -50,7 +52,8 @@ class Rows(Protocol):
     @property
     def matrix(self) -> NDArray[np.float32]: ...
 
-    def where(self, blocks: Sequence[str]) -> dict[str, Places]: ...
+    def first_of(self, blocks: Sequence[str]) -> tuple[Places, Places]:
+        """The first row of each block, and how many it has, which follow each other. Without any: -1, 0."""
 
 
 @dataclass(slots=True)
@@ -68,65 +71,68 @@ class Measured:
 class _Units:
     """Parts of texts in a row: those of the candidates, and then the turns beside them."""
 
-    blocks: list[str]
-    block_of: Places  # unit → candidate
+    blocks: list[str]  # candidates
+    beside: list[str]  # turns that are none
+    readings: list[Reading]  # of both
+    owner: Places  # unit → candidate, or turn beside one
     part_of: Places
-    starts: Places  # candidate, or turn beside one → its first unit
-    before: Places  # unit → the unit of the turn before, or the last one, which is empty
+    mine: int  # how many units belong to candidates
+    before: Places  # candidate's unit → the unit of the turn before, or the last one, which is empty
     after: Places
-    readings: dict[str, Reading]
+    links: list[Link | None]  # of the candidates
 
 
 def measure(
-    question: Question, rarity: Floats, found: Candidates, texts: dict[str, str], lexicon: Lexicon,
+    question: Question, rarity: Floats, found: Candidates, states: Mapping[str, State], lexicon: Lexicon,
     rows: Rows | None, vector: Floats | None,
 ) -> Measured:  # fmt: skip
-    """Every signal of every candidate. `texts` holds the contents of the candidates and of the turns beside them."""
-    units = _units(found, lexicon.read(texts.items()))
+    """Every signal of every candidate. `states` holds the contents of the candidates and of the turns beside them."""
+    read = lexicon.read([(block, state.content) for block, state in states.items()])
+    units = _units(found, read)
     share = rarity / max(float(rarity.sum()), 1e-9)
     alike, held, lengths = _alike(question, units, lexicon)
-    mine = len(units.block_of)
-    here = alike[:, :mine]
+    here = alike[:, : units.mine]
     around = np.maximum(_BEFORE * alike[:, units.before], _AFTER * alike[:, units.after])
-    covered = _with_names(question, rarity, found, units, share @ np.maximum(here, around), texts)
+    covered = _with_names(question, rarity, found, units, share @ np.maximum(here, around), states)
     near, pair = _nearness(units, rows, vector)
     best = _best_parts(units, covered, near)
-    sessions = _sessions(found, units.blocks)
+    sessions = _sessions(units.links)
     text = _share_of_best(_ranked(rarity, held[:, best], lengths[best]))
     signals = {
         "words": covered[best], "session": _of_session(covered[best], sessions),
         "text": _of_session_top(text, sessions), "meaning": _share_of_best(near[best]),
         "pair": _share_of_best(pair[best]),
-        "speaker": _speaker(question, found, units.blocks, texts), "date": _date(question, found, units.blocks, texts),
-        **_form(question, units, found, best),
+        "speaker": _speaker(question, found, states), "date": _date(question, found, states),
+        **_form(question, units, found, read, best),
     }  # fmt: skip
     bare = (share @ here)[best].astype(np.float32)
     return Measured(units.blocks, signals, near[best], bare, units.part_of[best].tolist())
 
 
-def _units(found: Candidates, readings: dict[str, Reading]) -> _Units:
+def _units(found: Candidates, read: dict[str, Reading]) -> _Units:
     blocks = list(found.sources)
-    lone = dict.fromkeys([*found.before.values(), *found.after.values()])
-    order = [*blocks, *(block for block in lone if block not in found.sources and block in readings)]
-    read = [readings[block] for block in order]
-    counts = np.array([len(each.parts) for each in read], dtype=np.int64)
+    links = [found.links.get(block) for block in blocks]
+    order = [*blocks, *(block for block in found.with_beside() if block not in found.sources and block in read)]
+    readings = [read[block] for block in order]
+    counts = np.array([len(each.parts) for each in readings], dtype=np.int64)
     ends = np.cumsum(counts)
     starts, mine, nothing = ends - counts, int(ends[len(blocks) - 1]), int(ends[-1])
+    place = {block: at for at, block in enumerate(order)} | {"": len(order)}
+    short = np.array([*(each.is_short for each in readings), False])
+    first = np.where(short, np.append(starts, nothing), nothing)  # only a short text lends its words
+    borrows = short[: len(blocks)]
+
+    def beside(turns: Iterable[str]) -> Places:
+        units = np.full(mine, nothing, dtype=np.int64)
+        there = first[[place.get(turn, len(order)) for turn in turns]]
+        units[starts[: len(blocks)][borrows]] = there[borrows]
+        return units
+
     owner = np.repeat(np.arange(len(order)), counts)
-    short = {
-        block: start for block, start, each in zip(order, starts.tolist(), read, strict=True) if each.is_short
-    }  # fmt: skip
-
-    def beside(links: dict[str, str]) -> Places:
-        turns = [nothing] * mine
-        for block, other in links.items():
-            here, there = short.get(block, mine), short.get(other)
-            if here < mine and there is not None:
-                turns[here] = there
-        return np.array(turns, dtype=np.int64)
-
+    before = beside(link.before if link else "" for link in links)
+    after = beside(link.after if link else "" for link in links)
     part_of = np.arange(nothing) - starts[owner]
-    return _Units(order, owner[:mine], part_of, starts, beside(found.before), beside(found.after), readings)
+    return _Units(blocks, order[len(blocks) :], readings, owner, part_of, mine, before, after, links)
 
 
 def _alike(question: Question, units: _Units, lexicon: Lexicon) -> tuple[Floats, Floats, Places]:
@@ -134,7 +140,7 @@ def _alike(question: Question, units: _Units, lexicon: Lexicon) -> tuple[Floats,
 
     And how often the word itself stands there, in any of its endings; and how many telling words each unit has.
     """
-    rows = [part.words for block in units.blocks for part in units.readings[block].parts]
+    rows = [part.words for reading in units.readings for part in reading.parts]
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     alike = np.zeros((len(question.words), len(rows) + 1), dtype=np.float32)
     held = np.zeros_like(alike)
@@ -165,23 +171,23 @@ def _each_once(numbers: Places) -> tuple[Places, Places]:
 
 
 def _with_names(
-    question: Question, rarity: Floats, found: Candidates, units: _Units, covered: Floats, texts: dict[str, str]
+    question: Question, rarity: Floats, found: Candidates, units: _Units, covered: Floats, states: Mapping[str, State]
 ) -> Floats:  # fmt: skip
     """Of a belief, whom or what it is about counts as one more word of the question: the rarest of them."""
     if not question.names:
         return covered
     weight = float(rarity.max()) / max(float(rarity.sum()), 1e-9) if len(rarity) else 1.0
-    for unit, place in enumerate(units.block_of.tolist()):
+    for unit, place in enumerate(units.owner[: units.mine].tolist()):
         block = units.blocks[place]
         first = found.sources[block][0]
         if first.what == "belief":
-            covered[unit] = (covered[unit] + weight * _is_about(question, first, texts[block])) / (1 + weight)
+            covered[unit] = (covered[unit] + weight * _is_about(question, first, states[block].content)) / (1 + weight)
     return covered
 
 
 def _nearness(units: _Units, rows: Rows | None, vector: Floats | None) -> tuple[Floats, Floats]:
     """The cosine of each unit, and of each unit together with the turn before it."""
-    count = len(units.block_of)
+    count = units.mine
     near, pair = np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
     if rows is None or vector is None:
         return near, pair
@@ -196,38 +202,28 @@ def _nearness(units: _Units, rows: Rows | None, vector: Floats | None) -> tuple[
 
 def _rows_of(units: _Units, rows: Rows) -> Places:
     """The row in which each unit's vector stands; -1 for one that has none, and for the last, which is empty."""
-    row_of = np.full(len(units.part_of) + 1, -1, dtype=np.int64)
-    known = rows.where(units.blocks)
-    there = [known.get(block) for block in units.blocks]
-    places = np.array([place for place, each in enumerate(there) if each is not None], dtype=np.int64)
-    if not len(places):
-        return row_of
-    held = [each for each in there if each is not None]
-    counts = np.array([len(each) for each in held], dtype=np.int64)
-    flat = np.concatenate(held)
-    row_of[units.starts[places]] = flat[np.cumsum(counts) - counts]
-    for place in places[counts > 1].tolist():
-        start, parts = int(units.starts[place]), len(units.readings[units.blocks[place]].parts)
-        mine = known[units.blocks[place]][:parts]
-        row_of[start : start + len(mine)] = mine
-    return row_of
+    first, counts = rows.first_of([*units.blocks, *units.beside])
+    row_of = np.where(units.part_of < counts[units.owner], first[units.owner] + units.part_of, -1)
+    return np.append(row_of, -1)
 
 
 def _best_parts(units: _Units, covered: Floats, near: Floats) -> Places:
     """For each candidate the unit that speaks best."""
-    mine = units.block_of
+    mine = units.owner[: units.mine]
+    if len(mine) == len(units.blocks):
+        return np.arange(len(mine))
     order = np.lexsort((np.arange(len(mine)), -(covered + near), mine))
     first = np.concatenate([[True], mine[order][1:] != mine[order][:-1]])
-    units.blocks = units.blocks[: int(mine[-1]) + 1]
     best: Places = order[first]
     return best
 
 
-def _sessions(found: Candidates, blocks: list[str]) -> Places:
+def _sessions(links: Sequence[Link | None]) -> Places:
     """A number for each conversation; what was said in none is a conversation of its own, numbered from -1 down."""
     numbers: dict[str, int] = {}
-    turns = map(found.turns.get, blocks)
-    every = [numbers.setdefault(turn.session, len(numbers)) if turn else -1 - place for place, turn in enumerate(turns)]
+    every = [
+        numbers.setdefault(link.turn.session, len(numbers)) if link else -1 - place for place, link in enumerate(links)
+    ]  # fmt: skip
     return np.array(every, dtype=np.int64)
 
 
@@ -265,22 +261,23 @@ def _share_of_best(values: Floats) -> Floats:
     return shares
 
 
-def _speaker(question: Question, found: Candidates, blocks: list[str], texts: dict[str, str]) -> Floats:
+def _speaker(question: Question, found: Candidates, states: Mapping[str, State]) -> Floats:
     """Said by the one whom the question names; of a belief: about whom or what it names."""
     if not question.speakers and not question.names:
-        return np.zeros(len(blocks), dtype=np.float32)
+        return np.zeros(len(found.sources), dtype=np.float32)
 
-    def speaks(source: Source, block: str) -> float:
+    def speaks(source: Told, block: str) -> float:
         if source.what == "episode":
             return float(source.agent in question.speakers)
-        if _is_about(question, source, texts[block]):
+        if _is_about(question, source, states[block].content):
             return 1.0
         return -1.0 if source.about.startswith(_PEOPLE) else 0.0
 
-    return np.array([max(speaks(each, block) for each in found.sources[block]) for block in blocks], dtype=np.float32)
+    every = [max(speaks(each, block) for each in said) for block, said in found.sources.items()]
+    return np.array(every, dtype=np.float32)
 
 
-def _is_about(question: Question, source: Source, text: str) -> bool:
+def _is_about(question: Question, source: Told, text: str) -> bool:
     """Whether a belief is about whom or what the question names; without an entity, whether its words name it."""
     if source.about in question.about:
         return True
@@ -288,14 +285,15 @@ def _is_about(question: Question, source: Source, text: str) -> bool:
     return any(name in said or (" " in name and name in text.casefold()) for name in question.names)
 
 
-def _date(question: Question, found: Candidates, blocks: list[str], texts: dict[str, str]) -> Floats:
+def _date(question: Question, found: Candidates, states: Mapping[str, State]) -> Floats:
     """How well the time of each fits the time that the question names."""
     if not question.spans:
-        return np.zeros(len(blocks), dtype=np.float32)
-    return np.array([_fits(question, found.sources[block], texts[block]) for block in blocks], dtype=np.float32)
+        return np.zeros(len(found.sources), dtype=np.float32)
+    every = [_fits(question, said, states[block].content) for block, said in found.sources.items()]
+    return np.array(every, dtype=np.float32)
 
 
-def _fits(question: Question, sources: list[Source], text: str) -> float:
+def _fits(question: Question, sources: list[Told], text: str) -> float:
     best = 0.0
     for source in sources[:3]:
         moment = datetime.fromisoformat(source.happened or source.valid_from or source.at)
@@ -308,18 +306,19 @@ def _fits(question: Question, sources: list[Source], text: str) -> float:
     return best
 
 
-def _form(question: Question, units: _Units, found: Candidates, best: Places) -> dict[str, Floats]:
-    read, before = units.readings, found.before
-    parts = [read[block].parts[part] for block, part in zip(units.blocks, units.part_of[best].tolist(), strict=True)]
+def _form(
+    question: Question, units: _Units, found: Candidates, read: dict[str, Reading], best: Places
+) -> dict[str, Floats]:  # fmt: skip
+    parts = [each.parts[part] for each, part in zip(units.readings, units.part_of[best].tolist(), strict=False)]
+    answers = [link is not None and link.before != "" and read[link.before].asks for link in units.links]
     form = {
-        "answers": np.array([block in before and read[before[block]].asks for block in units.blocks], np.float32),
-        "asks": np.array([part.asked for part in parts], np.float32),
+        "answers": np.array(answers, np.float32), "asks": np.array([part.asked for part in parts], np.float32),
         "when": np.zeros(len(parts), np.float32), "naming": np.zeros(len(parts), np.float32),
     }  # fmt: skip
     if question.is_when:
         form["when"] = np.array([part.times for part in parts], np.float32)
     if question.is_naming:
-        agents = {source.agent for block in units.blocks for source in found.sources[block]}
+        agents = {source.agent for said in found.sources.values() for source in said}
         speakers = {part for agent in agents for part in agent.lower().split()}
         form["naming"] = np.array([not part.names <= speakers for part in parts], np.float32)
     return form

@@ -18,9 +18,10 @@ import orjson
 from numpy.typing import NDArray
 
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import STANDARD, Source
+from keepsake.projections.index.block import STANDARD
 from keepsake.projections.index.file import IndexFile
-from keepsake.recall.decay import recency, share
+from keepsake.projections.index.fulltext import Told
+from keepsake.recall.decay import recencies, shares
 
 Floats = NDArray[np.float64]
 
@@ -66,19 +67,19 @@ class Support(NamedTuple):
 
 
 def support_of(
-    states: Sequence[State], sources: Sequence[Sequence[Source]], now: float, degree: Mapping[str, float]
+    states: Sequence[State], sources: Sequence[Sequence[Told]], now: float, degree: Mapping[str, float]
 ) -> Support:  # fmt: skip
     """What speaks for each candidate beside likeness."""
-    hours = np.array([state.hours(now) for state in states])
-    most_used = max((state.reinforced for state in states), default=0)
+    blocks, _, confidence, reinforced, decay, last = zip(*states, strict=True)
+    hours = np.maximum(now - np.array(last, dtype=float), 0.0)
     voices = np.log(np.array([len(each) for each in sources], dtype=float))
     most = max(degree.values(), default=0.0)
-    central = np.array([degree.get(state.block, 0.0) for state in states]) / (most or 1.0)
+    central = np.array([degree.get(block, 0.0) for block in blocks]) / most if most else np.zeros(len(blocks))
     return Support(
-        np.array([state.confidence for state in states]),
-        np.array([recency(state.decay, now - state.last) for state in states]),
+        np.array(confidence, dtype=float),
+        recencies(np.array(decay, dtype=float), hours),
         np.where(hours <= _FRESH, np.maximum(central, _NEWCOMER), central),
-        np.array([share(state.reinforced, most_used) for state in states]),
+        shares(np.array(reinforced, dtype=float)),
         np.minimum(voices / math.log(_MANY), 1.0),
     )
 
@@ -91,7 +92,7 @@ def weighed(weights: Mapping[str, float], likeness: Floats, support: Support) ->
     return total / sum(weights.values())
 
 
-def backing(support: Support, sources: Sequence[Sequence[Source]], path: str) -> Floats:
+def backing(support: Support, sources: Sequence[Sequence[Told]], path: str) -> Floats:
     """By how much a score is raised or lowered for who says it, and for how it stands."""
     word = np.array([_WORD[said[0].trust] if len(said) == 1 else _best_word(said) for said in sources])
     if path:
@@ -101,7 +102,7 @@ def backing(support: Support, sources: Sequence[Sequence[Source]], path: str) ->
     return raised
 
 
-def _best_word(sources: Sequence[Source]) -> float:
+def _best_word(sources: Sequence[Told]) -> float:
     return max([_WORD[source.trust] for source in sources])
 
 

@@ -28,6 +28,7 @@ STOP = frozenset(
 )
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_SIGNS = {ord(each): " " for each in map(chr, range(128)) if not each.isalnum() and each != "'"}
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
 _NO_ENDING = frozenset({"news", "series", "species", "thing", "bring", "during", "morning", "evening"})
 _LONGEST = 40  # letters of a word that has endings
@@ -36,7 +37,22 @@ _ENDINGS = ("ingly", "edly", "ing", "ies", "ied", "ed", "es", "ly", "s")
 
 def words(text: str) -> list[str]:
     """The words in small letters, without a possessive ending."""
-    return [w[:-2] if w.endswith("'s") else w for w in _WORD.findall(text.lower().replace("’", "'"))]
+    return [without_possessive(word) for word in spelled(text)]
+
+
+def spelled(text: str) -> list[str]:
+    """The words in small letters, as they stand."""
+    low = text.lower().replace("’", "'")
+    if not low.isascii():
+        return _WORD.findall(low)
+    found = low.translate(_SIGNS).split()  # several times as fast
+    if "'" not in low:
+        return found
+    return [part for word in found for part in ((word,) if "'" not in word else _WORD.findall(word))]
+
+
+def without_possessive(word: str) -> str:
+    return word[:-2] if word.endswith("'s") else word
 
 
 def telling(text: str) -> list[str]:
@@ -64,7 +80,7 @@ def _stem(word: str) -> str:
 
 def parts_of(text: str) -> list[str]:
     """The text itself if it is short; else parts of about `CHUNK_WORDS` words that end where sentences do."""
-    if len(text) <= CHUNK_WORDS or len(text.split()) <= CHUNK_WORDS * 1.5:
+    if _has_at_most(CHUNK_WORDS * 3 // 2, text):
         return [text]
     parts: list[str] = []
     part: list[str] = []
@@ -76,6 +92,16 @@ def parts_of(text: str) -> list[str]:
                 break
         part = part + piece
     return [*parts, " ".join(part)] if part else parts or [text]
+
+
+def is_short(text: str) -> bool:
+    """Whether a text has at most `SHORT_WORDS` words."""
+    return _has_at_most(SHORT_WORDS, text)
+
+
+def _has_at_most(count: int, text: str) -> bool:
+    """Whether a text has at most so many words. More of them would take two letters each, but for the last."""
+    return len(text) <= 2 * count or len(text.split(None, count)) <= count
 
 
 def _pieces(text: str) -> Iterator[list[str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
+    FromClause,
     Select,
     Text,
     and_,
@@ -19,7 +20,6 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
-    text,
 )  # fmt: skip
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -39,32 +39,40 @@ _FREE = (
 )  # fmt: skip
 
 
+_TOLD = (  # in the order of `fulltext.Told`
+    sources.c.id, sources.c.what, sources.c.block_id, sources.c.session, sources.c.agent, sources.c.path,
+    sources.c.trust, sources.c.about, sources.c.happened, sources.c.at, sources.c.since_seq, sources.c.standing,
+    sources.c.expires, sources.c.valid_from,
+)  # fmt: skip
+
+
 def among(name: str) -> Select[Any]:
     """What a JSON array holds."""
     return select(func.json_each(bindparam(name)).table_valued("value").c.value)
 
 
-def shown() -> ColumnElement[bool]:
+def shown(among: FromClause = sources) -> ColumnElement[bool]:
     """The sources that a reader in this scope may see at this moment."""
-    scope = (sources.c.session, "session"), (sources.c.agent, "agent")
+    of = among.c
+    scope = (of.session, "session"), (of.agent, "agent")
     return and_(
-        sources.c.user == bindparam("user"),
-        sources.c.since_seq <= bindparam("at"),
-        or_(sources.c.until_seq.is_(None), sources.c.until_seq > bindparam("at")),
-        sources.c.quarantined <= bindparam("quarantined"),
+        of.user == bindparam("user"),
+        of.since_seq <= bindparam("at"),
+        or_(of.until_seq.is_(None), of.until_seq > bindparam("at")),
+        of.quarantined <= bindparam("quarantined"),
         or_(
-            sources.c.approved_seq.is_(None),
-            sources.c.approved_seq <= bindparam("at"),
+            of.approved_seq.is_(None),
+            of.approved_seq <= bindparam("at"),
             bindparam("quarantined") > literal_column("0"),
         ),
-        or_(sources.c.path == literal_column("''"), sources.c.path == bindparam("path")),
-        or_(sources.c.expires.is_(None), sources.c.expires > bindparam("now")),
+        or_(of.path == literal_column("''"), of.path == bindparam("path")),
+        or_(of.expires.is_(None), of.expires > bindparam("now")),
         *(or_(bindparam(name, type_=Text).is_(None), each == bindparam(name)) for each, name in scope),
         or_(
             bindparam("as_of", type_=Text).is_(None),
             and_(
-                func.coalesce(sources.c.valid_from, sources.c.happened, literal_column("''")) <= bindparam("as_of"),
-                or_(sources.c.valid_to.is_(None), sources.c.valid_to > bindparam("as_of")),
+                func.coalesce(of.valid_from, of.happened, literal_column("''")) <= bindparam("as_of"),
+                or_(of.valid_to.is_(None), of.valid_to > bindparam("as_of")),
             ),
         ),
     )
@@ -93,14 +101,14 @@ def _text() -> dict[str, Any]:
             .order_by(literal_column("+texts.rank"))  # SQLite sorts faster than full text does
         ),
         "TEXT_HITS_SHOWN": _at_most(
-            by_rank.where(found, visible)
+            by_rank.where(found, texts.c.rowid.between(bindparam("first"), bindparam("last")), visible)
             .order_by(texts.c.rank, blocks.c.id)
         ),
         "LETTER_HITS_SHOWN": _at_most(
-            by_letters.where(spread, visible)
+            by_letters.where(spread, letters.c.rowid.between(bindparam("first"), bindparam("last")), visible)
             .order_by(letters.c.rank, blocks.c.id)
         ),
-        "IDS_OF_ROWS": select(ROW, blocks.c.id).where(ROW.in_(among("rows"))),
+        "FREE_ROWS": select(ROW, *_FREE).where(ROW.in_(among("rows"))),
         "COUNT_OF": select(func.count())
         .select_from(lives)
         .where(lives.c.user == bindparam("user"), lives.c.since_seq <= bindparam("at")),
@@ -122,9 +130,11 @@ def _blocks() -> dict[str, Any]:
         "SHOWN": select(*sources.c)
         .where(sources.c.block_id.in_(among("ids")), shown())
         .order_by(sources.c.since_seq.desc()),
-        "IN_SESSION": select(sources.c.block_id)
+        "TOLD": select(*_TOLD).where(sources.c.block_id.in_(among("ids")), shown()),
+        "IN_SESSION": select(sources.c.block_id, ROW)
+        .join_from(sources, blocks, sources.c.block_id == blocks.c.id)
         .where(sources.c.session == bindparam("in_session"), sources.c.session != literal_column("''"), shown()),
-        "IN_SCOPE": select(sources.c.block_id).where(sources.c.block_id.is_not(None), shown()),
+        "IN_SCOPE": select(sources.c.block_id, literal_column("0")).where(sources.c.block_id.is_not(None), shown()),
         "TO_EMBED": _at_most(
             select(ROW, blocks.c.id, blocks.c.content)
             .join_from(blocks, lives)
@@ -147,12 +157,10 @@ def _sides() -> dict[str, Any]:
             .where(sources.c.standing > literal_column("0"), shown())
             .order_by(sources.c.standing.desc(), sources.c.since_seq.desc())
         ),
-        "ALWAYS": _at_most(
-            select(sources.c.block_id)
-            .where(sources.c.standing > literal_column("0"), sources.c.standing > literal_column("1"), shown())
-            .order_by(sources.c.since_seq.desc())
-        ),
-        "RECENT": _at_most(
+        "ALWAYS": select(sources.c.block_id)
+        .where(sources.c.standing > literal_column("0"), sources.c.standing > literal_column("1"), shown())
+        .order_by(sources.c.since_seq.desc()),
+        "NEWEST": _at_most(
             select(sources.c.block_id)
             .where(sources.c.block_id.is_not(None), shown())
             .order_by(literal_column("sources.rowid").desc())
@@ -172,17 +180,15 @@ def _sides() -> dict[str, Any]:
         )
             .order_by(sources.c.happened)
         ),
-        "TAGGED": _at_most(
-            select(block_tags.c.block_id)
-            .distinct()
-            .join_from(block_tags, lives, lives.c.block_id == block_tags.c.block_id)
-            .where(lives.c.user == bindparam("user"), block_tags.c.tag.like(bindparam("pattern")))
-            .order_by(block_tags.c.block_id)
-        ),
+        "TAGGED": select(block_tags.c.block_id)
+        .distinct()
+        .join_from(block_tags, lives, lives.c.block_id == block_tags.c.block_id)
+        .where(lives.c.user == bindparam("user"), block_tags.c.tag.like(bindparam("pattern")))
+        .order_by(block_tags.c.block_id),
         "WITH_TAGS": select(sources.c.block_id, sources.c.tags)
         .where(sources.c.tags.is_not(None), shown())
         .order_by(sources.c.since_seq.desc()),
-        "TURNS_BESIDE": text(_BESIDE),
+        "TURNS_BESIDE": _beside(),
         "EDGES": select(edges.c.from_id, edges.c.to_id, edges.c.weight)
         .where(edges.c.from_id.in_(among("ids")))
         .union_all(
@@ -198,25 +204,30 @@ def _sides() -> dict[str, Any]:
     }  # fmt: skip
 
 
-# The turns right before and right after some turns of their sessions. A session without a name is none.
-_BESIDE = """
-    WITH wanted AS (
-        SELECT json_extract(value, '$[0]') AS place, json_extract(value, '$[1]') AS session,
-            json_extract(value, '$[2]') AS seq
-        FROM json_each(:wanted)
-    ), beside AS (
-        SELECT place, -1 AS side, (
-            SELECT rowid FROM sources WHERE user = :user AND sources.session = wanted.session AND what = 'episode'
-                AND sources.session != '' AND since_seq < wanted.seq AND until_seq IS NULL AND quarantined = 0
-                ORDER BY since_seq DESC LIMIT 1
-        ) AS turn FROM wanted
-        UNION ALL
-        SELECT place, 1, (
-            SELECT rowid FROM sources WHERE user = :user AND sources.session = wanted.session AND what = 'episode'
-                AND sources.session != '' AND since_seq > wanted.seq AND until_seq IS NULL AND quarantined = 0
-                ORDER BY since_seq LIMIT 1
-        ) FROM wanted
-    )
-    SELECT beside.place, beside.side, block_id, since_seq
-    FROM beside JOIN sources ON sources.rowid = beside.turn
-"""
+def _beside() -> Select[Any]:
+    """The turns right before and after some turns of their sessions, and whether the reader may hear each.
+
+    A session without a name is none. Wanted are triples: a name to answer by, the session, the event.
+    """
+    each = func.json_each(bindparam("wanted")).table_valued("value").c.value
+    named, session, seq = (func.json_extract(each, literal_column(f"'$[{place}]'")) for place in range(3))
+    wanted = select(named.label("name"), session.label("session"), seq.label("seq")).cte("wanted")
+
+    def next_to(is_it: ColumnElement[bool], order: Any) -> Any:
+        held = sources.c.until_seq.is_(None), sources.c.quarantined == literal_column("0")
+        of = sources.c.user == bindparam("user"), sources.c.session == wanted.c.session
+        turn = sources.c.session != literal_column("''"), sources.c.what == literal_column("'episode'")
+        row: Select[Any] = select(literal_column("sources.rowid")).select_from(sources).where(*of, *turn, is_it, *held)
+        return row.order_by(order).limit(literal_column("1")).offset(literal_column("0")).scalar_subquery()
+
+    since = sources.c.since_seq
+    beside = select(
+        wanted.c.name, next_to(since < wanted.c.seq, since.desc()).label("row_before"),
+        next_to(since > wanted.c.seq, since).label("row_after"),
+    ).subquery("beside")  # fmt: skip
+    before, after = sources.alias("earlier"), sources.alias("later")
+    whole = beside.outerjoin(before, literal_column("earlier.rowid") == beside.c.row_before)
+    return select(
+        beside.c.name, before.c.block_id, before.c.since_seq, shown(before), after.c.block_id, after.c.since_seq,
+        shown(after),
+    ).select_from(whole.outerjoin(after, literal_column("later.rowid") == beside.c.row_after))  # fmt: skip

@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from keepsake.projections.index import asking, leaving
+from keepsake.projections.index import asking, leaving, telling
 from keepsake.projections.index.asking import BLOCK, LIFE, ROW, among
 from keepsake.projections.index.models import (
     block_tags,
@@ -69,7 +69,7 @@ def statements() -> dict[str, Any]:
     """Name → statement."""
     return {
         **_of_blocks_and_sources(), **_of_what_hangs_on_them(), **_of_the_memory(), **asking.statements(),
-        **leaving.statements(),
+        **leaving.statements(), **telling.statements(),
     }  # fmt: skip
 
 

@@ -12,7 +12,6 @@ is trusted says the same: such a block waits in the inbox, and such a source rei
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
 from typing import Any
 
 import orjson
@@ -25,7 +24,7 @@ from keepsake.projections.index.desk import Desk
 from keepsake.records import work
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
-from keepsake.records.clock import stamp
+from keepsake.records.clock import held_time
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
 from keepsake.records.reviews import ANSWER, ASK
@@ -35,7 +34,6 @@ _DOORS = {"cli": "cli", "python": "sdk"}
 _STATED = (PUT, SUPERSEDE)
 _OBSERVED = 0.5  # the confidence of what was merely said
 _DECAY = "decay/"  # a tag that says how fast a belief fades
-_A_DATE = len("2026-05-03")
 
 STANDING = frozenset({"instruction", "preference", "constitutional"})  # kinds that no question need resemble
 CONSTITUTIONAL = "self/constitutional"
@@ -146,10 +144,8 @@ def _decay(belief: dict[str, Any]) -> float:
 
 
 def _moment(said: str | None) -> str | None:
-    """A date or time as it can be compared: a time in UTC, a date as it is."""
-    if not said or len(said) <= _A_DATE:
-        return said or None
-    return stamp(datetime.fromisoformat(said))
+    """A date or time as it can be compared."""
+    return held_time(said) if said else None
 
 
 def _name(desk: Desk, source: Source) -> None:

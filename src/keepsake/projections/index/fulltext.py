@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 import orjson
@@ -23,6 +24,7 @@ from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.scripts import runs
 
 NOW = (1 << 62) - 1  # later than any event
+EVERY_ROW = (0, NOW)
 MOST_WORDS = 64
 _COUNTED = 20_000  # blocks in a folder up to which words are counted by user
 
@@ -61,49 +63,82 @@ class Found(NamedTuple):
     rank: float  # of bm25, turned round: the more, the better
 
 
+class Told(NamedTuple):
+    """A source, as far as it matters for how well it answers. What else it holds is read of what is served."""
+
+    id: str
+    what: str
+    block_id: str
+    session: str
+    agent: str
+    path: str
+    trust: str
+    about: str
+    happened: str | None
+    at: str
+    since_seq: int
+    standing: int
+    expires: str | None
+    valid_from: str | None
+
+
 def words_of(question: str) -> list[str]:
     """The words of a question, each once, in their order."""
     return list(dict.fromkeys(word.lower() for word in _WORD.findall(question)))[:MOST_WORDS]
 
 
-def search(index: IndexFile, words: Iterable[str], scope: Scope, most: int) -> list[Found]:
-    """Blocks that hold any of the words, and that a source says which `scope` may see."""
+def search(
+    index: IndexFile, words: Iterable[str], scope: Scope, most: int, rows: tuple[int, int] = EVERY_ROW
+) -> list[Found]:  # fmt: skip
+    """Blocks that hold any of the words, and that a source says which `scope` may see.
+
+    Whoever knows that what is wanted lies between two rows says so: full text passes over the others.
+    """
     match = " OR ".join(map(_quoted, words))
     if not match or scope.is_nobodys():
         return []
-    return _run(index, sql.TEXT_HITS_SHOWN, match, scope, most)
+    return _run(index, sql.TEXT_HITS_SHOWN, match, scope, most, rows)
 
 
 def search_all(
-    index: IndexFile, words: Iterable[str], most: int, names: dict[int, str] | None = None
+    index: IndexFile, words: Iterable[str], most: int,
+    named: Callable[[Iterable[int]], Mapping[int, str]] | None = None,
 ) -> list[Found]:  # fmt: skip
     """Blocks that hold any of the words, whoever may see them: the caller looks who says each, and shows no other.
 
     Most folders are one person's, and most of what they hold is held: taking a few more than wanted is many times
-    faster than asking of every match whether it may be seen. `names` holds the ids of rows that were read before, and
-    learns the others.
+    faster than asking of every match whether it may be seen. Whoever knows the ids of some rows tells them by `named`.
     """
     match = " OR ".join(map(_quoted, words))
     if not match:
         return []
     ranks = dict(index.db.execute(sql.TEXT_HITS, (match, min(most, NOW))).fetchall())
-    names = {} if names is None else names
-    if unknown := [row for row in ranks if row not in names]:
-        names.update(index.db.execute(sql.IDS_OF_ROWS, (orjson.dumps(unknown).decode(),)).fetchall())
-    return sorted((Found(names[row], -rank) for row, rank in ranks.items()), key=lambda each: (-each.rank, each.block))
+    names = named(ranks) if named else _names_of(index, ranks)
+    found = [Found(names[row], -rank) for row, rank in ranks.items()]
+    found.sort(key=lambda each: (-each.rank, each.block))
+    return found
 
 
-def search_letters(index: IndexFile, question: str, scope: Scope, most: int) -> list[Found]:
+def _names_of(index: IndexFile, rows: Iterable[int]) -> dict[int, str]:
+    return {row[0]: row[1] for row in index.db.execute(sql.FREE_ROWS, (orjson.dumps(list(rows)).decode(),))}
+
+
+def search_letters(
+    index: IndexFile, question: str, scope: Scope, most: int, rows: tuple[int, int] = EVERY_ROW
+) -> list[Found]:  # fmt: skip
     """The same for scripts that put no space between words."""
     match = " OR ".join(map(_quoted, runs(question, MOST_WORDS)))
     if not match or scope.is_nobodys():
         return []
-    return _run(index, sql.LETTER_HITS_SHOWN, match, scope, most)
+    return _run(index, sql.LETTER_HITS_SHOWN, match, scope, most, rows)
 
 
-def _run(index: IndexFile, statement: str, match: str, scope: Scope, most: int) -> list[Found]:
-    rows = index.db.execute(statement, {"words": match, "most": min(most, NOW), **scope.values()})
-    return [Found(block, -rank) for block, rank in rows]
+def _run(
+    index: IndexFile, statement: str, match: str, scope: Scope, most: int, rows: tuple[int, int]
+) -> list[Found]:  # fmt: skip
+    first, last = rows
+    values = {"words": match, "most": min(most, NOW), "first": first, "last": last, **scope.values()}
+    return [Found(block, -rank) for block, rank in index.db.execute(statement, values)]
 
 
 def count_of(index: IndexFile, user: str, at: int = NOW) -> int:
@@ -198,6 +233,22 @@ def shown(index: IndexFile, blocks: list[str], scope: Scope) -> dict[str, list[S
             source = Source(*row)
             found.setdefault(source.block_id or "", []).append(source)
     return found
+
+
+def told(index: IndexFile, blocks: list[str], scope: Scope) -> dict[str, list[Told]]:
+    """The same, in short."""
+    found: dict[str, list[Told]] = {}
+    if blocks and not scope.is_nobodys():
+        rows = index.db.execute(sql.TOLD, {"ids": orjson.dumps(blocks).decode(), **scope.values()})
+        for each in map(Told._make, rows):
+            found.setdefault(each.block_id, []).append(each)
+    for said in found.values():
+        if len(said) > 1:
+            said.sort(key=_since, reverse=True)
+    return found
+
+
+_since = attrgetter("since_seq")
 
 
 def _quoted(word: str) -> str:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 ROW = np.dtype([("block", "<u8"), ("part", "<u2"), ("parts", "<u2"), ("check", "<u4")])
 DIGITS = 16  # hexadecimal ones, of a block's id
 AT_ONCE = 8_192  # rows looked at or copied at a time
-_FEW = 1_024  # rows that are found without being sorted
+_FEW = 64  # rows that are found without being sorted
 _ODD = 0x9E3779B1
+_NOBODY = "0" * DIGITS  # stands for a block whose id does not fit
 
 
 def is_plain(block: str) -> bool:
@@ -117,6 +118,23 @@ class Rows:
             elif number in self._later:
                 found[block] = np.array(self._later[number], dtype=np.int64)
         return found
+
+    def first_of(self, blocks: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first row of each of these blocks, and how many it has, which follow each other. Without any: -1, 0."""
+        self._settle()
+        known = [block if is_plain(block) else _NOBODY for block in blocks]
+        first, counts = np.full(len(known), -1, dtype=np.int64), np.zeros(len(known), dtype=np.int64)
+        numbers = numbers_of(known)
+        there = np.searchsorted(self._sorted, numbers)
+        has = np.flatnonzero(self._sorted.take(there, mode="clip") == numbers) if len(self._sorted) else there[:0]
+        first[has] = self._order[there[has]]
+        counts[has] = self.every["parts"][first[has]]
+        for place in np.flatnonzero(counts == 0).tolist() if self._later else ():
+            if rows := self._later.get(int(numbers[place])):
+                first[place], counts[place] = rows[0], self.every["parts"][rows[0]]
+        for place in [place for place, block in enumerate(known) if block is _NOBODY]:
+            first[place], counts[place] = -1, 0
+        return first, counts
 
     def blocks(self) -> NDArray[np.uint64]:
         """The numbers of all blocks that have rows, in order."""
