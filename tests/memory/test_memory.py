@@ -322,6 +322,21 @@ def test_restoring_keeps_what_was_left_behind_and_says_so(memory: Memory) -> Non
     memory.remember("goes on")
 
 
+def test_who_has_the_folder_open_goes_on_after_two_restores_in_a_row(memory: Memory) -> None:
+    memory.remember("before", key="a")
+    copy = memory.backup()
+    for number in range(3):
+        memory.remember(f"after {number}")
+    with Memory(memory.folder) as other:
+        other.get("a")  # it has seen the head that is left behind now
+        Memory.restore(copy, memory.folder).close()
+        Memory.restore(copy, memory.folder).close()
+
+        other.remember("goes on")
+        assert [belief.text for belief in other.beliefs] == ["before", "goes on"]
+        assert other.ledger.verify().ok
+
+
 def test_two_restores_in_one_second_lose_nothing(memory: Memory) -> None:
     memory.remember("one", key="a")
     copy = memory.backup()

@@ -108,10 +108,11 @@ def _restore(
     restore.finish(disk, folder, lock)
     good = restore.check_copy(source)
     left = _head(folder, lock)
+    earlier = [head for head in restore.left_in(folder) if head != left]
     names = restore.named_in(folder) | erased | erased_in_copy(good.folder) | good.named
     if witness := lock.witness():  # from now on, everyone who has the folder open must look before writing
         lock.mark(witness.seq, witness.hash, witness.length, witness.mark if witness.recover else "recover")
-    restore.lay_out(disk, folder, good, names, left, ts, by)
+    restore.lay_out(disk, folder, good, names, [left, *earlier], ts, by)
     restore.finish(disk, folder, lock)
     if good.folder.settings.exists() and not folder.settings.exists():  # a person's own settings are never replaced
         replace(disk, folder.settings, good.folder.settings.read_bytes())

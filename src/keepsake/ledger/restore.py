@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from keepsake.ledger.erase import PER_EVENT, erased_in_copy, hollow_out
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lock import Lock
 from keepsake.ledger.read import Chain, first_of
-from keepsake.ledger.scan import Place, Scan, scan
+from keepsake.ledger.scan import Place, Scan, Told, scan
 from keepsake.records import ids
 from keepsake.records.errors import Damaged, NotFound
 
@@ -81,17 +81,33 @@ def named_in(folder: Folder) -> set[str]:
     Lines that a repair gave up are not among them: their words were lost, and a copy that still has them is welcome.
     """
     named: set[str] = set()
+    for told in _told_in(folder):
+        lines = told.body.get("lines")
+        if told.op in (fmt.ERASE, fmt.RESTORE) and isinstance(lines, list):
+            named.update(map(str, lines))
+    return named
+
+
+def left_in(folder: Folder) -> list[tuple[int, str]]:
+    """The heads that a ledger says were left behind before. Whoever leaves it must say so again: somebody who has the
+    folder open may have seen one of them last."""
+    left = dict[tuple[int, str], None]()
+    for told in _told_in(folder):
+        for head in (told.body.get("abandoned"), *told.body.get("earlier", ())):
+            if isinstance(head, dict):
+                left[head["seq"], head["hash"]] = None
+    return list(left)
+
+
+def _told_in(folder: Folder) -> Iterator[Told]:
+    """What a ledger says of itself, as far as it can be read."""
     for path in [*(stretch.path for stretch in folder.sealed_stretches()), folder.wal]:
         if path.exists():
             try:
                 line = fmt.parse(_first(path))
             except fmt.BadLine:
                 continue
-            for told in _scan_file(path, Place(0, line.seq - 1, line.prev)).told:
-                lines = told.body.get("lines")
-                if told.op in (fmt.ERASE, fmt.RESTORE) and isinstance(lines, list):
-                    named.update(map(str, lines))
-    return named
+            yield from _scan_file(path, Place(0, line.seq - 1, line.prev)).told
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +122,9 @@ class _Plan:
 
 
 def lay_out(
-    disk: Disk, folder: Folder, source: Copy, erased: Collection[str], left: tuple[int, str], ts: str, by: str
+    disk: Disk, folder: Folder, source: Copy, erased: Collection[str], left: list[tuple[int, str]], ts: str, by: str
 ) -> None:
-    """Steps 1 and 2: everything the restored ledger will be, under `restoring/`."""
+    """Steps 1 and 2: everything the restored ledger will be, under `restoring/`. `left` begins with the head."""
     target = Folder(folder.restoring)
     discard(disk, folder)
     disk.make_folder(target.sealed)
@@ -128,14 +144,15 @@ def lay_out(
 
 
 def _add_last_lines(
-    disk: Disk, target: Folder, end: Place, erased: list[str], left: tuple[int, str], ts: str, by: str, name: str
+    disk: Disk, target: Folder, end: Place, erased: list[str], left: list[tuple[int, str]], ts: str, by: str, name: str
 ) -> tuple[int, str]:
     """Add the events that say what was left behind, as one group; return the new head."""
     seq, prev, lines = end.seq, end.hash, []
     parts = [erased[at : at + PER_EVENT] for at in range(0, max(len(erased), 1), PER_EVENT)]
     ts = max(ts, end.ts)
     for number, part in enumerate(parts, 1):
-        body = {"from": name, "abandoned": {"seq": left[0], "hash": left[1]}, "lines": part}
+        abandoned, *earlier = ({"seq": at, "hash": hashed} for at, hashed in left)
+        body = {"from": name, "abandoned": abandoned, "lines": part} | ({"earlier": earlier} if earlier else {})
         seq += 1
         data = fmt.data_of(body, fmt.fresh_salt())
         more = len(parts) - number

@@ -82,7 +82,7 @@ def _copy(self: Standing, _: Event, body: dict[str, Any]) -> None:
 
 
 def _restore(self: Standing, _: Event, body: dict[str, Any]) -> None:
-    self.abandoned.append((body["abandoned"]["seq"], body["abandoned"]["hash"]))
+    self.abandoned += [(left["seq"], left["hash"]) for left in (body["abandoned"], *body.get("earlier", ()))]
 
 
 def _repair(self: Standing, event: Event, body: dict[str, Any]) -> None:

@@ -186,7 +186,8 @@ def _say_who_was_heard(agreed: Sequence[Heard], last: int, notes: list[str]) -> 
 
 def _was_left(reads: list[Read], witness: Witness) -> bool:
     """Whether the ledger says that a restore or a repair left behind what the lock file has seen, and died there."""
-    left = [told.body.get("abandoned") for read in reads for told in read.found.told]
+    told = [told.body for read in reads for told in read.found.told]
+    left = [head for body in told for head in (body.get("abandoned"), *body.get("earlier", ()))]
     return {"seq": witness.seq, "hash": witness.hash} in left
 
 
