@@ -129,7 +129,7 @@ def gist(text: str) -> str:
     """
     if len(text) > _TOO_LONG:
         return " ".join(text.split())
-    kept = [word for word, kind in words_of(text) if kind not in _SILENT and word not in _SAY_NOTHING]
+    kept = _telling(words_of(text))
     while kept and kept[0] in OPENERS:
         del kept[0]
     if not kept:
@@ -138,8 +138,27 @@ def gist(text: str) -> str:
     return found if _SECRETS.isdisjoint(kept) else f"{found}\n{_capitals(text)}"
 
 
-_SILENT = frozenset((END, COMMA, COLON))
-_SAY_NOTHING = FILLERS | {"a", "an", "the"}
+_SILENT = frozenset((COMMA, COLON))
+_ARTICLES = frozenset(("a", "an", "the"))
+_NOT = frozenset(("not", "no", "never"))
+_TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "st"))  # after which a point ends no sentence
+
+
+def _telling(words: list[Word]) -> list[str]:
+    """The words that say something. "Not just tea" is not "not tea"; where a sentence ends, another begins."""
+    kept: list[str] = []
+    for word, kind in words:
+        is_filler = word in FILLERS and not (kept and kept[-1] in _NOT)
+        if kind == END:
+            if kept and kept[-1] not in _TITLES:
+                kept.append(".")
+        elif kind not in _SILENT and word not in _ARTICLES and not is_filler:
+            kept.append(word)
+    while kept and kept[-1] == ".":
+        kept.pop()
+    return kept
+
+
 _SECRETS = frozenset("password passwd passphrase passcode secret token key code login username pin".split())  # noqa: SIM905
 
 

@@ -61,8 +61,8 @@ _MARK = re.compile(
     r"|\d{1,2}/\d{1,2}/(?:\d\d){1,2}|\d{1,2}\.\d{1,2}\.\d{4})"
     r"|(?P<time>\d{1,2}:\d\d(?::\d\d)?(?:am|pm)?|\d{1,2}(?:am|pm))"
     r"|(?P<number>[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+]?\d+(?:\.\d+)?)"
-    rf"|(?P<measure>(?P<count>[-+]?\d+(?:[.,]\d+)?)(?P<unit>{_UNITS}|%|€|\$|£))"
-    r"|(?P<amount>[$€£¥]\d[\d,]*(?:\.\d+)?[kmb]?)"
+    rf"|(?P<measure>(?P<count>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:[.,]\d+)?)(?P<unit>{_UNITS}|%|€|\$|£))"
+    r"|(?P<amount>[$€£¥](?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?[kmb]?)"
     r"|(?P<version>v?\d+(?:\.\d+)+(?:[-.]?[a-z]+\.?\d*)?|v\d+)"
     r"|(?P<phone>\+?\d[\d()-]*-[\d()-]*\d)"
     r"|(?P<ordinal>\d{1,2}(?:st|nd|rd|th))",
@@ -100,7 +100,7 @@ def _known(chunk: str, small: str) -> Word:
         return _COUNTS[small], NUMBER
     if chunk in ("US", "IT", "WHO"):
         return chunk, NAME
-    return _SPELT.get(small, small), PLAIN if small == chunk else NAME
+    return (_SPELT.get(small, small), PLAIN) if small == chunk else (small, NAME)
 
 
 _ALSO_WORDS = frozenset(("may", "mar", "march", "dec", "sep", "jan"))  # months only with a capital or a day beside them
@@ -175,7 +175,7 @@ def _odd(kept: str, words: list[Word]) -> None:
         words.append(("is", EQUALS))
     else:
         small = kept.lower()
-        words.append((_SPELT.get(small, small), PLAIN if small == kept else NAME))
+        words.append((_SPELT.get(small, small), PLAIN) if small == kept else (small, NAME))
 
 
 def _short(kept: str, words: list[Word]) -> None:
@@ -218,13 +218,23 @@ def _marked(kept: str, words: list[Word]) -> None:
     elif kind == "time":
         words.append((_clock(small), TIME))
     elif kind == "measure":
-        words += ((match["count"].replace(",", "."), NUMBER), (_LONG_UNITS.get(match["unit"], match["unit"]), PLAIN))
+        words += ((_count(match["count"]), NUMBER), (_LONG_UNITS.get(match["unit"], match["unit"]), PLAIN))
     elif kind == "version":
         words.append((small.removeprefix("v"), NUMBER))
     elif kind == "ordinal":
         words.append((small, CODE))
+    elif kind == "phone":
+        words.append((small, NUMBER))
     else:
         words.append((small.replace(",", "").removeprefix("+"), NUMBER))
+
+
+def _count(said: str) -> str:
+    """ "3,500" is three thousand and five hundred, "3,5" three and a half."""
+    return said.replace(",", "") if _THOUSANDS.match(said) else said.replace(",", ".")
+
+
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?\Z", re.ASCII)
 
 
 def _clock(small: str) -> str:
