@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from keepsake.consolidate.classify import Deltas
+from keepsake.memory.aio import AsyncMemory
 from keepsake.records.episode import Episode
 from keepsake.records.rule import ConsolidationRule
 from keepsake.stores import SQLiteFactStore, SQLiteMemoryStore
@@ -53,7 +55,42 @@ async def stand_alone(folder: Path) -> AsyncIterator[Stores]:
         yield Stores(memory, facts)
 
 
+class OfEveryone:
+    """`m.episodes`. A memory consolidates one user at a time; the suite speaks of all of them at once."""
+
+    def __init__(self, memory: AsyncMemory) -> None:
+        self._episodes = memory.episodes
+        self._users: dict[str, None] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._episodes, name)
+
+    async def put(self, episode: Episode, *, user: str, session: str, agent: str) -> None:
+        await self._episodes.put(episode, user=user, session=session, agent=agent)
+        self._users[user] = None
+
+    async def consolidate(self, rule: ConsolidationRule, **how: Any) -> Deltas:
+        made = [await self._episodes.consolidate(rule, user=user, **how) for user in self._users or {"ana": None}]
+        deltas = Deltas(delta for each in made for delta in each)
+        deltas.findings += [finding for each in made for finding in each.findings]
+        return deltas
+
+
+@asynccontextmanager
+async def over_the_ledger(folder: Path) -> AsyncIterator[Stores]:
+    async with AsyncMemory(folder / "memory", user="ana") as memory:
+        yield Stores(OfEveryone(memory), memory.facts)
+
+
 PROVIDERS = [
+    Provider(
+        name="ledger",
+        open=over_the_ledger,
+        repeats_are_updates=False,
+        ids_are_everyones=False,
+        is_cumulative=True,
+        scope_may_be_left_out=False,
+    ),
     Provider(
         name="sqlite",
         open=stand_alone,

@@ -5,7 +5,7 @@ with the facts of the same user, agent, path, subject and predicate, and with wh
 before it:
 
     nothing stands                       AddDelta
-    the same stands                      NoopDelta that corroborates it
+    the same stands                      NoopDelta that corroborates it; UpdateDelta, if a more trusted one says it
     another object stands                UpdateDelta, or AddDelta if several may hold
     it is denied, and stands             DeleteDelta
     it is denied, and nothing stands     NoopDelta
@@ -22,19 +22,24 @@ from typing import Any, NamedTuple
 
 from keepsake.consolidate.classify import Malformed, Nonsense, Run, key_of, triple_in, what_of
 from keepsake.consolidate.confidence import earned
+from keepsake.records.clock import stamp
 from keepsake.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.extracted import Extracted, Extractor
+from keepsake.records.policy import is_above
 from keepsake.records.rule import ConsolidationRule
 
 
 class Standing(NamedTuple):
-    """A fact that stands: its id, or that of the episode that it will come from; its object; and what it comes from."""
+    """A fact that stands: its id, or that of the episode that it will come from; its object; what it comes from, and
+    which object that claimed; since when, and on whose word."""
 
     name: str
     object: str
-    sources: frozenset[str] = frozenset()
+    claims: frozenset[tuple[str, str]] = frozenset()
+    since: str = ""
+    trust: str = "human"
 
 
 Holding = Callable[[DeltaScope, str, str], list[Standing]]  # the facts of a subject and predicate that stand
@@ -82,8 +87,10 @@ class Weigher:
         several: frozenset[str] = frozenset(),
         reader: Extractor | None = None,
         is_worth: Worth = lambda _: True,
+        is_applied: bool = False,
     ) -> None:
-        self._run = Run(rule, now, several)
+        """`is_applied`, if each delta is applied before the next one is asked for: then what is held tells all."""
+        self._run, self._is_applied = Run(rule, now, several), is_applied
         self._held, self._several, self._reader, self._is_worth = held, several, reader, is_worth
         self._stands: dict[tuple[str, ...], list[Standing]] = {}
 
@@ -120,33 +127,47 @@ class Weigher:
         said = {**self._run.provenance(episode, 1), "confidence": sure}
         key = (episode.user, episode.agent, episode.path, found.subject, found.predicate)
         if found.is_denied:
-            return self._denied(key, found.object, said)
+            return self._denied(episode, key, found.object, said)
         return self._weighed(episode, key, payload, said, found.instead_of)
 
     def _weighed(
         self, episode: Episode, key: tuple[str, ...], payload: dict[str, Any], said: dict[str, Any], before: str = ""
     ) -> Delta:
         stands, value = self._standing(key), payload["object"]
-        same = [each for each in stands if each.object == value or (episode.source and episode.source in each.sources)]
-        if same:  # or it was taken into account before, and something else took its place since
+        same = [each for each in stands if each.object == value or _is_in(episode, value, each)]
+        poorer = [each for each in same if is_above(episode.trust, each.trust) and not _is_in(episode, value, each)]
+        if same and not poorer:  # or it was taken into account before, and something else took its place since
             return NoopDelta(**said, corroborates=[each.name for each in same])
         gone = [each for each in stands if each.object == before] if key[-1] in self._several else stands
-        self._stands[key] = [*(each for each in stands if each not in gone), Standing(episode.id, value)]
+        gone = poorer or gone
+        if not any(is_above(each.trust, episode.trust) for each in gone):  # or it will wait for a person's yes
+            self._stands[key] = [*(each for each in stands if each not in gone), _new(episode, value)]
         if gone:
             return UpdateDelta(**said, fact_payload=payload, replaces=[each.name for each in gone])
         return AddDelta(**said, fact_payload=payload)
 
-    def _denied(self, key: tuple[str, ...], value: str, said: dict[str, Any]) -> Delta:
-        stands = self._standing(key)
-        gone = [each for each in stands if each.object == value]
+    def _denied(self, episode: Episode, key: tuple[str, ...], value: str, said: dict[str, Any]) -> Delta:
+        """It closes what was true when it was said, not what has become true since."""
+        stands, then = self._standing(key), stamp(episode.timestamp)
+        gone = [each for each in stands if each.object == value and each.since <= then]
         if not gone:
             return NoopDelta(**said)
-        self._stands[key] = [each for each in stands if each not in gone]
+        if not any(is_above(each.trust, episode.trust) for each in gone):
+            self._stands[key] = [each for each in stands if each not in gone]
         return DeleteDelta(**said, replaces=[each.name for each in gone])
 
     def _standing(self, key: tuple[str, ...]) -> list[Standing]:
         """What stands, as far as this run has come."""
-        if key not in self._stands:
+        if self._is_applied or key not in self._stands:
             user, agent, path, subject, predicate = key
             self._stands[key] = self._held(DeltaScope(user=user, agent=agent, path=path), subject, predicate)
         return self._stands[key]
+
+
+def _new(episode: Episode, value: str) -> Standing:
+    return Standing(episode.id, value, since=stamp(episode.timestamp), trust=episode.trust)
+
+
+def _is_in(episode: Episode, value: str, standing: Standing) -> bool:
+    """Whether a fact comes from this claim of an episode, whatever it says now."""
+    return bool(episode.source) and not standing.claims.isdisjoint({(episode.source, value), (episode.source, "")})

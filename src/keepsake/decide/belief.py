@@ -15,7 +15,8 @@ from keepsake.records.book import Book
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft, Event
-from keepsake.records.rules import FOUND
+from keepsake.records.lineage import grown, sources_in
+from keepsake.records.rules import FOUND, NOOP
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS
 
 Draw = Callable[[], str]
@@ -36,7 +37,7 @@ def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_ke
     fresh = draw()
     given = {"id": fresh, "key": fresh, "confidence": CONFIDENCE, **fields}
     if current:
-        given["key"] = current.key
+        given |= {"key": current.key, "views": grown(given.get("views", {}), [current.body().get("views")])}
     belief = recorded(_with_refs(known, given, user, current))
     if current is None:
         return [_draft(PUT, belief, idempotency_key)]
@@ -65,6 +66,8 @@ def revise(
         _refuse_anothers_name(known, str(changes["key"]), current)
     kept = current.belief()
     fields = {**kept.to_body(), **_with_refs(known, changes, user, current), "id": draw(), "reason": reason}
+    if "views" in changes:
+        fields["views"] = grown(fields["views"], [kept.views])
     belief = recorded(fields)
     if _says_the_same(current, belief):
         return []
@@ -112,7 +115,7 @@ def _all_above(known: Beliefs, cause: Held) -> Iterable[tuple[Held, str]]:
 def _weaken(held: Held, cause: str, via: str, draw: Draw) -> Draft:
     before = held.belief()
     weaker = {
-        **before.to_body(), "id": draw(), "is_hypothesis": True, "confidence": before.confidence * WEAKER,
+        **before.to_body(), "id": draw(), "reason": "", "is_hypothesis": True, "confidence": before.confidence * WEAKER,
         "weakened": (*before.weakened, (cause, via)),
     }  # fmt: skip
     return _draft(SUPERSEDE, recorded(weaker), replaces=[before.id])
@@ -130,6 +133,7 @@ def merge(
         "status": "active",
         "reason": reason,
     }
+    fields["views"] = grown(fields.get("views", {}), [each.views for each in (first, *others)])
     return [_draft(SUPERSEDE, recorded(fields), replaces=[first.id, *(other.id for other in others)])]
 
 
@@ -158,6 +162,8 @@ def erase(
             return _tells(event, user, episodes, gone)
         if event.op in (RECEIPTS, OUTCOME, FADE, RETRACT, FOUND):
             return _holds_words_of(body, gone)
+        if event.op == NOOP:  # it has the teller's own name for an episode
+            return any(source in gone for source in body.get("step", {}).get("sources", ()))
         if not event.op.startswith("belief."):
             return False
         key = (belief.get("user", OWNER), belief.get("path", ""), belief.get("key"))
@@ -171,8 +177,8 @@ def erase(
 
 def what_goes(known: Book, names: Sequence[str], *, user: str = OWNER, path: str = "") -> tuple[list[Held], list[str]]:
     """The beliefs that an erasure of these names destroys, and which of the names are episodes'."""
-    of_beliefs = {name for name in names if known.find(name, user=user, path=path)}
-    episodes = [name for name in names if name not in of_beliefs and known.episodes.find(user, name)]
+    whole = {name for name in names if known.find(name, user=user, path=path, short=False)}
+    episodes = [name for name in names if name not in whole and known.episodes.find(user, name)]
     found = [known.get(name, user=user, path=path) for name in names if name not in episodes]
     told = [each for name in episodes for each in known.episodes.find(user, name)]
     found += [fact for each in told for fact in known.coming_from(user, each.source)]
@@ -190,7 +196,9 @@ def _tells(event: Event, user: str, names: list[str], gone: dict[str, None]) -> 
 
 def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str]) -> bool:
     """Whether a question is about what goes, or an answer, with its reason, about such a question."""
-    if any(version in gone for version in body.get("action", {}).get("target", ())):
+    action = body.get("action", {})
+    because = sources_in(action.get("changes", {}).get("views"))
+    if any(name in gone for name in (*action.get("target", ()), *because)):
         reviews.add(body["review"])
         return True
     return "reason" in body and body.get("review") in reviews

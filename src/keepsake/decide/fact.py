@@ -4,28 +4,41 @@ A fact is a belief with a triple and a lineage, so a delta comes down to what ca
 same gate. What is decided here:
 
 - The same thing said again corroborates: the lineage grows, and with it the confidence. Who is trusted less than what
-  stands adds no weight to it.
+  stands adds no weight to it. Who is trusted more says it anew, in their own words.
 - Another object for the same user, agent, subject and predicate takes the place of the one before, unless several may
   hold, or it happened before the one that stands: then it is a fact that has ended.
 - What was retracted stays retracted: nothing told before brings it back.
-- A delta whose episodes are in the lineage already says nothing new.
+- A delta whose episodes made the same claim already says nothing new, whatever became of it since.
+- What a person was asked about, and has not answered or has denied, is not asked again for the same episodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from keepsake.decide.review import standing
 from keepsake.records.beliefs import Held
 from keepsake.records.book import Book
-from keepsake.records.clock import comparable
+from keepsake.records.clock import comparable, held_time, stamp
 from keepsake.records.episodes import Told
-from keepsake.records.errors import NotFound, Refused
-from keepsake.records.lineage import sources_in, step_of, steps_in, text_of, triple_of, view_of
+from keepsake.records.errors import MemoryScopeError, NotFound, Refused
+from keepsake.records.lineage import (
+    claims_in,
+    reason_of,
+    sources_in,
+    step_of,
+    steps_in,
+    text_of,
+    triple_of,
+    view_of,
+)  # fmt: skip
 from keepsake.records.policy import is_above
 
 if TYPE_CHECKING:
     from keepsake.records.delta import Delta, DeltaScope
+    from keepsake.records.review import Review
 
 Earned = Callable[[int], float]  # how many independent witnesses → how sure that makes us
 
@@ -46,7 +59,10 @@ class Evidence(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """One thing to be said: `put` fields, `revise` or `close` the fact `name` with fields, or `note` what was seen."""
+    """One thing to be said: `put` fields, `revise` or `close` a fact with fields, or `note` what was seen.
+
+    `name` is the version that stands: a key that was drawn is the first version's id, and that one may have moved.
+    """
 
     act: str
     fields: dict[str, Any]
@@ -57,7 +73,7 @@ class Plan(NamedTuple):
 def plans(known: Book, delta: Delta, evidence: Evidence, several: frozenset[str]) -> list[Plan]:
     """What is to be said because of a delta, in order; nothing if all of it is known. Refused, with the reason."""
     if delta.scope is None:
-        raise Refused("a delta without a scope is nobody's: give it the user, and the agent, whose facts it changes")
+        raise MemoryScopeError("a delta without a scope is nobody's: give it the user, and agent, of its facts")
     if delta.kind == "noop":
         return _seen_again(known, delta, evidence)
     if delta.kind == "delete":
@@ -65,66 +81,67 @@ def plans(known: Book, delta: Delta, evidence: Evidence, several: frozenset[str]
         return _closed([held for held in found if held.status == "active"], delta, evidence)
     if delta.kind == "add":
         return _add(known, delta, evidence, several)
-    return _update(known, delta, evidence)
+    return _update(known, delta, evidence, several)
 
 
 # -- each kind ---------------------------------------------------------------------------------------------------------
 
 
 def _add(known: Book, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[Plan]:
-    triple, scope = triple_of(delta.fact_payload), delta.scope
+    triple, since = triple_of(delta.fact_payload), _since(delta, evidence)
     if not triple:
         return [_put(delta, evidence)]
-    rivals = known.claiming(scope.user, scope.path, scope.agent, *triple[:2])
-    if _is_known(rivals, evidence, triple):
+    rivals = known.claiming(delta.scope.user, delta.scope.path, delta.scope.agent, *triple[:2])
+    if _is_known(known, rivals, delta, evidence, triple):
         return []
     same = [held for held in rivals if held.body()["triple"][2] == triple[2]]
     for held in same:
-        if held.status == "active":
+        if held.status == "active" and _lasts(held, since):
             return _corroborate(known, held, delta, evidence)
-    if same and _is_older(evidence, same):
-        return [_note(delta, evidence, "it was retracted, and nothing was told since", same)]
-    standing = [held for held in rivals if _stands(held)]
+    gone = [held for held in same if held.status != "active"]
+    if gone and _is_of_before(evidence, gone, since):
+        return [_note(delta, evidence, "it was retracted, and nothing was told since", gone)]
+    standing = [held for held in rivals if _stands(held, delta)]
     if not standing or triple[1] in several:
         return [_put(delta, evidence)]
     return _replace(standing, delta, evidence)
 
 
-def _update(known: Book, delta: Any, evidence: Evidence) -> list[Plan]:
-    found = _targets(known, delta.replaces, delta.scope)
-    triple = triple_of(delta.fact_payload)
+def _update(known: Book, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[Plan]:
+    triple, scope = triple_of(delta.fact_payload), delta.scope
+    found = _targets(known, delta.replaces, scope, triple)
     if triple:
-        scope = delta.scope
         rivals = known.claiming(scope.user, scope.path, scope.agent, *triple[:2])
-        if _is_known([*found, *rivals], evidence, triple):
+        if _is_known(known, [*found, *rivals], delta, evidence, triple):
             return []
         for held in found:
             if held.status == "active" and tuple(held.body().get("triple", ())) == triple:
                 return _corroborate(known, held, delta, evidence)
-    standing = [held for held in found if _stands(held)]
+    elif any(_has_heard(held, delta, evidence) for held in found):
+        return []
+    standing = [held for held in found if _stands(held, delta)]
     if not standing:  # what it was to replace is closed or retracted; what is new in it may still hold
-        return _add(known, delta, evidence, frozenset())
+        return _add(known, delta, evidence, several)
     return _replace(standing, delta, evidence)
 
 
 def _replace(standing: list[Held], delta: Any, evidence: Evidence) -> list[Plan]:
     """The new in the place of what stands; or, if it happened before that, as a fact that has ended."""
     first, *others = standing
-    since = _since(delta, evidence)
-    began = first.body().get("valid_from", "")
+    since, began = _since(delta, evidence), held_time(first.body().get("valid_from", ""))
     if began and since and since < began:
-        return [_put(delta, evidence, until=began)]
-    plan = Plan("revise", _fields(delta, evidence, before=first), first.key, _reason(delta))
-    return [plan, *_closed(others, delta, evidence)]
+        ended = _moment(delta.fact_payload, "valid_to")
+        return [_put(delta, evidence, until=min(filter(None, (ended, began))))]
+    return [_revise(first, _fields(delta, evidence, before=first), delta), *_closed(others, delta, evidence)]
 
 
 def _closed(found: Iterable[Held], delta: Any, evidence: Evidence) -> list[Plan]:
     closed = []
     for held in found:
         body = held.body()
-        until = max(evidence.happened, body.get("valid_from", ""))
+        until = max(evidence.happened, held_time(body.get("valid_from", "")))
         changes = {"status": CLOSED, "valid_to": until, "views": _views(body, delta, evidence)}
-        closed.append(Plan("close", changes, held.key, _reason(delta)))
+        closed.append(_revise(held, changes, delta, "close"))
     return closed
 
 
@@ -136,23 +153,43 @@ def _seen_again(known: Book, delta: Any, evidence: Evidence) -> list[Plan]:
 
 
 def _corroborate(known: Book, held: Held, delta: Any, evidence: Evidence) -> list[Plan]:
+    """One more witness, unless it was heard already: for this, or for one of the same claim that is no longer held."""
     body = held.body()
-    before = set(sources_in(body.get("views")))
-    if evidence.told and before.issuperset(evidence.sources):
+    triple = tuple(body.get("triple", ()))
+    rivals = known.claiming(held.user, held.path, body.get("agent", ""), *triple[:2]) if triple else [held]
+    if evidence.told and (
+        _has_heard(held, delta, evidence) or (triple and _is_known(known, rivals, delta, evidence, triple))
+    ):
         return []
-    if is_above(body.get("trust", "human"), evidence.trust):
+    gone = [each for each in rivals if each.status != "active" and tuple(each.body().get("triple", ())) == triple]
+    if evidence.told and gone and _is_of_before(evidence, gone, evidence.happened):
+        return [_note(delta, evidence, "it is about days before it was retracted", gone)]
+    trust = body.get("trust", "human")
+    if is_above(trust, evidence.trust):
         return [_note(delta, evidence, "who says it is trusted less than what stands", [held])]
+    if is_above(evidence.trust, trust) and delta.kind != "noop":
+        fields = _fields(delta, evidence, before=held)
+        began = body.get("valid_from", "")
+        earlier = began and held_time(began) < fields["valid_from"]
+        return [_revise(held, fields | {"valid_from": began} if earlier else fields, delta)]
+    before = set(sources_in(body.get("views")))
     witnesses = [told for source in before | set(evidence.sources) if (told := known.episodes.of(source))]
-    sure = evidence.earned(len({(told.session, told.agent) for told in witnesses}))
+    firmness = min(1.0, delta.confidence / evidence.earned(1))  # one who is not sure is half a witness
+    sure = round(evidence.earned(len({(told.session, told.agent) for told in witnesses})) * firmness, 4)
     changes = {"confidence": max(held.confidence, sure), "views": _views(body, delta, evidence)}
-    return [Plan("revise", changes, held.key, _reason(delta))]
+    return [_revise(held, changes, delta)]
 
 
 # -- what is said ------------------------------------------------------------------------------------------------------
 
 
 def _put(delta: Any, evidence: Evidence, until: str = "") -> Plan:
-    return Plan("put", _fields(delta, evidence, until=until))
+    return Plan("put", _fields(delta, evidence, until=until) | {"reason": reason_of(delta.kind, delta.rule_id)})
+
+
+def _revise(held: Held, changes: dict[str, Any], delta: Any, act: str = "revise") -> Plan:
+    """Of the version that was decided upon: a fact's key may be the id of one with older words."""
+    return Plan(act, changes, held.body()["id"], reason_of(delta.kind, delta.rule_id))
 
 
 def _fields(delta: Any, evidence: Evidence, before: Held | None = None, until: str = "") -> dict[str, Any]:
@@ -176,9 +213,12 @@ def _fields(delta: Any, evidence: Evidence, before: Held | None = None, until: s
 def _views(
     body: dict[str, Any], delta: Any, evidence: Evidence, payload: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The views of a version, with one more step in its lineage."""
-    views = body.get("views") or {}
-    view = view_of(views) | {"lineage": [*steps_in(views), step_of(delta, evidence.sources)]}
+    """The views of a version, with one more step in its lineage. The step of a claim says which object it claims."""
+    views, step = body.get("views") or {}, step_of(delta, evidence.sources)
+    claimed = body.get("triple") if payload is None else triple_of(payload)
+    if claimed and delta.kind != "delete":
+        step["object"] = claimed[2]
+    view = view_of(views) | {"lineage": [*steps_in(views), step]}
     return {**views, "fact": view if payload is None else view | {"payload": dict(payload)}}
 
 
@@ -197,45 +237,101 @@ def _moment(payload: dict[str, Any], name: str) -> str:
     return comparable(said) if isinstance(said, str) else ""
 
 
-def _reason(delta: Any) -> str:
-    return f"{delta.kind} by rule {delta.rule_id}"
-
-
 # -- what is known -----------------------------------------------------------------------------------------------------
 
 
-def _targets(known: Book, names: Sequence[str], scope: DeltaScope) -> list[Held]:
-    found = _named(known, names, scope)
+def asked_before(known: Book, plan: Plan, evidence: Evidence, user: str) -> Review | None:
+    """What a person was asked because of the same episodes, about the same fact or the same claim, if that is so still:
+    it was denied, or it waits, and who asks now is trusted no more."""
+    held = known.find(plan.name, user=user, short=False) if plan.name else None
+    versions = set(known.ids_of(held)) if held else set[str]()
+    for review in known.reviews.because_of(evidence.sources) if evidence.told else ():
+        changes, claimed = review.action.changes, plan.fields.get("triple")
+        is_same = changes.get("status") == plan.fields.get("status") and not versions.isdisjoint(review.action.target)
+        if is_same or (claimed and tuple(changes.get("triple", ())) == tuple(claimed)):
+            waits = review.status == "waiting" and not is_above(evidence.trust, review.action.trust)
+            if waits or review.status == "rejected":
+                return review
+    return None
+
+
+def once(plan: Plan, delta: Delta, evidence: Evidence) -> str:
+    """Under which key a fact is stated once, however often its delta comes: what has a triple is known by that."""
+    if plan.fields["triple"]:
+        return ""
+    said = [evidence.sources or list(delta.source_episode_ids), plan.fields["text"]]
+    return f"fact:{sha256(repr(said).encode()).hexdigest()[:32]}"
+
+
+def is_above_its_asker(known: Book, plan: Plan, delta: Delta, evidence: Evidence) -> bool:
+    """Whether what a plan changes is trusted more than who asks for it."""
+    if plan.act == "note" or not plan.name or delta.scope is None:
+        return False
+    return is_above(standing(known, plan.name, delta.scope.user), evidence.trust)
+
+
+def _targets(known: Book, names: Sequence[str], scope: DeltaScope, triple: tuple[str, ...] = ()) -> list[Held]:
+    found = _named(known, names, scope, triple)
     if not found:
         raise NotFound(f"{names[0]!r} names no fact of {scope.user!r}, and no episode that one comes from")
     return found
 
 
-def _named(known: Book, names: Iterable[str], scope: DeltaScope) -> list[Held]:
-    """The facts that names name, of that user and path: a fact's own, or an episode's, for what comes from it."""
+def _named(known: Book, names: Iterable[str], scope: DeltaScope, triple: tuple[str, ...] = ()) -> list[Held]:
+    """The facts that names name, of that user and path: a fact's own, or an episode's, for what comes from it.
+
+    A name may be both, and more than one episode's. Then those are meant that claim something of the same subject and
+    predicate as `triple`, if there are any.
+    """
     found: dict[str, Held] = {}
     for name in names:
         held = known.find(name, user=scope.user, path=scope.path, short=False)
-        told = () if held else known.episodes.find(scope.user, name)
-        each = [held] if held else [fact for one in told for fact in known.coming_from(scope.user, one.source)]
+        told = known.episodes.find(scope.user, name)
+        sources = [one.source for one in told] or [name]
+        coming = [fact for source in sources for fact in known.coming_from(scope.user, source)]
+        alike = [fact for fact in (*filter(None, (held,)), *coming) if _is_of(fact, triple)]
+        each = alike or ([held] if held else coming)
         found.update({fact.ref: fact for fact in each if fact.path == scope.path})
     return list(found.values())
 
 
-def _stands(held: Held) -> bool:
+def _is_of(held: Held, triple: tuple[str, ...]) -> bool:
+    return bool(triple) and tuple(held.body().get("triple", ()))[:2] == triple[:2]
+
+
+def _stands(held: Held, delta: Any) -> bool:
     """Whether it is held, and has not ended."""
-    return held.status == "active" and not held.body().get("valid_to")
+    return held.status == "active" and _lasts(held, stamp(delta.promotion_ts))
 
 
-def _is_known(rivals: Iterable[Held], evidence: Evidence, triple: tuple[str, ...]) -> bool:
-    """Whether every episode behind a delta has been taken into account for this claim already."""
-    if not evidence.told:
-        return any(held.status == "active" and tuple(held.body()["triple"]) == triple for held in rivals)
-    sources = set(evidence.sources)
-    return any(sources.issubset(sources_in(held.body().get("views"))) for held in rivals)
+def _lasts(held: Held, then: str) -> bool:
+    """Whether it has not ended by then."""
+    until = held.body().get("valid_to", "")
+    return not until or held_time(until) > then
 
 
-def _is_older(evidence: Evidence, closed: Iterable[Held]) -> bool:
-    """Whether nothing behind a delta was told after these were closed."""
+def _is_known(known: Book, rivals: Iterable[Held], delta: Any, evidence: Evidence, triple: tuple[str, ...]) -> bool:
+    """Whether every episode behind a delta has been taken into account for this claim already, if only to note it.
+
+    What nobody told here is known by its name; and as long as the same stands, a name says nothing new.
+    """
+    sources = set(evidence.sources or delta.source_episode_ids)
+    for held in rivals:
+        body = held.body()
+        heard = {source for source, value in claims_in(body.get("views")) if value in ("", triple[2])}
+        if all(source in heard or known.rules.is_noted(source, held.ref) for source in sources):
+            return True
+        if not evidence.told and held.status == "active" and tuple(body.get("triple", ())) == triple:
+            return True
+    return False
+
+
+def _has_heard(held: Held, delta: Any, evidence: Evidence) -> bool:
+    """Whether the episodes behind a delta are in a fact's lineage; by name, if nobody knows them."""
+    return set(evidence.sources or delta.source_episode_ids) <= set(sources_in(held.body().get("views")))
+
+
+def _is_of_before(evidence: Evidence, gone: Sequence[Held], then: str) -> bool:
+    """Whether nothing behind a delta was told after these were retracted, or it is about days before they ended."""
     latest = max((told.seq for told in evidence.told), default=-1)
-    return latest < max(held.seq for held in closed)
+    return latest < max(held.seq for held in gone) or any(held.status == CLOSED and _lasts(held, then) for held in gone)

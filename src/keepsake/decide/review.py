@@ -30,7 +30,7 @@ from keepsake.records.reviews import ANSWER, ASK
 
 def judged(known: Book, policy: Policy, action: Action, drafts: list[Draft], draw: Draw) -> list[Draft]:
     """What may be recorded of `drafts`, which would carry out `action`; or the question to ask instead."""
-    verdict = gate(policy, action, [_standing(known, version, action.user) for version in action.target])
+    verdict = gate(policy, action, [standing(known, version, action.user) for version in action.target])
     if verdict.kind == REFUSE:
         raise Refused(verdict.why)
     if verdict.kind == REVIEW:
@@ -109,7 +109,7 @@ def as_stated(drafts: list[Draft], action: Action) -> list[Draft]:
     return drafts
 
 
-def _standing(known: Book, version: str, user: str) -> str:
+def standing(known: Book, version: str, user: str) -> str:
     """How far a belief is trusted: as the one who stated it; as a person, if a person said yes to it."""
     if known.reviews.is_approved(version):
         return "human"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from keepsake.records.book import Book
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft
 from keepsake.records.rule import ConsolidationRule
@@ -26,10 +25,9 @@ def drop(known: Rules, name: str, user: str) -> list[Draft]:
     return [Draft(RULE_GONE, {"user": user, "id": name})]
 
 
-def ran(known: Book, rule: str, user: str, through: int, considered: int, made: Mapping[str, int]) -> list[Draft]:
+def ran(rule: str, user: str, through: int, considered: int, made: Mapping[str, int]) -> list[Draft]:
     """A rule has read up to an event. Written in one group with what came of it."""
-    told = known.episodes.ever_told(user)
-    body = {"user": user, "id": rule, "through": through, "told": told, "considered": considered, "made": dict(made)}
+    body = {"user": user, "id": rule, "through": through, "considered": considered, "made": dict(made)}
     return [Draft(RAN, body)]
 
 

@@ -15,6 +15,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +31,7 @@ from keepsake.memory.reviews import ReviewsOf
 from keepsake.memory.rules import RulesOf
 from keepsake.memory.tidy import TidyOf
 from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
+from keepsake.records.errors import Closed
 
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
@@ -40,6 +42,7 @@ NOUNS = {
 
 _NOT_OFFERED = ("batch", "close", "restore")
 _END = object()
+_PAUSE = 0.2  # seconds between two looks, where what is to come is followed
 
 
 class _Awaited:
@@ -64,9 +67,14 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
 def _iterated(function: Callable[..., Iterator[Any]]) -> Callable[..., AsyncIterator[Any]]:
     @wraps(function)
     async def iterate(self: _Awaited, *given: Any, **named: Any) -> AsyncIterator[Any]:
-        each = await self._run(lambda: function(self._held(), *given, **named))
+        pause = named.pop("pause", _PAUSE) if named.get("follow") else 0.0
+        name = f"_{function.__name__}" if named.get("follow") else function.__name__  # its twin does not wait
+        each = await self._run(lambda: getattr(self._held(), name)(*given, **named))
         while (item := await self._run(partial(next, each, _END))) is not _END:
-            yield item
+            if item is None:
+                await asyncio.sleep(pause)
+            else:
+                yield item
 
     return iterate
 
@@ -100,7 +108,11 @@ class AsyncMemory(_awaited(Memory)):  # type: ignore[misc]
             setattr(self, name, kind(self._in_thread, partial(self._noun, name)))
 
     async def _in_thread(self, work: Callable[[], Any]) -> Any:
-        return await asyncio.wrap_future(self._thread.submit(work))
+        try:
+            begun = self._thread.submit(work)
+        except RuntimeError:
+            raise Closed("this memory is closed; open it again to go on") from None
+        return await asyncio.wrap_future(begun)
 
     def _opened(self) -> Memory:
         if self._memory is None:
@@ -111,13 +123,14 @@ class AsyncMemory(_awaited(Memory)):  # type: ignore[misc]
         return getattr(self._opened(), name)
 
     async def close(self) -> None:
-        """Let go of the folder. Everything that was acknowledged is on disk already."""
+        """Let go of the folder. Everything that was acknowledged is on disk already. A second time changes nothing."""
 
         def close() -> None:
             if self._memory is not None:
                 self._memory.close()
 
-        await self._in_thread(close)
+        with suppress(Closed):
+            await self._in_thread(close)
         self._thread.shutdown(wait=False)
 
     async def __aenter__(self) -> AsyncMemory:

@@ -22,12 +22,13 @@ from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.facts import FactsOf
 from keepsake.memory.gated import Gated
 from keepsake.projections.index import prepared as sql
-from keepsake.records.clock import comparable
+from keepsake.records.belief import OWNER
+from keepsake.records.clock import held_time
 from keepsake.records.delta import Delta, DeltaScope
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NeedsApproval, Refused
 from keepsake.records.fact import Fact
-from keepsake.records.lineage import sources_in
+from keepsake.records.lineage import claims_in
 from keepsake.records.rule import ConsolidationRule
 from keepsake.records.rules import Mark
 from keepsake.records.scope import Scope
@@ -47,6 +48,7 @@ class Consolidated:
     """What one run of a rule came to."""
 
     rule: str
+    user: str = OWNER
     considered: int = 0  # episodes that its filter selected
     read: int = 0  # episodes that it looked at
     deltas: list[Delta] = field(default_factory=list)
@@ -70,7 +72,7 @@ class Consolidated:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "rule": self.rule, "read": self.read, "considered": self.considered, "made": self.made,
+            "rule": self.rule, "user": self.user, "read": self.read, "considered": self.considered, "made": self.made,
             "deltas": [delta.model_dump(mode="json") for delta in self.deltas],
             "facts": [fact.to_dict() for fact in self.facts], "waiting": self.waiting,
             "findings": [{"episode": each.episode_id, "reason": each.reason} for each in self.findings],
@@ -97,14 +99,21 @@ class ConsolidationOf:
         self._index, self._several = index, several
 
     def propose(
-        self, rule: ConsolidationRule, *, user: str, since_last: bool = False, reader: Extractor | None = None
+        self,
+        rule: ConsolidationRule,
+        *,
+        user: str,
+        since_last: bool = False,
+        reader: Extractor | None = None,
+        scorer: SalienceScorer | None = None,
     ) -> Deltas:
-        """The deltas that a rule makes of what was told; nothing is applied, and no mark is moved."""
-        chosen = self._filter(rule)
-        start = self._mark(rule, user).through + 1 if since_last else 0
-        weigher = self._weigher(rule, reader=reader)
-        told = (episode for episode in self._episodes.since(start, user=user) if chosen.fits(_row(episode)))
-        return Deltas(delta for episode in told for delta in weigher.deltas(episode))
+        """The deltas that `run` would make of what was told; nothing is applied, and no mark is moved."""
+        chosen, selected = self._filter(rule), list[Episode]()
+        told = self._episodes.since(self._mark(rule, user).through + 1 if since_last else 0, user=user)
+        while portion := list(islice(told, PORTION)):
+            selected += _selected(portion, chosen)
+        weigher = self._weigher_of(rule, selected, reader, scorer, user)
+        return Deltas(delta for episode in selected for delta in weigher.deltas(episode))
 
     def run(
         self,
@@ -122,19 +131,16 @@ class ConsolidationOf:
         """
         if self._shelf.ledger.in_batch():
             raise Refused("a rule writes in groups of its own: end the batch first, then consolidate")
-        chosen, came_to, start = self._filter(rule), Consolidated(rule.id), 0
+        chosen, came_to, start = self._filter(rule), Consolidated(rule.id, user), 0
         while True:
             mark = self._mark(rule, user)
             start = max(start, mark.through + 1) if since_last else start
             portion = list(islice(self._episodes.since(start, user=user), PORTION))
             if not portion:
                 return came_to
-            selected = [episode for episode in portion if chosen.fits(_row(episode))]
-            selected.sort(key=lambda episode: (episode.timestamp, episode.seq))
-            poor = self._not_worth(selected, scorer, user) if scorer else frozenset[int]()
-            ahead = ReadAhead(reader, (each for each in selected if each.seq not in poor)) if reader else None
-            weigher = self._weigher(rule, reader=ahead, poor=poor)
-            fresh = Consolidated(rule.id, considered=len(selected), read=len(portion))
+            selected = _selected(portion, chosen)
+            weigher = self._weigher_of(rule, selected, reader, scorer, user, is_applied=True)
+            fresh = Consolidated(rule.id, user, considered=len(selected), read=len(portion))
             through = max(episode.seq for episode in portion)
             if self._apply(weigher, selected, fresh, mark, through, user):
                 _join(came_to, fresh)
@@ -145,19 +151,24 @@ class ConsolidationOf:
     def _apply(
         self, weigher: Weigher, selected: list[Episode], into: Consolidated, mark: Mark, through: int, user: str
     ) -> bool:
-        """Apply one portion, with its mark, as one group. False, if another process ran the rule meanwhile."""
+        """Apply one portion, with its mark, as one group. False, if another process ran the rule meanwhile.
+
+        What was taken back or erased since it was read is left out.
+        """
         book, write, found = self._shelf.book, self._shelf.ledger.write, list[tuple[str, str]]()
         with self._gated.batch():
             if book.rules.mark(user, into.rule) != mark:
                 return False
             for episode in selected:
+                if not book.episodes.stands(episode.source):
+                    continue
                 known = len(into.findings)
                 is_new = episode.seq > mark.through
                 for delta in weigher.deltas(episode):
                     self._take(delta, episode, into, is_new)
                 found += [(episode.source, each.reason) for each in into.findings[known:] if is_new]
             write(lambda: decide.found(into.rule, user, found))
-            write(lambda: decide.ran(book, into.rule, user, through, into.considered, into.made))
+            write(lambda: decide.ran(into.rule, user, through, into.considered, into.made))
         return True
 
     def _take(self, delta: Delta | Malformed, episode: Episode, into: Consolidated, is_new: bool) -> None:
@@ -165,16 +176,17 @@ class ConsolidationOf:
         if isinstance(delta, Malformed):
             into.findings.append(delta)
             return
-        if delta.kind == "noop" and not delta.corroborates and not is_new:
-            into.deltas.append(delta)
-            return
         try:
-            into.facts += self._facts.apply(delta, self._facts.evidence(delta, (episode,)))
+            facts = self._facts.apply(delta, self._facts.evidence(delta, (episode,)), notes=is_new)
         except NeedsApproval as held:
             into.waiting.append(held.review)
         except Refused as error:
             into.findings.append(Malformed(episode.id, str(error)))
             return
+        else:
+            into.facts += facts
+            asked = (self._shelf.book.reviews.in_question(fact.version) for fact in facts)
+            into.waiting += [review for review in asked if review]
         into.deltas.append(delta)
 
     # -- inside ------------------------------------------------------------------------------------------------------
@@ -186,12 +198,22 @@ class ConsolidationOf:
         with self._shelf.ledger.reading():
             return self._shelf.book.rules.mark(user, rule.id)
 
-    def _weigher(
-        self, rule: ConsolidationRule, reader: Extractor | None, poor: frozenset[int] = frozenset()
+    def _weigher_of(
+        self,
+        rule: ConsolidationRule,
+        selected: list[Episode],
+        reader: Extractor | None,
+        scorer: SalienceScorer | None,
+        user: str,
+        *,
+        is_applied: bool = False,
     ) -> Weigher:
+        """Whoever weighs these episodes, which are read and scored first."""
+        poor = self._not_worth(selected, scorer, user) if scorer else frozenset[int]()
+        ahead = ReadAhead(reader, (each for each in selected if each.seq not in poor)) if reader else None
         return Weigher(
-            rule, self._standing, now=self._now(), several=self._several, reader=reader,
-            is_worth=lambda episode: episode.seq not in poor,
+            rule, self._standing, now=self._now(), several=self._several, reader=ahead,
+            is_worth=lambda episode: episode.seq not in poor, is_applied=is_applied,
         )  # fmt: skip
 
     def _now(self) -> datetime:
@@ -226,9 +248,32 @@ class ConsolidationOf:
         now = self._shelf.ledger.now()
         found = [(each.key, each.body()) for each in held if each.status == "active"]
         return [
-            Standing(key, body["triple"][2], frozenset(sources_in(body.get("views")))) for key, body in found
-            if not body.get("valid_to") or comparable(body["valid_to"]) > now
+            _standing(key, body) for key, body in found
+            if not body.get("valid_to") or held_time(body["valid_to"]) > now
         ]  # fmt: skip
+
+
+def _standing(key: str, body: dict[str, Any]) -> Standing:
+    claims, since = frozenset(claims_in(body.get("views"))), held_time(body.get("valid_from", ""))
+    return Standing(key, body["triple"][2], claims, since, body.get("trust", "human"))
+
+
+def _selected(portion: list[Episode], chosen: Filter) -> list[Episode]:
+    """Those that the filter selects, in the order in which they happened; but none before what it says it replaces."""
+    found = [episode for episode in portion if chosen.fits(_row(episode))]
+    moments: dict[str, datetime] = {}
+    for episode in sorted(found, key=lambda episode: episode.seq):
+        moments[episode.source] = moments[episode.id] = max(
+            [episode.timestamp, *(moments[name] for name in _replaced(episode) if name in moments)]
+        )
+    return sorted(found, key=lambda episode: (moments[episode.source], episode.seq))
+
+
+def _replaced(episode: Episode) -> list[str]:
+    """What an episode names as replaced, as far as it makes sense."""
+    named = episode.metadata.get("replaces")
+    names = [named] if isinstance(named, str) else named if isinstance(named, list) else []
+    return [name for name in names if isinstance(name, str)]
 
 
 def _row(episode: Episode) -> Row:

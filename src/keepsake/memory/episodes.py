@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from keepsake.consolidate.classify import Deltas
     from keepsake.memory.index import IndexOf
     from keepsake.projections.index.file import IndexFile
+    from keepsake.records.extracted import Extractor
     from keepsake.records.rule import ConsolidationRule
 
 
@@ -126,7 +128,7 @@ class EpisodesOf:
         for episode in found:
             if is_above(episode.trust, self._gated.trust):
                 raise Refused(f"{episode.id!r} was told by a {episode.trust}; only one as trusted takes it back")
-        with self._gated.batch():
+        with nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch():
             resting, shared = self._what_rests_on(found, whose)
             self._shelf.ledger.write(
                 lambda: decide.retract(self._shelf.book.episodes, names, user=whose, reason=reason)
@@ -159,14 +161,19 @@ class EpisodesOf:
         return alone, shared
 
     def consolidate(
-        self, rule: ConsolidationRule, *, since_last: bool = False, user: str | None = None
+        self,
+        rule: ConsolidationRule,
+        *,
+        since_last: bool = False,
+        extractor: Extractor | str | None = None,
+        user: str | None = None,
     ) -> Deltas:
         """The deltas that a rule makes of what was told, in the light of what is held. Nothing is applied.
 
         They are for `m.facts.apply_delta`; `m.consolidate` does both at once. With `since_last`, only of what was told
-        since that last did.
+        since that last did. `extractor` is as there.
         """
-        return self._propose(rule, self._of(user), since_last=since_last)
+        return self._propose(rule, self._of(user), since_last=since_last, extractor=extractor)
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
@@ -181,7 +188,7 @@ class EpisodesOf:
     ) -> list[Episode]:
         """The most recent episodes, newest first; of one time, the last told first. What is left out is any.
 
-        What was taken back is not among them.
+        What was taken back, or moved away with the stretch of the ledger that held it, is not among them.
         """
         whose = self._of(user)
         checked(user=whose, session=session, agent=agent)
@@ -199,18 +206,21 @@ class EpisodesOf:
             statement, more = sql.RECENT_SESSION, [session]
         if agent is not None:
             statement, more = sql.RECENT_SCOPE if more else sql.RECENT_AGENT, [*more, agent]
-        found: list[int] = []
+        found, first = list[int](), self._shelf.ledger.chain().first
         for source, seq in file.db.execute(statement, (user, path, *more)):
-            if not self._shelf.book.episodes.is_retracted(source):
+            if seq >= first and not self._shelf.book.episodes.is_retracted(source):
                 found.append(seq)
             if len(found) == limit:
                 break
         return found
 
     def find(self, name: str, *, user: str | None = None) -> Episode | None:
-        """An episode by its id: the teller's own, or the one it was given. Of several, the newest."""
+        """An episode by its id: the teller's own, or that of the event that recorded it. Of several, the newest."""
         with self._shelf.ledger.reading():
-            told = self._shelf.book.episodes.find(self._of(user), name)
+            known = self._shelf.book.episodes
+            told = known.find(self._of(user), name)
+            if not told and known.owner(name) == self._of(user):
+                told = tuple(filter(None, (known.of(name),)))
             return self.read(told[-1].seq) if told else None
 
     def get(self, name: str, *, user: str | None = None) -> Episode:

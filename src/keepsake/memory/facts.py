@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from keepsake.consolidate.confidence import earned
 from keepsake.decide import fact as decide
 from keepsake.decide.fact import Evidence, Plan
+from keepsake.decide.review import needs_approval
 from keepsake.memory import channels, versions
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.memory.shape import ShapeOf
 from keepsake.records.belief import Belief
 from keepsake.records.beliefs import Beliefs, Held
-from keepsake.records.clock import comparable, said_time, stamp
+from keepsake.records.clock import comparable, held_time, parse_moment, said_time, stamp
 from keepsake.records.episode import Episode
 from keepsake.records.episodes import Told
 from keepsake.records.event import Draft
@@ -41,9 +42,7 @@ if TYPE_CHECKING:
 class FactsOf:
     """The facts of one user. `several` are the predicates of which more than one object may hold."""
 
-    def __init__(
-        self, shelf: Shelf, gated: Gated, episodes: EpisodesOf, user: str, several: frozenset[str]
-    ) -> None:
+    def __init__(self, shelf: Shelf, gated: Gated, episodes: EpisodesOf, user: str, several: frozenset[str]) -> None:
         self._shelf, self._gated, self._episodes, self._user = shelf, gated, episodes, user
         self._several, self._shape = several, ShapeOf(shelf, gated, "facts")
 
@@ -93,13 +92,16 @@ class FactsOf:
         """All that is applied in the block becomes one, as part of a batch that is open already if one is."""
         return nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch()
 
-    def apply(self, delta: Delta, evidence: Evidence) -> list[Fact]:
-        """The same, inside a block, with the evidence at hand."""
-        found = []
-        for plan in decide.plans(self._shelf.book, delta, evidence, self._several):
-            if (fact := self._carry_out(plan, delta, evidence)) is not None:
-                found.append(fact)
-        return found
+    def apply(self, delta: Delta, evidence: Evidence, *, notes: bool = True) -> list[Fact]:
+        """The same, inside a block, with the evidence at hand. Without `notes`, what changes nothing is not recorded.
+
+        What needs a person's yes comes first: until it has one, nothing of the delta is done.
+        """
+        planned = decide.plans(self._shelf.book, delta, evidence, self._several)
+        planned = [plan for plan in planned if notes or plan.act != "note"]
+        planned.sort(key=lambda plan: not decide.is_above_its_asker(self._shelf.book, plan, delta, evidence))
+        done = (self._carry_out(plan, delta, evidence) for plan in planned)
+        return [fact for fact in done if fact is not None]
 
     def _carry_out(self, plan: Plan, delta: Delta, evidence: Evidence) -> Fact | None:
         assert delta.scope is not None  # or there would be no plan
@@ -107,10 +109,12 @@ class FactsOf:
         if plan.act == "note":
             self._shelf.ledger.write(lambda: [Draft(NOOP, plan.fields)])
             return None
+        if (asked := decide.asked_before(self._shelf.book, plan, evidence, user)) is not None:
+            if asked.status == "waiting":
+                raise needs_approval(asked)
+            return None
         if plan.act == "put":
-            names = evidence.sources or list(delta.source_episode_ids)
-            once = "" if plan.fields["triple"] else f"fact:{'+'.join(names)}"
-            events = self._gated.put(plan.fields, once)
+            events = self._gated.put(plan.fields, decide.once(plan, delta, evidence))
         else:
             events = self._gated.revise(
                 plan.name, plan.fields, reason=plan.reason, user=user, path=path, trust=evidence.trust
@@ -164,13 +168,13 @@ class FactsOf:
         wanted = pattern or FactPattern(subject=subject, predicate=predicate, object=object, agent=agent, user=user)
         whose = self._of(wanted.user)
         checked(user=whose)
-        then = stamp(self._now()) if as_of is None else comparable(said_time(as_of))
+        then = stamp(self._now()) if as_of is None else parse_moment(comparable(said_time(as_of)))
         if as_of is None:
             with self._shelf.known(believed_at) as known:
                 held = [each for each in _candidates(known, whose, wanted) if each.status == "active"]
                 found = [fact_of(each.belief()) for each in held]
         else:
-            found = [fact for each in self._versions(whose, believed_at).values() for fact in versions.true_once(each)]
+            found = versions.true_once(self._versions(whose, believed_at).values(), self._several)
         return [fact for fact in found if _fits(fact, wanted) and _holds(fact, then)]
 
     def get(self, fact_id: str, *, user: str | None = None) -> Fact:
@@ -182,11 +186,20 @@ class FactsOf:
         """Every version, oldest first; those that were replaced say since when, and by which."""
         whose = self._of(user)
         with self._shelf.known() as known:
-            ref = known.get(fact_id, user=whose).ref
-        return versions.chained(self._versions(whose).get(ref, []))
+            names = set(known.ids_of(known.get(fact_id, user=whose)))
+        found = [each for ref, each in self._versions(whose).items() if ref in names]
+        return versions.chained([belief for each in found for belief in each])
 
     def follow(self, channel: str, start: int = 0, *, follow: bool = False, pause: float = 0.2) -> Iterator[Delta]:
         """The deltas that were emitted to a channel, from event `start` on; with `follow`, also those to come."""
+        for delta in self._follow(channel, start, follow=follow):
+            if delta is None:
+                time.sleep(pause)
+            else:
+                yield delta
+
+    def _follow(self, channel: str, start: int = 0, *, follow: bool = False) -> Iterator[Delta | None]:
+        """The same, for whoever waits in their own way: None, where there is nothing new."""
         while True:
             for event in self._shelf.events_of(self._user, start):
                 start = event.seq + 1
@@ -195,12 +208,20 @@ class FactsOf:
                     yield delta
             if not follow:
                 return
-            time.sleep(pause)
+            yield None
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _versions(self, user: str, believed_at: Moment | None = None) -> dict[str, list[Belief]]:
-        return versions.of_facts(self._shelf.events_of(user), user, None if believed_at is None else is_by(believed_at))
+        """Of each fact, all versions that the ledger has here; at least the one that is held."""
+        if believed_at is not None:
+            return versions.of_facts(self._shelf.events_of(user), user, is_by(believed_at))
+        found = versions.of_facts(self._shelf.events_of(user), user)
+        with self._shelf.known() as known:
+            for held in known.facts(user):
+                if found.keys().isdisjoint(known.ids_of(held)):
+                    found[held.ref] = [held.belief()]
+        return found
 
     def _of(self, user: str | None) -> str:
         return self._user if user is None else user
@@ -231,4 +252,4 @@ def _fits(fact: Fact, wanted: FactPattern) -> bool:
 def _holds(fact: Fact, then: str) -> bool:
     """Whether it is true at that time, as far as it says."""
     since, until = fact.valid_from, fact.valid_to
-    return (not since or comparable(since) <= then) and (not until or comparable(until) > then)
+    return (not since or held_time(since) <= then) and (not until or held_time(until) > then)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from keepsake.consolidate.classify import Deltas
     from keepsake.memory.index import IndexOf
     from keepsake.records.embedder import Embedder
+    from keepsake.records.extracted import Extractor
     from keepsake.records.rule import ConsolidationRule
 
 
@@ -316,6 +317,14 @@ class Memory(Asks):
 
         With `follow` it goes on as others write, until the caller stops asking.
         """
+        for event in self._log(start, op=op, follow=follow):
+            if event is None:
+                time.sleep(pause)
+            else:
+                yield event
+
+    def _log(self, start: int = 0, *, op: str = "", follow: bool = False) -> Iterator[Event | None]:
+        """The same, for whoever waits in their own way: None, where there is nothing new."""
         while True:
             for event in self._shelf.events_of(self.user, start):
                 start = event.seq + 1
@@ -323,7 +332,7 @@ class Memory(Asks):
                     yield event
             if not follow:
                 return
-            time.sleep(pause)
+            yield None
 
     def status(self) -> Status:
         """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
@@ -365,8 +374,10 @@ class Memory(Asks):
     def _index_of(self) -> IndexOf:
         return self._index
 
-    def _propose(self, rule: ConsolidationRule, user: str, **how: Any) -> Deltas:
-        return self._at_work.propose(rule, user=user, **how)
+    def _propose(
+        self, rule: ConsolidationRule, user: str, *, since_last: bool, extractor: Extractor | str | None
+    ) -> Deltas:
+        return self._at_work.propose(rule, user=user, since_last=since_last, **self._how(extractor, None))
 
     @property
     def _book(self) -> Book:

@@ -18,7 +18,7 @@ from keepsake.memory.consolidation import Consolidated, ConsolidationOf
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.records.clock import stamp
-from keepsake.records.errors import NotFound
+from keepsake.records.errors import KeepsakeError, NotFound
 from keepsake.records.rule import ConsolidationRule
 from keepsake.records.rules import Finding, Kept, Mark
 from keepsake.stores.shelf import Shelf
@@ -79,10 +79,21 @@ class RulesOf:
         with self._shelf.ledger.reading():
             book = self._shelf.book
             kept = book.rules.kept(None if everyone else self._of(user))
-            return [
-                _status(each, whose, book.rules.mark(whose, each.body["id"]), book.episodes.ever_told(whose), now)
-                for whose, each in kept
-            ]
+            marks = [book.rules.mark(whose, each.body["id"]) for whose, each in kept]
+            waiting = [book.episodes.waiting(whose, mark.through) for (whose, _), mark in zip(kept, marks, strict=True)]
+        found = zip(kept, marks, waiting, strict=True)
+        return [_status(each, whose, mark, many, now, self._oldest) for (whose, each), mark, many in found]
+
+    def _oldest(self, user: str, mark: Mark) -> str:
+        """When the oldest of the episodes that wait for a rule was recorded; empty if none of them is there."""
+        waiting = self._episodes.since(mark.through + 1, user=user)
+        return next((episode.recorded for episode in waiting), "")
+
+    def waiting(self, name: str, *, user: str | None = None) -> int:
+        """How many episodes a rule has not considered, whether it is kept or only ever run when asked."""
+        with self._shelf.ledger.reading():
+            book, whose = self._shelf.book, self._of(user)
+            return book.episodes.waiting(whose, book.rules.mark(whose, name).through)
 
     def findings(self, *, user: str | None = None) -> list[Finding]:
         """The episodes that rules could make nothing of, and why, oldest first."""
@@ -92,13 +103,22 @@ class RulesOf:
     def run_due(
         self, *, everyone: bool = False, told: Callable[[Consolidated], None] | None = None, **how: Any
     ) -> list[Consolidated]:
-        """Run what is due, each rule over its own user's episodes; `told` hears of each as it ends."""
-        came_to = []
+        """Run what is due, each rule over its own user's episodes; `told` hears of each as it ends.
+
+        What goes wrong with one is raised when the others have had their turn.
+        """
+        came_to, wrong = list[Consolidated](), list[KeepsakeError]()
         for status in self.all(everyone=everyone):
             if status.is_due:
-                came_to.append(self._at_work.run(status.rule, user=status.user, **how))
+                try:
+                    came_to.append(self._at_work.run(status.rule, user=status.user, **how))
+                except KeepsakeError as error:
+                    wrong.append(error)
+                    continue
                 if told:
                     told(came_to[-1])
+        if wrong:
+            raise wrong[0]
         return came_to
 
     def _of(self, user: str | None) -> str:
@@ -111,13 +131,16 @@ class RulesOf:
         return len(self.all())
 
 
-def _status(kept: Kept, user: str, mark: Mark, ever_told: int, now: datetime) -> RuleStatus:
-    rule = kept.rule
-    cadence, waiting = Cadence.of(rule.cadence), ever_told - mark.told
+def _status(
+    kept: Kept, user: str, mark: Mark, waiting: int, now: datetime, oldest: Callable[[str, Mark], str]
+) -> RuleStatus:
+    """A cron counts from when there was something to run for."""
+    cadence = Cadence.of(kept.rule.cadence)
+    first = oldest(user, mark) if cadence.cron and waiting else ""
     last = datetime.fromisoformat(mark.at) if mark.at else None
-    put = datetime.fromisoformat(kept.at)
-    due = is_due(cadence, waiting=waiting, last=last, now=now, since=put)
-    comes = next_after(cadence, max(last or put, put))
+    since = datetime.fromisoformat(max(kept.at, first))
+    due = is_due(cadence, waiting=waiting, last=last, now=now, since=since)
+    comes = next_after(cadence, max(last or since, since))
     return RuleStatus(
-        rule, user, waiting, mark.at, stamp(comes) if comes else "", due, mark.runs, mark.considered
+        kept.rule, user, waiting, mark.at, stamp(comes) if comes else "", due, mark.runs, mark.considered
     )  # fmt: skip

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from keepsake.records.belief import Belief
 from keepsake.records.beliefs import Beliefs
-from keepsake.records.clock import comparable
+from keepsake.records.clock import held_time
 from keepsake.records.event import Event
 from keepsake.records.fact import Fact
 from keepsake.records.lineage import fact_of, view_of
+from keepsake.records.policy import is_above
 
 
 def of_facts(
@@ -43,12 +45,27 @@ def chained(versions: list[Belief]) -> list[Fact]:
     return facts
 
 
-def true_once(versions: list[Belief]) -> list[Fact]:
+def true_once(found: Iterable[list[Belief]], several: frozenset[str]) -> list[Fact]:
     """The versions that were true for some time, as far as is held now, each until the next took its place.
 
-    What was retracted never was. What was replaced by something that is true from no later on was put right, and never
-    was either.
+    What was told late ends what was true before it, if only one value holds at a time; but nobody ends what is trusted
+    more.
     """
+    true = [pair for each in found for pair in _true_of(each)]
+    begins: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for belief, _ in true:
+        if belief.triple and belief.valid_from:
+            begins.setdefault(_claim(belief), []).append((held_time(belief.valid_from), belief.trust))
+    return [
+        _ended(belief, fact, begins[_claim(belief)])
+        if belief.triple and belief.valid_from and fact.valid_to and belief.triple[1] not in several else fact
+        for belief, fact in true
+    ]  # fmt: skip
+
+
+def _true_of(versions: list[Belief]) -> list[tuple[Belief, Fact]]:
+    """The versions of one fact that were true. What was retracted never was; what was replaced by something that is
+    true from no later on was put right, and never was either."""
     if versions[-1].status not in ("active", "superseded"):
         return []
     different = [
@@ -58,11 +75,21 @@ def true_once(versions: list[Belief]) -> list[Fact]:
     facts = []
     for belief, after in zip(different, [*different[1:], None], strict=True):
         if after is None:
-            facts.append(fact_of(belief))
-        elif after.valid_from and comparable(after.valid_from) > comparable(belief.valid_from or ""):
-            ended = min(filter(None, (belief.valid_to, after.valid_from)), key=comparable)
-            facts.append(fact_of(belief, superseded_by=after.id, until=ended))
+            facts.append((belief, fact_of(belief)))
+        elif after.valid_from and held_time(after.valid_from) > held_time(belief.valid_from or ""):
+            ended = min(filter(None, (belief.valid_to, after.valid_from)), key=held_time)
+            facts.append((belief, fact_of(belief, superseded_by=after.id, until=ended)))
     return facts
+
+
+def _ended(belief: Belief, fact: Fact, begins: list[tuple[str, str]]) -> Fact:
+    since, until = held_time(belief.valid_from), held_time(fact.valid_to)
+    between = [began for began, trust in begins if since < began < until and not is_above(belief.trust, trust)]
+    return replace(fact, valid_to=min(between)) if between else fact
+
+
+def _claim(belief: Belief) -> tuple[str, ...]:
+    return belief.path, belief.agent, *belief.triple[:2]
 
 
 def _says_the_same(one: Belief, other: Belief) -> bool:

@@ -10,7 +10,6 @@ from keepsake.records.errors import Refused
 
 Clock = Callable[[], datetime]
 
-_A_DATE = len("2026-05-03")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 
 
@@ -42,8 +41,19 @@ def parse_moment(text: str) -> str:
 
 
 def comparable(said: str) -> str:
-    """A date or time as it can be compared with others, as text: a time in UTC, a date as it is."""
-    return said if len(said) <= _A_DATE else parse_moment(said)
+    """A date or time as it can be compared with others, as text: a time in UTC, a date like 2026-05-03."""
+    try:
+        return date.fromisoformat(said).isoformat() if said else ""
+    except ValueError:
+        return parse_moment(said)
+
+
+def held_time(said: str) -> str:
+    """The same, of what a belief holds. What was said without a zone is read as UTC; nothing is refused here."""
+    try:
+        return comparable(said)
+    except Refused:
+        return datetime.fromisoformat(said).replace(tzinfo=UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def said_time(value: date | str | None) -> str:

@@ -28,6 +28,7 @@ class Told(NamedTuple):
     session: str
     agent: str
     gist: str  # what was said, in short enough to compare
+    path: str = ""
 
 
 class Episodes(Undoable):
@@ -41,7 +42,7 @@ class Episodes(Undoable):
         self._told: dict[tuple[str, str], tuple[Told, ...]] = {}
         self._owners: dict[str, tuple[str, str]] = {}  # source → (user, name)
         self._retracted: dict[str, None] = {}  # sources
-        self._counts: dict[str, int] = {}  # user → how many were ever told
+        self._of: dict[str, dict[str, Told]] = {}  # user → source → the same
 
     def knows(self, op: str) -> bool:
         return op in (OBSERVE, RETRACT)
@@ -50,10 +51,13 @@ class Episodes(Undoable):
         if event.op == OBSERVE and event.body is not None:
             episode = event.body["episode"]
             user, name = episode.get("user", OWNER), episode.get("id", event.id)
-            told = Told(event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), gist_of(episode))
+            told = Told(
+                event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), gist_of(episode),
+                episode.get("path", ""),
+            )  # fmt: skip
             self._set(self._told, (user, name), (*self._told.get((user, name), ()), told))
             self._set(self._owners, event.id, (user, name))
-            self._set(self._counts, user, self._counts.get(user, 0) + 1)
+            self._set(self._of.setdefault(user, {}), event.id, told)
         elif event.op == RETRACT and event.body is not None:
             for source in event.body["ids"]:
                 self._set(self._retracted, source, None)
@@ -69,6 +73,7 @@ class Episodes(Undoable):
             self._set(self._told, key, rest)
         else:
             self._drop(self._told, key)
+        self._drop(self._of[key[0]], source)
         self._drop(self._owners, source)
         self._drop(self._retracted, source)
 
@@ -84,17 +89,18 @@ class Episodes(Undoable):
     def is_retracted(self, source: str) -> bool:
         return source in self._retracted
 
-    def users(self) -> list[str]:
-        """Everyone who ever told something."""
-        return sorted(self._counts)
-
-    def ever_told(self, user: str) -> int:
-        """How many episodes that user ever told, also those that are erased."""
-        return self._counts.get(user, 0)
+    def stands(self, source: str) -> bool:
+        """Whether an episode is there, and was not taken back."""
+        return source in self._owners and source not in self._retracted
 
     def held(self, user: str) -> int:
-        """How many of them are there."""
-        return sum(len(told) for (whose, _), told in self._told.items() if whose == user)
+        """How many episodes of that user are there."""
+        return len(self._of.get(user, ()))
+
+    def waiting(self, user: str, through: int) -> int:
+        """How many of them were told after an event, stand, and are for rules to consider: those on no path."""
+        told = (each for each in self._of.get(user, {}).values() if each.seq > through and not each.path)
+        return sum(each.source not in self._retracted for each in told)
 
     def owner(self, source: str) -> str | None:
         """Whose episode the event of that id recorded; None if it is nobody's, or erased."""
@@ -104,7 +110,7 @@ class Episodes(Undoable):
     def dump(self) -> dict[str, Any]:
         return {
             "told": [[*key, [list(told) for told in each]] for key, each in self._told.items()],
-            "retracted": list(self._retracted), "counts": self._counts,
+            "retracted": list(self._retracted),
         }  # fmt: skip
 
     def load(self, dumped: dict[str, Any]) -> None:
@@ -112,9 +118,8 @@ class Episodes(Undoable):
         for user, name, each in dumped.get("told", ()):
             self._told[user, name] = tuple(Told(*told) for told in each)
             self._owners.update({told.source: (user, name) for told in self._told[user, name]})
-            self._counts[user] = self._counts.get(user, 0) + len(each)
+            self._of.setdefault(user, {}).update({told.source: told for told in self._told[user, name]})
         self._retracted.update(dict.fromkeys(dumped.get("retracted", ())))
-        self._counts.update(dumped.get("counts", {}))
 
 
 def gist_of(episode: dict[str, Any]) -> str:

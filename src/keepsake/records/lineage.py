@@ -2,9 +2,10 @@
 
     {"payload": {…}, "lineage": [step, …], "metadata": {…}}
 
-A step is one promotion: the rule, the episodes by their tellers' names and by the events that recorded them, when, and
-which delta it was. Every version of a fact holds the steps of the one before, so that where it comes from can be read
-off the newest. Whatever somebody else put there (any program may revise a belief's views) is passed over.
+A step is one promotion: the rule, the episodes by their tellers' names and by the events that recorded them, when,
+which delta it was, and which object it claimed. Every version of a fact holds the steps of those before, so that where
+it comes from, and what an erasure of an episode has to reach, can be read off the newest. Whatever somebody else put
+there (any program may revise a belief's views) is passed over.
 """
 
 from __future__ import annotations
@@ -37,11 +38,32 @@ def steps_in(views: Mapping[str, Any] | None) -> list[dict[str, Any]]:
 
 
 def sources_in(views: Mapping[str, Any] | None) -> Iterator[str]:
-    """The events that recorded the episodes it comes from."""
+    """The events that recorded the episodes it comes from; the names of those that nobody told here."""
+    yield from (source for source, _ in claims_in(views))
+
+
+def claims_in(views: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    """The same, each with the object that it was taken to claim; empty where a step does not say."""
     for step in steps_in(views):
-        sources = step.get("sources")
+        value, sources = step.get("object"), step.get("sources") or step.get("source_episode_ids")
         if isinstance(sources, list):
-            yield from (source for source in sources if isinstance(source, str))
+            said = value if isinstance(value, str) else ""
+            yield from ((source, said) for source in sources if isinstance(source, str))
+
+
+def grown(views: Mapping[str, Any], before: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
+    """The views of a version that takes the place of others: where they come from, it comes from too."""
+    own = steps_in(views)
+    steps = [step for each in before for step in steps_in(each)]
+    taken = [step for number, step in enumerate(steps) if step not in own and step not in steps[:number]]
+    if not taken:
+        return dict(views)
+    return {**views, VIEW: {**view_of(views), "lineage": [*taken, *own]}}
+
+
+def reason_of(kind: str, rule: str) -> str:
+    """Why a version is there, if a delta made it."""
+    return f"{kind} by rule {rule}"
 
 
 def step_of(delta: Delta, sources: Iterable[str]) -> dict[str, Any]:
@@ -79,5 +101,6 @@ def fact_of(belief: Belief, *, superseded_by: str = "", until: str = "") -> Fact
         payload={**said, **dict(zip(TRIPLE, belief.triple, strict=False))}, lineage=steps_in(belief.views),
         confidence=belief.confidence, pinned_at=datetime.fromisoformat(belief.at),
         metadata=metadata if isinstance(metadata, dict) else {}, valid_from=belief.valid_from,
-        valid_to=until or belief.valid_to, superseded_by=superseded_by, status=belief.status, version=belief.id,
+        valid_to=until or belief.valid_to, superseded_by=superseded_by,
+        status="superseded" if superseded_by else belief.status, version=belief.id,
     )  # fmt: skip

@@ -189,11 +189,10 @@ class Reviews(Undoable):
         name = self._waiting.get(action.digest)
         return self._kept[name].review() if name else None
 
-    def because_of(self, sources: Iterable[str], versions: Iterable[str]) -> list[Review]:
-        """What was asked about one of these versions because of all those episodes, oldest first."""
-        wanted, about = set(sources), set(versions)
-        found = (kept for kept in self._kept.values() if kept.sources >= wanted and not about.isdisjoint(kept.target))
-        return [kept.review() for kept in sorted(found, key=lambda kept: kept.seq)]
+    def because_of(self, sources: Iterable[str]) -> list[Review]:
+        """What was asked because of all those episodes, oldest first."""
+        wanted = set(sources)
+        return [kept.review() for kept in self._in_order() if kept.sources >= wanted]
 
     def is_approved(self, version: str) -> bool:
         """Whether a person said yes to this version of a belief."""

@@ -2,8 +2,7 @@
 
     rule.put/1    {"user": …, "rule": {"id": …, "cadence": …, "when_filter": …, "then_emits": …}}
     rule.drop/1   {"user": …, "id": …}
-    rule.ran/1    {"user": …, "id": …, "through": the last event it has read, "told": how many episodes there were,
-                   "considered": …, "made": {kind: count}}
+    rule.ran/1    {"user": …, "id": …, "through": the last event it has read, "considered": …, "made": {kind: count}}
     rule.found/1  {"user": …, "id": …, "ids": [the event of an episode], "reason": why nothing could be made of it}
     delta.noop/1  {"user": …, "agent": …, "path": …, "step": what was promoted, "corroborates": [ids], "why": …}
 
@@ -44,7 +43,6 @@ class Mark(NamedTuple):
     """How far a rule has read."""
 
     through: int = -1
-    told: int = 0  # how many episodes its user had ever told by then
     at: str = ""  # when it last ran
     runs: int = 0
     considered: int = 0
@@ -70,6 +68,7 @@ class Rules(Undoable):
         self._kept: dict[tuple[str, str], Kept] = {}
         self._marks: dict[tuple[str, str], Mark] = {}
         self._found: dict[str, tuple[Finding, ...]] = {}  # by user, oldest first
+        self._noted: dict[str, tuple[str, ...]] = {}  # an episode's event → the facts that it was weighed with in vain
 
     def knows(self, op: str) -> bool:
         return op in (RULE, RULE_GONE, RAN, FOUND, NOOP)
@@ -87,6 +86,8 @@ class Rules(Undoable):
         elif event.op == FOUND:
             found = Finding(body["id"], body["ids"][0], body["reason"], event.seq)
             self._set(self._found, body["user"], (*self._found.get(body["user"], ()), found)[-_FINDINGS:])
+        elif event.op == NOOP:
+            self._note(body)
         elif event.op == ERASE:
             self._erase(set(body.get("ids", ())))
 
@@ -94,11 +95,17 @@ class Rules(Undoable):
         key = (body["user"], body["id"])
         before = self._marks.get(key, Mark())
         self._set(self._marks, key, Mark(
-            max(before.through, body["through"]), body["told"], event.ts, before.runs + 1,
-            before.considered + body["considered"],
+            max(before.through, body["through"]), event.ts, before.runs + 1, before.considered + body["considered"],
         ))  # fmt: skip
 
+    def _note(self, body: dict[str, Any]) -> None:
+        facts = body.get("corroborates", ())
+        for source in body["step"].get("sources", ()) if facts else ():
+            self._set(self._noted, source, tuple(dict.fromkeys((*self._noted.get(source, ()), *facts))))
+
     def _erase(self, gone: set[str]) -> None:
+        for source in gone:
+            self._drop(self._noted, source)
         for user, found in list(self._found.items()):
             if any(each.source in gone for each in found):
                 self._set(self._found, user, tuple(each for each in found if each.source not in gone))
@@ -123,6 +130,10 @@ class Rules(Undoable):
         """What rules of that user could make nothing of, oldest first; of very many, the newest."""
         return self._found.get(user, ())
 
+    def is_noted(self, source: str, fact: str) -> bool:
+        """Whether an episode was weighed with a fact, by its first version, and changed nothing."""
+        return fact in self._noted.get(source, ())
+
     # -- snapshots ---------------------------------------------------------------------------------------------------
 
     def dump(self) -> dict[str, Any]:
@@ -130,6 +141,7 @@ class Rules(Undoable):
             "kept": [[user, kept.body, kept.at] for (user, _), kept in self._kept.items()],
             "marks": [[*key, *mark] for key, mark in self._marks.items()],
             "found": [[user, *each] for user, found in self._found.items() for each in found],
+            "noted": [[source, *facts] for source, facts in self._noted.items()],
         }
 
     def load(self, dumped: dict[str, Any]) -> None:
@@ -140,3 +152,5 @@ class Rules(Undoable):
             self._marks[user, name] = Mark(*mark)
         for user, *found in dumped.get("found", ()):
             self._found[user] = (*self._found.get(user, ()), Finding(*found))
+        for source, *facts in dumped.get("noted", ()):
+            self._noted[source] = tuple(facts)

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
 from hypothesis import strategies as st
 
 from keepsake.decide import belief as decide
+from keepsake.decide import fact as decide_fact
 from keepsake.decide import review
+from keepsake.decide import rule as decide_rule
 from keepsake.decide import use as decide_use
 from keepsake.decide import work as decide_work
 from keepsake.decide.episode import put as tell
+from keepsake.decide.episode import retract as take_back
 from keepsake.records.book import Book
 from keepsake.records.clock import stamp
+from keepsake.records.delta import read_delta
 from keepsake.records.episode import Episode
 from keepsake.records.errors import KeepsakeError
 from keepsake.records.event import Draft, Event
 from keepsake.records.frame import Frame
 from keepsake.records.policy import DEFAULT
 from keepsake.records.review import Action
+from keepsake.records.rule import ConsolidationRule
+from keepsake.records.rules import NOOP
 from keepsake.records.use import Receipt
 
 TEXTS = ["tea", "Tea ", "coffee", "the port is 5432", "the port is 6543", "ÄPFEL", "äpfel", "茶", "'; DROP TABLE x", ""]
@@ -107,6 +114,57 @@ class MadeUp:
     def _fade(self, user, number, reason):
         names = [f"D{number % 5}"] if number % 2 else self._sources(user, number)
         self.record(decide_use.fade(self.book, names, user=user, reason=reason))
+
+    def _retract(self, user, number, reason):
+        self.record(take_back(self.book.episodes, [f"D{number % 5}"], user=user, reason=reason))
+
+    def _learn(self, user, number, kind, value):
+        """What a rule makes of an episode: a fact, a better one, none any more, or one more witness."""
+        with suppress(KeepsakeError):  # it may have been told before, and otherwise
+            self._observe(value, user, TRUSTS[number % len(TRUSTS)], number | 1, "cli:local", "", SESSIONS[number % 4])
+        told = [each for name in range(5) for each in self.book.episodes.find(user, f"D{name}")]
+        if not told:
+            return
+        episode = told[number % len(told)]
+        body = self.events[episode.seq].body["episode"]
+        held = self.book.facts(user)
+        names = [held[number % len(held)].body()["id"]] if held else [body["id"]]
+        payload = {"subject": "ana", "predicate": ("likes", "is")[number % 2], "object": value}
+        own = {"add": {"fact_payload": payload}, "update": {"fact_payload": payload, "replaces": names},
+               "delete": {"replaces": names}, "noop": {"corroborates": names}}[kind]  # fmt: skip
+        delta = read_delta({
+            "kind": kind, "source_episode_ids": [body["id"]], "promotion_ts": self.now, "rule_id": "r",
+            "confidence": 0.5, "scope": {"user": user, "agent": body.get("agent", "")}, "channels": ["c"], **own,
+        })  # fmt: skip
+        trust = body.get("trust", "human")
+        evidence = decide_fact.Evidence((episode,), trust, stamp(self.now), lambda many: 1 - 0.5 / many)
+        for plan in decide_fact.plans(self.book, delta, evidence, frozenset({"likes"})):
+            self._carry_out(plan, user, trust)
+
+    def _carry_out(self, plan, user, trust):
+        if plan.act == "note":
+            self.record([Draft(NOOP, plan.fields)])
+            return
+        if plan.act == "put":
+            drafts = decide.put(self.book, plan.fields, self.draw)
+        else:
+            drafts = decide.revise(self.book, plan.name, plan.fields, self.draw, reason=plan.reason, user=user)
+        kind, target = ("revise", review.targets(drafts)) if plan.name else ("remember", ())
+        if drafts:
+            action = Action(kind=kind, target=target, changes=plan.fields, user=user, by="cli:local", trust=trust)
+            self.record(review.judged(self.book, DEFAULT, action, drafts, self.draw))
+
+    def _rule(self, user, number, what):
+        """A rule is kept, dropped, has run, or could make nothing of an episode."""
+        name, through = f"r{number % 2}", len(self.events) - 1
+        rule = ConsolidationRule(id=name, cadence={"every": number + 1})
+        drafts = {
+            "put": lambda: decide_rule.put(self.book.rules, rule, user),
+            "drop": lambda: decide_rule.drop(self.book.rules, name, user),
+            "ran": lambda: decide_rule.ran(name, user, through, number, {"add": number}),
+            "found": lambda: decide_rule.found(name, user, [(source, "tea") for source in self._sources(user, number)]),
+        }
+        self.record(drafts[what]())
 
     def _erase_episode(self, user, number):
         self._destroy([f"D{number % 5}"], user, "")
@@ -207,6 +265,10 @@ def steps() -> st.SearchStrategy[list[tuple]]:
     one = st.one_of(
         observe,
         st.tuples(st.just("erase_episode"), minutes, user, number),
+        st.tuples(st.just("retract"), minutes, user, number, st.sampled_from(["", "tea"])),
+        st.tuples(st.just("learn"), minutes, user, number, st.sampled_from(["add", "update", "delete", "noop"]), text),
+        st.tuples(st.just("learn"), minutes, user, number, st.sampled_from(["add", "update"]), text),
+        st.tuples(st.just("rule"), minutes, user, number, st.sampled_from(["put", "drop", "ran", "found"])),
         st.tuples(st.just("serve"), minutes, user, number, st.sampled_from(["", "tea?"]), by),
         st.tuples(st.just("outcome"), minutes, user, number, st.sampled_from([0, 0.5, 1]), st.sampled_from(["", "ok"])),
         st.tuples(st.just("fade"), minutes, user, number, st.sampled_from(["", "old"])),
@@ -228,3 +290,22 @@ def steps() -> st.SearchStrategy[list[tuple]]:
         st.tuples(st.just("snapshot"), minutes),
     )
     return st.lists(one, max_size=40)
+
+
+def lessons() -> st.SearchStrategy[list[tuple]]:
+    """Stories in which much is learned, taken back, asked and erased, by two users."""
+    minutes, number, user = st.integers(0, 200), st.integers(0, 30), st.sampled_from(["me", "ana"])
+    value = st.sampled_from(["tea", "coffee", "ÄPFEL"])
+    learn = st.tuples(
+        st.just("learn"), minutes, user, number, st.sampled_from(["add", "add", "update", "delete", "noop"]), value
+    )
+    one = st.one_of(
+        learn, learn, learn,
+        st.tuples(st.just("retract"), minutes, user, number, st.sampled_from(["", "tea"])),
+        st.tuples(st.just("rule"), minutes, user, number, st.sampled_from(["put", "drop", "ran", "found"])),
+        st.tuples(st.just("decide"), minutes, user, number, st.booleans()),
+        st.tuples(st.sampled_from(["erase", "erase_episode", "forget", "invalidate"]), minutes, user, number),
+        st.tuples(st.just("revise"), minutes, value, user, number, st.just("active")),
+        st.tuples(st.just("merge"), minutes, value, user, number, number),
+    )  # fmt: skip
+    return st.lists(one, min_size=6, max_size=30)

@@ -14,9 +14,11 @@ from keepsake.projections.index import file as file_module
 from keepsake.projections.index.compare import differences, text_trouble
 from keepsake.projections.index.file import IN_MEMORY, NOTHING, IndexFile
 from keepsake.projections.index.fold import Stale
+from keepsake.records.book import Book
 from keepsake.records.errors import KeepsakeError
 from keepsake.repair.check import check
-from tests.projections.index.ledgers import TAGS, TEXTS, TRUSTS, USERS, MadeUp, steps
+from tests.memory.told import known
+from tests.projections.index.ledgers import TAGS, TEXTS, TRUSTS, USERS, MadeUp, lessons, steps
 
 
 def rebuilt(events) -> IndexFile:
@@ -64,6 +66,36 @@ def test_following_while_things_are_said_and_erased_gives_the_rows_of_a_rebuild(
     assert list(differences(index, again)) == []
     index.close()
     again.close()
+
+
+@given(lessons(), st.integers(1, 4))
+def test_following_what_is_learned_taken_back_and_erased_gives_the_rows_of_a_rebuild(story, often):
+    made, index = MadeUp(), IndexFile(IN_MEMORY)
+    for number, step in enumerate([*story, ("snapshot", 0)]):
+        made.say(step)
+        if number % often == 0 or number == len(story):
+            try:
+                index.catch_up(made.events[index.bookmark().seq + 1 :])
+            except Stale:
+                index.close()
+                index = rebuilt(made.events)
+    again = rebuilt(made.events)
+
+    assert list(differences(index, again)) == []
+    index.close()
+    again.close()
+
+
+@given(steps() | lessons())
+def test_whoever_reads_the_events_anew_or_a_snapshot_knows_what_was_known(story):
+    made, anew, loaded = MadeUp(), Book(), Book()
+    for step in story:
+        made.say(step)
+    for event in made.events:
+        anew.apply(event)
+    loaded.load(made.book.dump())
+
+    assert known(anew) == known(loaded) == known(made.book)
 
 
 @given(steps())

@@ -1,0 +1,172 @@
+"""Whoever dies while a rule is at work leaves each portion whole or not at all, and whoever goes on ends the same.
+
+As a program, `python -m tests.crash.test_consolidation FOLDER`, this runs the rule.
+"""
+
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from keepsake import Memory
+from keepsake.ledger.ledger import Ledger
+from keepsake.memory import consolidation
+from keepsake.records.rule import ConsolidationRule
+from keepsake.stores import shelf
+from tests.conftest import ROOT
+from tests.crash.disks import DIED, DyingDisk, in_a_child
+from tests.crash.shelf import SOAK
+
+ALL = ConsolidationRule(id="all", then_emits=["people"])
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def fill(root: Path, count: int) -> None:
+    """Episodes of every kind, told out of order."""
+    with Memory(root) as memory, memory.batch():
+        for number in range(count):
+            said = {"subject": f"S{number % 5}", "predicate": ("is", "likes")[number % 2], "object": f"o{number % 7}"}
+            odd = {3: {"intent": "delete"}, 7: {"intent": "noop"}, 8: {"intent": "update", "replaces": "e0"}}
+            memory.observe(
+                f"told {number}", id=f"e{number}", at=START + timedelta(hours=(number * 7) % count),
+                metadata={**said, **odd.get(number % 10, {})}, trust="web" if number % 11 == 10 else "human",
+                session=f"s{number % 3}",
+            )  # fmt: skip
+
+
+def came_to(root: Path) -> list:
+    """All that the rule has made, without what differs from run to run: times and drawn ids."""
+    with Memory(root) as memory:
+        assert memory.trouble == ""
+        assert memory.ledger.verify().ok
+        facts = sorted(
+            (fact.triple, fact.episodes, fact.confidence, fact.valid_from, fact.valid_to, fact.status)
+            for fact in map(memory.facts.get, [held.ref for held in memory._book.facts("me")])
+        )
+        heard = [(delta.kind, delta.source_episode_ids) for delta in memory.facts.follow("people")]
+        findings = [(each.source, each.reason) for each in memory.rules.findings()]
+        waiting = len(memory.reviews)
+        return [facts, heard, findings, waiting, portions(memory)]
+
+
+def portions(memory: Memory) -> list[tuple[int, int]]:
+    """How far the rule has come, portion by portion; each must be whole."""
+    marks = [event.body for event in memory.log(op="rule.ran")]
+    return [(mark["through"], mark["considered"]) for mark in marks]
+
+
+def is_whole(root: Path, whole: list) -> int:
+    """What is there is what an uninterrupted run had made by then. How many portions that is."""
+    facts, heard, findings, _, marks = came_to(root)
+    assert marks == whole[4][: len(marks)]
+    assert heard == whole[1][: len(heard)]
+    assert findings == whole[2][: len(findings)]
+    with Memory(root) as memory:
+        through = marks[-1][0] if marks else -1
+        assert memory._book.rules.mark("me", "all").through == through
+        considered = {name: each.seq for name in names_of(memory) for each in memory._book.episodes.find("me", name)}
+        made_of = {name for _, episodes, *_ in facts for name in episodes} | {n for _, each in heard for n in each}
+        assert all(considered[name] <= through for name in made_of)
+    return len(marks)
+
+
+def names_of(memory: Memory) -> list[str]:
+    return [event.body["episode"]["id"] for event in memory.log(op="episode.put")]
+
+
+def run(root: Path, portion: int, disk: DyingDisk | None = None, tick: Callable[[int], None] | None = None) -> None:
+    consolidation.PORTION = portion
+    if disk is not None:
+        shelf.Ledger = partial(Ledger, disk=disk)  # type: ignore[misc]
+    with Memory(root) as memory:
+        memory.consolidate(ALL, tick=tick)
+
+
+def uninterrupted(base: Path, root: Path, portion: int) -> list:
+    whole = base / "whole"
+    shutil.copytree(root, whole)
+    assert in_a_child(lambda: run(whole, portion)) == 0
+    return came_to(whole)
+
+
+@pytest.mark.parametrize("halfway", [False, True], ids=["before the call", "halfway through it"])
+def test_whoever_dies_at_any_disk_call_leaves_whole_portions_and_the_next_ends_the_same(tmp_path, halfway):
+    root, now = tmp_path / "memory", tmp_path / "now"
+    fill(root, 24)
+    whole, at, seen = uninterrupted(tmp_path, root, 8), 1, set()
+    while True:
+        shutil.copytree(root, now)
+        disk = DyingDisk(at, halfway=halfway)
+        if in_a_child(lambda disk=disk: run(now, 8, disk)) != DIED:
+            break
+        seen.add(is_whole(now, whole))
+        assert in_a_child(lambda: run(now, 8)) == 0
+        assert came_to(now) == whole
+        shutil.rmtree(now)
+        at += 1 if SOAK else 3
+    assert {0, 1, 2} <= seen
+    assert came_to(now) == whole
+
+
+def killed(root: Path, drawn: random.Random) -> bool:
+    """Whether a process that runs the rule was killed: some time after it was through with a portion or two."""
+    worker = worker_on(root)
+    assert worker.stdout is not None
+    for _ in range(drawn.randint(1, 3)):
+        worker.stdout.readline()
+    time.sleep(drawn.random() * 0.03)
+    worker.kill()
+    wrong = worker.communicate(timeout=60)[1]
+    assert worker.returncode in (0, -9), wrong
+    return worker.returncode == -9
+
+
+def worker_on(root: Path) -> subprocess.Popen:
+    order = [sys.executable, "-m", "tests.crash.test_consolidation", str(root)]
+    return subprocess.Popen(order, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def kill_loop(tmp_path: Path, rounds: int, seed: int) -> None:
+    root, drawn, seen = tmp_path / "memory", random.Random(seed), set()
+    fill(root, 80)
+    whole = uninterrupted(tmp_path, root, 10)
+    for number in range(rounds):
+        now = tmp_path / f"now{number}"
+        shutil.copytree(root, now)
+        for _ in range(20):
+            if not killed(now, drawn):
+                break
+            seen.add(is_whole(now, whole))
+        assert came_to(now) == whole
+    assert len(seen) > 1
+
+
+def test_a_rule_that_is_killed_over_and_over_ends_as_if_it_had_not_been(tmp_path):
+    kill_loop(tmp_path, 1, 0)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rule_that_is_killed_for_long_ends_as_if_it_had_not_been(tmp_path, seed):
+    kill_loop(tmp_path, 25, seed)
+
+
+def test_two_processes_that_run_a_rule_at_once_consider_each_episode_once(tmp_path):
+    root = tmp_path / "memory"
+    fill(root, 80)
+    whole = uninterrupted(tmp_path, root, 10)
+    for worker in [worker_on(root) for _ in "ab"]:
+        wrong = worker.communicate(timeout=60)[1]
+        assert worker.returncode == 0, wrong
+    assert came_to(root) == whole
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]), 10, tick=lambda _: print("a portion", flush=True))

@@ -1,0 +1,70 @@
+"""What people tell in these tests, and what comes of it, in few words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+
+from keepsake import Memory
+from keepsake.records.book import Book
+from keepsake.records.episode import Episode
+from keepsake.records.extracted import Extracted
+from keepsake.records.rule import ConsolidationRule
+
+NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
+ALL = ConsolidationRule(id="all", then_emits=["people"])
+OTHER = ConsolidationRule(id="other")
+
+
+def tell(memory: Memory, triple: str, *, day: float = 0, **how: Any) -> Episode:
+    """An episode that claims something, like `tell(memory, "Ana works_at Acme", day=3)`."""
+    subject, predicate, value = triple.split(" ", 2)
+    said = {"subject": subject, "predicate": predicate, "object": value} | how.pop("metadata", {})
+    return memory.observe(how.pop("text", triple), at=NEW_YEAR + timedelta(days=day), metadata=said, **how)
+
+
+def held(memory: Memory, **how: Any) -> list[str]:
+    """The claims of the facts that hold, in the order of their words."""
+    return sorted(" ".join(fact.triple) or str(fact.payload.get("content")) for fact in memory.facts.query(**how))
+
+
+def told_of(memory: Memory) -> list[str]:
+    """Which events there are, without the marks of rules."""
+    return [event.op for event in memory.log() if event.op != "rule.ran/1"]
+
+
+def refolded(memory: Memory) -> Book:
+    """What somebody knows who reads the ledger from its first event."""
+    book = Book()
+    for event in memory._shelf.events():
+        book.apply(event)
+    return book
+
+
+def known(book: Book) -> Any:
+    """All of it, in an order of its own: what is the same is told in the same way."""
+    found = orjson.loads(book.dump())
+    places = {key: sorted(refs) for key, refs in book._among.items() if refs}
+    return _sorted(found), places
+
+
+def _sorted(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {name: _sorted(value) for name, value in sorted(found.items())}
+    return sorted(map(_sorted, found), key=repr) if isinstance(found, list) else found
+
+
+class Reader:
+    """Stands in for a reader of words: it finds what it is told to find, by the words."""
+
+    name = "stand-in"
+
+    def __init__(self, **found: list[dict[str, Any]]) -> None:
+        self.found, self.asked = found, list[str]()
+
+    def extract(self, episode: Episode) -> list[Extracted]:
+        self.asked.append(episode.content)
+        usual = {"subject": "Ana", "predicate": "likes", "confidence": 0.6, "start": 0, "end": len(episode.content)}
+        return [Extracted(**(usual | each)) for each in self.found.get(episode.content.split()[0], [])]

@@ -1,0 +1,116 @@
+"""Rules, their marks and findings, and episodes, folded from events: undone, dumped and loaded, they are the same."""
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keepsake.records.beliefs import ERASE
+from keepsake.records.book import Book
+from keepsake.records.episodes import OBSERVE, RETRACT
+from keepsake.records.event import Event
+from keepsake.records.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Mark, Rules
+
+USERS = st.sampled_from(["me", "ana"])
+RULES = st.sampled_from(["r", "s"])
+SOURCES = st.sampled_from([f"{number:026d}" for number in range(6)])
+
+bodies = st.one_of(
+    st.builds(lambda u, r: (RULE, {"user": u, "rule": {"id": r, "cadence": {}, "when_filter": ""}}), USERS, RULES),
+    st.builds(lambda u, r: (RULE_GONE, {"user": u, "id": r}), USERS, RULES),
+    st.builds(lambda u, r, t, n: (RAN, {"user": u, "id": r, "through": t, "considered": n, "made": {}}), USERS, RULES,
+              st.integers(0, 9), st.integers(0, 3)),
+    st.builds(lambda u, r, s: (FOUND, {"user": u, "id": r, "ids": [s], "reason": "x"}), USERS, RULES, SOURCES),
+    st.builds(lambda u: (NOOP, {"user": u, "agent": "", "path": "", "step": {}, "corroborates": []}), USERS),
+    st.builds(lambda u, n: (OBSERVE, {"episode": {"user": u, "id": n, "content": "x"}}), USERS, RULES),
+    st.builds(lambda u, s: (RETRACT, {"user": u, "ids": [s]}), USERS, SOURCES),
+    st.builds(lambda s: (ERASE, {"ids": [s]}), SOURCES),
+)  # fmt: skip
+
+
+def events(told):
+    return [Event(seq, f"t{seq}", op, f"{seq:026d}", "x", f"{seq:064x}", body) for seq, (op, body) in enumerate(told)]
+
+
+def dumped(book):
+    return orjson.loads(book.dump())["parts"]
+
+
+def asked(book):
+    return [
+        (book.rules.kept(user), book.rules.marks(user), book.rules.findings(user), book.episodes.held(user),
+         [book.episodes.waiting(user, through) for through in range(-1, 8)])
+        for user in ("me", "ana")
+    ]  # fmt: skip
+
+
+def folded(told):
+    book = Book()
+    for event in events(told):
+        book.apply(event)
+    return book
+
+
+@given(st.lists(bodies, max_size=12))
+def test_what_is_dumped_and_loaded_is_what_was_folded(told):
+    book, loaded = folded(told), Book()
+    loaded.load(book.dump())
+    assert asked(loaded) == asked(book)
+    assert dumped(loaded) == dumped(book)
+
+
+@given(st.lists(bodies, max_size=8), st.lists(bodies, max_size=5))
+def test_what_was_undone_never_was(before, after):
+    book = folded(before)
+    was = asked(book)
+    book.begin()
+    for event in events([*before, *after])[len(before) :]:
+        book.apply(event)
+    book.rollback()
+    assert asked(book) == was
+
+
+@given(st.lists(bodies, max_size=10), st.integers(0, 9))
+def test_an_event_whose_words_are_gone_is_as_if_it_had_been_about_nothing(told, which):
+    book = Book()
+    for event in events(told):
+        book.apply(event._replace(body=None) if event.seq == which else event)
+    assert all(told.seq != which for each in book.episodes._told.values() for told in each)
+
+
+def test_a_snapshot_of_an_older_keepsake_has_none_of_this():
+    book = folded([(RULE, {"user": "me", "rule": {"id": "r"}})])
+    older = orjson.loads(book.dump())
+    older["parts"] = {"episodes": {"told": [["me", "e1", [["s1", 3, "", "", "gist"]]]]}}
+    rest = {name: older[name] for name in ("versions", "keys", "said", "parts")}
+    book.load(b'{"beliefs":[\n\n],' + orjson.dumps(rest)[1:])
+    assert (book.rules.kept(), book.rules.mark("me", "r"), book.rules.findings("me")) == ([], Mark(), ())
+    assert (book.episodes.held("me"), book.episodes.waiting("me", 2), book.episodes.stands("s1")) == (1, 1, True)
+
+
+def test_a_mark_never_goes_back():
+    ran = [{"user": "me", "id": "r", "through": through, "considered": 1, "made": {}} for through in (5, 3)]
+    book = folded([(RAN, body) for body in ran])
+    assert book.rules.mark("me", "r") == Mark(5, "t1", 2, 2)
+    assert book.rules.mark("ana", "r") == Mark()
+
+
+def test_of_very_many_findings_the_newest_are_at_hand(monkeypatch):
+    monkeypatch.setattr("keepsake.records.rules._FINDINGS", 3)
+    book = folded([(FOUND, {"user": "me", "id": "r", "ids": [f"s{n}"], "reason": str(n)}) for n in range(5)])
+    assert [each.reason for each in book.rules.findings("me")] == ["2", "3", "4"]
+
+
+def test_an_erased_episode_takes_its_finding_along():
+    book = folded([(FOUND, {"user": "me", "id": "r", "ids": ["s1"], "reason": "x"}), (ERASE, {"ids": ["s1"]})])
+    assert book.rules.findings("me") == ()
+
+
+@pytest.mark.parametrize("op", [RULE, RULE_GONE, RAN, FOUND, NOOP])
+def test_every_one_of_its_events_is_known_and_changes_nothing_that_is_remembered(op):
+    assert Rules().knows(op)
+    assert not Rules().knows("rule.put/2")
+    book = Book()
+    body = {"user": "me", "id": "r", "rule": {"id": "r"}, "ids": ["s"], "reason": "", "through": 1, "considered": 0}
+    book.apply(events([(op, body)])[0])
+    assert book.changed == (-1, "")
