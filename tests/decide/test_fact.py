@@ -135,7 +135,7 @@ def test_who_is_trusted_more_says_it_in_their_own_words(desk):
     [plan] = desk.plans(add("Acme", "e2", payload={"text": "my own"}, confidence=0.8))
     assert (plan.act, plan.fields["text"], plan.fields["trust"]) == ("revise", "my own", "human")
     assert plan.fields["confidence"] == 0.8
-    assert len(plan.fields["views"]["fact"]["lineage"]) == 2
+    assert len(plan.fields["views"]["fact"]["lineage"]) == 1, "of where it comes from, what is new"
 
 
 def test_a_noop_notes_what_it_saw_and_corroborates_what_it_names(desk):

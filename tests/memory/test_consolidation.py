@@ -106,6 +106,29 @@ def test_whatever_was_told_running_again_changes_nothing_and_a_refold_knows_the_
         assert len(claims) == len(set(claims)), "one value holds at a time"
 
 
+def test_what_was_weighed_in_vain_is_not_weighed_anew_when_something_else_stands(memory):
+    tell(memory, "Ana works_at Acme")
+    tell(memory, "Ana works_at Acme", trust="agent")
+    memory.consolidate(ALL)
+    tell(memory, "Ana works_at Initech")
+    memory.consolidate(ALL)
+    before = told_of(memory)
+
+    memory.consolidate(ALL, since_last=False)
+
+    assert told_of(memory) == before
+    with Memory(memory.folder) as again:
+        again.consolidate(ALL, since_last=False)
+    assert told_of(memory) == before
+
+
+def test_what_is_said_to_be_gone_is_gone_in_whatever_order_it_is_told_to_have_happened(memory):
+    tell(memory, "Ana works_at Acme", id="e1", day=2)
+    memory.observe("gone", at=NEW_YEAR, metadata={"intent": "delete", "replaces": "e1"})
+    assert memory.consolidate(ALL).findings == []
+    assert held(memory) == []
+
+
 def test_proposing_and_applying_gives_the_same_facts_as_doing_both_at_once(memory, tmp_path):
     a_story(memory)
     memory.consolidate(ALL)
@@ -395,3 +418,31 @@ def test_what_it_came_to_can_be_sent(memory):
     a_story(memory)
     said = json.loads(json.dumps(memory.consolidate(ALL).to_dict()))
     assert (said["rule"], said["read"], len(said["deltas"]), len(said["findings"])) == ("all", 13, 12, 1)
+
+
+def test_a_fact_that_is_told_again_and_again_grows_the_ledger_by_the_same_each_time(memory):
+    rule = ConsolidationRule(id="r")
+    for number in range(60):
+        value = ("Acme", "Initech")[number % 2]
+        claim = {"subject": "Ana", "predicate": "works_at", "object": value}
+        memory.observe(f"Ana works at {value}", session=f"s{number:02}", agent="a", metadata=claim)
+        memory.consolidate(rule)
+
+    [fact] = memory.facts.query(subject="Ana")
+    assert len(fact.episodes) == len(fact.lineage) == 60
+    sizes = [len(str(event.body)) for event in memory.log(op="belief.supersede")]
+    assert max(sizes) <= min(sizes) + 40
+
+
+def test_where_a_fact_comes_from_is_the_same_after_opening_again(memory):
+    rule = ConsolidationRule(id="r")
+    for number in range(3):
+        claim = {"subject": "Ana", "predicate": "works_at", "object": f"Acme {number}"}
+        memory.observe(f"Ana works at Acme {number}", session=f"s{number}", agent="a", metadata=claim)
+    memory.consolidate(rule)
+    before = [fact.to_dict() for fact in memory.facts]
+    memory.ledger.compact()
+
+    with Memory(memory.folder) as again:
+        assert [fact.to_dict() for fact in again.facts] == before
+        assert len(before[0]["lineage"]) == 3

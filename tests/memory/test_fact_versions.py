@@ -63,11 +63,15 @@ def test_what_is_told_late_has_its_days_and_no_more(memory):
 
 
 def test_several_may_have_been_true_at_once_where_several_may(memory):
-    tell(memory, "Ana likes tea", day=0)
+    tell(memory, "Ana likes tea", day=0, id="e1")
     tell(memory, "Ana likes hiking", day=30)
     run(memory)
     assert held(memory, as_of="2026-03-01") == ["Ana likes hiking", "Ana likes tea"]
     assert held(memory, as_of="2026-01-02") == ["Ana likes tea"]
+    memory.observe("no tea", at=NEW_YEAR + timedelta(days=60), metadata={"intent": "delete", "replaces": "e1"})
+    run(memory)
+    assert held(memory, as_of="2026-02-15") == ["Ana likes hiking", "Ana likes tea"]
+    assert held(memory) == ["Ana likes hiking"]
 
 
 def test_what_was_corrected_never_was(memory):

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from keepsake.records.belief import OWNER, recorded
+from keepsake.records.belief import OWNER, Belief, recorded
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
 from keepsake.records.book import Book
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft, Event
-from keepsake.records.lineage import grown, sources_in
+from keepsake.records.lineage import grown, sources_in, trimmed
 from keepsake.records.rules import FOUND, NOOP
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS
 
@@ -43,7 +43,7 @@ def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_ke
         return [_draft(PUT, belief, idempotency_key)]
     if _says_the_same(current, belief):
         return []
-    return [_draft(SUPERSEDE, belief, idempotency_key, replaces=[current.body()["id"]])]
+    return [_supersede(belief, [current.belief()], idempotency_key)]
 
 
 def revise(
@@ -71,7 +71,7 @@ def revise(
     belief = recorded(fields)
     if _says_the_same(current, belief):
         return []
-    return [_draft(SUPERSEDE, belief, replaces=[kept.id])]
+    return [_supersede(belief, [kept])]
 
 
 def tombstone(known: Beliefs, name: str, *, reason: str = "", user: str = OWNER, path: str = "") -> list[Draft]:
@@ -118,14 +118,15 @@ def _weaken(held: Held, cause: str, via: str, draw: Draw) -> Draft:
         **before.to_body(), "id": draw(), "reason": "", "is_hypothesis": True, "confidence": before.confidence * WEAKER,
         "weakened": (*before.weakened, (cause, via)),
     }  # fmt: skip
-    return _draft(SUPERSEDE, recorded(weaker), replaces=[before.id])
+    return _supersede(recorded(weaker), [before])
 
 
 def merge(
     known: Beliefs, names: list[str], changes: Mapping[str, Any], draw: Draw, *, reason: str = "", user: str = OWNER
 ) -> list[Draft]:
     """One belief in place of several. The first one's key goes on; the others' names lead to it."""
-    first, *others = [known.get(name, user=user).belief() for name in names]
+    replaced = [known.get(name, user=user).belief() for name in names]
+    first = replaced[0]
     fields = {
         **first.to_body(),
         **_with_refs(known, changes, user, None),
@@ -133,8 +134,7 @@ def merge(
         "status": "active",
         "reason": reason,
     }
-    fields["views"] = grown(fields.get("views", {}), [each.views for each in (first, *others)])
-    return [_draft(SUPERSEDE, recorded(fields), replaces=[first.id, *(other.id for other in others)])]
+    return [_supersede(recorded(fields), replaced)]
 
 
 def erase(
@@ -231,6 +231,15 @@ def _refuse_anothers_name(known: Beliefs, key: str, current: Held) -> None:
     other = known.find(key, user=current.user, path=current.path, short=False)
     if other and other.ref != current.ref:
         raise Refused(f"{key!r} names another belief already; choose another key")
+
+
+def _supersede(belief: dict[str, Any], replaced: Sequence[Belief], idempotency_key: str = "") -> Draft:
+    """A version in the place of others. Of where it comes from it says only what is new: folding knows the rest."""
+    if "views" in belief:
+        belief = {**belief, "views": trimmed(belief["views"], [each.views for each in replaced])}
+        if not belief["views"]:
+            del belief["views"]
+    return _draft(SUPERSEDE, belief, idempotency_key, replaces=[each.id for each in replaced])
 
 
 def _draft(op: str, belief: dict[str, Any], idempotency_key: str = "", replaces: list[str] | None = None) -> Draft:

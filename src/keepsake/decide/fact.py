@@ -29,7 +29,6 @@ from keepsake.records.lineage import (
     reason_of,
     sources_in,
     step_of,
-    steps_in,
     text_of,
     triple_of,
     view_of,
@@ -218,7 +217,7 @@ def _views(
     claimed = body.get("triple") if payload is None else triple_of(payload)
     if claimed and delta.kind != "delete":
         step["object"] = claimed[2]
-    view = view_of(views) | {"lineage": [*steps_in(views), step]}
+    view = view_of(views) | {"lineage": [step]}
     return {**views, "fact": view if payload is None else view | {"payload": dict(payload)}}
 
 

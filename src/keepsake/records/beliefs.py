@@ -16,7 +16,7 @@ from keepsake.records import ids
 from keepsake.records.belief import OWNER, Belief
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
-from keepsake.records.lineage import sources_in, view_of
+from keepsake.records.lineage import grown, sources_in, view_of
 from keepsake.records.undo import GONE, Undoable
 
 PUT = "belief.put/1"
@@ -118,7 +118,11 @@ class Beliefs(Undoable):
             self._put(event, body)
             return
         before = self.held[replaced[0]]
-        changed = before.body().get("text", "") != belief.get("text", "")
+        said = [self.held[ref].body() for ref in dict.fromkeys(replaced)]
+        changed = said[0].get("text", "") != belief.get("text", "")
+        if any("views" in each for each in said):
+            views = grown(belief.get("views", {}), [each.get("views") for each in said])
+            belief = {**belief, "views": views} if views else belief
         self._install(before.ref, belief, event, first=before.first, words=before.words + changed)
         for other in dict.fromkeys(replaced[1:]):
             if other != before.ref:

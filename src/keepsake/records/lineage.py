@@ -3,9 +3,10 @@
     {"payload": {…}, "lineage": [step, …], "metadata": {…}}
 
 A step is one promotion: the rule, the episodes by their tellers' names and by the events that recorded them, when,
-which delta it was, and which object it claimed. Every version of a fact holds the steps of those before, so that where
-it comes from, and what an erasure of an episode has to reach, can be read off the newest. Whatever somebody else put
-there (any program may revise a belief's views) is passed over.
+which delta it was, and which object it claimed. An event holds only the steps that are new with its version; folding
+adds those of the versions that it replaces, so that where a fact comes from, and what an erasure of an episode has to
+reach, can be read off what is held. Whatever somebody else put there (any program may revise a belief's views) is
+passed over.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from keepsake.records.belief import Belief
 from keepsake.records.clock import stamp
@@ -54,11 +57,26 @@ def claims_in(views: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
 def grown(views: Mapping[str, Any], before: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
     """The views of a version that takes the place of others: where they come from, it comes from too."""
     own = steps_in(views)
-    steps = [step for each in before for step in steps_in(each)]
-    taken = [step for number, step in enumerate(steps) if step not in own and step not in steps[:number]]
+    mine = set(map(_bytes, own))
+    taken = {key: step for each in before for step in steps_in(each) if (key := _bytes(step)) not in mine}
     if not taken:
         return dict(views)
-    return {**views, VIEW: {**view_of(views), "lineage": [*taken, *own]}}
+    return {**views, VIEW: {**view_of(views), "lineage": [*taken.values(), *own]}}
+
+
+def trimmed(views: Mapping[str, Any], before: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
+    """The same, as an event says it: without the steps that are known of what it replaces."""
+    own = steps_in(views)
+    known = {_bytes(step) for each in before for step in steps_in(each)} if own else set[bytes]()
+    kept = [step for step in own if _bytes(step) not in known]
+    if len(kept) == len(own):
+        return dict(views)
+    rest = {name: value for name, value in view_of(views).items() if name != "lineage"}
+    return {**views, VIEW: {**rest, "lineage": kept} if kept else rest}
+
+
+def _bytes(step: dict[str, Any]) -> bytes:
+    return orjson.dumps(step, option=orjson.OPT_SORT_KEYS)
 
 
 def reason_of(kind: str, rule: str) -> str:
