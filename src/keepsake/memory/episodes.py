@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from keepsake.records.extracted import Extractor
     from keepsake.records.rule import ConsolidationRule
 
+_NEAR = 32  # events; finding a place in the ledger costs as much as reading so many
+
 
 @dataclass(frozen=True, slots=True)
 class Retraction:
@@ -196,7 +198,17 @@ class EpisodesOf:
             raise Refused(f"limit is how many are wanted, from 1 on, not {limit!r}")
         with self._shelf.ledger.reading():
             seqs = self._index().read(lambda file: self._newest(file, whose, session, agent, path, limit))
-            return [self.read(seq) for seq in seqs]
+            return self._read_all(seqs)
+
+    def _read_all(self, seqs: list[int]) -> list[Episode]:
+        """The episodes of these events, in that order. What lies close together is read in one go."""
+        found: dict[int, Episode] = {}
+        wanted = set(seqs)
+        for start, stop in _runs(sorted(seqs)):
+            for event in self._shelf.ledger.events(start, stop):
+                if event.seq in wanted and event.op == OBSERVE and event.body is not None:
+                    found[event.seq] = Episode.of(event)
+        return [found[seq] for seq in seqs if seq in found]
 
     def _newest(
         self, file: IndexFile, user: str, session: str | None, agent: str | None, path: str, limit: int
@@ -248,3 +260,16 @@ class EpisodesOf:
 
     def _of(self, user: str | None) -> str:
         return self._user if user is None else user
+
+
+def _runs(seqs: list[int]) -> Iterator[tuple[int, int]]:
+    """From where to where to read, so that looking for the next one never costs more than reading up to it."""
+    start = last = -1
+    for seq in seqs:
+        if start < 0 or seq - last > _NEAR:
+            if start >= 0:
+                yield start, last + 1
+            start = seq
+        last = seq
+    if start >= 0:
+        yield start, last + 1
