@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, field_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 Names = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
 
@@ -31,16 +31,9 @@ class _Delta(BaseModel):
     source_episode_ids: Names
     promotion_ts: AwareDatetime
     rule_id: str = Field(min_length=1)
-    confidence: float = Field(ge=0, le=1, allow_inf_nan=False)
+    confidence: float = Field(ge=0, le=1, allow_inf_nan=False, strict=True)  # true is no number
     scope: DeltaScope | None = None
     channels: list[str] = Field(default_factory=list)  # where it is emitted: the rule's `then_emits`
-
-    @field_validator("confidence", mode="before")
-    @classmethod
-    def _is_a_number(cls, value: object) -> object:
-        if isinstance(value, bool):
-            raise ValueError("confidence is a number from 0 to 1")
-        return value
 
 
 class AddDelta(_Delta):
