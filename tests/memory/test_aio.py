@@ -114,7 +114,12 @@ def test_errors_come_as_they_are(home):
     play(scene)
 
 
-def test_following_keeps_nobody_waiting(home):
+def test_following_keeps_nobody_waiting(home, monkeypatch):
+    def sleep(_):
+        raise AssertionError("it waits in the thread that all calls are made in")
+
+    monkeypatch.setattr("time.sleep", sleep)
+
     async def scene(memory):
         heard = []
 

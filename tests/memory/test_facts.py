@@ -270,7 +270,8 @@ def test_whatever_way_a_time_was_written_it_is_compared_as_the_time_it_names(mem
     assert held(memory) == ["Ana works_at Acme"]
     assert held(memory, as_of="2026-01-04") == held(memory, as_of="20260104") == ["Ana works_at Acme"]
     assert held(memory, as_of="2026-01-02T23:00:00Z") == []
-    assert memory.recall("Acme")
+    assert memory.recall("Acme", as_of=datetime(2026, 1, 3, 0, 30, tzinfo=UTC))
+    assert memory.recall("Acme", as_of=datetime(2026, 1, 2, 23, 0, tzinfo=UTC)) == []
 
 
 def test_what_will_end_some_day_stands_until_something_takes_its_place(memory):

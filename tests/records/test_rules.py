@@ -9,6 +9,7 @@ from keepsake.records.beliefs import ERASE
 from keepsake.records.book import Book
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
+from keepsake.records.reviews import ANSWER, ASK
 from keepsake.records.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Mark, Rules
 
 USERS = st.sampled_from(["me", "ana"])
@@ -21,7 +22,8 @@ bodies = st.one_of(
     st.builds(lambda u, r, t, n: (RAN, {"user": u, "id": r, "through": t, "considered": n, "made": {}}), USERS, RULES,
               st.integers(0, 9), st.integers(0, 3)),
     st.builds(lambda u, r, s: (FOUND, {"user": u, "id": r, "ids": [s], "reason": "x"}), USERS, RULES, SOURCES),
-    st.builds(lambda u: (NOOP, {"user": u, "agent": "", "path": "", "step": {}, "corroborates": []}), USERS),
+    st.builds(lambda u, s: (NOOP, {"user": u, "step": {"sources": [s]}, "corroborates": ["f1"]}), USERS, SOURCES),
+    st.builds(lambda u, s: (NOOP, {"user": u, "step": {"sources": [s]}, "corroborates": []}), USERS, SOURCES),
     st.builds(lambda u, n: (OBSERVE, {"episode": {"user": u, "id": n, "content": "x"}}), USERS, RULES),
     st.builds(lambda u, s: (RETRACT, {"user": u, "ids": [s]}), USERS, SOURCES),
     st.builds(lambda s: (ERASE, {"ids": [s]}), SOURCES),
@@ -39,7 +41,8 @@ def dumped(book):
 def asked(book):
     return [
         (book.rules.kept(user), book.rules.marks(user), book.rules.findings(user), book.episodes.held(user),
-         [book.episodes.waiting(user, through) for through in range(-1, 8)])
+         [book.episodes.waiting(user, through) for through in range(-1, 8)],
+         [book.rules.is_noted(f"{number:026d}", "f1") for number in range(6)])
         for user in ("me", "ana")
     ]  # fmt: skip
 
@@ -101,9 +104,23 @@ def test_of_very_many_findings_the_newest_are_at_hand(monkeypatch):
     assert [each.reason for each in book.rules.findings("me")] == ["2", "3", "4"]
 
 
-def test_an_erased_episode_takes_its_finding_along():
-    book = folded([(FOUND, {"user": "me", "id": "r", "ids": ["s1"], "reason": "x"}), (ERASE, {"ids": ["s1"]})])
+def test_what_was_weighed_in_vain_is_known_by_episode_and_fact():
+    noted = (NOOP, {"user": "me", "step": {"sources": ["s1", "s2"]}, "corroborates": ["f1", "f2"]})
+    book, loaded = folded([noted, noted]), Book()
+    loaded.load(book.dump())
+    for each in (book, loaded):
+        assert each.rules.is_noted("s1", "f1")
+        assert each.rules.is_noted("s2", "f2")
+        assert not each.rules.is_noted("s1", "f3")
+        assert not each.rules.is_noted("f1", "s1")
+
+
+def test_an_erased_episode_takes_its_finding_and_its_notes_along():
+    found = (FOUND, {"user": "me", "id": "r", "ids": ["s1"], "reason": "x"})
+    noted = (NOOP, {"user": "me", "step": {"sources": ["s1"]}, "corroborates": ["f1"]})
+    book = folded([found, noted, (ERASE, {"ids": ["s1"]})])
     assert book.rules.findings("me") == ()
+    assert not book.rules.is_noted("s1", "f1")
 
 
 @pytest.mark.parametrize("op", [RULE, RULE_GONE, RAN, FOUND, NOOP])
@@ -114,3 +131,25 @@ def test_every_one_of_its_events_is_known_and_changes_nothing_that_is_remembered
     body = {"user": "me", "id": "r", "rule": {"id": "r"}, "ids": ["s"], "reason": "", "through": 1, "considered": 0}
     book.apply(events([(op, body)])[0])
     assert book.changed == (-1, "")
+
+
+@pytest.mark.parametrize("dumped", [False, True], ids=["folded", "from a snapshot"])
+def test_what_was_asked_is_found_by_the_episodes_because_of_which_it_was(dumped):
+    def ask(name, *sources):
+        changes = {"text": "x", "views": {"fact": {"lineage": [{"sources": list(sources)}]}}}
+        action = {"kind": "revise", "target": [f"v-{name}"], "changes": changes}
+        return ASK, {"review": name, "user": "me", "action": action, "digest": name, "why": "x"}
+
+    answer = (ANSWER, {"review": "r1", "user": "me", "answer": "reject"})
+    book = folded([ask("r1", "s1"), ask("r2", "s1", "s2"), answer, ask("r3", "s3"), (ERASE, {"ids": ["v-r3"]})])
+    if dumped:
+        loaded = Book()
+        loaded.load(book.dump())
+        book = loaded
+
+    def found(*sources):
+        return [(review.id, review.status) for review in book.reviews.because_of(sources)]
+
+    assert found("s1") == [("r1", "rejected"), ("r2", "waiting")]
+    assert found("s1", "s2") == found("s2", "s1") == [("r2", "waiting")]
+    assert found("s3") == found("s4") == []

@@ -64,6 +64,7 @@ class Reviews(Undoable):
         self._waiting: dict[str, str] = {}  # digest of an action → the review in which it waits
         self._in_question: dict[str, str] = {}  # version → the waiting review that asks whether to trust it
         self._approved: dict[str, str] = {}  # version → the review that said yes to it
+        self._because: dict[str, tuple[str, ...]] = {}  # an episode's event → the reviews that were asked because of it
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
@@ -110,8 +111,9 @@ class Reviews(Undoable):
         for name in [name for name, kept in self._kept.items() if not gone.isdisjoint((*kept.target, *kept.sources))]:
             self._let_go(self._kept[name])
             self._drop(self._kept, name)
-        for version in gone:
-            self._drop(self._approved, version)
+        for name in gone:
+            self._drop(self._approved, name)
+            self._drop(self._because, name)
 
     def _close(self, name: str, status: str, event: Event, reason: str) -> None:
         kept = self._kept[name]
@@ -122,6 +124,8 @@ class Reviews(Undoable):
 
     def _keep(self, review: Review) -> None:
         kept = _Kept.of(review)
+        for source in kept.sources if review.id not in self._kept else ():
+            self._set(self._because, source, (*self._because.get(source, ()), review.id))
         self._set(self._kept, review.id, kept)
         if review.status == "waiting":
             self._set(self._waiting, kept.digest, review.id)
@@ -192,7 +196,8 @@ class Reviews(Undoable):
     def because_of(self, sources: Iterable[str]) -> list[Review]:
         """What was asked because of all those episodes, oldest first."""
         wanted = set(sources)
-        return [kept.review() for kept in self._in_order() if kept.sources >= wanted]
+        asked = (self._kept.get(name) for source in list(wanted)[:1] for name in self._because.get(source, ()))
+        return [kept.review() for kept in asked if kept is not None and kept.sources >= wanted]
 
     def is_approved(self, version: str) -> bool:
         """Whether a person said yes to this version of a belief."""
