@@ -4,7 +4,7 @@ import pytest
 
 from keepsake import Memory, NeedsApproval, Refused
 from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, UpdateDelta
-from keepsake.records.fact import Fact
+from keepsake.records.fact import Fact, FactPattern
 from tests.memory.told import ALL, NEW_YEAR, Reader, held, tell, told_of
 
 SAID = {
@@ -265,3 +265,34 @@ def test_an_agent_takes_back_its_own_words_and_no_persons(memory, agent):
 
     assert (len(taken.resting), taken.withdrawn) == (1, True)
     assert held(memory) == ["Ana works_at Acme"]
+
+
+def test_what_a_page_told_is_no_fact_to_anyone_before_a_person_says_yes(memory):
+    tell(memory, "Ana works_at Acme", trust="web")
+    memory.consolidate(ALL)
+
+    assert memory.facts.query(subject="Ana") == []
+    assert memory.facts.query(subject="Ana", as_of="2027-01-01") == []
+    [fact] = memory.facts.query(subject="Ana", quarantined=True)
+    assert (fact.trust, fact.confidence) == ("web", 0.3)
+
+    [review] = memory.reviews.waiting()
+    memory.reviews.approve(review.id, digest=review.digest)
+    assert [each.id for each in memory.facts.query(subject="Ana")] == [fact.id]
+
+
+def test_no_delta_makes_a_fact_surer_than_its_tellers_are_trusted(memory):
+    episode = tell(memory, "Ana works_at Acme", trust="web", agent="a")
+    delta = AddDelta(
+        source_episode_ids=[episode.id], promotion_ts=NEW_YEAR, rule_id="r", confidence=1.0,
+        fact_payload={"subject": "Ana", "predicate": "works_at", "object": "Acme"},
+        scope={"user": "me", "agent": "a"},
+    )  # fmt: skip
+    [fact] = memory.facts.apply_delta(delta)
+
+    assert fact.confidence == 0.3
+
+
+def test_a_question_is_a_pattern_or_names_and_not_both(memory):
+    with pytest.raises(Refused, match="not both"):
+        memory.facts.query(FactPattern(subject="Ana"), predicate="likes")

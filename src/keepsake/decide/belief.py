@@ -15,7 +15,7 @@ from keepsake.records.book import Book
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft, Event
-from keepsake.records.lineage import grown, sources_in, trimmed
+from keepsake.records.lineage import sources_in, trimmed
 from keepsake.records.rules import FOUND, NOOP
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS
 
@@ -37,7 +37,7 @@ def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_ke
     fresh = draw()
     given = {"id": fresh, "key": fresh, "confidence": CONFIDENCE, **fields}
     if current:
-        given |= {"key": current.key, "views": grown(given.get("views", {}), [current.body().get("views")])}
+        given["key"] = current.key
     belief = recorded(_with_refs(known, given, user, current))
     if current is None:
         return [_draft(PUT, belief, idempotency_key)]
@@ -66,8 +66,6 @@ def revise(
         _refuse_anothers_name(known, str(changes["key"]), current)
     kept = current.belief()
     fields = {**kept.to_body(), **_with_refs(known, changes, user, current), "id": draw(), "reason": reason}
-    if "views" in changes:
-        fields["views"] = grown(fields["views"], [kept.views])
     belief = recorded(fields)
     if _says_the_same(current, belief):
         return []

@@ -195,7 +195,7 @@ def _fields(delta: Any, evidence: Evidence, before: Held | None = None, until: s
     """A fact as a belief. What a payload leaves out is not taken over from the one before."""
     payload, scope = delta.fact_payload, delta.scope
     said: dict[str, Any] = {
-        "text": text_of(payload), "triple": triple_of(payload), "confidence": delta.confidence,
+        "text": text_of(payload), "triple": triple_of(payload), "confidence": _sure(delta, evidence),
         "trust": evidence.trust, "valid_from": _since(delta, evidence),
         "valid_to": until or _moment(payload, "valid_to"), "source_type": "promoted",
         "views": _views(before.body() if before else {}, delta, evidence, payload),
@@ -207,6 +207,12 @@ def _fields(delta: Any, evidence: Evidence, before: Held | None = None, until: s
     if not said["text"]:
         raise Refused("a fact is said in words: its payload has a text, a content, or a whole triple")
     return said
+
+
+def _sure(delta: Any, evidence: Evidence) -> float:
+    """As sure as the delta says, and no surer than its tellers' trust allows."""
+    told = {(each.session, each.agent) for each in evidence.told}
+    return min(float(delta.confidence), evidence.earned(max(len(told), 1)))
 
 
 def _views(

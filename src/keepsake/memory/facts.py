@@ -25,11 +25,12 @@ from keepsake.records.beliefs import Beliefs, Held
 from keepsake.records.clock import comparable, held_time, parse_moment, said_time, stamp
 from keepsake.records.episode import Episode
 from keepsake.records.episodes import Told
+from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
 from keepsake.records.fact import Fact, FactPattern
 from keepsake.records.health import MigrationPlan, StoreHealth
 from keepsake.records.lineage import fact_of, text_of, triple_of
-from keepsake.records.policy import RANK
+from keepsake.records.policy import DEFAULT, RANK
 from keepsake.records.rules import NOOP
 from keepsake.records.scope import checked
 from keepsake.records.timeline import Moment, is_by
@@ -160,11 +161,15 @@ class FactsOf:
         user: str | None = None,
         as_of: date | str | None = None,
         believed_at: Moment | None = None,
+        quarantined: bool = False,
     ) -> list[Fact]:
         """The facts that fit, oldest first: those that are true now, as far as we know now.
 
         `as_of` asks what was true then; `believed_at`, what we held true then. Each may be given without the other.
+        What a tool or a page told, and nobody has said yes to, is left out unless `quarantined` is wanted.
         """
+        if pattern is not None and any(each is not None for each in (subject, predicate, object, agent, user)):
+            raise Refused("say what to look for as a pattern or by name, not both")
         wanted = pattern or FactPattern(subject=subject, predicate=predicate, object=object, agent=agent, user=user)
         whose = self._of(wanted.user)
         checked(user=whose)
@@ -175,7 +180,12 @@ class FactsOf:
                 found = [fact_of(each.belief()) for each in held]
         else:
             found = versions.true_once(self._versions(whose, believed_at).values(), self._several)
-        return [fact for fact in found if _fits(fact, wanted) and _holds(fact, then)]
+        fitting = [fact for fact in found if _fits(fact, wanted) and _holds(fact, then)]
+        return fitting if quarantined else [fact for fact in fitting if self._is_heard(fact)]
+
+    def _is_heard(self, fact: Fact) -> bool:
+        """Whether recall may serve it: its tellers are trusted, or a person said yes to it."""
+        return fact.trust not in DEFAULT.quarantined or self._shelf.book.reviews.is_approved(fact.version)
 
     def get(self, fact_id: str, *, user: str | None = None) -> Fact:
         """A fact by its id, or by that of any of its versions."""

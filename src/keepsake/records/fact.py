@@ -31,6 +31,7 @@ class Fact:
     superseded_by: str = ""  # the fact that took its place
     status: str = "active"
     version: str = ""  # of the belief that it is, in a memory
+    trust: str = "human"  # how far the least trusted of its tellers is
 
     def __post_init__(self) -> None:
         for name in ("id", "user"):

@@ -121,4 +121,5 @@ def fact_of(belief: Belief, *, superseded_by: str = "", until: str = "") -> Fact
         metadata=metadata if isinstance(metadata, dict) else {}, valid_from=belief.valid_from,
         valid_to=until or belief.valid_to, superseded_by=superseded_by,
         status="superseded" if superseded_by else belief.status, version=belief.id,
+        trust=belief.trust,
     )  # fmt: skip
