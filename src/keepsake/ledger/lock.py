@@ -197,9 +197,9 @@ def look(path: Path, wal: Path) -> tuple[int, Witness | None]:
 
 
 def is_held(path: Path) -> bool:
-    """Whether a writer has the lock right now, this process or another."""
+    """Whether somebody has a lock alone right now, this process or another. `path` may be a folder that is locked."""
     try:
-        fd = os.open(path, os.O_RDONLY)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from keepsake.ledger.folder import Folder
+from keepsake.ledger.lock import is_held
 from keepsake.records.errors import Refused
 
 _OWN = frozenset({
@@ -23,7 +23,7 @@ _NEW = ".new"
 def half_made(folder: Folder) -> list[Path]:
     """What a crash left unfinished and nothing will use. Ask only while no writer can be at work."""
     found = [*folder.leftovers(), *folder.abandoned_indexes(), *folder.backups.glob(f"*/erased{_NEW}")]
-    found += [path for path in folder.backups.glob(f"*{_NEW}") if not _is_being_made(path)]
+    found += [path for path in folder.backups.glob(f"*{_NEW}") if not is_held(path)]  # see ledger/unfinished
     if folder.restoring.is_dir() and not is_ready(folder):
         found.append(folder.restoring)
     return sorted(found)
@@ -32,18 +32,6 @@ def half_made(folder: Folder) -> list[Path]:
 def is_ready(folder: Folder) -> bool:
     """Whether a restore has come so far that it will be finished."""
     return (folder.restoring / "ready").exists()
-
-
-def _is_being_made(path: Path) -> bool:
-    """Whether somebody holds the lock of a copy that has not got its name yet (see ledger/unfinished.py)."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False
 
 
 def foreign(folder: Folder) -> Iterator[Path]:
