@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sqlite3
 import statistics
 import subprocess
@@ -35,7 +34,7 @@ import orjson
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from index_data import text
-from measure import Row, at_least, at_most, in_turns, per, seconds, stated, table
+from measure import Row, at_least, at_most, in_turns, per, report, seconds, stated
 
 from keepsake import Memory
 from keepsake.consolidate.classify import Deltas, classify
@@ -600,10 +599,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         for some in measured(chosen.folder or Path(scratch), Path(scratch), episodes, facts):
             rows += some
-    print(table(rows))
-    missed = sum(row.met is False for row in rows)
-    print(f"\n{missed} of {sum(row.met is not None for row in rows)} goals missed" if missed else "\nall goals met")
-    print(f"load of this machine: {', '.join(f'{load:.2f}' for load in os.getloadavg())}")
+    report(rows)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ import sqlalchemy
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from index_data import ADD_TEXT, BareIndex, Rows, Stream, event, question, rows_of, tag, text
-from measure import Row, at_least, at_most, in_turns, per, seconds, stated, table
+from measure import Row, at_least, at_most, in_turns, per, report, seconds, stated
 
 from keepsake.memory.memory import Memory
 from keepsake.projections.index import prepared as sql
@@ -313,9 +313,7 @@ def main() -> None:
         rows += [rebuilt, *grown, *reading(made(middle, count), count)]
         rows += [opening(large, made(small, HELD), count * 10), opened]
         rows += [recalling(small, HELD), recalling(middle, count), recalling(large, count * 10)]
-    print(table(rows))
-    missed = sum(row.met is False for row in rows)
-    print(f"\n{missed} of {sum(row.met is not None for row in rows)} goals missed" if missed else "\nall goals met")
+    report(rows)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import orjson
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from measure import Row, at_least, at_most, in_turns, per, seconds, stated, table
+from measure import Row, at_least, at_most, in_turns, per, report, seconds, stated
 
 from keepsake import ChronoRecord, ChronoStore
 from keepsake.ledger.verify import verify
@@ -243,9 +243,7 @@ def main() -> None:
             rows += checking(large) + opening(large) + asking(large)
             count = large.record_count()
         rows += [memory_per_belief(scratch, count), *starting(scratch)]
-    print(table(rows))
-    missed = sum(row.met is False for row in rows)
-    print(f"\n{missed} of {sum(row.met is not None for row in rows)} goals missed" if missed else "\nall goals met")
+    report(rows)
 
 
 if __name__ == "__main__":

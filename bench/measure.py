@@ -6,6 +6,7 @@ moment of it; a goal that is missed is printed as missed, and the run still ends
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -52,6 +53,14 @@ def stated(what: str, ours: str, bare: str = "", ratio: float = 0.0) -> Row:
 def per(total: float, count: int) -> str:
     each = total / count
     return f"{each * 1e6:,.1f} µs" if each < 1e-3 else f"{each * 1e3:,.2f} ms"
+
+
+def report(rows: list[Row]) -> None:
+    """Print what was measured, and how many goals were missed."""
+    print(table(rows))
+    missed = sum(row.met is False for row in rows)
+    print(f"\n{missed} of {sum(row.met is not None for row in rows)} goals missed" if missed else "\nall goals met")
+    print(f"load of this machine: {', '.join(f'{load:.2f}' for load in os.getloadavg())}")
 
 
 def table(rows: list[Row]) -> str:

@@ -14,7 +14,6 @@ Not measured here: writing, many users, slow embedders, other processes at the s
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import shutil
 import sqlite3
@@ -36,7 +35,7 @@ import orjson
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from measure import Row, at_most, per, seconds, stated, table
+from measure import Row, at_most, per, report, seconds, stated
 
 from keepsake import Memory
 from keepsake.projections.index.file import PRAGMAS
@@ -334,10 +333,7 @@ def main() -> None:
         for size in sizes:
             home = made(chosen.folder or Path(scratch), speech, size)
             rows += measured(home, speech, size, chosen.questions)
-    print(table(rows))
-    missed = sum(row.met is False for row in rows)
-    print(f"\n{missed} of {sum(row.met is not None for row in rows)} goals missed" if missed else "\nall goals met")
-    print(f"load of this machine: {', '.join(f'{load:.2f}' for load in os.getloadavg())}")
+    report(rows)
 
 
 if __name__ == "__main__":

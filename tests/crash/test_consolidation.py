@@ -3,12 +3,14 @@
 As a program, `python -m tests.crash.test_consolidation FOLDER`, this runs the rule.
 """
 
+import errno
 import random
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -18,10 +20,11 @@ import pytest
 from keepsake import Memory
 from keepsake.ledger.ledger import Ledger
 from keepsake.memory import consolidation
+from keepsake.records.errors import NotWritten
 from keepsake.records.rule import ConsolidationRule
 from keepsake.stores import shelf
 from tests.conftest import ROOT
-from tests.crash.disks import DIED, DyingDisk, in_a_child
+from tests.crash.disks import DIED, DyingDisk, FailingDisk, Watched, in_a_child
 from tests.crash.shelf import SOAK
 
 ALL = ConsolidationRule(id="all", then_emits=["people"])
@@ -81,7 +84,7 @@ def names_of(memory: Memory) -> list[str]:
     return [event.body["episode"]["id"] for event in memory.log(op="episode.put")]
 
 
-def run(root: Path, portion: int, disk: DyingDisk | None = None, tick: Callable[[int], None] | None = None) -> None:
+def run(root: Path, portion: int, disk: Watched | None = None, tick: Callable[[int], None] | None = None) -> None:
     consolidation.PORTION = portion
     if disk is not None:
         shelf.Ledger = partial(Ledger, disk=disk)  # type: ignore[misc]
@@ -113,6 +116,28 @@ def test_whoever_dies_at_any_disk_call_leaves_whole_portions_and_the_next_ends_t
         at += 1 if SOAK else 3
     assert {0, 1, 2} <= seen
     assert came_to(now) == whole
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO], ids=["full", "failing"])
+def test_a_disk_that_refuses_leaves_whole_portions_and_the_next_run_ends_the_same(tmp_path, code):
+    root, seen = tmp_path / "memory", set()
+    fill(root, 24)
+    whole = uninterrupted(tmp_path, root, 8)
+    for at in range(1, 9):
+        now = tmp_path / f"now{at}"
+        shutil.copytree(root, now)
+        disk = FailingDisk(("write",), at, code, for_good=True, short=True)
+        assert in_a_child(lambda now=now, disk=disk: refused(now, disk)) == 0
+        seen.add(is_whole(now, whole))
+        assert in_a_child(lambda now=now: run(now, 8)) == 0
+        assert came_to(now) == whole
+    assert len(seen) > 1
+
+
+def refused(root: Path, disk: FailingDisk) -> None:
+    """Run the rule on a disk that gives out, unless it has done its last write before."""
+    with suppress(NotWritten):
+        run(root, 8, disk)
 
 
 def killed(root: Path, drawn: random.Random) -> bool:

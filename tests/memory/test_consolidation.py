@@ -446,3 +446,24 @@ def test_where_a_fact_comes_from_is_the_same_after_opening_again(memory):
     with Memory(memory.folder) as again:
         assert [fact.to_dict() for fact in again.facts] == before
         assert len(before[0]["lineage"]) == 3
+
+
+@pytest.mark.parametrize("other", [{}, {"subject": "Bob", "predicate": "owns", "object": "a dog"}])
+def test_a_claim_whose_fact_speaks_of_something_else_by_now_does_not_come_back(memory, other):
+    tell(memory, "Ana works_at Acme", id="e0")
+    memory.observe("it was all about Bob", metadata={"intent": "update", "replaces": "e0", **other})
+    memory.consolidate(ALL)
+
+    before = told_of(memory)
+    memory.consolidate(ALL, since_last=False)
+    assert told_of(memory) == before
+    assert memory.facts.query(subject="Ana") == []
+
+
+def test_two_claims_of_one_episode_with_the_same_object_are_two_facts(memory):
+    memory.observe("Ana and Bob like tea")
+    said = [{"subject": name, "predicate": "likes", "object": "tea"} for name in ("Ana", "Bob")]
+    memory.consolidate(ALL, extractor=Reader(Ana=said))
+    memory.consolidate(ALL, since_last=False, extractor=Reader(Ana=said))
+
+    assert held(memory) == ["Ana likes tea", "Bob likes tea"]

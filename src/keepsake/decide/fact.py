@@ -25,7 +25,9 @@ from keepsake.records.clock import comparable, held_time, stamp
 from keepsake.records.episodes import Told
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
 from keepsake.records.lineage import (
+    TRIPLE,
     claims_in,
+    has_claimed,
     reason_of,
     sources_in,
     step_of,
@@ -218,11 +220,11 @@ def _sure(delta: Any, evidence: Evidence) -> float:
 def _views(
     body: dict[str, Any], delta: Any, evidence: Evidence, payload: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The views of a version, with one more step in its lineage. The step of a claim says which object it claims."""
+    """The views of a version, with one more step in its lineage. The step of a claim says what it claims."""
     views, step = body.get("views") or {}, step_of(delta, evidence.sources)
     claimed = body.get("triple") if payload is None else triple_of(payload)
     if claimed and delta.kind != "delete":
-        step["object"] = claimed[2]
+        step |= dict(zip(TRIPLE, claimed, strict=True))
     view = view_of(views) | {"lineage": [step]}
     return {**views, "fact": view if payload is None else view | {"payload": dict(payload)}}
 
@@ -328,7 +330,13 @@ def _is_known(known: Book, rivals: Iterable[Held], delta: Any, evidence: Evidenc
             return True
         if not evidence.told and held.status == "active" and tuple(body.get("triple", ())) == triple:
             return True
-    return False
+    return all(_was_claimed(known, source, delta.scope, triple) for source in sources)
+
+
+def _was_claimed(known: Book, source: str, scope: DeltaScope, triple: tuple[str, ...]) -> bool:
+    """Whether a fact took this claim from that episode, and speaks of something else by now."""
+    coming = (held for held in known.coming_from(scope.user, source) if held.path == scope.path)
+    return any(has_claimed(held.body().get("views"), source, triple) for held in coming)
 
 
 def _has_heard(held: Held, delta: Any, evidence: Evidence) -> bool:

@@ -96,7 +96,7 @@ def _awaited(kind: type) -> type[_Awaited]:
 _OF_NOUNS = {name: _awaited(kind) for name, kind in NOUNS.items()}
 
 
-class AsyncMemory(_awaited(Memory)):  # type: ignore[misc]
+class AsyncMemory(_awaited(Memory)):  # type: ignore[misc]  # a base that is made here, which mypy cannot follow
     """A memory folder whose calls are awaited. Options are those of `Memory`; it is opened by the first call."""
 
     def __init__(self, path: str | Path | None = None, **options: Any) -> None:

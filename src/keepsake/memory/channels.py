@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import PUT, SUPERSEDE
 from keepsake.records.event import Event
-from keepsake.records.lineage import reason_of, steps_in, view_of
+from keepsake.records.lineage import TRIPLE, reason_of, steps_in, view_of
 from keepsake.records.rules import NOOP
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _read(step: dict[str, Any], channel: str, whose: dict[str, Any], **more: Any
     kind = step["kind"]
     if kind == "update" and not more.get("replaces"):
         kind = "add"  # what it was to replace was gone by then
-    said = {name: value for name, value in step.items() if name not in ("sources", "kind", "object")}
+    said = {name: value for name, value in step.items() if name not in ("sources", "kind", *TRIPLE)}
     scope = {"user": whose.get("user", OWNER), "agent": whose.get("agent", ""), "path": whose.get("path", "")}
     of_kind = {name: more[name] for name in _OF_KIND[kind] if name in more}
     try:

@@ -209,7 +209,7 @@ class ConsolidationOf:
         is_applied: bool = False,
     ) -> Weigher:
         """Whoever weighs these episodes, which are read and scored first."""
-        poor = self._not_worth(selected, scorer, user) if scorer else frozenset[int]()
+        poor = self._not_worth(rule, selected, scorer, user) if scorer else frozenset[int]()
         ahead = ReadAhead(reader, (each for each in selected if each.seq not in poor)) if reader else None
         return Weigher(
             rule, self._standing, now=self._now(), several=self._several, reader=ahead,
@@ -219,10 +219,12 @@ class ConsolidationOf:
     def _now(self) -> datetime:
         return datetime.fromisoformat(self._shelf.ledger.now())
 
-    def _not_worth(self, selected: list[Episode], scorer: SalienceScorer, user: str) -> frozenset[int]:
+    def _not_worth(
+        self, rule: ConsolidationRule, selected: list[Episode], scorer: SalienceScorer, user: str
+    ) -> frozenset[int]:
         """Which of the episodes that the rule selects are not worth promoting."""
-        now, others = self._now(), [self._filter(kept.rule) for _, kept in self._shelf.book.rules.kept(user)]
-        poor = set()
+        kept = [each.rule for _, each in self._shelf.book.rules.kept(user)]
+        now, poor, others = self._now(), set(), [self._filter(each) for each in kept if each.id != rule.id]
         with self._shelf.ledger.reading():
             for episode in selected:
                 row = _row(episode)

@@ -82,6 +82,6 @@ class Learns(Opened):
     def _how(self, extractor: Extractor | str | None, salience: SalienceScorer | None) -> dict[str, Any]:
         """How a rule is run, from what the caller says and what the settings say."""
         from keepsake.consolidate.salience import UsualSalience
-        from keepsake.memory.reading import extractor_of
+        from keepsake.memory.extractor import extractor_of
 
         return {"reader": extractor_of(extractor, self.folder), "scorer": salience or UsualSalience()}

@@ -3,7 +3,7 @@
     {"payload": {…}, "lineage": [step, …], "metadata": {…}}
 
 A step is one promotion: the rule, the episodes by their tellers' names and by the events that recorded them, when,
-which delta it was, and which object it claimed. An event holds only the steps that are new with its version; folding
+which delta it was, and what it claimed. An event holds only the steps that are new with its version; folding
 adds those of the versions that it replaces, so that where a fact comes from, and what an erasure of an episode has to
 reach, can be read off what is held. Whatever somebody else put there (any program may revise a belief's views) is
 passed over.
@@ -52,6 +52,14 @@ def claims_in(views: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
         if isinstance(sources, list):
             said = value if isinstance(value, str) else ""
             yield from ((source, said) for source in sources if isinstance(source, str))
+
+
+def has_claimed(views: Mapping[str, Any] | None, source: str, triple: tuple[str, ...]) -> bool:
+    """Whether one of its steps took that claim from that episode, whatever the fact says now."""
+    return any(
+        tuple(step.get(name) for name in TRIPLE) == triple and source in (step.get("sources") or ())
+        for step in steps_in(views)
+    )
 
 
 def grown(views: Mapping[str, Any], before: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from keepsake.records.delta import AddDelta, DeleteDelta, NoopDelta, UpdateDelta
+from keepsake.records.delta import Delta
 from keepsake.records.episode import Episode
 from keepsake.records.fact import Fact, FactPattern
 from keepsake.records.health import MigrationPlan, StoreHealth
 from keepsake.records.rule import ConsolidationRule
-
-Delta = AddDelta | UpdateDelta | DeleteDelta | NoopDelta
 
 
 @runtime_checkable

@@ -198,29 +198,17 @@ def move_mark(conn: sqlite3.Connection, rule_id: str) -> None:
     conn.execute("INSERT OR REPLACE INTO episodes_marks VALUES (?, ?, ?)", (rule_id, place, name))
 
 
-_SET = {name: getattr(Episode, name).__set__ for name in Episode.__slots__}
-_WORDS = ("id", "content", "source_node", "agent", "user", "session", "path", "trust")
-_SET_WORDS = [(_SET[name], name) for name in _WORDS]
-_SET_TIME, _SET_METADATA, _SET_SEQ, _SET_RECORDED, _SET_SOURCE = (
-    _SET[name] for name in ("timestamp", "metadata", "seq", "recorded", "source")
-)
-
-
 def episode(row: tuple[Any, ...]) -> Episode:
-    """The episode of a row. It was checked when it was written, and is not checked again."""
-    made = object.__new__(Episode)
+    """The episode of a row."""
     try:
         body = orjson.loads(row[0])
-        for set_word, name in _SET_WORDS:
-            set_word(made, body[name])
-        _SET_TIME(made, datetime.fromisoformat(body["timestamp"]))
-        _SET_METADATA(made, orjson.loads(row[1]))
-    except (ValueError, KeyError, TypeError):
+        words = {name: body[name] for name in _WORDS}
+        return Episode(**words, timestamp=datetime.fromisoformat(body["timestamp"]), metadata=orjson.loads(row[1]))
+    except (ValueError, KeyError, TypeError, Refused):
         raise _unreadable() from None
-    _SET_SEQ(made, -1)
-    _SET_RECORDED(made, "")
-    _SET_SOURCE(made, "")
-    return made
+
+
+_WORDS = ("id", "content", "source_node", "agent", "user", "session", "path", "trust")
 
 
 class Brief(NamedTuple):

@@ -13,36 +13,27 @@ import asyncio
 import sqlite3
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from keepsake.records.clock import Clock, parse_moment, stamp, system_clock
-from keepsake.records.delta import AddDelta, DeleteDelta, NoopDelta, UpdateDelta, read_delta
+from keepsake.records.delta import AddDelta, DeleteDelta, Delta, NoopDelta, UpdateDelta, read_delta
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
 from keepsake.records.fact import Fact, FactPattern
 from keepsake.records.health import MigrationPlan, StoreHealth
 from keepsake.records.scope import checked
 from keepsake.stores import sqlite_facts as rows
-from keepsake.stores.sqlite_file import SQLiteFile
+from keepsake.stores.sqlite_file import OneFile, SQLiteFile
 from keepsake.stores.sqlite_shape import checked_plan, health_of
 
-if TYPE_CHECKING:
-    from types import TracebackType
 
-Delta = AddDelta | UpdateDelta | DeleteDelta | NoopDelta
-
-
-class SQLiteFactStore:
+class SQLiteFactStore(OneFile):
     """One file of facts. Every call may come from any thread and any event loop."""
 
     def __init__(self, path: Path | str, *, clock: Clock = system_clock) -> None:
         self._file = SQLiteFile(path, rows.SHAPE.verify)
         self._clock = clock
-
-    @property
-    def path(self) -> Path:
-        return self._file.path
 
     async def bootstrap(self) -> None:
         """Make the file, its folders and its tables. Again is the same as once."""
@@ -122,22 +113,6 @@ class SQLiteFactStore:
                 work(conn, stamp(self._clock()))
 
         await self._file.run(in_one)
-
-    async def close(self) -> None:
-        """Let go of the file. Closing twice is the same as closing once."""
-        await self._file.close()
-
-    async def __aenter__(self) -> SQLiteFactStore:
-        await self.bootstrap()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    def __repr__(self) -> str:
-        return f"<SQLiteFactStore {self.path}>"
 
 
 def _stated(fact: Fact) -> rows.Statement:

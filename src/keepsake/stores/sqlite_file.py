@@ -15,11 +15,13 @@ import os
 import sqlite3
 import threading
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from types import TracebackType
+from typing import Self, TypeVar
 
 from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, NotFound, NotWritable, NotWritten, Refused
 
@@ -252,3 +254,33 @@ def _run_patiently(conn: sqlite3.Connection, pragma: str) -> None:
                 raise
         pause.wait(0.01)
     raise Busy(f"another process keeps the file to itself; could not run {pragma}")
+
+
+class OneFile(ABC):
+    """A store that is one such file. `async with` makes it if need be, and lets go of it."""
+
+    _file: SQLiteFile
+
+    @abstractmethod
+    async def bootstrap(self) -> None:
+        """Make the file, its folders and its tables."""
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
+
+    async def close(self) -> None:
+        """Let go of the file. Closing twice is the same as closing once."""
+        await self._file.close()
+
+    async def __aenter__(self) -> Self:
+        await self.bootstrap()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.path}>"

@@ -21,7 +21,6 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from keepsake.consolidate.classify import Deltas, Malformed, classify
 from keepsake.records.clock import Clock, stamp, system_clock
@@ -32,18 +31,15 @@ from keepsake.records.health import MigrationPlan, StoreHealth
 from keepsake.records.rule import ConsolidationRule
 from keepsake.records.scope import Scope, checked
 from keepsake.stores import sqlite_episodes as rows
-from keepsake.stores.sqlite_file import SQLiteFile, telling
+from keepsake.stores.sqlite_file import OneFile, SQLiteFile, telling
 from keepsake.stores.sqlite_shape import checked_plan, health_of
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 MOST_ROWS = 1_000_000
 MOST_SECONDS = 60.0
 _CHUNK = 500
 
 
-class SQLiteMemoryStore:
+class SQLiteMemoryStore(OneFile):
     """One file of episodes. Every call may come from any thread and any event loop.
 
     `several` names the predicates that may have several values. A rule may fit at most `most_rows` episodes and search
@@ -63,10 +59,6 @@ class SQLiteMemoryStore:
         self._several, self._most_rows, self._most_seconds, self._clock = several, most_rows, most_seconds, clock
         self._extras: tuple[int, tuple[str, ...]] = (-1, ())
         self.findings: list[Malformed] = []  # of the run that ended last; `Deltas.findings` are a run's own
-
-    @property
-    def path(self) -> Path:
-        return self._file.path
 
     async def bootstrap(self) -> None:
         """Make the file, its folders and its tables. Again is the same as once. A file made elsewhere is taken over."""
@@ -177,22 +169,6 @@ class SQLiteMemoryStore:
         if shape != self._extras[0]:
             self._extras = (shape, rows.SHAPE.extras(conn))
         return self._extras[1]
-
-    async def close(self) -> None:
-        """Let go of the file. Closing twice is the same as closing once."""
-        await self._file.close()
-
-    async def __aenter__(self) -> SQLiteMemoryStore:
-        await self.bootstrap()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    def __repr__(self) -> str:
-        return f"<SQLiteMemoryStore {self.path}>"
 
 
 def _must_agree(episode: Episode, scope: Scope) -> None:
