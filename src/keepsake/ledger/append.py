@@ -17,13 +17,14 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import Disk, write_all
+from keepsake.ledger.folder import Folder
 from keepsake.ledger.follow import Follower, Pins
 from keepsake.ledger.load import Book
 from keepsake.ledger.scan import Place
@@ -34,6 +35,7 @@ from keepsake.records.errors import Closed, KeepsakeError, NotWritable, NotWritt
 from keepsake.records.event import Draft, Event
 from keepsake.records.strict_json import check
 
+Reach = Callable[[Disk, Folder, Collection[str]], None]
 Then = Callable[[list[Event]], None]
 
 _HEADER_ROOM = 640  # more than any header needs beside its data
@@ -78,12 +80,16 @@ class Writer(Follower):
         patience: float = 30.0,
         pins: Pins | None = None,
         begin_with: Mapping[str, Any] | None = None,
+        reach: Reach | None = None,
     ) -> None:
-        """Open `folder`, made if need be. `begin_with` goes into the first line if this is the one who writes it."""
+        """Open `folder`, made if need be. `begin_with` goes into the first line if this is the one who writes it.
+
+        `reach` takes what is erased out of files that are not the ledger's own.
+        """
         if durability not in ("full", "group"):
             raise Refused(f"durability is 'full' or 'group', not {durability!r}")
         self.by, self.durability, self._clock = fmt.check_by(by), durability, clock
-        self._begin_with = begin_with
+        self._begin_with, self._reach = begin_with, reach
         self.then: Then | None = None  # told of what was written, when it is on disk and the lock is free
         self._queue: deque[Ticket] = deque()
         self._batch: list[_Pending] | None = None

@@ -4,6 +4,9 @@
     sealed/           closed stretches `<first>-<last>.wal`; `torn-…` bytes that were cut off; files taken over
     snapshot.json     beliefs as of some event                                        (derived)
     index.db          what recall searches, with SQLite's own `-wal` and `-shm`       (derived)
+    pages.db          what stands on the pages, and as what each was last seen        (derived)
+    memory/           the pages, one Markdown file per entity; people edit them
+    pages.lock        held while pages are written
     checkpoint        the last signed statement about the ledger
     backup/<time>/    copies: events.wal, sealed/, keepsake.toml, checkpoint, erased
     restoring/        a restore that is under way; nothing else ever lives there
@@ -40,6 +43,9 @@ class Folder:
         self.sealed = root / "sealed"
         self.snapshot = root / "snapshot.json"
         self.index = root / "index.db"
+        self.pages_index = root / "pages.db"
+        self.pages = root / "memory"
+        self.pages_lock = root / "pages.lock"
         self.settings = root / "keepsake.toml"
         self.checkpoint = root / "checkpoint"
         self.backups = root / "backup"
@@ -64,9 +70,11 @@ class Folder:
         return sorted(self.root.glob("*.new")) + sorted(self.sealed.glob("*.new"))
 
     def index_files(self) -> list[Path]:
-        """The index, what SQLite keeps beside it, and those being made; in the order in which they may be removed."""
-        beside = [self.index.with_name(self.index.name + end) for end in ("-wal", "-shm", "-journal")]
-        return [self.index, *beside, *self.root.glob(f"{self.index.name}.*{_MAKING}")]
+        """The index and the pages', what SQLite keeps beside them, and those being made; in the order in which they
+        may be removed."""
+        both = (self.index, self.pages_index)
+        beside = [path.with_name(path.name + end) for path in both for end in ("", "-wal", "-shm", "-journal")]
+        return [*beside, *self.root.glob(f"{self.index.name}.*{_MAKING}")]
 
     def new_index(self) -> Path:
         """A name for an index that is being made. It tells whose it is, so that others know whether he still lives."""

@@ -194,13 +194,16 @@ class Ledger(Writer):
     def _finish_erasing(self) -> None:
         """Carry out every erasure that is recorded and not done. Doing it twice is doing it once.
 
-        The index goes as a whole: its journal and its free pages would keep the words. It grows back.
+        The indexes go as a whole: their journals and free pages would keep the words. They grow back.
         """
         pending = dict(self.standing.erasing)
         if not pending:
             return
         remove_all(self._disk, self.folder.index_files())
         unfinished.discard(self.folder.backups)
+        if self._reach is not None:
+            said = [self.chain().line(seq).event().body or {} for seq in pending]
+            self._reach(self._disk, self.folder, {name for body in said for name in body.get("ids", ())})
         for lines in pending.values():
             erase.hollow_out_folder(self._disk, self.folder, lines)
         self._take_snapshot()

@@ -186,6 +186,7 @@ def finish(disk: Disk, folder: Folder, lock: Lock) -> bool:
         return False
     remove_all(disk, folder.index_files())
     before = Folder(folder.backups / plan.before)
+    _set_pages_aside(disk, folder, before)
     if any(path.exists() for path in (folder.wal, folder.sealed, folder.checkpoint)):
         ensure_folder(disk, before.root)
     if fresh.wal.exists():  # the last piece has not been swapped
@@ -204,6 +205,17 @@ def finish(disk: Disk, folder: Folder, lock: Lock) -> bool:
     disk.remove(fresh.root / _READY)
     discard(disk, folder)
     return True
+
+
+def _set_pages_aside(disk: Disk, folder: Folder, before: Folder) -> None:
+    """The pages show what is being left: kept with it, so that nobody takes them for edits. They grow anew."""
+    for page in sorted(folder.pages.glob("*.md")) + sorted(folder.pages.glob("@*/*.md")):
+        target = before.pages / page.relative_to(folder.pages)
+        ensure_folder(disk, target.parent)
+        disk.rename(page, target)
+        disk.sync_folder(target.parent)
+    if before.pages.exists():
+        disk.sync_folder(folder.pages)
 
 
 def _swap(disk: Disk, current: Path, before: Path, fresh: Path) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from itertools import chain, islice, takewhile
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import TypeVar
 from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import remove_all, remove_if_there
 from keepsake.ledger.ledger import Ledger
-from keepsake.ledger.lift import lift
+from keepsake.memory.events import events_from
 from keepsake.projections.index.file import CHUNK, IN_MEMORY, NOTHING, SHAPE, Bookmark, IndexFile
 from keepsake.projections.index.fold import Stale
 from keepsake.projections.index.peek import is_hash
@@ -219,7 +219,7 @@ class IndexOf:
                     f"the index has seen event {mark.seq}, and the ledger has it not, or another:"
                     " run `keepsake check`, then `keepsake restore`"
                 )
-            events = self._events(mark.seq + 1, tick)
+            events = events_from(self._ledger, mark.seq + 1, tick)
             while some := list(islice(events, CHUNK)):  # read first: nobody waits for the ledger inside a transaction
                 mark = index.catch_up(some)
         self._mark, self._erasures = mark, self._ledger.standing.erasures
@@ -228,14 +228,6 @@ class IndexOf:
         if mark.seq > self._ledger.end.seq:
             return False
         return mark.seq < 0 or self._ledger.chain().hash_at(mark.seq) in (None, mark.hash)
-
-    def _events(self, start: int, tick: Tick | None = None) -> Iterator[Event]:
-        """The events from `start` on. What an erasure names that is recorded and not finished has no words any more."""
-        going = frozenset[str]().union(*self._ledger.standing.erasing.values())
-        for event in self._ledger.events(start):
-            if tick is not None:
-                tick(1)
-            yield lift(event._replace(body=None) if event.hash in going else event)
 
     # -- making it anew ----------------------------------------------------------------------------------------------
 
@@ -327,8 +319,8 @@ class IndexOf:
         """Everything from the first event on; where that was moved away, what is held now and what was told since."""
         first, end = self._ledger.chain().first, self._ledger.end
         if first == 0:
-            return index.catch_up(self._events(0, tick))
-        until_then = takewhile(lambda event: event.seq <= end.seq, self._events(first, tick))
+            return index.catch_up(events_from(self._ledger, 0, tick))
+        until_then = takewhile(lambda event: event.seq <= end.seq, events_from(self._ledger, first, tick))
         told = (event for event in until_then if event.op in (OBSERVE, OUTCOME, FADE, RETRACT))
         mark = Bookmark(end.seq, end.hash, self._book.work.clock, since=end.seq)
         return index.plant(chain(held_now(self._book), told), mark, self._ledger.standing.begun)

@@ -85,7 +85,7 @@ class Memory(Asks):
         self._gated = Gated(self._shelf, by=by, trust=trust, erased=self._after_erasing)
         self._episodes = EpisodesOf(self._shelf, self._gated, self.user, self._index_of, self._propose)
         self._tell, self._embedder = tell, embedder
-        self._shelf.ledger.then = lambda events: self._index.follow(events)
+        self._shelf.ledger.then = self._after_writing
 
     def _pins(self, ledger_id: str) -> list[Witness]:
         """Who has seen the ledger, beside the lock file: the checkpoints, and the index."""
@@ -95,6 +95,10 @@ class Memory(Asks):
         """Let go of the folder. Everything that was acknowledged is on disk already."""
         if "receipts" in self.__dict__:
             self.receipts.flush()
+        if "_follower" in self.__dict__:
+            self._follower.finish()
+        if "_pages_at" in self.__dict__:
+            self._pages_at.close()
         if "_index" in self.__dict__:
             self._index.close()
         self._shelf.close()
@@ -359,15 +363,24 @@ class Memory(Asks):
         return cls(folder, by=by, clock=clock)
 
     def rebuild_index(self, *, tick: Callable[[int], None] | None = None) -> int:
-        """Make the index anew from the ledger; return how many events it was made from. Readers keep the old one."""
+        """Make the index anew from the ledger; return how many events it was made from. Readers keep the old one.
+
+        What was edited on pages is taken in first, and their tables are made anew too.
+        """
+        self.pages.rebuild()
         return self._index.rebuild(tick).seq + 1
 
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _after_writing(self, events: list[Event]) -> None:
+        self._index.follow(events)
+        self._follower.follow(events)
 
     def _after_erasing(self) -> None:
         """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""
         self.ledger.note_erasures()
         self._index.grow_back()
+        self._follower.grow_back()
         if (self.folder / "vectors").is_dir():
             self._recall.sweep()
 

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
+from keepsake.memory.settings import Settings, read_settings, zone_of
 from keepsake.stores.shelf import Shelf
 
 if TYPE_CHECKING:
     from keepsake.memory.index import IndexOf
+    from keepsake.memory.page_follow import Follower
+    from keepsake.memory.pages import PagesOf
+    from keepsake.memory.pages_at import PagesAt
 
 
 class Opened:
@@ -30,6 +34,29 @@ class Opened:
         from keepsake.memory.index import IndexOf
 
         return IndexOf(self._shelf.ledger, self._shelf.book, self._tell)
+
+    @cached_property
+    def _settings(self) -> Settings:
+        return read_settings(self.folder)
+
+    @cached_property
+    def _pages_at(self) -> PagesAt:
+        from keepsake.memory.pages_at import PagesAt
+
+        return PagesAt(self._shelf, lambda: zone_of(self._settings))
+
+    @cached_property
+    def _follower(self) -> Follower:
+        from keepsake.memory.page_follow import Follower
+
+        return Follower(self._pages_at, is_on=self._settings.follow)
+
+    @cached_property
+    def pages(self) -> PagesOf:
+        """Beliefs as dated entries on one Markdown file per entity."""
+        from keepsake.memory.pages import PagesOf
+
+        return PagesOf(self._shelf, self._gated, self._pages_at, self.user, self._settings)
 
     def _user(self, user: str | None) -> str:
         return self.user if user is None else user

@@ -14,6 +14,8 @@ from keepsake.records.errors import Refused
 from keepsake.stores.file_system import is_remote, kind_of
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from keepsake.ledger.checkpoint import Keyring
 
 NAME = ".keepsake"
@@ -32,8 +34,19 @@ TEMPLATE = """\
 [consolidate]
 # extractor = "none"      # or "english", "https://HOST/v1#MODEL": who reads claims out of what was said
 # several = []            # predicates of yours of which more than one object may hold, such as "knows"
+
+[pages]
+# follow = true           # false: pages are written by `keepsake sync` and `memory.pages` alone
+# zone = "Europe/Berlin"  # the clock on which pages are written; without it, this machine's
+# auto_dormant_days = 90  # a page untouched for longer is proposed to lie dormant
+
+[writer]
+# soft_limit_tokens = 20000  # a page above this is proposed to be folded
+# hard_limit_tokens = 50000  # a page above this is flagged for it at once
 """
 
+_SECTIONS = ("ledger", "recall", "consolidate", "pages", "writer")
+_UTC = ("Etc/UTC", "Etc/UCT", "Etc/Zulu", "UCT", "Universal", "Zulu")
 _SYNCED = ("dropbox", "onedrive", "google drive", "googledrive", "icloud", "mobile documents", "nextcloud", "syncthing")
 
 
@@ -46,6 +59,11 @@ class Settings(NamedTuple):
     receipts: bool = False
     extractor: str = "none"
     several: tuple[str, ...] = ()
+    follow: bool = True
+    zone: str = ""  # empty: this machine's
+    auto_dormant_days: int = 90
+    soft_limit_tokens: int = 20_000
+    hard_limit_tokens: int = 50_000
 
 
 def locate(path: str | Path | None = None) -> Path:
@@ -78,16 +96,21 @@ def read_settings(folder: Path) -> Settings:
 
 
 def _settings(raw: dict[str, Any], path: Path) -> Settings:
-    ledger, recall, consolidate = sections = [raw.get(name, {}) for name in ("ledger", "recall", "consolidate")]
+    sections = [raw.get(name, {}) for name in _SECTIONS]
     if not all(isinstance(section, dict) for section in sections):
-        raise Refused(f"{path}: [ledger], [recall] and [consolidate] are sections, each in brackets on its own line")
+        names = ", ".join(f"[{name}]" for name in _SECTIONS)
+        raise Refused(f"{path}: {names} are sections, each in brackets on its own line")
+    ledger, recall, consolidate, pages, writer = sections
     several = consolidate.get("several", [])
     if not isinstance(several, list) or not all(isinstance(name, str) for name in several):
         raise Refused(f'{path}: consolidate.several is a list of predicates such as ["knows"], not {several!r}')
     found = Settings(
         ledger.get("durability", "full"), recall.get("embedder", ""), recall.get("floor"),
         recall.get("receipts", False), consolidate.get("extractor", "none"), tuple(several),
+        **{name: pages[name] for name in ("follow", "zone", "auto_dormant_days") if name in pages},
+        **{name: writer[name] for name in ("soft_limit_tokens", "hard_limit_tokens") if name in writer},
     )  # fmt: skip
+    _check_pages(found, path)
     if not isinstance(found.extractor, str):
         raise Refused(f'{path}: consolidate.extractor is a text such as "english" or "none", not {found.extractor!r}')
     if found.durability not in ("full", "group"):
@@ -99,6 +122,41 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
     if type(found.receipts) is not bool:
         raise Refused(f"{path}: recall.receipts is true or false, not {found.receipts!r}")
     return found
+
+
+def _check_pages(found: Settings, path: Path) -> None:
+    if type(found.follow) is not bool:
+        raise Refused(f"{path}: pages.follow is true or false, not {found.follow!r}")
+    place: object = found.zone
+    if not isinstance(place, str) or (place and _zone(place) is None):
+        raise Refused(f'{path}: pages.zone is a place such as "Europe/Berlin" or "UTC", not {found.zone!r}')
+    for name in ("auto_dormant_days", "soft_limit_tokens", "hard_limit_tokens"):
+        value = getattr(found, name)
+        if type(value) is not int or value < 1:
+            raise Refused(f"{path}: {name} is a whole number from 1 up, not {value!r}")
+
+
+def zone_of(settings: Settings) -> tzinfo:
+    """The clock on which pages are written: the one that is set, else this machine's, else UTC."""
+    from datetime import UTC
+
+    machines = "UTC" if _machines_zone() in _UTC else _machines_zone()
+    places = (settings.zone, os.environ.get("TZ", "").lstrip(":"), machines)
+    return next((zone for place in places if place and (zone := _zone(place))), UTC)
+
+
+def _zone(name: str) -> tzinfo | None:
+    from keepsake.projections.markdown.zone import zone_named
+
+    return zone_named(name)
+
+
+def _machines_zone() -> str:
+    """The name of this machine's zone, as far as its files tell."""
+    try:
+        return os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
+    except OSError:
+        return ""
 
 
 def embedder_key() -> str:

@@ -11,6 +11,7 @@ import orjson
 from keepsake.records.beliefs import Beliefs
 from keepsake.records.episodes import Episodes
 from keepsake.records.event import Event
+from keepsake.records.pages import Pages
 from keepsake.records.reviews import Reviews
 from keepsake.records.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Rules
 from keepsake.records.use import RECEIPTS
@@ -31,9 +32,10 @@ class Book(Beliefs):
         self.episodes = Episodes()
         self.uses = Uses()
         self.rules = Rules()
-        self._parts: dict[str, Work | Reviews | Episodes | Uses | Rules] = {
+        self.pages = Pages()
+        self._parts: dict[str, Work | Reviews | Episodes | Uses | Rules | Pages] = {
             "work": self.work, "reviews": self.reviews, "episodes": self.episodes, "uses": self.uses,
-            "rules": self.rules,
+            "rules": self.rules, "pages": self.pages,
         }  # fmt: skip
         super().__init__()
 

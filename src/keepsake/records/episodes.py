@@ -93,6 +93,10 @@ class Episodes(Undoable):
         """Whether an episode is there, and was not taken back."""
         return source in self._owners and source not in self._retracted
 
+    def standing(self, user: str) -> list[str]:
+        """The episodes of that user that are there and were not taken back, by their events."""
+        return [source for source in self._of.get(user, ()) if source not in self._retracted]
+
     def held(self, user: str) -> int:
         """How many episodes of that user are there."""
         return len(self._of.get(user, ()))

@@ -14,8 +14,9 @@ from keepsake.records.errors import Refused
 _OWN = frozenset({
     "events.wal", "keepsake.toml", "snapshot.json", "checkpoint", "lock", "audit.jsonl", ".gitignore",
     "sealed", "backup", "restoring", "vectors", "memory",
+    "pages.lock",
 })  # fmt: skip
-_OF_A_COPY = frozenset({"events.wal", "keepsake.toml", "snapshot.json", "checkpoint", "sealed", "erased"})
+_OF_A_COPY = frozenset({"events.wal", "keepsake.toml", "snapshot.json", "checkpoint", "sealed", "erased", "memory"})
 _KEPT = re.compile(r"(torn|damaged|chronomemory)-")
 _NEW = ".new"
 

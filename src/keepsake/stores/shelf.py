@@ -7,11 +7,13 @@ wrote; what is handed out is a copy.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from keepsake.ledger.disk import Disk
+from keepsake.ledger.folder import Folder
 from keepsake.ledger.ledger import Ledger
 from keepsake.records import ids, timeline
 from keepsake.records.belief import OWNER
@@ -22,7 +24,7 @@ from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why, what_rests_on, why
 
 # Events that belong to a user.
-_SOMEONES = ("belief.", "review.", "episode.", "receipt.", "outcome.", "rule.", "delta.")
+_SOMEONES = ("belief.", "review.", "episode.", "receipt.", "outcome.", "rule.", "delta.", "page.")
 
 
 class Shelf:
@@ -30,7 +32,7 @@ class Shelf:
 
     def __init__(self, folder: Path, **options: Any) -> None:
         self.book = Book()
-        self.ledger = Ledger(folder, self.book, **options)
+        self.ledger = Ledger(folder, self.book, reach=_reach, **options)
 
     def close(self) -> None:
         self.ledger.close()
@@ -90,7 +92,7 @@ class Shelf:
             return None
         if "receipts" in event.body:
             return str(event.body["receipts"][0].get("user", OWNER)) if event.body["receipts"] else None
-        if "ids" in event.body or event.op.startswith(("rule.", "delta.")):
+        if "ids" in event.body or event.op.startswith(("rule.", "delta.", "page.")):
             return str(event.body.get("user", OWNER))
         if "episode" in event.body:
             return str(event.body["episode"].get("user", OWNER))
@@ -120,6 +122,13 @@ class Shelf:
     def what_rests_on(self, name: str, *, user: str = OWNER, path: str = "") -> list[Held]:
         with self.known() as known:
             return what_rests_on(known, known.get(name, user=user, path=path))
+
+
+def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
+    """What is erased is cut out of the pages too."""
+    from keepsake.stores.page_reach import cut_out  # only where something is erased
+
+    cut_out(disk, folder, ids)
 
 
 def is_memory(folder: Path) -> bool:

@@ -11,6 +11,7 @@ be read it is left alone, and times are written with their offsets.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Self
@@ -24,6 +25,8 @@ from keepsake.projections.markdown.render import tail_of
 from keepsake.projections.markdown.tag import tags_of
 from keepsake.projections.markdown.zone import checked_moment, is_fixed, on_the_clock, zone_name
 from keepsake.records.errors import Moved, NotFound, Refused
+
+_TAG = re.compile(r"[ \t]#([^\s#]\S*)")
 
 
 @dataclass(slots=True)
@@ -78,6 +81,17 @@ class Edit:
     def rebody(self, entry_id: str, body: str) -> Self:
         """Put other words into an entry; a strike stays."""
         self._change(entry_id)[0].body = body
+        return self
+
+    def retag(self, entry_id: str, tags: tuple[str, ...]) -> Self:
+        """Put other tags into a heading; what else it says stays where it is."""
+        entry = self._change(entry_id)[1]
+        start, raw = entry.heading.start, self._page.text[entry.heading.start : entry.heading.end]
+        spans = [found.span() for found in _TAG.finditer(raw) if found[1] in entry.tags]
+        words = "".join(f" #{tag}" for tag in tags_of(tags))
+        first = spans[0] if spans else (len(raw), len(raw))
+        self._headings.append(Splice(start + first[0], start + first[1], words))
+        self._headings += [Splice(start + span[0], start + span[1], "") for span in spans[1:]]
         return self
 
     def remove(self, entry_id: str) -> Self:

@@ -1,0 +1,270 @@
+"""What a person did to one page, as events: all of it, or nothing if the disk fails.
+
+Each change is decided for itself, on what is held at that moment. One that cannot be recorded is told, with its line,
+and does not stop the others. Doing it again after a crash changes nothing: what was recorded is recognised by its id,
+by its words, or, where a heading has no id yet, by the page it was found on and what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import blake2s
+from typing import Any
+
+from keepsake.decide import belief as decide
+from keepsake.decide import page as decide_page
+from keepsake.decide import review
+from keepsake.memory.pages_at import PagesAt
+from keepsake.projections.markdown import Entry as Written
+from keepsake.projections.markdown.heading import is_id
+from keepsake.projections.pages import edits
+from keepsake.projections.pages.edits import Change, Compared
+from keepsake.projections.pages.fold import tags_shown
+from keepsake.projections.pages.render import Completion
+from keepsake.projections.pages.rows import Entry
+from keepsake.records.beliefs import Held
+from keepsake.records.clock import stamp
+from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
+from keepsake.records.event import Draft
+from keepsake.records.page import Told
+from keepsake.records.pages import NOTES
+from keepsake.records.review import Action
+from keepsake.records.reviews import ASK
+
+BY = "page:edit"
+_EDITED = "edited on the page"
+
+
+@dataclass(slots=True)
+class Adopted:
+    """What became of the changes of one page."""
+
+    told: list[Told] = field(default_factory=list)
+    problems: list[Told] = field(default_factory=list)
+    reviews: list[str] = field(default_factory=list)
+    completions: list[Completion] = field(default_factory=list)
+    moved: set[str] = field(default_factory=set)  # ids that came from another page
+
+
+class Adopter:
+    """Records the changes of one page."""
+
+    def __init__(self, at: PagesAt, path: str, user: str, about: str, base: bytes, into: Adopted) -> None:
+        self._ledger, self._book, self._draw = at.ledger, at.book, at.draw
+        self._path, self._user, self._base, self._into = path, user, base, into
+        self._page_about = about
+        self._about = "" if about == NOTES else about
+        self._times: dict[bytes, int] = {}
+        self._coming: set[str] = set()
+
+    def run(self, found: Compared, *, is_new: bool) -> None:
+        self._coming = {each.entry.id for each in found.changes if each.kind == edits.NEW and each.entry}
+        with self._ledger.batch():
+            said = found.front.items()
+            front = {name: stamp(value) if isinstance(value, datetime) else value for name, value in said}
+            if front or is_new:
+                self._write(lambda: decide_page.put(self._book, self._user, self._page_about, front))
+                if not is_new and front:
+                    self._tell(0, f"its {', '.join(front)} changed")
+            for change in _in_order(found.changes):
+                try:
+                    self._adopt(change, found.changes)
+                except NeedsApproval as error:
+                    self._into.reviews.append(error.review)
+                except (Refused, NotFound, Moved) as error:
+                    self._into.problems.append(Told(self._path, change.line, str(error)))
+
+    def _adopt(self, change: Change, changes: Sequence[Change]) -> None:
+        entry, row = change.entry, change.row
+        if change.kind == edits.NEW and entry is not None:
+            self._new(entry, changes)
+        elif row is not None:
+            _ACTS[change.kind](self, entry, row, changes)
+
+    # -- what is new -------------------------------------------------------------------------------------------------
+
+    def _new(self, entry: Written, changes: Sequence[Change]) -> None:
+        if entry.id in self._into.moved:
+            self._revise(entry, entry.id, {"about": self._about, "text": entry.body}, "moved to another page")
+            self._complete(entry, self._book.get(entry.id, user=self._user).belief().id)
+            return
+        name = entry.id if entry.id and is_id(entry.id) and not self._book.taken(entry.id) else ""
+        key = "" if name else self._key(entry)
+        if key and (said := self._book.said(self._user, key)):
+            self._complete(entry, said.belief().id)
+            return
+        name = name or self._draw()()
+        fields = self._fields(entry)
+        before = [each for each in _before(entry, changes) if self._current(each)]
+        if before:
+            self._write(lambda: self._in_place_of(before, fields, name))
+        else:
+            given = {**fields, "id": name, "key": name, "user": self._user, "trust": "human"}
+            self._write(lambda: decide.put(self._book, given, lambda: name, idempotency_key=key))
+        if (entry.is_retracted or entry.is_struck) and not entry.superseded_by:
+            self._write(lambda: decide.tombstone(self._book, name, reason="struck on the page", user=self._user))
+        self._tell(entry.line, f"added {name}")
+        if name != entry.id or not entry.time:
+            self._complete(entry, name)
+
+    def _fields(self, entry: Written) -> dict[str, Any]:
+        fields: dict[str, Any] = {"text": entry.body, "about": self._about, "tags": entry.tags}
+        seen = {"at": stamp(entry.at)} if entry.at is not None else {}
+        if entry.superseded_by and entry.superseded_by not in self._coming:
+            seen["superseded_by"] = entry.superseded_by
+            fields["status"] = "superseded"
+        return {**fields, "views": {"entry": seen}} if seen else fields
+
+    def _in_place_of(self, before: Sequence[str], fields: dict[str, Any], name: str) -> list[Draft]:
+        said: dict[str, Any] = {"reason": _EDITED, "user": self._user}
+        if len(before) == 1:
+            return decide.revise(self._book, before[0], fields, lambda: name, **said)
+        return decide.merge(self._book, list(before), fields, lambda: name, **said)
+
+    def _key(self, entry: Written) -> str:
+        """By what an entry without an id is recognised, should it be found again before it has one."""
+        said = blake2s(b"\0".join([
+            self._path.encode("utf-8", "surrogateescape"), self._base, entry.time.encode("utf-8", "surrogateescape"),
+            entry.body.encode("utf-8", "surrogateescape"),
+        ]), digest_size=12).digest()  # fmt: skip
+        self._times[said] = number = self._times.get(said, 0) + 1
+        return f"page:{said.hex()}:{number}"
+
+    def _complete(self, entry: Written, name: str) -> None:
+        at = entry.at or datetime.fromisoformat(self._ledger.now())
+        self._into.completions.append(Completion(entry, name, at, tags_shown(entry.tags, "fact")))
+
+    # -- what was changed --------------------------------------------------------------------------------------------
+
+    def _changed(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
+        changes: dict[str, Any] = {"text": entry.body}
+        if entry.tags and tags_shown(entry.tags, "") != row.tag_list:
+            changes["tags"] = self._tags(entry, row)
+        try:
+            self._revise(entry, row.id, changes, _EDITED)
+        except (Moved, Refused):
+            self._raced(entry, row, _)
+
+    def _tagged(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
+        self._revise(entry, row.id, {"tags": self._tags(entry, row)}, "tagged on the page")
+
+    def _tags(self, entry: Written, row: Entry) -> tuple[str, ...]:
+        """The tags on the page, and those of the belief that the page has no room for."""
+        held = self._book.get(row.id, user=self._user).belief().tags
+        return (*entry.tags, *(tag for tag in held if tag not in entry.tags and not {tag} & {*row.tag_list}))
+
+    def _struck(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
+        self._write(lambda: decide.tombstone(self._book, row.id, reason="struck on the page", user=self._user))
+        self._tell(entry.line, f"took {row.id} back")
+
+    def _superseded(self, entry: Written, row: Entry, changes: Sequence[Change]) -> None:
+        """Struck by hand, and named what took its place: one that is about to be recorded, or another that holds."""
+        if any(each.entry and each.entry.id == entry.superseded_by for each in changes if each.kind == edits.NEW):
+            return
+        other = self._book.find(entry.superseded_by, user=self._user, short=False)
+        if other is None or other.status != "active":
+            self._struck(entry, row, changes)
+            return
+        names = [entry.superseded_by, row.id]
+        why = "superseded on the page"
+        self._write(lambda: decide.merge(self._book, names, {}, self._draw(), reason=why, user=self._user))
+        self._tell(entry.line, f"{entry.superseded_by} takes the place of {row.id}")
+
+    def _revived(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
+        self._revise(entry, row.id, {"status": "active"}, "taken up again on the page")
+
+    def _removed(self, _: Written | None, row: Entry, __: Sequence[Change]) -> None:
+        held = self._book.get(row.id, user=self._user)
+        if self._book.read_before(row.id, held):
+            self._raced_removal(None, row, ())
+            return
+        self._write(lambda: decide.tombstone(self._book, row.id, reason="removed from the page", user=self._user))
+        self._tell(0, f"took {row.id} back, which was removed")
+
+    def _revise(self, entry: Written, name: str, changes: dict[str, Any], reason: str) -> None:
+        draw = self._draw()
+        drafts = self._write(lambda: decide.revise(self._book, name, changes, draw, reason=reason, user=self._user))
+        if drafts:
+            self._tell(entry.line, f"{reason.partition(' ')[0]} {name}")
+
+    # -- what changed on both sides ----------------------------------------------------------------------------------
+
+    def _raced(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
+        """The person's words wait in a question; the page shows what is held."""
+        held = self._book.find(row.id, user=self._user, short=False)
+        belief = held.belief() if held else None
+        if belief is not None and belief.text == entry.body:
+            return
+        if belief is not None and belief.status == "active":
+            action = self._action("revise", (belief.id,), {"text": entry.body})
+            why = f"{row.id} was edited on the page while it was changed elsewhere"
+        else:
+            changes = {"text": entry.body, "about": self._about, "tags": list(entry.tags), "user": self._user}
+            action = self._action("remember", (), {**changes, "trust": "human"})
+            why = f"{row.id} was edited on the page while it was taken back elsewhere"
+        self._ask(action, why)
+
+    def _raced_removal(self, _: Written | None, row: Entry, __: Sequence[Change]) -> None:
+        held = self._book.find(row.id, user=self._user, short=False)
+        if held is not None and held.status == "active":
+            action = self._action("forget", (held.belief().id,), {})
+            self._ask(action, f"{row.id} was removed from the page while it was changed elsewhere")
+
+    def _action(self, kind: str, target: tuple[str, ...], changes: dict[str, Any]) -> Action:
+        return Action(
+            kind=kind, user=self._user, target=target, changes=changes, reason=_EDITED, by=BY, trust="human"
+        )  # fmt: skip
+
+    def _ask(self, action: Action, why: str) -> None:
+        events = self._write(lambda: review.ask(self._book, action, why, self._draw()))
+        self._into.reviews += [event.body["review"] for event in events if event.op == ASK and event.body]
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _write(self, decision: Callable[[], list[Draft]]) -> list[Any]:
+        return self._ledger.write(decision, by=BY)
+
+    def _current(self, name: str) -> Held | None:
+        held = self._book.find(name, user=self._user, short=False)
+        return held if held and held.status == "active" and not self._book.read_before(name, held) else None
+
+    def _tell(self, line: int, what: str) -> None:
+        self._into.told.append(Told(self._path, line, what))
+
+
+def _before(entry: Written, changes: Sequence[Change]) -> list[str]:
+    """The entries of the page that name this one as what took their place."""
+    named = [each.entry for each in changes if each.entry and each.entry.id]
+    return [each.id for each in named if entry.id and each.superseded_by == entry.id != each.id]
+
+
+def _in_order(changes: Sequence[Change]) -> Iterator[Change]:
+    """What a page says in its order, but what was superseded comes before what took its place."""
+    by_id = {each.entry.id: each for each in changes if each.entry and each.entry.id}
+    waiting: dict[str, list[Change]] = {}
+    for each in changes:
+        if each.entry and each.entry.superseded_by in by_id and each.entry.superseded_by != each.entry.id:
+            waiting.setdefault(each.entry.superseded_by, []).append(each)
+    done: set[int] = set()
+    for each in changes:
+        stack = [each]
+        while stack:
+            last = stack[-1]
+            before = [one for one in waiting.get(last.entry.id if last.entry else "", ()) if id(one) not in done]
+            fresh = [one for one in before if not any(one is above for above in stack)]
+            if fresh:
+                stack.append(fresh[0])
+                continue
+            stack.pop()
+            if id(last) not in done:
+                done.add(id(last))
+                yield last
+
+
+_ACTS: dict[str, Callable[..., None]] = {
+    edits.CHANGED: Adopter._changed, edits.TAGGED: Adopter._tagged, edits.STRUCK: Adopter._struck,
+    edits.SUPERSEDED: Adopter._superseded, edits.REVIVED: Adopter._revived, edits.REMOVED: Adopter._removed,
+    edits.RACED: Adopter._raced, edits.RACED_REMOVAL: Adopter._raced_removal,
+}  # fmt: skip

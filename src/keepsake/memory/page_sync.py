@@ -1,0 +1,215 @@
+"""Taking in what people did to the pages, and bringing the files up to date: one run.
+
+First everything is looked at, then what was edited becomes events, a page at a time, and at last the files follow. An
+edit is recorded with a person's trust: whoever can write into the folder can write into the ledger. What changed on
+both sides is asked: nothing of either is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from keepsake.memory.page_adopt import Adopted, Adopter
+from keepsake.memory.pages_at import PagesAt
+from keepsake.projections.markdown import Page, entity_of
+from keepsake.projections.pages.edits import NEW, REMOVED, Compared, Known, compare
+from keepsake.projections.pages.file import PagesFile
+from keepsake.projections.pages.rows import File, path_of
+from keepsake.records.belief import OWNER
+from keepsake.records.entity import PREFIXES
+from keepsake.records.page import Synced, Told
+from keepsake.stores.page_folder import NoPage, Raced, Read
+
+_TRIES = 5
+_BACK = "this is an earlier state of the page; it was brought up to date"
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A page that was looked at, because its file is not as it was."""
+
+    path: str
+    user: str
+    about: str
+    file: File | None
+    read: Read
+    page: Page
+    found: Compared
+    is_put_back: bool = False
+    adopted: Adopted = field(default_factory=Adopted)
+
+
+class Sync:
+    """One run."""
+
+    def __init__(self, at: PagesAt) -> None:
+        self._at = at
+        self._seen_files = self._count = 0
+        self._adopted: list[Told] = []
+        self._written: dict[str, None] = {}
+        self._problems: list[Told] = []
+        self._reviews: list[str] = []
+
+    def run(self, only: Iterable[str] | None = None) -> Synced:
+        """Sync every page, or those that are named and those that lag behind."""
+        wanted, raced = None if only is None else set(only), set[str]()
+        for _ in range(_TRIES):
+            raced = self._once(wanted)
+            if not raced:
+                break
+            wanted = raced
+        self._problems += [Told(path, 0, "it keeps changing; it is taken in the next time") for path in sorted(raced)]
+        return Synced(
+            seen=self._seen_files, adopted=tuple(self._adopted), written=tuple(self._written),
+            problems=tuple(dict.fromkeys(self._problems)), reviews=tuple(self._reviews),
+        )  # fmt: skip
+
+    def _once(self, wanted: set[str] | None) -> set[str]:
+        """One pass. Returns the pages that changed under our hands."""
+        db = self._at.level()
+        seen = self._look(db, wanted)
+        self._leave_what_moved(seen)
+        for each in seen:
+            self._adopt(each)
+        return self._bring(self._at.level(), seen)
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def _look(self, db: PagesFile, wanted: set[str] | None) -> list[_Seen]:
+        paths = self._all(db) if wanted is None else self._named(db, wanted)
+        self._seen_files = max(self._seen_files, self._count)
+        found = [self._read(db, path) for path in paths]
+        return [each for each in found if each is not None]
+
+    def _all(self, db: PagesFile) -> list[str]:
+        """The files that are not as they were last seen; those that are gone are to be written anew."""
+        stamps = {row[0]: row[1:] for row in db.db.execute("SELECT path, size, mtime, ctime, inode FROM files")}
+        changed, self._count = [], 0
+        for path, seen in self._at.folder.walk():
+            self._count += 1
+            if stamps.pop(path, None) != (seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino):
+                changed.append(path)
+        self._lost(db, [path for path, stamp in stamps.items() if stamp[0] is not None])
+        return sorted(changed)
+
+    def _named(self, db: PagesFile, wanted: set[str]) -> list[str]:
+        wanted = wanted | {file.path for file in db.due()}
+        self._count = len(wanted)
+        there = {path for path in wanted if self._at.folder.stamp(path) is not None}
+        self._lost(db, [path for path in wanted - there if (file := db.file(path)) and file.size is not None])
+        return sorted(there)
+
+    def _lost(self, db: PagesFile, paths: Sequence[str]) -> None:
+        if paths:
+            with db.writing():
+                for path in paths:
+                    db.lost(path)
+
+    def _read(self, db: PagesFile, path: str) -> _Seen | None:
+        """A file that a person may have changed; None if nobody did, or it cannot be a page."""
+        file = db.file(path)
+        try:
+            read = self._at.folder.read(path)
+        except NoPage as error:
+            self._problems.append(Told(path, 0, str(error)))
+            return None
+        if read is None or (file and not read.data.strip()):
+            self._lost(db, [path] if file else [])
+            return None
+        if file and read.digest == file.digest:
+            if not file.is_due and file.stamp != read.stamp:
+                file.size, file.mtime, file.ctime, file.inode = read.stamp
+                db.restamp(file)
+            return None
+        page = self._at.parsed(file, read)
+        whose = (file.user, file.about) if file else self._whose(db, path, page)
+        if whose is None:
+            return None
+        return self._compared(db, path, *whose, file, read, page)
+
+    def _compared(
+        self, db: PagesFile, path: str, user: str, about: str, file: File | None, read: Read, page: Page
+    ) -> _Seen:  # fmt: skip
+        if file and db.was_rendered(path, read.digest):
+            self._problems.append(Told(path, 0, _BACK))
+            return _Seen(path, user, about, file, read, page, Compared(), is_put_back=True)
+        known = Known(self._at.book.pages.is_erased, db.is_gone)
+        found = compare(page, file, db.entries(path) if file else [], known)
+        self._problems += [Told(path, note.line, note.what) for note in found.notes]
+        return _Seen(path, user, about, file, read, page, found)
+
+    def _whose(self, db: PagesFile, path: str, page: Page) -> tuple[str, str] | None:
+        """Whose page a file is that nobody knows, and what it is about."""
+        folder, _, name = path.rpartition("/")
+        about, user = entity_of(name, page.front.entity), OWNER
+        if folder:
+            named = entity_of(f"user-{folder[1:]}.md")
+            users = {held.user for held in self._at.book.held.values()} | {file.user for file in db.files()}
+            known = {path_of(user, "topic-x").rpartition("/")[0]: user for user in users}
+            user = known.get(folder) or (named.removeprefix("user-") if named else "")
+        if about is None or not user:
+            kinds = ", ".join(f"{prefix}-" for prefix in PREFIXES)
+            why = f"its name is no page's; a page is called {kinds} and a name in small letters"
+            self._problems.append(Told(path, 0, why if user else "its folder is no user's"))
+            return None
+        return user, about
+
+    def _leave_what_moved(self, seen: Sequence[_Seen]) -> None:
+        """An entry that is gone from one page and stands on another was moved: it is not taken back."""
+        removed = {
+            (each.user, change.row.id): (each, change)
+            for each in seen for change in each.found.changes if change.kind == REMOVED and change.row
+        }  # fmt: skip
+        for each in seen:
+            for change in each.found.changes:
+                if change.kind == NEW and change.entry and (found := removed.pop((each.user, change.entry.id), None)):
+                    each.adopted.moved.add(change.entry.id)
+                    found[0].found.changes.remove(found[1])
+
+    # -- taking in ---------------------------------------------------------------------------------------------------
+
+    def _adopt(self, each: _Seen) -> None:
+        base = each.file.digest if each.file and each.file.digest else b""
+        adopter = Adopter(self._at, each.path, each.user, each.about, base, each.adopted)
+        if each.found.changes or each.found.front:
+            adopter.run(each.found, is_new=each.file is None)
+        self._adopted += each.adopted.told
+        self._problems += each.adopted.problems
+        self._reviews += each.adopted.reviews
+
+    # -- bringing the files up to date -------------------------------------------------------------------------------
+
+    def _bring(self, db: PagesFile, seen: Sequence[_Seen]) -> set[str]:
+        raced, by_path = set(), {each.path: each for each in seen}
+        paths = dict.fromkeys([*by_path, *(file.path for file in db.due())])
+        for path in paths:
+            try:
+                self._bring_one(db, path, by_path.get(path))
+            except Raced:
+                raced.add(path)
+            except NoPage as error:
+                self._problems.append(Told(path, 0, str(error)))
+            except OSError as error:
+                self._problems.append(Told(path, 0, f"it could not be written: {error.strerror}; nothing is lost"))
+        return raced
+
+    def _bring_one(self, db: PagesFile, path: str, each: _Seen | None) -> None:
+        file = db.file(path)
+        if file is None:
+            return
+        if each is None:
+            read = self._at.folder.read(path)
+            if read is not None and read.data.strip() and read.digest != file.digest:
+                raise Raced
+            is_new = self._at.bring(db, file, read)
+        else:
+            rows = db.entries(path)
+            there = {entry.id for entry in each.page.entries}
+            lost = {row.id for row in rows if row.id not in there and not row.folded_into}
+            due = [row for row in rows if row.is_due or each.is_put_back or row.id in lost]
+            is_new = self._at.bring(
+                db, file, each.read, each.page, due=due, completions=each.adopted.completions, drops=each.found.drops
+            )
+        if is_new:
+            self._written[path] = None

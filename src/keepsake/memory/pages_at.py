@@ -1,0 +1,239 @@
+"""The pages of an open memory: their rows kept level with the ledger, their files level with the rows.
+
+The rows follow from the ledger alone, and are made anew whenever they are missing, damaged, of another shape or behind
+an erasure. A file is written after its events are on disk; if that fails, the write stands all the same, the page is
+marked as lagging, and the next one who writes or asks goes on from there.
+
+Whoever writes pages holds `pages.lock`, so that two processes do not write one file from two states.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import tzinfo
+from functools import cached_property
+from itertools import chain
+
+from keepsake.ledger.disk import remove_all
+from keepsake.memory.events import events_from
+from keepsake.projections.index.plant import held_now
+from keepsake.projections.markdown import Page, parse
+from keepsake.projections.markdown.zone import zone_name, zone_named
+from keepsake.projections.pages import render
+from keepsake.projections.pages.file import IN_MEMORY, Bookmark, PagesFile
+from keepsake.projections.pages.fold import Stale
+from keepsake.projections.pages.render import Completion, Rendering
+from keepsake.projections.pages.rows import Entry, File
+from keepsake.projections.pages.tables import SHAPE
+from keepsake.records.errors import Busy, Refused
+from keepsake.records.event import Event
+from keepsake.records.pages import PAGE
+from keepsake.stores.page_folder import NoPage, PageFolder, Read, digest_of
+from keepsake.stores.shelf import Shelf
+
+_PATIENCE = 30.0
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
+
+
+class PagesAt:
+    """The pages of one folder."""
+
+    def __init__(self, shelf: Shelf, zone: Callable[[], tzinfo]) -> None:
+        self._ledger = self.ledger = shelf.ledger
+        self.book, self.draw = shelf.book, shelf.draw
+        self._zone_of = zone
+        self.folder = PageFolder(self._ledger.folder.pages, self._ledger.disk)
+        self._lock = threading.RLock()
+        self._db: PagesFile | None = None
+        self._paused, self._is_working = 0, False
+
+    @cached_property
+    def zone(self) -> tzinfo:
+        """The clock on which this user reads."""
+        return self._zone_of()
+
+    @property
+    def is_writable(self) -> bool:
+        return self._ledger.writable
+
+    def close(self) -> None:
+        with self._lock:
+            db, self._db = self._db, None
+            if db is not None:
+                with suppress(sqlite3.Error):
+                    db.close()
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Nobody else writes pages meanwhile, in this process or another."""
+        with self.paused():
+            if self._is_working:
+                yield
+                return
+            fd = os.open(self._ledger.folder.pages_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                _lock(fd)
+                self._is_working = True
+                yield
+            finally:
+                self._is_working = False
+                os.close(fd)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Nobody writes pages on the way: whoever does this writes them once, when all is said."""
+        with self._lock:
+            self._paused += 1
+            try:
+                yield
+            finally:
+                self._paused -= 1
+
+    @property
+    def is_paused(self) -> bool:
+        return self._paused > 0 or self.ledger.in_batch()
+
+    def behind(self) -> int:
+        """How many events the rows have not taken in."""
+        with self._lock:
+            return self._ledger.end.seq - self._open().bookmark().seq
+
+    # -- rows --------------------------------------------------------------------------------------------------------
+
+    def level(self) -> PagesFile:
+        """The rows, with everything in them that the ledger has."""
+        with self._lock, self._ledger.reading():
+            self._ledger.must_be_whole()
+            for tried in range(3):
+                try:
+                    return self._level()
+                except (sqlite3.DatabaseError, Stale) as error:
+                    if (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _BUSY or tried == 2:
+                        raise Busy(f"the pages are not to be had at this moment ({error}); try again") from error
+                    self._throw_away()
+            raise AssertionError("unreachable")
+
+    def _level(self) -> PagesFile:
+        db = self._open()
+        mark, end = db.bookmark(), self._ledger.end
+        if mark.seq > end.seq:
+            self._ledger.refresh()
+            end = self._ledger.end
+        if mark.shape != SHAPE or not self._is_in_the_chain(mark):
+            db.empty()
+            mark = Bookmark()
+        if (mark.seq, mark.hash) != (end.seq, end.hash):
+            self._read_on(db, mark)
+        return db
+
+    def _open(self) -> PagesFile:
+        if self._db is not None and not self._db.is_in_place():
+            self.close()
+        if self._db is None:
+            self._db = PagesFile(self._ledger.folder.pages_index if self.is_writable else IN_MEMORY)
+        return self._db
+
+    def _is_in_the_chain(self, mark: Bookmark) -> bool:
+        if mark.seq > self._ledger.end.seq:
+            return False
+        return mark.seq < 0 or self._ledger.chain().hash_at(mark.seq) in (None, mark.hash)
+
+    def _read_on(self, db: PagesFile, mark: Bookmark) -> None:
+        """From the bookmark on; where that was moved away, what is held now."""
+        end = self._ledger.end
+        if mark.seq + 1 >= self._ledger.chain().first:
+            db.catch_up(events_from(self._ledger, mark.seq + 1))
+            return
+        db.empty()
+        db.catch_up(chain(self._fronts(), held_now(self.book)), mark=Bookmark(end.seq, end.hash))
+
+    def _fronts(self) -> Iterator[Event]:
+        for (user, about), front in self.book.pages.fronts().items():
+            body = {"user": user, "about": about, "front": dict(front)}
+            yield Event(1, front["created"], PAGE, "", "ledger:snapshot", "", body)
+
+    def _throw_away(self) -> None:
+        """Damaged, or with words in it that were erased: all of it follows from the ledger and the files."""
+        self.close()
+        if self.is_writable:
+            name = self._ledger.folder.pages_index.name
+            remove_all(
+                self._ledger.disk,
+                [path for path in self._ledger.folder.index_files() if path.name.startswith(name)],
+            )
+
+    def rebuild(self) -> PagesFile:
+        """The rows made anew from the ledger. How the files were last seen is kept by whoever asks for this."""
+        with self._lock, self._ledger.reading():
+            self._ledger.must_be_whole()
+            self._open().empty()
+            return self.level()
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    def parsed(self, file: File | None, read: Read) -> Page:
+        return parse(read.data, (zone_named(file.zone) if file else None) or self.zone)
+
+    def bring(
+        self, db: PagesFile, file: File, read: Read | None, page: Page | None = None, *,
+        due: Sequence[Entry] | None = None, completions: Sequence[Completion] = (), drops: Sequence[str] = (),
+    ) -> bool:  # fmt: skip
+        """Bring one file up to what its rows say; True if it was written. Raced, if it changed since it was read."""
+        if file.is_gone:
+            self.folder.remove(file.path)
+            with db.writing():
+                db.drop(file.path)
+            return True
+        due = db.entries(file.path, due=True) if due is None else due
+        rendering = self._rendering(db, file, read, page, due, completions, drops)
+        is_new = read is None or rendering.data != read.data
+        if is_new:
+            stamp = self.folder.write(file.path, rendering.data, read)
+            file.digest = digest_of(rendering.data)
+        elif read is not None:
+            stamp, file.digest = read.stamp.settled(time.time_ns()), read.digest
+        file.size, file.mtime, file.ctime, file.inode = stamp
+        file.front, file.is_due, file.zone = rendering.front, 0, self._zone_in(file, page)
+        with db.writing():
+            db.saw(file, rendering.shown)
+        return is_new
+
+    def _rendering(
+        self, db: PagesFile, file: File, read: Read | None, page: Page | None, due: Sequence[Entry],
+        completions: Sequence[Completion], drops: Sequence[str],
+    ) -> Rendering:  # fmt: skip
+        if read is None or not read.data.strip():
+            return render.new(file, db.entries(file.path), self.zone)
+        is_plain = page is None and not completions and not drops
+        if is_plain and (more := render.longer(read.data, file, due, self.zone)):
+            return more
+        page = page or self.parsed(file, read)
+        try:
+            return render.changed(page, file, due, completions=completions, drops=drops)
+        except Refused as error:
+            raise NoPage(str(error)) from None
+
+    def _zone_in(self, file: File, page: Page | None) -> str:
+        try:
+            return zone_name(page.zone) if page else file.zone or zone_name(self.zone)
+        except Refused:
+            return file.zone
+
+
+def _lock(fd: int) -> None:
+    """Wait for the lock, and not for ever."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise Busy("another program has been writing pages for long; try again") from None
+            time.sleep(0.002)

@@ -1,0 +1,151 @@
+"""What each event does to the pages. Only the event and the rows decide, so pages that followed along and pages made
+anew are the same.
+
+A belief stands on the page of its entity as soon as it has words. Other words strike the entry and add one; the same
+words on the same page leave it where it is. What tools and web pages told is on no page before a person says yes;
+what was said on a branch of a conversation is on none before it is merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from keepsake.projections.markdown.heading import is_id
+from keepsake.projections.markdown.tag import MOST, tag_of
+from keepsake.projections.pages.rows import Entry, Rows
+from keepsake.records.belief import OWNER
+from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
+from keepsake.records.errors import Refused
+from keepsake.records.event import Event
+from keepsake.records.pages import CLEAN, FOLD, PAGE, USUAL, is_about
+from keepsake.records.policy import DEFAULT
+from keepsake.records.reviews import ANSWER, ASK
+
+
+class Stale(Exception):
+    """The rows hold words that were erased; only a new file is free of them."""
+
+
+def apply(rows: Rows, event: Event) -> None:
+    """Take in one event."""
+    if event.seq == 0:
+        for about in USUAL:
+            rows.file(OWNER, about, event.ts)
+    if event.body is not None and (act := _ACTS.get(event.op)):
+        act(rows, event, event.body)
+
+
+def tags_shown(tags: Iterable[str], kind: str) -> tuple[str, ...]:
+    """The tags of a belief as an entry has them: one to three, such as can stand there."""
+    found: dict[str, None] = {}
+    for said in (*tags, kind, "fact"):
+        if len(found) < MOST and (said in tags or not found):
+            try:
+                found[tag_of(said)] = None
+            except Refused:
+                continue
+    return tuple(found)
+
+
+def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
+    """A belief is stated, be it new or in place of others."""
+    belief, replaced = body["belief"], list(body.get("replaces", ()))
+    if belief.get("path"):
+        return
+    before = [rows.waiting(name) for name in replaced]
+    gone = list({entry.n: entry for name in replaced if (entry := rows.entry(name))}.values())
+    took_over = bool(gone) and not any(before)
+    if belief.get("trust", "human") in DEFAULT.quarantined and "approved" not in body and not took_over:
+        rows.wait(belief["id"], event.ts, belief)
+        return
+    _show(rows, event, event.ts, belief, gone)
+
+
+def _show(rows: Rows, event: Event, at: str, belief: Mapping[str, Any], gone: list[Entry]) -> None:
+    text, name = belief.get("text", ""), belief["id"]
+    held = belief.get("status", "active") == "active"
+    file = rows.file(belief.get("user", OWNER), is_about(belief.get("about", "")), at)
+    tags = tags_shown(belief.get("tags", ()), belief.get("kind", "fact"))
+    same = next((old for old in gone if old.content == text and old.path == file.path and not old.is_struck), None)
+    if same is not None or (not text and gone):
+        kept = same or gone[0]
+        rows.carry_on(name, kept)
+        if not held or not text:
+            rows.strike(kept, event.ts)
+        elif same and tags != same.tag_list:
+            rows.tag(same, tags, event.ts)
+    elif text:
+        seen = belief.get("views", {}).get("entry", {})
+        rows.add(
+            file, name, event.ts, tags, text, event.seq, happened=seen.get("at", "") or at,
+            has_key=not is_id(belief["key"]), superseded_by=seen.get("superseded_by", ""),
+            supersedes=seen.get("folds", ()),
+            is_retracted=not held and not seen.get("superseded_by"),
+        )  # fmt: skip
+    elif not gone:
+        return
+    for old in gone:
+        if old is not same and text and not old.superseded:
+            rows.strike(old, event.ts, superseded_by=same.id if same else name)
+
+
+def _withdraw(rows: Rows, event: Event, body: dict[str, Any]) -> None:
+    """A belief is no longer held."""
+    rows.waiting(body["id"])
+    entry = rows.entry(body["id"])
+    if entry is not None and not entry.retracted:
+        rows.strike(entry, event.ts)
+
+
+def _erased(rows: Rows, _: Event, body: dict[str, Any]) -> None:
+    for name in body.get("ids", ()):
+        if rows.entry(name) or rows.waiting(name):
+            raise Stale("they held words that were erased")
+
+
+def _ask(rows: Rows, _: Event, body: dict[str, Any]) -> None:
+    if body["action"]["kind"] == "trust":
+        for name in body["action"]["target"]:
+            rows.ask(body["review"], name)
+
+
+def _answer(rows: Rows, event: Event, body: dict[str, Any]) -> None:
+    """A yes puts what waited on its page."""
+    for name in rows.asked(body["review"]):
+        if body["answer"] == "approve" and (said := rows.waiting(name)):
+            _show(rows, event, said[0], said[1], [])
+
+
+def _page(rows: Rows, event: Event, body: dict[str, Any]) -> None:
+    file, front = rows.file(body["user"], body["about"], event.ts), body["front"]
+    for name in ("description", "title", "status", "created"):
+        if name in front:
+            setattr(file, name, front[name])
+    if "tags" in front:
+        file.tags = orjson.dumps(front["tags"]).decode()
+    if "needs_compact" in front:
+        file.needs_compact = int(front["needs_compact"])
+    updated = file.updated
+    rows.touch(file, event.ts)
+    if not {"description", "title", "tags"} & set(front):  # how a page stands is no news about its entity
+        file.updated = updated
+
+
+def _fold(rows: Rows, event: Event, body: dict[str, Any]) -> None:
+    for name, into in body["into"].items():
+        if entry := rows.entry(name):
+            rows.fold(entry, into, event.ts)
+
+
+def _clean(rows: Rows, event: Event, body: dict[str, Any]) -> None:
+    for file in rows.files_of(body["user"]):
+        rows.sweep(file, event.ts)
+
+
+_ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {
+    PUT: _state, SUPERSEDE: _state, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased, ASK: _ask,
+    ANSWER: _answer, PAGE: _page, FOLD: _fold, CLEAN: _clean,
+}  # fmt: skip

@@ -1,0 +1,305 @@
+"""The rows of `pages.db` while events are taken in: fetched when they are needed, written when the work is done.
+
+The caller owns the transaction. Files are written once for many entries; entries as they come.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, fields
+from typing import Any, NamedTuple
+
+import orjson
+
+from keepsake.projections.markdown.names import file_of
+from keepsake.projections.pages.search import index_entry, letters_of, unindex_entry
+from keepsake.records.belief import OWNER
+from keepsake.records.entity import PREFIXES
+from keepsake.records.pages import NOTES, USUAL
+
+_PER_ENTRY = 18  # tokens of a heading
+
+
+class Entry(NamedTuple):
+    """One entry, as it should stand on its page."""
+
+    n: int
+    id: str
+    path: str
+    timestamp: str
+    tags: str  # JSON
+    content: str
+    letters: str | None
+    superseded: int
+    superseded_by: str
+    supersedes: str  # JSON: what was folded into it
+    retracted: int
+    folded_into: str
+    has_key: int
+    seq: int
+    shown: int
+    is_due: int
+
+    @property
+    def is_current(self) -> bool:
+        return not (self.superseded or self.retracted or self.folded_into)
+
+    @property
+    def is_struck(self) -> bool:
+        return bool(self.superseded or self.retracted)
+
+    @property
+    def tag_list(self) -> tuple[str, ...]:
+        return tuple(orjson.loads(self.tags))
+
+    @property
+    def folded(self) -> tuple[str, ...]:
+        return tuple(orjson.loads(self.supersedes))
+
+
+@dataclass(slots=True)
+class File:
+    """One page, as it should be, and as its file was last seen."""
+
+    path: str
+    user: str
+    about: str
+    title: str
+    description: str
+    tags: str  # JSON
+    status: str
+    created: str
+    updated: str
+    needs_compact: int = 0
+    entry_count: int = 0
+    zone: str = ""
+    tokens: int = 0
+    is_gone: int = 0
+    front: str = "{}"  # JSON: what the front matter said when it was last seen
+    size: int | None = None
+    mtime: int | None = None
+    ctime: int | None = None
+    inode: int | None = None
+    digest: bytes | None = None
+    is_due: int = 1
+
+    @property
+    def tag_list(self) -> tuple[str, ...]:
+        return tuple(orjson.loads(self.tags))
+
+    @property
+    def stamp(self) -> tuple[int | None, ...]:
+        return self.size, self.mtime, self.ctime, self.inode
+
+
+def columns(of: Any) -> str:
+    return ", ".join(of._fields if hasattr(of, "_fields") else [field.name for field in fields(of)])
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)
+
+
+ENTRY_COLUMNS, FILE_COLUMNS = columns(Entry), columns(File)
+ENTRIES = f"SELECT {ENTRY_COLUMNS} FROM entries "
+FILES = f"SELECT {FILE_COLUMNS} FROM files "
+_ADD_ENTRY = f"INSERT INTO entries ({ENTRY_COLUMNS}) VALUES ({_marks(len(Entry._fields))})"
+_SET_FILE = f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES ({_marks(len(fields(File)))})"
+
+
+def tokens_in(text: str) -> int:
+    """About so many tokens a text has."""
+    return (len(text) if text.isascii() else len(text.encode("utf-8", "replace"))) // 4 + _PER_ENTRY
+
+
+def path_of(user: str, about: str) -> str:
+    """The file of an entity under `memory/`; another user's are in a folder of their own."""
+    if user == OWNER:
+        return file_of(about)
+    folder = file_of(f"user-{user}").removeprefix("user-").removesuffix(".md")
+    return f"@{folder}/{file_of(about)}"
+
+
+def title_of(about: str) -> str:
+    """What stands at the head of a page that nobody gave a title: `user-profile` is "User Profile"."""
+    prefix, _, name = about.partition("-")
+    words = name if prefix in PREFIXES and prefix != "user" and name else about
+    if words[:1].isdigit():
+        return words
+    return " ".join(word[:1].upper() + word[1:] for word in words.replace("_", "-").split("-") if word)
+
+
+def description_of(about: str) -> str:
+    """What a page says of itself that nobody described."""
+    if about == NOTES:
+        return "What is about nothing in particular"
+    title = title_of(about)
+    return f"What happened on {title}" if about.startswith("event-") else f"What is known about {title}"
+
+
+class Rows:
+    """The part of the tables that is being changed."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._files: dict[tuple[str, str], File] = {}
+        self._changed: dict[tuple[str, str], File] = {}
+        last = db.execute("SELECT max(n) FROM entries").fetchone()[0]
+        self._next = 1 if last is None else last + 1
+
+    # -- pages -------------------------------------------------------------------------------------------------------
+
+    def file(self, user: str, about: str, at: str) -> File:
+        """The page of an entity, which is made if it is not there."""
+        key = (user, about)
+        found = self._files.get(key) or self._fetch(key)
+        if found is None or found.is_gone:
+            usual = USUAL.get(about, {})
+            fresh = File(
+                found.path if found else self._free_path(user, about), user, about, title_of(about),
+                usual.get("description") or description_of(about), orjson.dumps(usual.get("tags", [])).decode(),
+                "active", at, at,
+            )  # fmt: skip
+            if found:
+                fresh.front, fresh.digest = found.front, found.digest
+                fresh.size, fresh.mtime, fresh.ctime, fresh.inode = found.stamp
+            found = self._files[key] = fresh
+            self._changed[key] = found
+        return found
+
+    def _fetch(self, key: tuple[str, str]) -> File | None:
+        row = self._db.execute(FILES + "WHERE user = ? AND about = ?", key).fetchone()
+        if row is None:
+            return None
+        self._files[key] = File(*row)
+        return self._files[key]
+
+    def _free_path(self, user: str, about: str) -> str:
+        """Nobody shares a file, not even with a name that was made for that."""
+        path, number = path_of(user, about), 1
+        taken = {file.path for file in self._changed.values()}
+        while path in taken or self._db.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone():
+            number += 1
+            path = f"{path_of(user, about).removesuffix('.md')}-{number}.md"
+        return path
+
+    def touch(self, file: File, at: str) -> None:
+        """The file lags behind from now on."""
+        file.updated, file.is_due = max(file.updated, at), 1
+        self._changed[file.user, file.about] = file
+
+    def files_of(self, user: str) -> list[File]:
+        self.flush()
+        return [File(*row) for row in self._db.execute(FILES + "WHERE user = ?", (user,))]
+
+    def at(self, path: str) -> File | None:
+        """The page in that file."""
+        for file in self._changed.values():
+            if file.path == path:
+                return file
+        row = self._db.execute(FILES + "WHERE path = ?", (path,)).fetchone()
+        if row is None:
+            return None
+        fetched = File(*row)
+        return self._files.setdefault((fetched.user, fetched.about), fetched)
+
+    def flush(self) -> None:
+        self._db.executemany(_SET_FILE, [astuple(file) for file in self._changed.values()])
+        self._changed.clear()
+
+    # -- entries -----------------------------------------------------------------------------------------------------
+
+    def add(
+        self, file: File, name: str, at: str, tags: Iterable[str], text: str, seq: int, *, happened: str = "",
+        superseded_by: str = "", is_retracted: bool = False, supersedes: Iterable[str] = (), has_key: bool = False,
+    ) -> None:  # fmt: skip
+        """A new entry at the end of a page."""
+        n, self._next = self._next, self._next + 1
+        listed = orjson.dumps(list(tags)).decode()
+        self._db.execute(_ADD_ENTRY, (
+            n, name, file.path, happened or at, listed, text, letters_of(text), int(bool(superseded_by)), superseded_by,
+            orjson.dumps(list(supersedes)).decode(), int(is_retracted), "", int(has_key), seq, 0, 1,
+        ))  # fmt: skip
+        index_entry(self._db, n)
+        file.entry_count += 1
+        file.tokens += tokens_in(text)
+        if file.tags == "[]":
+            file.tags = listed
+        if file.status == "dormant":
+            file.status = "active"
+        self.touch(file, at)
+
+    def entry(self, version: str) -> Entry | None:
+        """The entry that shows a version of a belief."""
+        named = self._db.execute("SELECT entry FROM versions WHERE id = ?", (version,)).fetchone()
+        row = self._db.execute(ENTRIES + "WHERE id = ?", (named[0] if named else version,)).fetchone()
+        return Entry(*row) if row else None
+
+    def carry_on(self, version: str, entry: Entry) -> None:
+        """A version without words of its own stands where those before it stood."""
+        self._db.execute("INSERT OR REPLACE INTO versions VALUES (?, ?)", (version, entry.id))
+
+    def strike(self, entry: Entry, at: str, *, superseded_by: str = "") -> None:
+        """It no longer holds: something took its place, or it was taken back."""
+        if superseded_by:
+            change = "superseded = 1, superseded_by = ?"
+            self._db.execute(f"UPDATE entries SET {change}, is_due = 1 WHERE n = ?", (superseded_by, entry.n))
+        else:
+            self._db.execute("UPDATE entries SET retracted = 1, is_due = 1 WHERE n = ?", (entry.n,))
+        self.touch_path(entry.path, at)
+
+    def tag(self, entry: Entry, tags: Iterable[str], at: str) -> None:
+        unindex_entry(self._db, entry.n)
+        listed = orjson.dumps(list(tags)).decode()
+        self._db.execute("UPDATE entries SET tags = ?, is_due = 1 WHERE n = ?", (listed, entry.n))
+        index_entry(self._db, entry.n)
+        self.touch_path(entry.path, at)
+
+    def fold(self, entry: Entry, into: str, at: str) -> None:
+        """It is told by another entry now, and stands on no page."""
+        self._db.execute("UPDATE entries SET folded_into = ?, is_due = 1 WHERE n = ?", (into, entry.n))
+        if (file := self.at(entry.path)) and not entry.folded_into:
+            file.entry_count -= 1
+            file.tokens -= tokens_in(entry.content)
+        self.touch_path(entry.path, at)
+
+    def touch_path(self, path: str, at: str) -> None:
+        if file := self.at(path):
+            self.touch(file, at)
+
+    def entries_on(self, path: str) -> Iterator[Entry]:
+        for row in self._db.execute(ENTRIES + "WHERE path = ? ORDER BY n", (path,)).fetchall():
+            yield Entry(*row)
+
+    def sweep(self, file: File, at: str) -> None:
+        """All that stands on a page goes, and the page with it."""
+        for entry in self.entries_on(file.path):
+            unindex_entry(self._db, entry.n)
+            self._db.execute("DELETE FROM entries WHERE n = ?", (entry.n,))
+            self._db.execute("INSERT OR IGNORE INTO gone VALUES (?)", (entry.id,))
+        file.is_gone, file.entry_count, file.tokens = 1, 0, 0
+        self.touch(file, at)
+
+    # -- what waits for a yes ----------------------------------------------------------------------------------------
+
+    def wait(self, version: str, at: str, belief: dict[str, Any]) -> None:
+        said = orjson.dumps(belief).decode()
+        self._db.execute("INSERT OR REPLACE INTO waiting VALUES (?, ?, ?)", (version, at, said))
+
+    def waiting(self, version: str) -> tuple[str, dict[str, Any]] | None:
+        """When it was said, and what; it waits no longer."""
+        row = self._db.execute("SELECT at, belief FROM waiting WHERE id = ?", (version,)).fetchone()
+        if row is None:
+            return None
+        self._db.execute("DELETE FROM waiting WHERE id = ?", (version,))
+        return row[0], orjson.loads(row[1])
+
+    def ask(self, review: str, version: str) -> None:
+        self._db.execute("INSERT OR IGNORE INTO asked VALUES (?, ?)", (review, version))
+
+    def asked(self, review: str) -> list[str]:
+        """What a question was about; it is answered."""
+        names = [row[0] for row in self._db.execute("SELECT id FROM asked WHERE review = ?", (review,))]
+        self._db.execute("DELETE FROM asked WHERE review = ?", (review,))
+        return names

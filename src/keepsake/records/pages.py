@@ -1,0 +1,87 @@
+"""What is said of pages themselves, beside the beliefs that stand on them, folded from events.
+
+    page.put/1    {"user": …, "about": …, "front": {the fields that change: description, title, tags, status, …}}
+    page.fold/1   {"user": …, "about": …, "into": {an entry: the entry that tells it now}}
+    page.clean/1  {"user": …}: every page of that user goes out of sight
+
+A page needs none of them: one is there as soon as a belief is about its entity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from keepsake.records.beliefs import ERASE
+from keepsake.records.event import Event
+from keepsake.records.undo import Undoable
+
+PAGE = "page.put/1"
+FOLD = "page.fold/1"
+CLEAN = "page.clean/1"
+
+NOTES = "topic-notes"  # where a belief stands that is about nothing in particular
+FIELDS = ("description", "title", "tags", "status", "needs_compact", "created", "reason")
+STATUSES = ("active", "dormant", "archived")
+PROFILE, PREFERENCES = "user-profile", "user-preferences"
+USUAL: dict[str, dict[str, Any]] = {  # the pages that every memory begins with
+    PROFILE: {"description": "Who the user is: identity and background", "tags": ["identity", "background"]},
+    PREFERENCES: {"description": "What the user likes, and how they want things done", "tags": ["preferences"]},
+}
+
+
+def is_about(about: str) -> str:
+    """The entity on whose page a belief stands."""
+    return about or NOTES
+
+
+class Pages(Undoable):
+    """By user and entity."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clear()
+
+    def clear(self) -> None:
+        self._fronts: dict[tuple[str, str], dict[str, Any]] = {}
+        self._erased: dict[str, None] = {}  # ids whose words were destroyed: a file that has them is not believed
+
+    def knows(self, op: str) -> bool:
+        return op in (PAGE, FOLD, CLEAN)
+
+    def apply(self, event: Event) -> None:
+        body = event.body
+        if body is None:
+            return
+        if event.op == PAGE:
+            key = (body["user"], body["about"])
+            self._set(self._fronts, key, {"created": event.ts, **self._fronts.get(key, {}), **body["front"]})
+        elif event.op == CLEAN:
+            for key in [key for key in self._fronts if key[0] == body["user"]]:
+                self._drop(self._fronts, key)
+        elif event.op == ERASE:
+            for name in body.get("ids", ()):
+                self._set(self._erased, name, None)
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    def front(self, user: str, about: str) -> Mapping[str, Any]:
+        """What was said of a page; nothing, if nobody did."""
+        return self._fronts.get((user, about), {})
+
+    def fronts(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+        return self._fronts
+
+    def is_erased(self, name: str) -> bool:
+        """Whether the words of that entry were destroyed."""
+        return name in self._erased
+
+    # -- snapshots ---------------------------------------------------------------------------------------------------
+
+    def dump(self) -> dict[str, Any]:
+        return {"fronts": [[*key, front] for key, front in self._fronts.items()], "erased": list(self._erased)}
+
+    def load(self, dumped: dict[str, Any]) -> None:
+        self.clear()
+        self._fronts.update({(user, about): front for user, about, front in dumped.get("fronts", ())})
+        self._erased.update(dict.fromkeys(dumped.get("erased", ())))

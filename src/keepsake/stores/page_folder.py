@@ -1,0 +1,188 @@
+"""The files of the pages: looked at, read, and written whole or not at all.
+
+A page is written beside itself, synced, and renamed over the old one; a crash leaves the old page, or the new, and
+perhaps a hidden file ending in `.new`, which the next one removes. Nothing is read or written through a link. A file
+that changed since it was read is not written over; if somebody wrote into it at the very moment, what they wrote is
+put back, and comes in with the next look.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+from keepsake.ledger.disk import Disk, ensure_folder, write_all
+
+_SOON = 20_000_000  # nanoseconds within which a clock may show two writes as one
+_MOST = 64 << 20  # bytes of a page that is read
+
+
+class Stamp(NamedTuple):
+    """By what a file is known to be as it was. A time that is too fresh to be trusted is -1."""
+
+    size: int
+    mtime: int
+    ctime: int
+    inode: int
+
+    @classmethod
+    def of(cls, seen: os.stat_result) -> Stamp:
+        return cls(seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino)
+
+    def settled(self, now: int) -> Stamp:
+        return self if now - max(self.mtime, self.ctime) > _SOON else self._replace(mtime=-1)
+
+
+class Read(NamedTuple):
+    """A file as it was read."""
+
+    data: bytes
+    stamp: Stamp
+
+    @property
+    def digest(self) -> bytes:
+        return digest_of(self.data)
+
+
+def digest_of(data: bytes) -> bytes:
+    return blake2b(data, digest_size=16).digest()
+
+
+class Raced(Exception):
+    """The file is not what it was when it was read."""
+
+
+class NoPage(Exception):
+    """What stands there cannot be a page: the message says why."""
+
+
+class PageFolder:
+    """`memory/`, and the folders of other users in it."""
+
+    def __init__(self, root: Path, disk: Disk) -> None:
+        self.root, self._disk = root, disk
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def walk(self) -> Iterator[tuple[str, os.stat_result]]:
+        """Every `.md` in it, with one look at each. What a crash left half written is removed on the way."""
+        for folder, prefix in self._folders():
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.name.endswith(".md") and not entry.name.startswith("."):
+                        yield prefix + entry.name, entry.stat(follow_symlinks=False)
+                    elif entry.name.startswith(".") and entry.name.endswith(".md.new"):
+                        self._disk.remove(Path(entry.path))
+
+    def _folders(self) -> list[tuple[Path, str]]:
+        if not self.is_there():
+            return []
+        with os.scandir(self.root) as entries:
+            own = [entry for entry in entries if entry.name.startswith("@") and entry.is_dir(follow_symlinks=False)]
+        return [(self.root, ""), *((Path(entry.path), f"{entry.name}/") for entry in own)]
+
+    def is_there(self) -> bool:
+        return self.root.is_dir() and not self.root.is_symlink()
+
+    def stamp(self, path: str) -> Stamp | None:
+        try:
+            return Stamp.of(os.lstat(self.root / path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def read(self, path: str) -> Read | None:
+        """The file, or None if there is none."""
+        try:
+            fd = os.open(self.root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise NoPage(_why_not(self.root / path, error)) from None
+        with os.fdopen(fd, "rb") as file:
+            seen = os.fstat(fd)
+            if not stat.S_ISREG(seen.st_mode):
+                raise NoPage("it is no file; keep it elsewhere")
+            if seen.st_size > _MOST:
+                raise NoPage(f"it has {seen.st_size:,} bytes, and {_MOST:,} are the most; split it")
+            data = file.read()
+            return Read(data, Stamp.of(os.fstat(fd)))
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def write(self, path: str, data: bytes, before: Read | None) -> Stamp:
+        """Put `data` in the place of what was read. Raced, if that is no longer what stands there."""
+        target = self.root / path
+        ensure_folder(self._disk, target.parent)
+        if self.root.is_symlink() or target.parent.is_symlink():
+            raise NoPage("its folder is a link, and links are not followed")
+        held = self._open(target) if before else None
+        try:
+            if self.stamp(path) != (before.stamp if before else None):
+                raise Raced
+            mode = stat.S_IMODE(os.fstat(held).st_mode) if held is not None else 0o600
+            self._replace(target, data, mode)
+            if held is not None and before and Stamp.of(os.fstat(held))[:2] != before.stamp[:2]:
+                self._replace(target, _all_of(held), mode)  # somebody wrote into it while we did
+                raise Raced
+        finally:
+            if held is not None:
+                os.close(held)
+        seen = self.stamp(path)
+        if seen is None:
+            raise Raced
+        return seen.settled(time.time_ns())
+
+    def _open(self, target: Path) -> int:
+        try:
+            return os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise Raced from None
+        except OSError as error:
+            raise NoPage(_why_not(target, error)) from None
+
+    def _replace(self, target: Path, data: bytes, mode: int) -> None:
+        fresh = target.with_name(f".{target.name}.new")
+        self._unlink(fresh)
+        fd = self._disk.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
+        try:
+            if mode != 0o600:
+                os.fchmod(fd, mode)
+            write_all(self._disk, fd, data)
+            self._disk.sync(fd)
+        except BaseException:
+            self._disk.close(fd)
+            self._unlink(fresh)
+            raise
+        self._disk.close(fd)
+        self._disk.rename(fresh, target)
+        self._disk.sync_folder(target.parent)
+
+    def remove(self, path: str) -> None:
+        """Take a page away. A folder of another user that is empty goes with its last page."""
+        target = self.root / path
+        if not target.is_symlink() and target.is_file():
+            self._disk.remove(target)
+            self._disk.sync_folder(target.parent)
+        if target.parent != self.root and target.parent.is_dir() and not any(target.parent.iterdir()):
+            target.parent.rmdir()
+
+    def _unlink(self, path: Path) -> None:
+        try:
+            self._disk.remove(path)
+        except FileNotFoundError:
+            return
+
+
+def _all_of(fd: int) -> bytes:
+    with os.fdopen(os.dup(fd), "rb") as file:
+        file.seek(0)
+        return file.read()
+
+
+def _why_not(path: Path, error: OSError) -> str:
+    return "it is a link, and links are not followed" if path.is_symlink() else f"it cannot be read: {error.strerror}"

@@ -1,0 +1,51 @@
+"""Erasing words from pages: the entries of what was erased are cut out of every page, here and in copies.
+
+It is done under the ledger's lock, before the erasure counts as done, and doing it twice is doing it once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from keepsake.ledger.disk import Disk
+from keepsake.ledger.folder import Folder
+from keepsake.projections.markdown import Edit, parse
+from keepsake.projections.markdown.heading import ID
+from keepsake.projections.markdown.page import to_bytes, to_text
+from keepsake.stores.page_folder import NoPage, PageFolder, Raced
+
+_ID = re.compile(ID.encode())
+_TRIES = 5
+
+
+def cut_out(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
+    """Take the entries of these ids off the pages of a folder and of its copies."""
+    gone = frozenset(name.encode() for name in ids)
+    for each in (folder, *folder.copies()):
+        pages = PageFolder(each.pages, disk)
+        for path in [path for path, _ in pages.walk()]:
+            for _ in range(_TRIES):
+                try:
+                    _cut(pages, path, gone)
+                    break
+                except Raced:
+                    continue
+
+
+def _cut(pages: PageFolder, path: str, gone: frozenset[bytes]) -> None:
+    try:
+        read = pages.read(path)
+    except NoPage:  # a link, or no file: no page of ours
+        return
+    if read is None or gone.isdisjoint(_ID.findall(read.data)):
+        return
+    text = to_text(read.data)
+    while found := next(_entries(text, gone), None):
+        text = Edit(parse(text)).remove(found).text
+    if to_bytes(text) != read.data:
+        pages.write(path, to_bytes(text), read)
+
+
+def _entries(text: str, gone: frozenset[bytes]) -> Iterator[str]:
+    return (entry.id for entry in parse(text).entries if entry.id.encode() in gone)
