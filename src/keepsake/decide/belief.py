@@ -65,11 +65,19 @@ def revise(
     if "key" in changes:
         _refuse_anothers_name(known, str(changes["key"]), current)
     kept = current.belief()
-    fields = {**kept.to_body(), **_with_refs(known, changes, user, current), "id": draw(), "reason": reason}
+    fields = {**_carried(kept), **_with_refs(known, changes, user, current), "id": draw(), "reason": reason}
     belief = recorded(fields)
     if _says_the_same(current, belief):
         return []
     return [_supersede(belief, [kept])]
+
+
+def _carried(before: Belief) -> dict[str, Any]:
+    """What a version takes over from the one before. How that one stood on a page is its own."""
+    body = before.to_body()
+    if "entry" in body.get("views", {}):
+        body["views"] = {name: view for name, view in body["views"].items() if name != "entry"}
+    return body
 
 
 def tombstone(known: Beliefs, name: str, *, reason: str = "", user: str = OWNER, path: str = "") -> list[Draft]:
@@ -126,7 +134,7 @@ def merge(
     replaced = [known.get(name, user=user).belief() for name in names]
     first = replaced[0]
     fields = {
-        **first.to_body(),
+        **_carried(first),
         **_with_refs(known, changes, user, None),
         "id": draw(),
         "status": "active",

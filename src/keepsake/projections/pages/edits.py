@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import orjson
@@ -135,10 +136,13 @@ def _front(page: Page, file: File | None) -> dict[str, Any]:
     for name in ("description", "tags", "status", "needs_compact"):
         if name in front.fields and front.fields[name].value is not None:
             said[name] = list(front.tags) if name == "tags" else getattr(front, name)
+    if (file is None or file.digest is None) and front.created is not None:
+        said["created"] = front.created
     if file is None:
-        return said | ({"created": front.created} if front.created is not None else {})
+        return said
     seen = orjson.loads(file.front) if file.digest is not None else {
         "title": file.title, "description": file.description, "tags": list(file.tag_list), "status": file.status,
         "needs_compact": bool(file.needs_compact),
+        "created": datetime.fromisoformat(file.created).replace(microsecond=0),
     }  # fmt: skip
     return {name: value for name, value in said.items() if seen.get(name, value) != value}
