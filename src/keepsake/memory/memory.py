@@ -17,7 +17,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from keepsake.ledger.backup import back_up
 from keepsake.ledger.checkpoint import witnesses
 from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
@@ -85,7 +84,7 @@ class Memory(Asks):
         self._gated = Gated(self._shelf, by=by, trust=trust, erased=self._after_erasing)
         self._episodes = EpisodesOf(self._shelf, self._gated, self.user, self._index_of, self._propose)
         self._tell, self._embedder = tell, embedder
-        self._shelf.ledger.then = self._after_writing
+        self._shelf.ledger.then, self._shelf.zone = self._after_writing, lambda: self._zone
 
     def _pins(self, ledger_id: str) -> list[Witness]:
         """Who has seen the ledger, beside the lock file: the checkpoints, and the index."""
@@ -344,10 +343,6 @@ class Memory(Asks):
 
     # -- care --------------------------------------------------------------------------------------------------------
 
-    def backup(self, to: str | Path | None = None) -> Path:
-        """Make a checked copy under `backup/` (or under `to`) and return its place."""
-        return back_up(self._shelf.ledger, Path(to).expanduser() if to else None)
-
     @classmethod
     def restore(
         cls,
@@ -361,14 +356,6 @@ class Memory(Asks):
         folder = settings.locate(path)
         restore(folder, Path(source).expanduser(), settings.keyring(), by=by, clock=clock)
         return cls(folder, by=by, clock=clock)
-
-    def rebuild_index(self, *, tick: Callable[[int], None] | None = None) -> int:
-        """Make the index anew from the ledger; return how many events it was made from. Readers keep the old one.
-
-        What was edited on pages is taken in first, and their tables are made anew too.
-        """
-        self.pages.rebuild()
-        return self._index.rebuild(tick).seq + 1
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

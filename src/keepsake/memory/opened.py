@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import tzinfo
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,7 +44,12 @@ class Opened:
     def _pages_at(self) -> PagesAt:
         from keepsake.memory.pages_at import PagesAt
 
-        return PagesAt(self._shelf, lambda: zone_of(self._settings))
+        return PagesAt(self._shelf, lambda: self._zone)
+
+    @cached_property
+    def _zone(self) -> tzinfo:
+        """The clock of this user."""
+        return zone_of(self._settings)
 
     @cached_property
     def _follower(self) -> Follower:

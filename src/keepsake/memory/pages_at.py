@@ -52,6 +52,7 @@ class PagesAt:
         self._lock = threading.RLock()
         self._db: PagesFile | None = None
         self._paused, self._is_working = 0, False
+        self._left = Bookmark()  # where this process stopped reading
 
     @cached_property
     def zone(self) -> tzinfo:
@@ -129,7 +130,7 @@ class PagesAt:
             db.empty()
             mark = Bookmark()
         if (mark.seq, mark.hash) != (end.seq, end.hash):
-            self._read_on(db, mark)
+            self._left = self._read_on(db, mark)
         return db
 
     def _open(self) -> PagesFile:
@@ -140,18 +141,18 @@ class PagesAt:
         return self._db
 
     def _is_in_the_chain(self, mark: Bookmark) -> bool:
-        if mark.seq > self._ledger.end.seq:
-            return False
-        return mark.seq < 0 or self._ledger.chain().hash_at(mark.seq) in (None, mark.hash)
+        end = self._ledger.end
+        if mark.seq >= end.seq:
+            return (mark.seq, mark.hash) == (end.seq, end.hash)
+        return mark.seq < 0 or mark == self._left or self._ledger.chain().hash_at(mark.seq) in (None, mark.hash)
 
-    def _read_on(self, db: PagesFile, mark: Bookmark) -> None:
+    def _read_on(self, db: PagesFile, mark: Bookmark) -> Bookmark:
         """From the bookmark on; where that was moved away, what is held now."""
         end = self._ledger.end
         if mark.seq + 1 >= self._ledger.chain().first:
-            db.catch_up(events_from(self._ledger, mark.seq + 1))
-            return
+            return db.catch_up(events_from(self._ledger, mark.seq + 1))
         db.empty()
-        db.catch_up(chain(self._fronts(), held_now(self.book)), mark=Bookmark(end.seq, end.hash))
+        return db.catch_up(chain(self._fronts(), held_now(self.book)), mark=Bookmark(end.seq, end.hash))
 
     def _fronts(self) -> Iterator[Event]:
         for (user, about), front in self.book.pages.fronts().items():

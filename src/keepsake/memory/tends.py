@@ -1,11 +1,13 @@
-"""The part of `Memory` that tends what was said: receipts, outcomes, fading and tidying."""
+"""The part of `Memory` that tends what was said: receipts, outcomes, fading, tidying, copies and the indexes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from keepsake.ledger.backup import back_up
 from keepsake.memory.learns import Learns
 from keepsake.memory.receipts import ReceiptsOf
 from keepsake.memory.use import UseOf
@@ -52,3 +54,15 @@ class Tends(Learns):
     def fade(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
         return self._use.fade(names, reason=reason, user=user)
+
+    def backup(self, to: str | Path | None = None) -> Path:
+        """Make a checked copy under `backup/` (or under `to`) and return its place."""
+        return back_up(self._shelf.ledger, Path(to).expanduser() if to else None)
+
+    def rebuild_index(self, *, tick: Callable[[int], None] | None = None) -> int:
+        """Make the index anew from the ledger; return how many events it was made from. Readers keep the old one.
+
+        What was edited on pages is taken in first, and their tables are made anew too.
+        """
+        self.pages.rebuild()
+        return self._index.rebuild(tick).seq + 1

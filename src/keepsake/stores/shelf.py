@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ class Shelf:
 
     def __init__(self, folder: Path, **options: Any) -> None:
         self.book = Book()
+        self.zone: Callable[[], tzinfo] | None = None
         self.ledger = Ledger(folder, self.book, reach=_reach, **options)
 
     def close(self) -> None:
@@ -39,7 +41,7 @@ class Shelf:
 
     def draw(self) -> Callable[[], str]:
         """A source of fresh belief ids for one decision, none of which is taken."""
-        minute, drawn = self.ledger.now(), set[str]()
+        minute, drawn = self._on_the_clock(self.ledger.now()), set[str]()
 
         def fresh() -> str:
             name = ids.belief_id(minute, lambda name: name in drawn or self.book.taken(name))
@@ -47,6 +49,11 @@ class Shelf:
             return name
 
         return fresh
+
+    def _on_the_clock(self, ts: str) -> str:
+        """A time of the ledger as this user's clock shows it: an id has the minute that stands on its page."""
+        zone = self.zone() if self.zone else UTC
+        return ts if zone is UTC else datetime.fromisoformat(ts).astimezone(zone).isoformat()
 
     @contextmanager
     def known(self, believed_at: Moment | None = None) -> Iterator[Beliefs]:
