@@ -6,13 +6,12 @@ It is done under the ledger's lock, before the erasure counts as done, and doing
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.folder import Folder
 from keepsake.projections.markdown import Edit, parse
 from keepsake.projections.markdown.heading import ID
-from keepsake.projections.markdown.page import to_bytes, to_text
 from keepsake.stores.page_folder import NoPage, PageFolder, Raced
 
 _ID = re.compile(ID.encode())
@@ -40,12 +39,15 @@ def _cut(pages: PageFolder, path: str, gone: frozenset[bytes]) -> None:
         return
     if read is None or gone.isdisjoint(_ID.findall(read.data)):
         return
-    text = to_text(read.data)
-    while found := next(_entries(text, gone), None):
-        text = Edit(parse(text)).remove(found).text
-    if to_bytes(text) != read.data:
-        pages.write(path, to_bytes(text), read)
-
-
-def _entries(text: str, gone: frozenset[bytes]) -> Iterator[str]:
-    return (entry.id for entry in parse(text).entries if entry.id.encode() in gone)
+    page = parse(read.data)
+    while names := {entry.id for entry in page.entries if entry.id.encode() in gone}:  # an id may be there twice
+        edit = Edit(page)
+        for name in names:
+            edit.remove(name)
+        page = parse(edit.text)
+    if page.data == read.data:
+        return
+    if page.entries or page.preamble:
+        pages.write(path, page.data, read)
+    else:  # its name may tell what was erased; if the ledger still knows the page, it grows back
+        pages.remove(path)

@@ -1,13 +1,15 @@
 """The rows of `pages.db` while events are taken in: fetched when they are needed, written when the work is done.
 
-The caller owns the transaction. Files are written once for many entries; entries as they come.
+The caller owns the transaction. Files are written once for many entries; entries a portion at a time, and before
+anybody asks for one of them.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -19,6 +21,7 @@ from keepsake.records.entity import PREFIXES
 from keepsake.records.pages import NOTES, USUAL
 
 _PER_ENTRY = 18  # tokens of a heading
+_PORTION = 500  # entries written at once
 
 
 class Entry(NamedTuple):
@@ -105,7 +108,10 @@ ENTRY_COLUMNS, FILE_COLUMNS = columns(Entry), columns(File)
 ENTRIES = f"SELECT {ENTRY_COLUMNS} FROM entries "
 FILES = f"SELECT {FILE_COLUMNS} FROM files "
 _ADD_ENTRY = f"INSERT INTO entries ({ENTRY_COLUMNS}) VALUES ({_marks(len(Entry._fields))})"
+# what full text is told in values costs a third of what it is told in rows of another table: that it writes at once
+_ADD_WORDS = "INSERT INTO entries_fts (rowid, content, tags, letters) VALUES (?, ?, ?, ?)"
 _SET_FILE = f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES ({_marks(len(fields(File)))})"
+_values_of = attrgetter(*(field.name for field in fields(File)))
 
 
 def tokens_in(text: str) -> int:
@@ -144,7 +150,9 @@ class Rows:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._files: dict[tuple[str, str], File] = {}
-        self._changed: dict[tuple[str, str], File] = {}
+        self._changed: dict[str, File] = {}  # by path
+        self._fresh: list[tuple[Any, ...]] = []  # entries that are not written yet
+        self._fresh_ids: set[str] = set()
         last = db.execute("SELECT max(n) FROM entries").fetchone()[0]
         self._next = 1 if last is None else last + 1
 
@@ -164,8 +172,7 @@ class Rows:
             if found:
                 fresh.front, fresh.digest = found.front, found.digest
                 fresh.size, fresh.mtime, fresh.ctime, fresh.inode = found.stamp
-            found = self._files[key] = fresh
-            self._changed[key] = found
+            found = self._files[key] = self._changed[fresh.path] = fresh
         return found
 
     def _fetch(self, key: tuple[str, str]) -> File | None:
@@ -178,8 +185,7 @@ class Rows:
     def _free_path(self, user: str, about: str) -> str:
         """Nobody shares a file, not even with a name that was made for that."""
         path, number = path_of(user, about), 1
-        taken = {file.path for file in self._changed.values()}
-        while path in taken or self._db.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone():
+        while path in self._changed or self._db.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone():
             number += 1
             path = f"{path_of(user, about).removesuffix('.md')}-{number}.md"
         return path
@@ -187,7 +193,7 @@ class Rows:
     def touch(self, file: File, at: str) -> None:
         """The file lags behind from now on."""
         file.updated, file.is_due = max(file.updated, at), 1
-        self._changed[file.user, file.about] = file
+        self._changed[file.path] = file
 
     def files_of(self, user: str) -> list[File]:
         self.flush()
@@ -195,9 +201,8 @@ class Rows:
 
     def at(self, path: str) -> File | None:
         """The page in that file."""
-        for file in self._changed.values():
-            if file.path == path:
-                return file
+        if file := self._changed.get(path):
+            return file
         row = self._db.execute(FILES + "WHERE path = ?", (path,)).fetchone()
         if row is None:
             return None
@@ -205,7 +210,9 @@ class Rows:
         return self._files.setdefault((fetched.user, fetched.about), fetched)
 
     def flush(self) -> None:
-        self._db.executemany(_SET_FILE, [astuple(file) for file in self._changed.values()])
+        """Write what is not written yet."""
+        self._write_entries()
+        self._db.executemany(_SET_FILE, map(_values_of, self._changed.values()))
         self._changed.clear()
 
     # -- entries -----------------------------------------------------------------------------------------------------
@@ -217,21 +224,29 @@ class Rows:
         """A new entry at the end of a page."""
         n, self._next = self._next, self._next + 1
         listed = orjson.dumps(list(tags)).decode()
-        self._db.execute(_ADD_ENTRY, (
+        self._fresh.append((
             n, name, file.path, happened or at, listed, text, letters_of(text), int(bool(superseded_by)), superseded_by,
             orjson.dumps(list(supersedes)).decode(), int(is_retracted), "", int(has_key), seq, 0, 1,
         ))  # fmt: skip
-        index_entry(self._db, n)
+        self._fresh_ids.add(name)
+        if len(self._fresh) >= _PORTION:
+            self._write_entries()
         file.entry_count += 1
         file.tokens += tokens_in(text)
-        if file.tags == "[]":
-            file.tags = listed
         if file.status == "dormant":
             file.status = "active"
         self.touch(file, at)
 
+    def _write_entries(self) -> None:
+        self._db.executemany(_ADD_ENTRY, self._fresh)
+        self._db.executemany(_ADD_WORDS, [(n, text, tags, letters) for n, _, _, _, tags, text, letters, *_ in self._fresh])
+        self._fresh.clear()
+        self._fresh_ids.clear()
+
     def entry(self, version: str) -> Entry | None:
         """The entry that shows a version of a belief."""
+        if version in self._fresh_ids:
+            self._write_entries()
         named = self._db.execute("SELECT entry FROM versions WHERE id = ?", (version,)).fetchone()
         row = self._db.execute(ENTRIES + "WHERE id = ?", (named[0] if named else version,)).fetchone()
         return Entry(*row) if row else None
@@ -269,6 +284,7 @@ class Rows:
             self.touch(file, at)
 
     def entries_on(self, path: str) -> Iterator[Entry]:
+        self._write_entries()
         for row in self._db.execute(ENTRIES + "WHERE path = ? ORDER BY n", (path,)).fetchall():
             yield Entry(*row)
 
