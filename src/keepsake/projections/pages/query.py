@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -71,7 +71,7 @@ def _spelled(char: str) -> str:
         return _APART + char
     if category[0] in "LN":
         return _without_accents(char) or " "
-    is_sign = category in ("So", "Cn") and ("\u2190" <= char <= "\u2bff" or "\U0001f000" <= char <= "\U0001faff")
+    is_sign = category in ("So", "Sm", "Cn") and ("\u2190" <= char <= "\u2bff" or "\U0001f000" <= char <= "\U0001faff")
     return _APART + char if is_sign else " "
 
 
@@ -123,7 +123,7 @@ def _single(unit: str) -> list[str]:
 
 def _joined(unit: str) -> list[str]:
     """A word with hyphens, written as one."""
-    if "-" not in unit or "." in unit or len(unit) > _LONGEST_JOINED or unit.replace("-", "").isdigit():
+    if "-" not in unit or len(unit) > _LONGEST_JOINED or unit.replace("-", "").isdigit():
         return []
     return [unit.replace("-", "")]
 
@@ -150,10 +150,14 @@ class Query(NamedTuple):
     def dates(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(term.date for term in self.terms if term.date))
 
+    def is_strict(self) -> bool:
+        """Whether there is nothing less to look for."""
+        return all(term.is_must for term in self.terms) or len(self.terms) == len(self.terms[0].loose) == 1
+
     def begun(self) -> list[Term]:
         """The same, with the last word as the beginning of one; nothing, if it is not a plain word."""
         units = units_of(self.last)
-        if len(units) != 1 or len(units[0]) < 2 or not units[0].isalnum() or {self.last[0], self.last[-1]} & {"#", "*"}:
+        if len(units) != 1 or len(units[0]) < 2 or not units[0].isalnum():
             return []
         whole = _unit(units[0])
         return [*(term for term in self.terms if term != whole), prefix_term(units[0])]
@@ -162,7 +166,7 @@ class Query(NamedTuple):
 def parse(typed: str) -> Query:
     """Take a question apart. Whatever it holds, nothing is wrong with it."""
     if len(typed) > LONGEST:
-        typed = typed[:LONGEST].rsplit(None, 1)[0]
+        typed = "".join(typed[:LONGEST].rsplit(None, 1)[:1])
     terms, ids, is_phrase, chunk = list[Term](), list[str](), True, ""
     for is_phrase, chunk in _chunks(typed):
         terms += _phrase(chunk) if is_phrase else _terms(chunk)
@@ -184,9 +188,10 @@ def _chunks(typed: str) -> Iterator[tuple[bool, str]]:
 
 def _phrase(text: str) -> list[Term]:
     """Words in this order; if they are not such that SQLite sees their order, just the words."""
-    if not all(map(_EASY.match, text.split())):
-        return [term._replace(is_must=True) for term in map(_unit, units_of(text))]
-    words = list(words_in(text))[:MOST_TERMS]
+    chunks = text.split()
+    if not all(map(_EASY.match, chunks)):
+        return [_unit(unit)._replace(is_must=True) for chunk in chunks for unit in units_of(chunk)]
+    words = [word for chunk in chunks for word in words_in(chunk)][:MOST_TERMS]
     return [Term(_quoted(*words), tuple(map(_quoted, words)), is_must=True)] if words else []
 
 
@@ -253,6 +258,9 @@ def every(terms: Iterable[Term]) -> str:
     return " AND ".join(term.match for term in terms)
 
 
-def some(terms: Iterable[Term]) -> str:
-    """Any part of any of the terms."""
-    return " OR ".join(list(dict.fromkeys(part for term in terms for part in term.loose))[: 2 * MOST_TERMS])
+def some(terms: Sequence[Term]) -> str:
+    """All that must be; of the rest any part, or without a must at least one."""
+    must = every(term for term in terms if term.is_must)
+    rest = dict.fromkeys(part for term in terms if not term.is_must for part in term.loose)
+    parts = " OR ".join(list(rest)[: 2 * MOST_TERMS])
+    return f"{must} AND (({must}) OR {parts})" if must and parts else must or parts

@@ -7,8 +7,9 @@ anybody asks for one of them.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from hashlib import blake2b
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -114,6 +115,11 @@ _SET_FILE = f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES ({_marks(len(
 _values_of = attrgetter(*(field.name for field in fields(File)))
 
 
+def digest_of_words(text: str) -> bytes:
+    """By what words are known that are not kept."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 def tokens_in(text: str) -> int:
     """About so many tokens a text has."""
     return (len(text) if text.isascii() else len(text.encode("utf-8", "replace"))) // 4 + _PER_ENTRY
@@ -151,8 +157,7 @@ class Rows:
         self._db = db
         self._files: dict[tuple[str, str], File] = {}
         self._changed: dict[str, File] = {}  # by path
-        self._fresh: list[tuple[Any, ...]] = []  # entries that are not written yet
-        self._fresh_ids: set[str] = set()
+        self._fresh: dict[str, Entry] = {}  # entries that are not written yet, by id
         last = db.execute("SELECT max(n) FROM entries").fetchone()[0]
         self._next = 1 if last is None else last + 1
 
@@ -177,10 +182,11 @@ class Rows:
 
     def _fetch(self, key: tuple[str, str]) -> File | None:
         row = self._db.execute(FILES + "WHERE user = ? AND about = ?", key).fetchone()
-        if row is None:
-            return None
-        self._files[key] = File(*row)
-        return self._files[key]
+        return self._kept(File(*row)) if row else None
+
+    def _kept(self, fetched: File) -> File:
+        """Of each page there is one object, whoever asked for it first."""
+        return self._files.setdefault((fetched.user, fetched.about), fetched)
 
     def _free_path(self, user: str, about: str) -> str:
         """Nobody shares a file, not even with a name that was made for that."""
@@ -197,17 +203,14 @@ class Rows:
 
     def files_of(self, user: str) -> list[File]:
         self.flush()
-        return [File(*row) for row in self._db.execute(FILES + "WHERE user = ?", (user,))]
+        return [self._kept(File(*row)) for row in self._db.execute(FILES + "WHERE user = ?", (user,))]
 
     def at(self, path: str) -> File | None:
         """The page in that file."""
         if file := self._changed.get(path):
             return file
         row = self._db.execute(FILES + "WHERE path = ?", (path,)).fetchone()
-        if row is None:
-            return None
-        fetched = File(*row)
-        return self._files.setdefault((fetched.user, fetched.about), fetched)
+        return self._kept(File(*row)) if row else None
 
     def flush(self) -> None:
         """Write what is not written yet."""
@@ -219,37 +222,37 @@ class Rows:
 
     def add(
         self, file: File, name: str, at: str, tags: Iterable[str], text: str, seq: int, *, happened: str = "",
-        superseded_by: str = "", is_retracted: bool = False, supersedes: Iterable[str] = (), has_key: bool = False,
+        superseded_by: str = "", is_retracted: bool = False, supersedes: Sequence[str] = (), has_key: bool = False,
     ) -> None:  # fmt: skip
         """A new entry at the end of a page."""
         n, self._next = self._next, self._next + 1
         listed = orjson.dumps(list(tags)).decode()
-        self._fresh.append((
-            n, name, file.path, happened or at, listed, text, letters_of(text), int(bool(superseded_by)), superseded_by,
-            orjson.dumps(list(supersedes)).decode(), int(is_retracted), "", int(has_key), seq, 0, 1,
-        ))  # fmt: skip
-        self._fresh_ids.add(name)
-        if len(self._fresh) >= _PORTION:
+        if name in self._fresh or len(self._fresh) >= _PORTION:
             self._write_entries()
+        self._fresh[name] = Entry(
+            n, name, file.path, happened or at, listed, text, letters_of(text, name), int(bool(superseded_by)), superseded_by,
+            orjson.dumps(list(supersedes)).decode(), int(is_retracted), "", int(has_key), seq, 0, 1,
+        )  # fmt: skip
         file.entry_count += 1
         file.tokens += tokens_in(text)
-        if file.status == "dormant":
+        if file.status == "dormant" and not supersedes:  # what was folded is no news
             file.status = "active"
         self.touch(file, at)
 
     def _write_entries(self) -> None:
-        self._db.executemany(_ADD_ENTRY, self._fresh)
-        self._db.executemany(_ADD_WORDS, [(n, text, tags, letters) for n, _, _, _, tags, text, letters, *_ in self._fresh])
+        self._db.executemany(_ADD_ENTRY, self._fresh.values())
+        words = [(each.n, each.content, each.tags, each.letters) for each in self._fresh.values()]
+        self._db.executemany(_ADD_WORDS, words)
         self._fresh.clear()
-        self._fresh_ids.clear()
 
     def entry(self, version: str) -> Entry | None:
         """The entry that shows a version of a belief."""
-        if version in self._fresh_ids:
-            self._write_entries()
+        if fresh := self._fresh.get(version):
+            return fresh
         named = self._db.execute("SELECT entry FROM versions WHERE id = ?", (version,)).fetchone()
-        row = self._db.execute(ENTRIES + "WHERE id = ?", (named[0] if named else version,)).fetchone()
-        return Entry(*row) if row else None
+        name = named[0] if named else version
+        row = self._db.execute(ENTRIES + "WHERE id = ?", (name,)).fetchone()
+        return Entry(*row) if row else self._fresh.get(name)
 
     def carry_on(self, version: str, entry: Entry) -> None:
         """A version without words of its own stands where those before it stood."""
@@ -257,7 +260,10 @@ class Rows:
 
     def strike(self, entry: Entry, at: str, *, superseded_by: str = "") -> None:
         """It no longer holds: something took its place, or it was taken back."""
-        if superseded_by:
+        if fresh := self._fresh.get(entry.id):
+            struck = {"superseded": 1, "superseded_by": superseded_by} if superseded_by else {"retracted": 1}
+            self._fresh[entry.id] = fresh._replace(**struck)
+        elif superseded_by:
             change = "superseded = 1, superseded_by = ?"
             self._db.execute(f"UPDATE entries SET {change}, is_due = 1 WHERE n = ?", (superseded_by, entry.n))
         else:
@@ -265,6 +271,7 @@ class Rows:
         self.touch_path(entry.path, at)
 
     def tag(self, entry: Entry, tags: Iterable[str], at: str) -> None:
+        self._write_entries()
         unindex_entry(self._db, entry.n)
         listed = orjson.dumps(list(tags)).decode()
         self._db.execute("UPDATE entries SET tags = ?, is_due = 1 WHERE n = ?", (listed, entry.n))
@@ -273,11 +280,32 @@ class Rows:
 
     def fold(self, entry: Entry, into: str, at: str) -> None:
         """It is told by another entry now, and stands on no page."""
+        self._write_entries()
         self._db.execute("UPDATE entries SET folded_into = ?, is_due = 1 WHERE n = ?", (into, entry.n))
         if (file := self.at(entry.path)) and not entry.folded_into:
             file.entry_count -= 1
             file.tokens -= tokens_in(entry.content)
         self.touch_path(entry.path, at)
+
+    def take_in(self, entry: Entry, names: Sequence[str], at: str) -> None:
+        """It tells those too, in the words it has."""
+        self._write_entries()
+        listed = orjson.dumps(list(names)).decode()
+        self._db.execute("UPDATE entries SET supersedes = ?, is_due = 1 WHERE n = ?", (listed, entry.n))
+        self.touch_path(entry.path, at)
+
+    def stand_at(self, name: str, others: Sequence[Entry]) -> list[Entry]:
+        """An entry and the first of the others change places. Returns the others, as they are then."""
+        self._write_entries()
+        entry, first = self.entry(name), others[0]
+        assert entry is not None
+        for n in (entry.n, first.n):
+            unindex_entry(self._db, n)
+        for old, new in ((entry.n, -1), (first.n, entry.n), (-1, first.n)):
+            self._db.execute("UPDATE entries SET n = ? WHERE n = ?", (new, old))
+        for n in (entry.n, first.n):
+            index_entry(self._db, n)
+        return [first._replace(n=entry.n), *others[1:]]
 
     def touch_path(self, path: str, at: str) -> None:
         if file := self.at(path):
@@ -293,7 +321,7 @@ class Rows:
         for entry in self.entries_on(file.path):
             unindex_entry(self._db, entry.n)
             self._db.execute("DELETE FROM entries WHERE n = ?", (entry.n,))
-            self._db.execute("INSERT OR IGNORE INTO gone VALUES (?)", (entry.id,))
+            self._db.execute("INSERT OR IGNORE INTO gone VALUES (?, ?)", (entry.id, digest_of_words(entry.content)))
         file.is_gone, file.entry_count, file.tokens = 1, 0, 0
         self.touch(file, at)
 

@@ -97,7 +97,7 @@ def search(
 
     `paths` are file names of pages, with or without `.md`, beginnings (`person-`) or patterns (`project-*`). `since`
     and `until` both belong to the time that is asked for: `until="2026-04-21"` has all of that day. What names no zone
-    is read in `zone`. Of `tags` an entry must have every one.
+    is read in `zone`. Of `tags` an entry must have one.
     """
     asked = parse(query)
     values: dict[str, Any] = {
@@ -135,10 +135,10 @@ class _Hunt:
             return
         if not self._found and (begun := asked.begun()):
             self._all(begun)
-        if len(self._found) < ENOUGH:
-            self._any(asked.terms)
-        if not self._found:
-            self._any([term._replace(is_must=False) for term in asked.terms])
+        if len(self._found) < ENOUGH and not asked.is_strict():
+            self._some(asked.terms)
+        if not self._found and any(term.is_must for term in asked.terms):
+            self._some([term._replace(is_must=False) for term in asked.terms])
 
     def _has_pages(self) -> bool:
         return self._db.execute("SELECT 1 FROM files WHERE user = :user LIMIT 1", self._values).fetchone() is not None
@@ -146,12 +146,8 @@ class _Hunt:
     def _all(self, terms: Sequence[Term]) -> None:
         self._take(_BY_WORDS, terms, {"match": every(terms)})
 
-    def _any(self, terms: Sequence[Term]) -> None:
-        """Of what will do, any; of what must be, all."""
-        must, rest = [term for term in terms if term.is_must], [term for term in terms if not term.is_must]
-        if rest and (len(terms) > 1 or rest[0].loose != (rest[0].match,)):
-            match = " AND ".join([*(term.match for term in must), f"({some(rest)})"])
-            self._take(_BY_WORDS, must, {"match": match})
+    def _some(self, terms: Sequence[Term]) -> None:
+        self._take(_BY_WORDS, [term for term in terms if term.is_must], {"match": some(terms)})
 
     def _at(self, day: str, others: Sequence[Term], zone: tzinfo) -> None:
         """What was noted on that day and has the other words; the newest first, if there are none."""
@@ -183,7 +179,9 @@ class _Hunt:
 
     def _is_meant(self, row: tuple[Any, ...], terms: Iterable[Term]) -> bool:
         tags = {tag.casefold() for tag in orjson.loads(row[3])}
-        return self._tags <= tags and all(_says(row[4], tags, term) for term in terms)
+        if self._tags and self._tags.isdisjoint(tags):
+            return False
+        return all(_says(row[4], tags, term) for term in terms)
 
     def matches(self) -> list[Match]:
         chains = _Chains(self._db, self._values["user"])

@@ -10,7 +10,7 @@ An entry's `shown`: 0 was never on the page, 1 stood there, 2 stood there struck
 
 from __future__ import annotations
 
-SHAPE = 1  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 2  # of what the fold writes; raise it when the same events give other rows
 
 TABLES = (
     """CREATE TABLE bookmark (
@@ -32,6 +32,7 @@ TABLES = (
         has_key INTEGER NOT NULL, seq INTEGER NOT NULL, shown INTEGER NOT NULL, is_due INTEGER NOT NULL
     )""",
     "CREATE INDEX entries_path ON entries (path, n)",
+    "CREATE INDEX entries_time ON entries (timestamp)",
     "CREATE INDEX entries_due ON entries (path) WHERE is_due",
     """CREATE VIRTUAL TABLE entries_fts USING fts5 (
         content, tags, letters, id UNINDEXED, path UNINDEXED, superseded UNINDEXED,
@@ -42,8 +43,8 @@ TABLES = (
     # what tools and web pages told is on no page before a person says yes
     "CREATE TABLE waiting (id TEXT PRIMARY KEY, at TEXT NOT NULL, belief TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE asked (review TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (review, id)) WITHOUT ROWID",
-    # what was cleaned away: a file that still has it lags behind
-    "CREATE TABLE gone (id TEXT PRIMARY KEY) WITHOUT ROWID",
+    # what was cleaned away, and a digest of its words: a file that still has it lags behind
+    "CREATE TABLE gone (id TEXT PRIMARY KEY, words BLOB NOT NULL) WITHOUT ROWID",
     # every state in which a page was ever written: a file that is in an earlier one was put back, not edited
     "CREATE TABLE renderings (path TEXT NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (path, digest)) WITHOUT ROWID",
 )
