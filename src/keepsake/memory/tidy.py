@@ -1,7 +1,8 @@
 """`m.tidy`: what may leave sight, proposed and never done by itself.
 
 A proposal is read off the index and what is held; `apply` carries one out, through the doors that are there: beliefs
-are forgotten at the gate, episodes are put out of recall, repeats become one belief. All of it stays in history.
+are forgotten at the gate, episodes are put out of recall, repeats become one belief, pages lie dormant. All of it stays
+in history.
 
 What is applied is what was shown. If a belief has other words by then, or is no longer held, nothing is done (Moved).
 """
@@ -17,6 +18,7 @@ from keepsake.decide.use import may_tidy
 from keepsake.memory.asked import can_be_written, check_names
 from keepsake.memory.gated import Gated
 from keepsake.memory.index import IndexOf
+from keepsake.memory.page_rest import Resting
 from keepsake.memory.tidy_pairs import contradictions, merged, repeats
 from keepsake.memory.use import UseOf
 from keepsake.memory.work import ConfigOf, FramesOf
@@ -26,7 +28,7 @@ from keepsake.projections.index.tidying import Kept
 from keepsake.recall.decay import recency
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft
-from keepsake.records.proposal import CHOOSE, EXPIRED, FADED, FORGET, MERGE, PUT_OUT, Proposal, in_short
+from keepsake.records.proposal import CHOOSE, EXPIRED, FADED, FORGET, MERGE, PUT_OUT, REST, Proposal, in_short
 from keepsake.stores.shelf import Shelf
 
 THRESHOLD = "prune_threshold"
@@ -36,16 +38,20 @@ _MARGIN = 1.0 + 1e-9  # the index compares logarithms, which may differ in the l
 
 
 class TidyOf:
-    """Proposals for one user's memories."""
+    """Proposals for one user's memories, and, if `pages` are given, for those too."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, index: IndexOf, use: UseOf, user: str) -> None:
+    def __init__(
+        self, shelf: Shelf, gated: Gated, index: IndexOf, use: UseOf, user: str, pages: Resting | None = None
+    ) -> None:
         self._shelf, self._gated, self._index, self._use, self._user = shelf, gated, index, use, user
+        self._pages = pages
         self._config, self._frames = ConfigOf(shelf, gated), FramesOf(shelf, gated)
 
     # -- proposing ---------------------------------------------------------------------------------------------------
 
     def proposals(self, *, user: str | None = None, limit: int = 100) -> list[Proposal]:
-        """What may leave sight: first what has expired, then contradictions, repeats, and what has faded.
+        """What may leave sight: first what has expired, then contradictions, repeats, what has faded, and pages that
+        nobody touched for long.
 
         Nothing is proposed twice, and nothing goes that another proposal keeps.
         """
@@ -57,7 +63,8 @@ class TidyOf:
             return []
         threshold = self._threshold()
         with self._shelf.ledger.reading():
-            return self._index.read(lambda file: self._proposals(file, whose, threshold, limit))
+            found = self._index.read(lambda file: self._proposals(file, whose, threshold, limit))
+            return found + (self._pages.proposals(whose) if self._pages else [])[: limit - len(found)]
 
     def _threshold(self) -> float:
         said = self._config.get(THRESHOLD) or "0"
@@ -107,6 +114,8 @@ class TidyOf:
         """Carry a proposal out, and return the ids of what went. Doing it again does nothing, or is refused (Moved)."""
         if not isinstance(proposal, Proposal):
             raise Refused(f"what is applied is one of `proposals()`, not {proposal!r}")
+        if proposal.action == REST:
+            return self._rest(proposal, reason)
         because = reason or _reason(proposal)
         if proposal.action == PUT_OUT:
             return self._use.fade(proposal.ids, reason=because, user=proposal.user)
@@ -119,6 +128,11 @@ class TidyOf:
             for name in proposal.goes:
                 self._gated.forget(name, reason=because, user=proposal.user, path="")
         return list(proposal.goes)
+
+    def _rest(self, proposal: Proposal, reason: str) -> list[str]:
+        if self._pages is None:
+            raise Refused("the pages of this memory are not open here; apply it with `memory.tidy`")
+        return self._pages.apply(proposal, reason)
 
     def _together(self) -> AbstractContextManager[None]:
         """What is looked at is what is changed: nobody writes in between."""

@@ -1,6 +1,7 @@
 """A proposal: something that may leave sight, and why. Nothing goes by itself.
 
-It names versions of beliefs and events of episodes, not keys: what a person agreed to is what was shown.
+It names versions of beliefs, events of episodes and files of pages, not keys: what a person agreed to is what was
+shown.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from typing import Any
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import Refused
 
-FADED, EXPIRED, CONTRADICTION, REPEAT = "faded", "expired", "contradiction", "repeat"
-FORGET, PUT_OUT, MERGE, CHOOSE = "forget", "fade", "merge", "choose"
+FADED, EXPIRED, CONTRADICTION, REPEAT, DORMANT = "faded", "expired", "contradiction", "repeat", "dormant"
+FORGET, PUT_OUT, MERGE, CHOOSE, REST = "forget", "fade", "merge", "choose", "rest"
 
 MAY = {
     EXPIRED: (FORGET,),
     CONTRADICTION: (CHOOSE,),  # the first is kept, the others are forgotten
     REPEAT: (MERGE,),  # the first goes on, and the names of the others lead to it
     FADED: (FORGET, PUT_OUT),  # a belief is forgotten; what happened is put out of recall
+    DORMANT: (REST,),  # a page is not listed any more; what stands on it is recalled as before
 }
 
 _LONGEST = 100  # characters of a text that is shown

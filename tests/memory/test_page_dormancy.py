@@ -1,0 +1,224 @@
+"""A page that nobody touched for long is proposed to lie dormant, and lies so only if somebody agrees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from keepsake import Memory
+from keepsake.records.errors import Moved, Refused
+from keepsake.records.proposal import Proposal
+from tests.memory.test_tidy import tidy_of
+
+
+@pytest.fixture
+def memory(home, clock):
+    with Memory(clock=clock) as opened:
+        yield opened
+
+
+def file_of(memory: Memory, name: str) -> Path:
+    return memory.pages.folder / f"{name}.md"
+
+
+def dormant(memory: Memory) -> list[Proposal]:
+    return [each for each in memory.tidy.proposals() if each.kind == "dormant"]
+
+
+def status(memory: Memory, name: str) -> str:
+    return memory.pages.read(name).info.status
+
+
+def rest(memory: Memory, clock, name: str = "person-ana") -> None:
+    clock.now += timedelta(days=91)
+    memory.tidy.apply(next(each for each in dormant(memory) if each.ids == (f"{name}.md",)))
+
+
+def test_a_page_is_proposed_when_nobody_touched_it_for_longer_than_is_set_and_not_a_moment_sooner(memory, clock):
+    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
+    clock.now += timedelta(days=90)
+    assert dormant(memory) == []
+
+    clock.now += timedelta(seconds=1)
+
+    [found] = dormant(memory)
+    assert (found.ids, found.action, found.goes) == (("person-ana.md",), "rest", ("person-ana.md",))
+    assert found.texts == ("person-ana.md: Ana, 1 entry",)
+    assert found.why == "nobody wrote on it since 2026-05-20, for 90 days"
+    assert status(memory, "person-ana") == "active", "nothing goes by itself"
+
+
+def test_how_long_is_a_setting(home, clock):
+    with Memory(clock=clock) as memory:
+        (memory.folder / "keepsake.toml").write_text("[pages]\nauto_dormant_days = 7\n")
+    with Memory(clock=clock) as memory:
+        memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
+        clock.now += timedelta(days=8)
+        assert len(dormant(memory)) == 1
+
+
+def test_looking_writes_nothing(memory, clock):
+    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
+    clock.now += timedelta(days=100)
+    before, events = file_of(memory, "person-ana").read_bytes(), memory.status().events
+
+    assert memory.tidy.proposals() == memory.tidy.proposals() != []
+    assert (file_of(memory, "person-ana").read_bytes(), memory.status().events) == (before, events)
+
+
+def test_a_page_that_rests_is_not_listed_unless_asked_for_and_is_recalled_as_before(memory, clock):
+    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
+    clock.now += timedelta(days=100)
+    [found] = dormant(memory)
+
+    assert memory.tidy.apply(found, reason="long ago") == ["person-ana.md"]
+
+    assert dormant(memory) == []
+    assert "person-ana.md" not in [each.path for each in memory.pages.list()]
+    assert "person-ana.md" in [each.path for each in memory.pages.list(include_dormant=True)]
+    assert "status: dormant" in file_of(memory, "person-ana").read_text()
+    assert [hit.text for hit in memory.recall("What does Ana like?")] == ["Ana likes tea."]
+    assert [event.body["front"] for event in memory.log(op="page.put/1")] == [
+        {"status": "dormant", "reason": "long ago"}
+    ]
+
+
+def test_that_a_page_rests_is_no_news_about_its_entity(memory, clock):
+    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
+    updated = memory.pages.read("person-ana").info.updated
+    rest(memory, clock)
+    assert memory.pages.read("person-ana").info.updated == updated
+
+
+def test_the_pages_that_every_memory_begins_with_never_rest(memory, clock):
+    memory.pages.append("user-profile", "User goes by Ana.", ["identity"])
+    memory.pages.list()
+    clock.now += timedelta(days=1000)
+    assert dormant(memory) == []
+
+
+def test_a_page_that_was_put_away_is_left_alone(memory, clock):
+    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
+    memory.pages.archive("person-ana")
+    clock.now += timedelta(days=1000)
+    assert dormant(memory) == []
+
+
+@pytest.mark.parametrize("how", ["append", "remember", "edit"])
+def test_an_entry_takes_a_page_up_again_and_it_may_rest_again(memory, clock, how):
+    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
+    for _ in range(2):
+        rest(memory, clock)
+        assert status(memory, "person-ana") == "dormant"
+        clock.now += timedelta(days=1)
+        path = file_of(memory, "person-ana")
+        if how == "append":
+            memory.pages.append("person-ana", "Ana is back.", ["visit"])
+        elif how == "remember":
+            memory.remember("Ana is back.", about="person-ana")
+        else:
+            path.write_text(path.read_text() + "\n## #visit\nAna is back.\n")
+        memory.pages.sync()
+
+        assert status(memory, "person-ana") == "active"
+        assert "status: active" in path.read_text()
+        assert memory.pages.rebuild().adopted == ()
+        assert status(memory, "person-ana") == "active"
+
+
+def test_a_page_rests_after_a_rebuild_too(memory, clock):
+    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
+    rest(memory, clock)
+    before = file_of(memory, "person-ana").read_bytes()
+
+    memory.pages.rebuild()
+    file_of(memory, "person-ana").unlink()
+    memory.pages.sync()
+
+    assert status(memory, "person-ana") == "dormant"
+    assert file_of(memory, "person-ana").read_bytes() == before
+
+
+@pytest.mark.parametrize("by", ["a write", "a person's edit", "archiving", "resting", "cleaning"])
+def test_what_was_touched_since_it_was_proposed_does_not_rest(memory, clock, by):
+    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
+    clock.now += timedelta(days=91)
+    [found] = dormant(memory)
+    path = file_of(memory, "person-ana")
+    if by == "a write":
+        memory.remember("Ana is back.", about="person-ana")
+    elif by == "a person's edit":
+        path.write_text(path.read_text().replace("tea", "coffee"))
+    elif by == "archiving":
+        memory.pages.archive("person-ana")
+    elif by == "resting":
+        memory.tidy.apply(found)
+    else:
+        memory.pages.clean()
+
+    with pytest.raises(Moved, match=r"person-ana\.md is not what it was"):
+        memory.tidy.apply(found)
+
+
+def test_another_users_page_is_that_users(home, clock):
+    with Memory(clock=clock, user="bob") as memory:
+        memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
+    clock.now += timedelta(days=91)
+    with Memory(clock=clock) as memory:
+        assert dormant(memory) == []
+        [found] = [each for each in memory.tidy.proposals(user="bob") if each.kind == "dormant"]
+        assert (found.ids, found.user) == (("@bob/person-ana.md",), "bob")
+        with pytest.raises(Moved):
+            memory.tidy.apply(replace(found, user="me"))
+        assert memory.tidy.apply(found) == ["@bob/person-ana.md"]
+
+
+def test_what_tools_say_puts_no_page_to_rest(home, clock):
+    with Memory(clock=clock) as memory:
+        memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
+    clock.now += timedelta(days=91)
+    with Memory(clock=clock, trust="web") as memory:
+        [found] = dormant(memory)
+        with pytest.raises(Refused, match="kept by people and agents"):
+            memory.tidy.apply(found)
+
+
+def test_no_more_are_proposed_than_were_asked_for(memory, clock):
+    for number in range(4):
+        memory.pages.append(f"topic-{number}", f"Ana came {number} times.", ["visit"])
+    memory.remember("Ana is away", expires="2026-05-21")
+    clock.now += timedelta(days=91)
+
+    assert [each.kind for each in memory.tidy.proposals(limit=3)] == ["expired", "dormant", "dormant"]
+    assert len(memory.tidy.proposals()) == 6
+
+
+def test_without_the_pages_at_hand_nothing_is_proposed_of_them_and_nothing_rests(memory, clock):
+    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
+    clock.now += timedelta(days=91)
+    [found] = dormant(memory)
+    tidy = tidy_of(memory)
+
+    assert tidy.proposals() == []
+    with pytest.raises(Refused, match="not open here"):
+        tidy.apply(found)
+
+
+# -- pages that are far too long ---------------------------------------------------------------------------------------
+
+
+def test_a_page_above_the_hard_limit_is_flagged_by_the_append_that_makes_it_so(home, clock):
+    with Memory(clock=clock) as memory:
+        (memory.folder / "keepsake.toml").write_text("[writer]\nsoft_limit_tokens = 50\nhard_limit_tokens = 100\n")
+    with Memory(clock=clock) as memory:
+        for number in range(2):
+            memory.pages.append("person-ana", f"Ana came {number} times. " * 3, ["visit"])
+        assert not memory.pages.read("person-ana").info.needs_compact
+        memory.pages.append("person-ana", "Bob came and went. " * 6, ["visit"])
+
+        assert memory.pages.read("person-ana").info.needs_compact
+        assert "needs_compact: true" in file_of(memory, "person-ana").read_text()
+        assert [each.why for each in memory.pages.foldings()] == ["flagged: above 100 tokens"]
