@@ -231,7 +231,8 @@ def test_a_proof_is_made_or_checked_and_not_both(keepsake, args):
 ALL = [
     ["status"], ["show"], ["show", "k"], ["show", "k", "--history"], ["show", "k", "--why"], ["log"],
     ["log", "-n", "0"], ["check"], ["backup"], ["restore"], ["forget", "k"], ["revise", "k", "x"], ["remember", "y"],
-    ["recall", "x"], ["rebuild-index"], ["erase", "k", "--yes"],
+    ["recall", "x"], ["pages"], ["pages", "topic-notes"], ["pages", "--search", "tea"], ["pages", "--schema"], ["sync"],
+    ["clean", "memory", "--yes"], ["rebuild-index"], ["erase", "k", "--yes"],
     ["erase", "k", "--dry-run"], ["repair", "torn-end"], ["init"], ["ledger", "verify"], ["ledger", "compact"],
     ["ledger", "checkpoint"], ["ledger", "prove", "1"], ["ledger", "prune", "--to", "old"], [],
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from keepsake.surfaces.cli.command import Command
-from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, LEDGER, LOOK, SPECIALIST
+from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, LEDGER, LOOK, MOVE, SPECIALIST
 from keepsake.surfaces.cli.root import keepsake as program
 
 EVERYWHERE = {"--folder", "--json", "--debug"}
@@ -22,6 +22,10 @@ RECALL = {
     "--without", "--words", "--floor", "--frame", "--budget", "--explain", "--receipt", "--keep-question", "--replay",
     "--quarantined", "--user",
 }  # fmt: skip
+PAGES = {
+    "--all", "--search", "--in", "--limit", "--since", "--until", "--tag", "--tail", "--history", "--path", "--archive",
+    "--activate", "--flag", "--schema", "--trust", "--user",
+}  # fmt: skip
 FROZEN = {
     "": EVERYWHERE | {"--version", "--help-all"},
     "remember": BELIEF | EVERYWHERE | {"--key"},
@@ -33,18 +37,22 @@ FROZEN = {
     "status": EVERYWHERE | {"--user"},
     "show": EVERYWHERE | {"--history", "--why", "--at", "--user"},
     "log": EVERYWHERE | {"--follow", "--last", "--op"},
+    "pages": PAGES | EVERYWHERE,
     "review": EVERYWHERE | {"--approve", "--reject", "--reason", "--all", "--yes", "--user"},
+    "sync": EVERYWHERE | {"--watch"},
     "check": EVERYWHERE,
     "repair": EVERYWHERE | {"--yes", "--dry-run"},
     "backup": EVERYWHERE | {"--to"},
     "restore": EVERYWHERE,
-    "tidy": EVERYWHERE | {"--apply", "--yes", "--reason", "--limit", "--trust", "--user"},
+    "tidy": EVERYWHERE
+    | {"--apply", "--yes", "--reason", "--limit", "--compact", "--rewrite", "--trust", "--user"},
     "init": EVERYWHERE | {"--here"},
     "migrate": EVERYWHERE - {"--folder"} | {"--project"},
     "rebuild-index": EVERYWHERE | {"--vectors", "--user"},
     "test": EVERYWHERE | {"--user"},
     "consolidate": EVERYWHERE
     | {"--all", "--dry-run", "--extractor", "--add", "--drop", "--list", "--due", "--findings", "--trust", "--user"},
+    "clean": EVERYWHERE | {"--yes", "--reason", "--trust", "--user"},
     "ledger": set(),
     "ledger verify": EVERYWHERE | {"--processes", "--checkpoint", "--key"},
     "ledger checkpoint": EVERYWHERE | {"--anew", "--yes"},
@@ -87,7 +95,7 @@ def test_every_option_has_a_help_text_that_is_a_sentence(path):
 @pytest.mark.parametrize("path", [path for path in ALL if path])
 def test_a_commands_help_begins_with_an_order_without_a_full_stop(path):
     first, _, rest = (ALL[path].help or "").partition("\n")
-    entry = next(e for e in (*DAILY, *LOOK, *DECIDE, *CARE, *SPECIALIST, *LEDGER) if e.name == path.split()[-1])
+    entry = next(e for e in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SPECIALIST, *LEDGER) if e.name == path.split()[-1])
 
     assert first == entry.line
     assert first[0].isupper()
@@ -117,7 +125,7 @@ def test_every_argument_is_told_of_in_the_text():
 def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(keepsake):
     first, second = keepsake("--help"), keepsake("--help-all")
 
-    for entry in (*DAILY, *LOOK, *DECIDE, *CARE):
+    for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE):
         assert f"\n  {entry.name} " in first.out
         assert entry.line in first.out
     for entry in (*SPECIALIST, *LEDGER):
@@ -147,7 +155,7 @@ except SystemExit:
 @pytest.mark.parametrize("path", COMMANDS)
 def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
     """Everything but what goes through a shell is run, in a folder with something in it."""
-    keepsake("remember", "Ana prefers tea", "--key", "ana-tea")
+    keepsake("remember", "Ana prefers tea", "--key", "ana-tea", "--about", "person-ana")
     keepsake("backup", "--to", "copies")
     made = next((home / "work/copies").iterdir())
     keepsake("forget", "ana-tea", "--trust", "agent")

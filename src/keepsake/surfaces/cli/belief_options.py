@@ -17,7 +17,7 @@ MOST = 1 << 20  # bytes; a ledger's line holds no more
 
 _LISTS = ("tags", "evidence", "rests_on")
 _OPTIONS = (
-    click.option("--about", metavar="ENTITY", help="Who or what it is about."),
+    click.option("--about", metavar="ENTITY", help="Who or what it is about, and so its page: person-ana."),
     click.option("--kind", metavar="KIND", help="What sort of belief it is.  [fact]"),
     click.option("--confidence", type=float, metavar="0..1", help="How sure it is.  [0.7]"),
     click.option("tags", "--tag", multiple=True, metavar="TAG", help="A word to find it by. Repeat for more."),

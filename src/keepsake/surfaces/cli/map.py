@@ -29,8 +29,10 @@ LOOK = (
     Entry("status", "Look at a memory as a whole"),
     Entry("show", "Show what is held, or one belief"),
     Entry("log", "List the events, oldest first"),
+    Entry("pages", "List the pages, read one, or search them"),
 )
 DECIDE = (Entry("review", "Answer what waits for a person's yes"),)
+MOVE = (Entry("sync", "Take in what was edited on pages, and bring them up to date"),)
 CARE = (
     Entry("check", "Look for damage, and change nothing"),
     Entry("repair", "Mend what `check` found, and keep the original"),
@@ -42,9 +44,10 @@ SPECIALIST = (
     Entry("init", "Make a memory in a folder of your choice"),
     Entry("ledger", "Verify, witness, prove, compact and prune the ledger"),
     Entry("migrate", "Take in the JSON files of specsmith"),
-    Entry("rebuild-index", "Make the index anew from the ledger"),
+    Entry("rebuild-index", "Make the index and the pages' tables anew"),
     Entry("test", "Put questions whose answers are known, to see that recall still finds them"),
     Entry("consolidate", "Make facts of what was observed, by rules"),
+    Entry("clean", "Put all that is held out of sight, and its pages with it"),
 )
 LEDGER = (
     Entry("verify", "Read every event and check that none was changed"),
@@ -54,5 +57,5 @@ LEDGER = (
     Entry("prune", "Move sealed files to another place"),
 )
 
-FIRST_PAGE = (("Daily", DAILY), ("Look", LOOK), ("Decide", DECIDE), ("Care", CARE))
+FIRST_PAGE = (("Daily", DAILY), ("Look", LOOK), ("Decide", DECIDE), ("Move", MOVE), ("Care", CARE))
 SECOND_PAGE = (("Specialist", SPECIALIST),)

@@ -1,4 +1,4 @@
-"""How a belief or a review is named on the command line, and how the Tab key completes such a name.
+"""How a belief, a review or a page is named on the command line, and how the Tab key completes such a name.
 
 Completion looks and never makes or changes anything. Whatever goes wrong, it offers nothing and says nothing.
 """
@@ -15,11 +15,13 @@ from click.shell_completion import CompletionItem
 
 from keepsake.records import ids
 from keepsake.surfaces.cli.call import BY, Call
+from keepsake.surfaces.cli.page_names import called
 from keepsake.surfaces.cli.shown import short, shown
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
+    from keepsake.records.page import PageInfo
     from keepsake.records.review import Review
 
 
@@ -56,6 +58,25 @@ def complete_review(ctx: click.Context, _: click.Parameter, begun: str) -> list[
             ]
     except Exception:  # as above
         return []
+
+
+def complete_page(ctx: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The pages whose name begins like that."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return [
+                CompletionItem(name, help=short(info.description, 60))
+                for info in _listed(ctx)
+                if (name := called(info)).startswith(begun) and _can_be_typed(name)
+            ]
+    except Exception:  # as above
+        return []
+
+
+def _listed(ctx: click.Context) -> Iterator[PageInfo]:
+    with _memory(ctx) as memory:
+        yield from memory.pages.list() if memory else ()
 
 
 def _held(ctx: click.Context) -> Iterator[Belief]:

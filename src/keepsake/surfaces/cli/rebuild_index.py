@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,12 +12,15 @@ from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SPECIALIST
 from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.page_names import has_pages
 from keepsake.surfaces.cli.paint import dim
-from keepsake.surfaces.cli.patience import progress
+from keepsake.surfaces.cli.patience import progress, waiting
 from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.cli.sync import happened, tell_problems
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
+    from keepsake.records.page import Synced
 
 
 @command(
@@ -25,24 +28,44 @@ if TYPE_CHECKING:
     example="""
 keepsake rebuild-index
 keepsake rebuild-index --vectors""",
-    exits={4: "the ledger is damaged, or stretches that are needed are not in the folder"},
+    exits={
+        0: "done, and every page was understood",
+        1: "refused, or something on a page was not understood: it is printed",
+        4: "the ledger is damaged, or stretches that are needed are not in the folder",
+    },
 )
-@click.option("--vectors", is_flag=True, help="Leave the index, and only make the vectors that are missing.")
+@click.option("--vectors", is_flag=True, help="Leave the rest, and only make the vectors that are missing.")
 @whose
 @pass_call
-def rebuild_index(call: Call, vectors: bool, user: str | None) -> None:
-    """Make the index anew from the ledger
+def rebuild_index(call: Call, vectors: bool, user: str | None) -> int:
+    """Make the index and the pages' tables anew
 
-    The new index is made beside the old one, which is used until the new one takes its place; then the vectors that
-    are missing are made. Prints from how many events it was made, and for how many texts vectors were. You
-    hardly ever need this for the index: one that is missing, damaged or behind grows back by itself. The vectors of a
-    slow embedder, or of another one that was set in keepsake.toml, are best made here. Others read and write meanwhile.
+    First every page is read, what was edited on it is taken in, as `keepsake sync` does, and the tables `files`,
+    `entries` and `entries_fts` are made anew; a page that is not understood is told of and does not stop the others.
+    Then a new index is made from the ledger beside the old one, which is used until the new one takes its place; then
+    the vectors that are missing are made. Prints what it found, from how many events the index was made, and for how
+    many texts vectors were. Doing it again changes nothing. You hardly ever need it: what is missing, damaged or behind
+    grows back by itself. The vectors of a slow embedder, or of another one that was set in keepsake.toml, are best made
+    here. Others read and write meanwhile.
     """
-    with call.memory(user=user) as memory:
+    make = not vectors and has_pages(call.locate())
+    with call.memory(user=user, make=make) as memory:
+        found = None if vectors else _read_pages(memory)
         events = None if vectors else _make_index(memory)
         made, by = _make_vectors(memory), memory.embedder
-    answer = {"vectors": made, "embedder": by}
-    call.answer(answer if events is None else {"events": events} | answer, lambda: _page(events, made, by))
+    answer: dict[str, Any] = {"vectors": made, "embedder": by}
+    if found is not None:
+        answer = {"pages": found.to_dict(), "events": events} | answer
+    call.answer(answer, lambda: _page(found, events, made, by))
+    if found is None:
+        return 0
+    tell_problems(call, found)
+    return 1 if found.problems else 0
+
+
+def _read_pages(memory: Memory) -> Synced:
+    with waiting("Reading the pages …"):
+        return memory.pages.rebuild()
 
 
 def _make_index(memory: Memory) -> int:
@@ -58,7 +81,10 @@ def _make_vectors(memory: Memory) -> int:
     return missing - memory.unembedded()
 
 
-def _page(events: int | None, made: int, by: str) -> Iterator[str]:
+def _page(found: Synced | None, events: int | None, made: int, by: str) -> Iterator[str]:
+    if found is not None:
+        yield from happened(found)
+        yield f"read {count(found.seen, 'page')}"
     if events is not None:
         yield f"made anew from {count(events, 'event')}"
     if not by:

@@ -18,7 +18,7 @@ from keepsake.surfaces.cli.said import said
 @command(
     DAILY[0],
     example="""
-keepsake remember "Ana prefers tea" --about ana --tag drinks
+keepsake remember "Ana prefers tea" --about person-ana --tag drinks
 keepsake remember "Ana drinks green tea" --key ana-tea --evidence "she said so"
 git log -1 --format=%B | keepsake remember --kind decision""",
 )

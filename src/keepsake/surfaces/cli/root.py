@@ -14,9 +14,9 @@ from keepsake.surfaces.cli.command import Group, everywhere, write_block, write_
 from keepsake.surfaces.cli.map import FIRST_PAGE, LEDGER, SECOND_PAGE
 
 FIRST_STEPS = """\
-keepsake remember "Ana prefers tea" --about ana
+keepsake remember "Ana prefers tea" --about person-ana
 keepsake recall "what does Ana prefer?"
-keepsake log"""
+keepsake pages person-ana"""
 
 COMPLETION = """\
 bash   eval "$(_KEEPSAKE_COMPLETE=bash_source keepsake)"    in ~/.bashrc

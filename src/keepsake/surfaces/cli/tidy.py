@@ -16,12 +16,15 @@ from keepsake.surfaces.cli.moments import count
 from keepsake.surfaces.cli.paint import bold, dim, width
 from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.cli.tidy_fold import compact
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.proposal import Proposal
 
-DONE = {"forget": "Forgot", "fade": "Put out of recall", "merge": "Merged", "choose": "Forgot"}
+DONE = {
+    "forget": "Forgot", "fade": "Put out of recall", "merge": "Merged", "choose": "Forgot", "rest": "Put to rest",
+}  # fmt: skip
 
 _SHOWN = 6  # texts of one proposal
 _ROOM = 17
@@ -31,7 +34,8 @@ _ROOM = 17
     CARE[4],
     example="""
 keepsake tidy
-keepsake tidy --apply all --yes --reason "spring cleaning\"""",
+keepsake tidy --apply all --yes --reason "spring cleaning"
+keepsake tidy --compact""",
     exits={1: "refused, not found, changed meanwhile, or answered with no"},
 )
 @click.option("chosen", "--apply", multiple=True, metavar="N", help="Carry out proposal N, or all. Repeat for more.")
@@ -40,22 +44,34 @@ keepsake tidy --apply all --yes --reason "spring cleaning\"""",
 @click.option(
     "--limit", type=click.IntRange(1, 10_000), default=50, metavar="N", help="At most so many proposals.  [50]"
 )
+@click.option("is_compact", "--compact", is_flag=True, help="Pages that are flagged or too long, to be folded.")
+@click.option("--rewrite", metavar="FILE", default="", help="With --compact --apply NAME: somebody's rewrite of it.")
 @speaker
 @whose
 @pass_call
 def tidy(
-    call: Call, chosen: tuple[str, ...], yes: bool, reason: str, limit: int, trust: str | None, user: str | None
-) -> None:
+    call: Call, chosen: tuple[str, ...], yes: bool, reason: str, limit: int, is_compact: bool, rewrite: str,
+    trust: str | None, user: str | None,
+) -> None:  # fmt: skip
     """Propose what may leave sight; nothing goes by itself
 
-    Prints what has expired, what contradicts or repeats another belief, and what nobody said or used for long, each
-    with the reason: `+` stays, `-` would go. With --apply, shows the chosen and asks first; N is the number or the
-    six characters beside it, which stay the same as long as the same is proposed. Words and history stay:
-    `keepsake erase` is the one that destroys.
+    Prints what has expired, what contradicts or repeats another belief, what nobody said or used for long, and pages
+    that nobody touched for long, each with the reason: `+` stays, `-` would go. With --apply, shows the chosen and asks
+    first; N is the number or the six characters beside it, which stay the same as long as the same is proposed. Words
+    and history stay: `keepsake erase` is the one that destroys.
+
+    With --compact, prints the pages that are to be folded, and what each would become: what was superseded goes into a
+    dated note, repeats are joined. N is then a number or a page. A folding that would lose a fact is refused, and so is
+    such a rewrite; the page stays flagged, with the reason.
     """
     if reason and not chosen:
         raise click.UsageError("a reason belongs to --apply")
+    if rewrite and not is_compact:
+        raise click.UsageError("a rewrite belongs to --compact: keepsake tidy --compact --rewrite FILE --apply NAME")
     with call.memory(user=user, trust=trust) as memory:
+        if is_compact:
+            compact(call, memory, chosen, rewrite=rewrite, yes=yes, reason=reason)
+            return
         with waiting("Looking through the memory …"):
             found = memory.tidy.proposals(limit=limit)
         if not chosen:
@@ -126,5 +142,7 @@ def _told(done: Sequence[Proposal]) -> Iterator[str]:
         yield dim("nothing to tidy")
     for each in done:
         text = each.texts[-1] if each.action != "merge" else f"{count(len(each.ids), 'belief')}, {each.texts[0]}"
-        start = DONE[each.action]
-        yield f"{dim(start)} {bold(each.ids[-1][-6:])}{dim(':')} {short(text, width() - len(start) - 9)}"
+        start, name = DONE[each.action], each.ids[-1][-6:]
+        if each.action == "rest":
+            name, _, text = text.partition(": ")
+        yield f"{dim(start)} {bold(shown(name))}{dim(':')} {short(text, width() - len(start) - len(name) - 3)}"

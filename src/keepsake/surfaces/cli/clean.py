@@ -1,0 +1,89 @@
+"""`keepsake clean`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from keepsake.records.errors import Refused
+from keepsake.surfaces.cli.belief_options import speaker, whose
+from keepsake.surfaces.cli.call import Call, on_a_terminal, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import SPECIALIST
+from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.cli.patience import waiting
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
+
+Going = dict[str, int]
+
+
+@command(
+    SPECIALIST[6],
+    example="keepsake clean memory --yes",
+    exits={1: "refused, or answered with no"},
+)
+@click.argument("what", type=click.Choice(("memory", "all")), metavar="WHAT")
+@click.option("--yes", is_flag=True, help="Do not ask; for scripts.")
+@click.option("--reason", metavar="TEXT", default="cleaned", help="Why.")
+@speaker
+@whose
+@pass_call
+def clean(call: Call, what: str, yes: bool, reason: str, trust: str | None, user: str | None) -> None:
+    """Put all that is held out of sight, and its pages with it
+
+    WHAT is `memory`, every belief and page; or `all`, also what was observed and the rules. Shows how much would go
+    and asks first. It stays in history, where `show`, `log` and `recall --at` find it: `keepsake erase` is
+    the one that destroys. Settings are not touched.
+    """
+    with call.memory(user=user, trust=trust) as memory:
+        going = _going(memory, everything=what == "all")
+        if not yes and memory.trust == "human":  # anyone else is refused
+            _ask(call, what, going)
+        with waiting("Cleaning …"):
+            gone = memory.pages.clean(everything=what == "all", reason=reason)
+    call.answer({"what": what, "gone": gone, "pages": going["page"]}, lambda: _done(gone, going))
+
+
+def _going(memory: Memory, *, everything: bool) -> Going:
+    """How much of each kind."""
+    found = {
+        "belief": memory.status().beliefs,
+        "page": len(memory.pages.list(include_dormant=True, include_archived=True)),
+    }
+    if everything:
+        found |= {"episode": memory.episodes.health().fragment_count or 0, "rule": len(list(memory.rules))}
+    return found
+
+
+def _ask(call: Call, what: str, going: Going) -> None:
+    if call.json or not on_a_terminal():
+        raise Refused(f"{_counted(going)} would go out of sight, and nobody is here to ask; do it with --yes")
+    click.echo("\n".join(_what(what, going)))
+    if not click.confirm("\nPut all of it out of sight?"):
+        raise Refused("nothing was changed")
+
+
+def _what(what: str, going: Going) -> Iterator[str]:
+    yield bold("This would go out of sight:")
+    yield from (f"  {count(number, kind)}" for kind, number in going.items())
+    if what == "memory":
+        yield dim("  what was observed stays; `keepsake clean all` takes it along")
+    yield dim("  all of it stays in history; `keepsake erase` is the one that destroys")
+
+
+def _done(gone: int, going: Going) -> Iterator[str]:
+    pages = count(going["page"], "page")
+    yield f"{dim('Cleaned')} {bold(_memories(gone))}{dim(',')} {pages}"
+
+
+def _memories(number: int) -> str:
+    return f"{number:,} {'memory' if number == 1 else 'memories'}"
+
+
+def _counted(going: Going) -> str:
+    return " and ".join(count(number, kind) for kind, number in going.items() if number) or "nothing"

@@ -1,0 +1,83 @@
+"""`keepsake sync`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from keepsake.surfaces.cli.call import Call, pass_call, print_json
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import MOVE
+from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.page_names import has_pages
+from keepsake.surfaces.cli.paint import bold, dim, warn, width
+from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.cli.shown import short, shown
+
+if TYPE_CHECKING:
+    from keepsake.records.page import Synced
+
+
+@command(
+    MOVE[0],
+    example="keepsake sync",
+    exits={0: "done, and all of it was understood", 1: "refused, or something was not understood: it is printed"},
+)
+@click.option("--watch", is_flag=True, help="Go on, after each change of a page or of the memory, until Ctrl-C.")
+@pass_call
+def sync(call: Call, watch: bool) -> int:
+    """Take in what was edited on pages, and bring them up to date
+
+    Prints what was taken in, with file and line, and the pages that were written. What is not understood is told on
+    standard error, and stays as it is. What was changed on the page and elsewhere becomes a question: `keepsake
+    review`. Pages of all users are looked at. In a folder that holds pages and no ledger, it makes one.
+
+    With --watch and --json, prints an object a line.
+    """
+    with call.memory(make=has_pages(call.locate())) as memory:
+        if watch:
+            from keepsake.surfaces.cli.watch import watching
+
+            for done in watching(memory, call.note):
+                _tell_of_one(call, done)
+            return 0
+        with waiting("Looking at the pages …"):
+            done = memory.pages.sync()
+    call.answer(done.to_dict(), lambda: page(done))
+    tell_problems(call, done)
+    return 1 if done.problems else 0
+
+
+def _tell_of_one(call: Call, done: Synced) -> None:
+    """One of many runs: nothing, if nothing happened."""
+    tell_problems(call, done)
+    if call.json:
+        print_json(done.to_dict(), indent=None)
+        return
+    for line in happened(done):
+        click.echo(line)
+
+
+def page(done: Synced) -> Iterator[str]:
+    """What a sync did; that it did nothing is said too."""
+    lines = list(happened(done))
+    yield from lines or [dim(f"{count(done.seen, 'page')}, nothing new")]
+
+
+def happened(done: Synced) -> Iterator[str]:
+    """What was taken in, written and asked; nothing, if nothing was."""
+    for told in done.adopted:
+        place, what = str(told).removesuffix(told.what), told.what
+        yield dim(shown(place)) + short(what, max(width() - len(place), 40))
+    for path in done.written:
+        yield f"{dim('wrote')} {shown(path)}"
+    for review in done.reviews:
+        name = bold(f"keepsake review {shown(review[-6:])}")
+        yield warn("changed on both sides, and asked: ") + name
+
+
+def tell_problems(call: Call, done: Synced) -> None:
+    for problem in done.problems:
+        call.note(warn(shown(str(problem))))
