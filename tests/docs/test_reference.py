@@ -19,6 +19,7 @@ from keepsake.memory.beliefs import BeliefsOf
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.facts import FactsOf
 from keepsake.memory.ledger import LedgerOf
+from keepsake.memory.pages import PagesOf
 from keepsake.memory.receipts import ReceiptsOf
 from keepsake.memory.reviews import ReviewsOf
 from keepsake.memory.rules import RulesOf
@@ -26,10 +27,12 @@ from keepsake.memory.tidy import TidyOf
 from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
 from keepsake.records import errors
 from keepsake.records.episode import Episode
+from keepsake.records.folding import Folding
 from keepsake.records.frame import Frame
 from keepsake.records.framed import Dropped, Framed
 from keepsake.records.health import StoreHealth
 from keepsake.records.hit import Hit
+from keepsake.records.page import PageEntry, PageInfo, PageText, Synced
 from keepsake.records.proposal import Proposal
 from keepsake.records.recalled import Recalled, Replayed
 from keepsake.records.use import Receipt
@@ -219,7 +222,7 @@ def signatures_in(section: str) -> dict[str, str]:
 MADE_BY_MEMORY = [
     ("m.beliefs", BeliefsOf), ("m.episodes", EpisodesOf), ("m.facts", FactsOf), ("m.rules", RulesOf),
     ("m.reviews", ReviewsOf), ("m.work", WorkOf), ("m.frames", FramesOf), ("m.config", ConfigOf),
-    ("m.receipts", ReceiptsOf), ("m.tidy", TidyOf), ("m.ledger", LedgerOf),
+    ("m.receipts", ReceiptsOf), ("m.tidy", TidyOf), ("m.ledger", LedgerOf), ("m.pages", PagesOf),
 ]  # fmt: skip
 
 
@@ -262,7 +265,9 @@ SHOWN_FIELD_BY_FIELD = [
     ("python.md", "Hit", Hit), ("python.md", "Framed", Framed), ("python.md", "Dropped", Dropped),
     ("python.md", "Replayed", Replayed), ("python.md", "Receipt", Receipt), ("python.md", "Proposal", Proposal),
     ("python.md", "Episode", Episode), ("python.md", "Frame", Frame), ("python.md", "Fact", keepsake.Fact),
-    ("python.md", "ConsolidationRule", keepsake.ConsolidationRule),
+    ("python.md", "ConsolidationRule", keepsake.ConsolidationRule), ("python.md", "PageEntry", PageEntry),
+    ("python.md", "PageInfo", PageInfo), ("python.md", "PageText", PageText), ("python.md", "Folding", Folding),
+    ("python.md", "Synced", Synced),
 ]  # fmt: skip
 
 
@@ -338,6 +343,8 @@ def test_every_setting_and_every_environment_variable_is_in_the_reference():
     text = (REFERENCE / "settings.md").read_text(encoding="utf-8")
     read = set(re.findall(r"\"([A-Z]+_[A-Z_]+)\"", Path(settings.__file__).read_text(encoding="utf-8")))
     sections = {"durability": "ledger", "extractor": "consolidate", "several": "consolidate"}
+    sections |= dict.fromkeys(("follow", "zone", "auto_dormant_days"), "pages")
+    sections |= dict.fromkeys(("soft_limit_tokens", "hard_limit_tokens"), "writer")
     keys = {f"{sections.get(name, 'recall')}.{name}" for name in settings.Settings._fields}
 
     assert "KEEPSAKE_HOME" in read
