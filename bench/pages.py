@@ -1,0 +1,335 @@
+"""What pages cost, against the same work done barely, in one run.
+
+    python bench/pages.py [--files 2000] [--entries 10000] [--quick]
+
+Prints one table. `ratio` is bare time / our time for rates (1 = as fast as the bare thing), and ours / bare for costs.
+The folder has `--files` pages of 25 entries, which nobody knows at first: taking them in makes the memory that the rest
+is measured on. The long page has `--entries`. `--quick` is a tenth of everything.
+
+Not measured here: other processes at the same folder, pages of other users, races.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from index_data import WORDS, text
+from measure import Row, at_least, at_most, in_turns, per, report, seconds, stated
+from page_data import only_word, page, read_and_insert, said, walk, write_pages, write_whole
+
+from keepsake import Memory
+from keepsake.memory.events import events_from
+from keepsake.projections.markdown import parse
+from keepsake.projections.pages.file import _PRAGMAS as PRAGMAS
+
+FILES, EACH, LONG, SHORT = 2_000, 25, 10_000, 10
+ROUNDS, TURNS = 15, 4
+ASKED = 12  # questions of each kind
+REMEMBERED, SUBJECTS = 400, 40
+
+_BARE_QUERY = "SELECT id, path, tags, content FROM entries_fts WHERE entries_fts MATCH ? ORDER BY rank LIMIT 10"
+
+Middle = tuple[float, float, float]
+
+
+def middle(rounds: list[tuple[float, ...]]) -> tuple[float, ...]:
+    return tuple(statistics.median(column) for column in zip(*rounds, strict=True))
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+
+def appending(scratch: Path, count: int) -> list[Row]:
+    """One statement at a time, durable, the page written in the same call: to a long page, and to short ones.
+
+    A long page is a long file, and writing that is paid by whoever writes it: what is left is compared.
+    """
+    folder = scratch / "append" / "memory"
+    folder.mkdir(parents=True)
+    (folder / "topic-long.md").write_text(page("topic-long", 0, count), encoding="utf-8")
+    for number in range(ROUNDS):
+        (folder / f"topic-s{number}.md").write_text(page(f"topic-s{number}", count + SHORT * number, SHORT))
+    with Memory(folder.parent) as memory:
+        memory.pages.sync()
+        memory.pages.append("topic-long", "It is flagged by now, for it is long.", ["bench"])
+        return [*_append(memory, folder, scratch, count), *_supersede(memory, folder, scratch, count)]
+
+
+def _append(memory: Memory, folder: Path, scratch: Path, count: int) -> list[Row]:
+    numbers = iter(range(10**7, 10**9))
+
+    def grow(about: str) -> None:
+        for _ in range(TURNS):
+            memory.pages.append(about, said(next(numbers)), ["bench"])
+
+    return _compared("append to a page of", grow, folder, scratch, count, 3)
+
+
+def _supersede(memory: Memory, folder: Path, scratch: Path, count: int) -> list[Row]:
+    numbers = iter(range(10**9, 10**10))
+    names = {
+        path.stem: iter([entry.id for entry in memory.pages.read(path.stem).entries])
+        for path in folder.glob("topic-*.md")
+    }  # fmt: skip
+
+    def replace(about: str) -> None:
+        for _ in range(TURNS):
+            memory.pages.supersede(about, next(names[about]), said(next(numbers)), "measured")
+
+    return _compared("supersede on a page of", replace, folder, scratch, count, None)
+
+
+def _compared(
+    what: str, work: Callable[[str], None], folder: Path, scratch: Path, count: int, goal: float | None
+) -> list[Row]:
+    """The long page less the writing of it, to a short one."""
+    path, rounds = scratch / "bare.md", list[tuple[float, ...]]()
+    for number in range(ROUNDS):
+        few = seconds(lambda number=number: work(f"topic-s{number}"))
+        data = (folder / "topic-long.md").read_bytes()
+        write = seconds(lambda data=data: [write_whole(path, data) for _ in range(TURNS)])
+        many = seconds(lambda: work("topic-long"))
+        rounds.append((many, write, few, (many - write) / few))
+    many, write, few, ratio = middle(rounds)
+    title = f"{what} {count:,} less writing it, to {SHORT}"
+    row = (title, per(max(0.0, many - write), TURNS), per(few, TURNS), ratio)
+    return [
+        stated(f"{what} {count:,}, to writing such a file", per(many, TURNS), per(write, TURNS), many / write),
+        stated(*row) if goal is None else at_most(*row, goal),
+    ]
+
+
+def following(scratch: Path) -> list[Row]:
+    """Many `remember`, one by one and in one batch, with the pages following and without; closing is counted in."""
+    return [_following(scratch, "one by one", False), _following(scratch, "in one batch", True)]
+
+
+def _following(scratch: Path, how: str, is_batch: bool) -> Row:
+    rounds = iter(range(1000))
+
+    def run(is_on: bool) -> None:
+        folder = scratch / "follow"
+        folder.mkdir()
+        (folder / "keepsake.toml").write_text(f"[pages]\nfollow = {str(is_on).lower()}\n")
+        first = next(rounds) * REMEMBERED
+        with Memory(folder) as memory:
+            if is_batch:
+                with memory.batch():
+                    remember(memory, first)
+            else:
+                remember(memory, first)
+        shutil.rmtree(folder)
+
+    mine, raw, ratio = in_turns(lambda: run(True), lambda: run(False), 5)
+    what = f"{REMEMBERED} remembered {how}, pages following, to not"
+    return stated(what, per(mine, REMEMBERED), per(raw, REMEMBERED), 1 / ratio)
+
+
+def remember(memory: Memory, first: int) -> None:
+    for number in range(first, first + REMEMBERED):
+        memory.remember(text(number), about=f"topic-r{number % SUBJECTS}", tags=["bench"])
+
+
+# -- searching -------------------------------------------------------------------------------------------------------
+
+
+def questions(count: int) -> dict[str, list[str]]:
+    """A word of one entry, rare and common words, words that often stand together, and words of one text."""
+    some = [number * 7919 % count for number in range(ASKED)]
+    together = [f"{WORDS[number]} {WORDS[number + 1]}" for number in range(ASKED)]
+    texts = [said(number).rstrip(".").lower().split() for number in some]
+    return {
+        "a word of one entry": [only_word(number - number % 10) for number in some],
+        "a rare word": WORDS[-ASKED:],
+        "a common word": WORDS[:ASKED],
+        "two words that often stand together": together,
+        "three words of one text": [f"{words[1]} {words[4]} {words[7]}" for words in texts],
+        "a whole text": [" ".join(words[:9]) for words in texts],
+    }
+
+
+def searching(memory: Memory, count: int) -> list[Row]:
+    """Ten hits for what is typed; barely: the same words given to full text, which hides nothing and spells nothing.
+
+    If hardly an entry has all the words, those that have some are sought too, which the bare query is given as well.
+    """
+    rows, every = [stated(f"search at {count:,} entries, to the bare query", "")], list[float]()
+    with closing(sqlite3.connect(memory.folder / "pages.db")) as db:
+        for pragma in PRAGMAS:
+            db.execute(pragma)
+        for kind, asked in questions(count).items():
+            timed = [_asked(memory, db, each) for each in asked]
+            mine, raw = (statistics.median(each[place] for each in timed) for place in (0, 1))
+            ratios = [1 / each[2] for each in timed]
+            every += ratios
+            rows.append(at_most(f"  {kind}", per(mine, 1), per(raw, 1), statistics.median(ratios), 2))
+    rows.append(at_most("  all of them", "", "", statistics.median(every), 2))
+    rows.append(at_most("  the worst of all", "", "", max(every), 2))
+    return rows
+
+
+def _asked(memory: Memory, db: sqlite3.Connection, asked: str) -> Middle:
+    found = memory.pages.search(asked)
+    words = [f'"{word}"' for word in asked.split()]
+    queries = [" ".join(words)]
+    if len(words) > 1 and len(db.execute(_BARE_QUERY, queries).fetchall()) < 3:
+        queries.append(" OR ".join(words))
+    assert found, asked
+
+    def barely() -> None:
+        for query in queries:
+            db.execute(_BARE_QUERY, (query,)).fetchall()
+
+    return in_turns(lambda: memory.pages.search(asked), barely, ROUNDS)
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def adopting(folder: Path, files: int) -> list[Row]:
+    """A folder that somebody brought, with no ledger: every entry becomes a belief. Once, for it is the data."""
+    count = files * EACH
+    bare = seconds(lambda: read_and_insert(folder / "memory", folder.parent / "bare.db"))
+    with Memory(folder) as memory:
+        mine = seconds(memory.pages.sync)
+        assert len(memory.pages.list()) >= files
+    return [stated(f"adopting {files:,} files of {EACH}, to reading them", per(mine, count), per(bare, count),
+                   mine / bare)]  # fmt: skip
+
+
+def syncing(memory: Memory, files: int) -> list[Row]:
+    """Nothing was changed; then one page was. The memory is open."""
+    root = memory.pages.folder
+    memory.pages.sync()
+    mine, raw, ratio = in_turns(memory.pages.sync, lambda: walk(root), 2 * ROUNDS)
+    rows = [at_most(f"sync of {files:,} unchanged files, to a stat of each", per(mine, 1), per(raw, 1), 1 / ratio, 3)]
+    paths = iter(sorted(root.glob("topic-*.md")))
+
+    def edited() -> float:
+        path = next(paths)
+        path.write_text(path.read_text(encoding="utf-8") + "And more.\n", encoding="utf-8")
+        return seconds(memory.pages.sync)
+
+    one, none = middle([(edited(), seconds(memory.pages.sync)) for _ in range(ROUNDS)])
+    return [*rows, stated(f"  one of {files:,} was edited, to none", per(one, 1), per(none, 1), one / none)]
+
+
+def in_a_process(folder: Path, files: int) -> list[Row]:
+    """A process of its own: all of it is measured, and the memory that it took at its most."""
+    done = {work: middle([_process(work, folder) for _ in range(3)]) for work in ("walk", "open", "sync", "rebuild")}
+    rows = []
+    for work, bare in (("sync", "walk"), ("open", "walk"), ("rebuild", "open")):
+        (mine, size), (raw, least) = done[work], done[bare]
+        rows.append(stated(f"  a process to {work} {files:,} files, to {bare}", per(mine, 1), per(raw, 1), mine / raw))
+        rows.append(stated("    its memory", f"{size:,.0f} MB", f"{least:,.0f} MB", size / least))
+    return rows
+
+
+def _process(work: str, folder: Path) -> tuple[float, float]:
+    size = ""
+
+    def run() -> None:
+        nonlocal size
+        order = [sys.executable, __file__, "--process", work, str(folder)]
+        size = subprocess.run(order, check=True, capture_output=True, text=True).stdout
+
+    return seconds(run), float(size)
+
+
+def process(work: str, folder: Path) -> None:
+    if work == "walk":
+        walk(folder / "memory")
+    else:
+        with Memory(folder) as memory:
+            if work != "open":
+                getattr(memory.pages, work)()
+    print(_most_memory())
+
+
+def _most_memory() -> float:
+    """What this process had at its most, in MB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
+
+
+def rebuilding(memory: Memory, scratch: Path, files: int) -> list[Row]:
+    """Every row anew from the ledger, every file read and compared; barely: every file read, split and inserted."""
+    count, path = files * EACH, scratch / "bare.db"
+    mine, raw, ratio = in_turns(memory.pages.rebuild, lambda: read_and_insert(memory.pages.folder, path), 5)
+    pages = memory._pages_at
+    read, made, compared = middle([
+        (seconds(lambda: sum(1 for _ in events_from(pages.ledger, 0))), seconds(pages.rebuild),
+         seconds(memory.pages.sync)) for _ in range(3)
+    ])  # fmt: skip
+    return [
+        at_least(f"rebuild of {count:,} entries, to read and insert", per(mine, count), per(raw, count), ratio, 0.3),
+        stated("  reading the ledger for it", per(read, count), per(raw, count), read / mine),
+        stated("  making the rows of what it says", per(made - read, count), per(raw, count), (made - read) / mine),
+        stated("  reading the files and comparing them", per(compared, count), per(raw, count), compared / mine),
+    ]
+
+
+def parsing(count: int) -> list[Row]:
+    """A long page that is at hand as bytes."""
+    data = page("topic-long", 0, count).encode()
+    took = statistics.median(seconds(lambda: parse(data)) for _ in range(7))
+    return [stated("parsing a page, an entry", per(took, count), f"{len(data) / took / 1e6:,.1f} MB/s")]
+
+
+def sizes(folder: Path, files: int) -> list[Row]:
+    """On disk, for each entry."""
+    count = files * EACH
+    written = sum(path.stat().st_size for path in (folder / "memory").glob("*.md")) / count
+    rows = (folder / "pages.db").stat().st_size / count
+    return [stated("pages.db, for each entry, to its Markdown", f"{rows:,.0f} B", f"{written:,.0f} B", rows / written)]
+
+
+def measured(scratch: Path, files: int, entries: int) -> Iterator[list[Row]]:
+    folder = scratch / "many"
+    write_pages(folder / "memory", files, EACH)
+    yield appending(scratch, entries)
+    yield adopting(folder, files)
+    with Memory(folder) as memory:
+        yield searching(memory, files * EACH)
+        yield syncing(memory, files)
+        yield rebuilding(memory, scratch, files)
+    yield in_a_process(folder, files)
+    yield parsing(entries)
+    yield sizes(folder, files)
+    yield following(scratch)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--files", type=int, default=FILES)
+    options.add_argument("--entries", type=int, default=LONG, help="of the long page")
+    options.add_argument("--quick", action="store_true", help="a tenth of that")
+    options.add_argument("--where", type=Path, default=None, help="a folder on the disk to measure")
+    options.add_argument("--process", nargs=2, help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.process:
+        process(chosen.process[0], Path(chosen.process[1]))
+        return
+    part = 10 if chosen.quick else 1
+    rows = list[Row]()
+    with tempfile.TemporaryDirectory(dir=chosen.where) as name:
+        for some in measured(Path(name), chosen.files // part, chosen.entries // part):
+            rows += some
+    report(rows)
+
+
+if __name__ == "__main__":
+    main()
