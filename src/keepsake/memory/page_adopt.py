@@ -24,6 +24,7 @@ from keepsake.projections.pages.edits import Change, Compared
 from keepsake.projections.pages.fold import tags_shown
 from keepsake.projections.pages.render import Completion
 from keepsake.projections.pages.rows import Entry
+from keepsake.records import timeline
 from keepsake.records.beliefs import Held
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
@@ -34,7 +35,7 @@ from keepsake.records.review import Action
 from keepsake.records.reviews import ASK
 
 BY = "page:edit"
-_EDITED = "edited on the page"
+_EDITED, _STRUCK = "edited on the page", "struck on the page"
 
 
 @dataclass(slots=True)
@@ -46,6 +47,7 @@ class Adopted:
     reviews: list[str] = field(default_factory=list)
     completions: list[Completion] = field(default_factory=list)
     moved: set[str] = field(default_factory=set)  # ids that came from another page
+    recorded: set[str] = field(default_factory=set)  # ids of which the page holds no word that is not safe elsewhere
 
 
 class Adopter:
@@ -58,6 +60,7 @@ class Adopter:
         self._about = "" if about == NOTES else about
         self._times: dict[bytes, int] = {}
         self._coming: set[str] = set()
+        self._named: list[tuple[Written, str]] = []  # what was added, and as what
 
     def run(self, found: Compared, *, is_new: bool) -> None:
         self._coming = {each.entry.id for each in found.changes if each.kind == edits.NEW and each.entry}
@@ -71,24 +74,27 @@ class Adopter:
             for change in _in_order(found.changes):
                 try:
                     self._adopt(change, found.changes)
-                except NeedsApproval as error:
-                    self._into.reviews.append(error.review)
                 except (Refused, NotFound, Moved) as error:
                     self._into.problems.append(Told(self._path, change.line, str(error)))
+            self._strike_the_rest()
 
     def _adopt(self, change: Change, changes: Sequence[Change]) -> None:
         entry, row = change.entry, change.row
         if change.kind == edits.NEW and entry is not None:
-            self._new(entry, changes)
+            self._new(entry)
         elif row is not None:
-            _ACTS[change.kind](self, entry, row, changes)
+            try:
+                _ACTS[change.kind](self, entry, row, changes)
+            except NeedsApproval as error:  # it is asked already
+                self._into.reviews.append(error.review)
+            if change.kind not in (edits.STRUCK, edits.SUPERSEDED) or not (entry and entry.body.strip()):
+                self._into.recorded.add(row.id)
 
     # -- what is new -------------------------------------------------------------------------------------------------
 
-    def _new(self, entry: Written, changes: Sequence[Change]) -> None:
+    def _new(self, entry: Written) -> None:
         if entry.id in self._into.moved:
-            self._revise(entry, entry.id, {"about": self._about, "text": entry.body}, "moved to another page")
-            self._complete(entry, self._book.get(entry.id, user=self._user).belief().id)
+            self._moved(entry)
             return
         name = entry.id if entry.id and is_id(entry.id) and not self._book.taken(entry.id) else ""
         key = "" if name else self._key(entry)
@@ -97,17 +103,37 @@ class Adopter:
             return
         name = name or self._draw()()
         fields = self._fields(entry)
-        before = [each for each in _before(entry, changes) if self._current(each)]
+        before = [each for each in self._before(entry) if self._current(each)]
         if before:
             self._write(lambda: self._in_place_of(before, fields, name))
         else:
             given = {**fields, "id": name, "key": name, "user": self._user, "trust": "human"}
             self._write(lambda: decide.put(self._book, given, lambda: name, idempotency_key=key))
-        if (entry.is_retracted or entry.is_struck) and not entry.superseded_by:
-            self._write(lambda: decide.tombstone(self._book, name, reason="struck on the page", user=self._user))
+        self._named.append((entry, name))
         self._tell(entry.line, f"added {name}")
         if name != entry.id or not entry.time:
             self._complete(entry, name)
+
+    def _before(self, entry: Written) -> list[str]:
+        """What was recorded of the entries that name this one as what took their place."""
+        return [name for each, name in self._named if entry.id and each.superseded_by == entry.id and each is not entry]
+
+    def _moved(self, entry: Written) -> None:
+        held = self._book.get(entry.id, user=self._user).belief()
+        changes: dict[str, Any] = {"about": self._about}
+        if entry.body.strip() and entry.body != held.text:
+            changes |= {"text": entry.body, "trust": "human"}
+        if entry.tags and tags_shown(entry.tags, "") != tags_shown(held.tags, held.kind):
+            changes["tags"] = entry.tags
+        self._revise(entry, entry.id, changes, "moved to another page")
+        self._complete(entry, self._book.get(entry.id, user=self._user).belief().id)
+
+    def _strike_the_rest(self) -> None:
+        """What came struck, and nothing took its place: it is not held. Entries may name themselves, each other, or one
+        that could not be recorded."""
+        for entry, name in self._named:
+            if not entry.is_current and self._current(name):
+                self._take_back(name, _STRUCK)
 
     def _fields(self, entry: Written) -> dict[str, Any]:
         fields: dict[str, Any] = {"text": entry.body, "about": self._about, "tags": entry.tags}
@@ -139,16 +165,26 @@ class Adopter:
     # -- what was changed --------------------------------------------------------------------------------------------
 
     def _changed(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
-        changes: dict[str, Any] = {"text": entry.body}
+        changes: dict[str, Any] = {"text": entry.body, "trust": "human"}
         if entry.tags and tags_shown(entry.tags, "") != row.tag_list:
             changes["tags"] = self._tags(entry, row)
         try:
             self._revise(entry, row.id, changes, _EDITED)
         except (Moved, Refused):
+            if self._current(row.id):  # it is not what it was asked of that is wrong
+                raise
             self._raced(entry, row, _)
 
     def _tagged(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
         self._revise(entry, row.id, {"tags": self._tags(entry, row)}, "tagged on the page")
+
+    def _tagged_late(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
+        """Tags that the belief never had were written by hand; others are those that the page lags behind with."""
+        held = self._book.get(row.id, user=self._user)
+        first = max(held.first, self._ledger.chain().first)
+        before = [each.belief for each in timeline.history(self._ledger.events(first), self._book.ids_of(held))]
+        if all(tags_shown(each.tags, each.kind) != tags_shown(entry.tags, "") for each in before):
+            self._tagged(entry, row, _)
 
     def _tags(self, entry: Written, row: Entry) -> tuple[str, ...]:
         """The tags on the page, and those of the belief that the page has no room for."""
@@ -156,15 +192,16 @@ class Adopter:
         return (*entry.tags, *(tag for tag in held if tag not in entry.tags and not {tag} & {*row.tag_list}))
 
     def _struck(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
-        self._write(lambda: decide.tombstone(self._book, row.id, reason="struck on the page", user=self._user))
+        self._take_back(row.id, _STRUCK)
         self._tell(entry.line, f"took {row.id} back")
 
     def _superseded(self, entry: Written, row: Entry, changes: Sequence[Change]) -> None:
         """Struck by hand, and named what took its place: one that is about to be recorded, or another that holds."""
         if any(each.entry and each.entry.id == entry.superseded_by for each in changes if each.kind == edits.NEW):
+            self._named.append((entry, row.id))
             return
-        other = self._book.find(entry.superseded_by, user=self._user, short=False)
-        if other is None or other.status != "active":
+        other = self._current(entry.superseded_by)
+        if other is None or other == self._book.find(row.id, user=self._user, short=False):
             self._struck(entry, row, changes)
             return
         names = [entry.superseded_by, row.id]
@@ -180,7 +217,7 @@ class Adopter:
         if self._book.read_before(row.id, held):
             self._raced_removal(None, row, ())
             return
-        self._write(lambda: decide.tombstone(self._book, row.id, reason="removed from the page", user=self._user))
+        self._take_back(row.id, "removed from the page")
         self._tell(0, f"took {row.id} back, which was removed")
 
     def _revise(self, entry: Written, name: str, changes: dict[str, Any], reason: str) -> None:
@@ -195,16 +232,14 @@ class Adopter:
         """The person's words wait in a question; the page shows what is held."""
         held = self._book.find(row.id, user=self._user, short=False)
         belief = held.belief() if held else None
-        if belief is not None and belief.text == entry.body:
+        if belief is None or belief.text == entry.body:
             return
-        if belief is not None and belief.status == "active":
-            action = self._action("revise", (belief.id,), {"text": entry.body})
-            why = f"{row.id} was edited on the page while it was changed elsewhere"
-        else:
-            changes = {"text": entry.body, "about": self._about, "tags": list(entry.tags), "user": self._user}
-            action = self._action("remember", (), {**changes, "trust": "human"})
+        changes = {"text": entry.body, "trust": "human"}
+        why = f"{row.id} was edited on the page while it was changed elsewhere"
+        if belief.status != "active":
+            changes["status"] = "active"
             why = f"{row.id} was edited on the page while it was taken back elsewhere"
-        self._ask(action, why)
+        self._ask(self._action("revise", (belief.id,), changes), why)
 
     def _raced_removal(self, _: Written | None, row: Entry, __: Sequence[Change]) -> None:
         held = self._book.find(row.id, user=self._user, short=False)
@@ -226,18 +261,15 @@ class Adopter:
     def _write(self, decision: Callable[[], list[Draft]]) -> list[Any]:
         return self._ledger.write(decision, by=BY)
 
+    def _take_back(self, name: str, reason: str) -> None:
+        self._write(lambda: decide.tombstone(self._book, name, reason=reason, user=self._user))
+
     def _current(self, name: str) -> Held | None:
         held = self._book.find(name, user=self._user, short=False)
         return held if held and held.status == "active" and not self._book.read_before(name, held) else None
 
     def _tell(self, line: int, what: str) -> None:
         self._into.told.append(Told(self._path, line, what))
-
-
-def _before(entry: Written, changes: Sequence[Change]) -> list[str]:
-    """The entries of the page that name this one as what took their place."""
-    named = [each.entry for each in changes if each.entry and each.entry.id]
-    return [each.id for each in named if entry.id and each.superseded_by == entry.id != each.id]
 
 
 def _in_order(changes: Sequence[Change]) -> Iterator[Change]:
@@ -264,7 +296,7 @@ def _in_order(changes: Sequence[Change]) -> Iterator[Change]:
 
 
 _ACTS: dict[str, Callable[..., None]] = {
-    edits.CHANGED: Adopter._changed, edits.TAGGED: Adopter._tagged, edits.STRUCK: Adopter._struck,
-    edits.SUPERSEDED: Adopter._superseded, edits.REVIVED: Adopter._revived, edits.REMOVED: Adopter._removed,
-    edits.RACED: Adopter._raced, edits.RACED_REMOVAL: Adopter._raced_removal,
+    edits.CHANGED: Adopter._changed, edits.TAGGED: Adopter._tagged, edits.TAGGED_LATE: Adopter._tagged_late,
+    edits.STRUCK: Adopter._struck, edits.SUPERSEDED: Adopter._superseded, edits.REVIVED: Adopter._revived,
+    edits.REMOVED: Adopter._removed, edits.RACED: Adopter._raced, edits.RACED_REMOVAL: Adopter._raced_removal,
 }  # fmt: skip

@@ -19,7 +19,7 @@ from keepsake.records.event import Event
 
 FAR = 5_000  # events behind; nobody waits for more than that
 _SHARE = 0.1  # of the time
-_AT_ONCE = 0.1  # seconds that are always there for it
+_AT_ONCE = 0.1  # seconds that are there for it after a pause; a long pause saves up no more
 _OF_PAGES = ("belief.", "page.", "review.")
 
 
@@ -28,15 +28,16 @@ class Follower:
 
     def __init__(self, at: PagesAt, *, is_on: bool) -> None:
         self._at, self._is_on = at, is_on
-        self._opened, self._spent, self._is_behind = time.monotonic(), 0.0, False
+        self._looked, self._spare, self._is_behind = time.monotonic(), _AT_ONCE, False
 
     def follow(self, events: Sequence[Event]) -> None:
         """Something was written: these events, or, if none are given, whatever is new."""
         if not self._is_on or (events and not any(event.op.startswith(_OF_PAGES) for event in events)):
             return
         self._is_behind = True
-        elapsed = time.monotonic() - self._opened
-        if not self._at.is_paused and self._spent <= _AT_ONCE + _SHARE * elapsed:
+        now = time.monotonic()
+        self._spare, self._looked = min(_AT_ONCE, self._spare + _SHARE * (now - self._looked)), now
+        if not self._at.is_paused and self._spare > 0:
             self._go_on()
 
     def finish(self) -> None:
@@ -55,5 +56,5 @@ class Follower:
             if self._at.is_writable and (everything or self._at.behind() <= FAR):
                 with self._at.working():
                     Sync(self._at).run(None if everything else ())
-        self._spent += time.monotonic() - began
+        self._spare -= time.monotonic() - began
         self._is_behind = False

@@ -7,21 +7,25 @@ both sides is asked: nothing of either is lost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from keepsake.memory.page_adopt import Adopted, Adopter
 from keepsake.memory.pages_at import PagesAt
 from keepsake.projections.markdown import Page, entity_of
 from keepsake.projections.pages.edits import NEW, REMOVED, Compared, Known, compare
 from keepsake.projections.pages.file import PagesFile
-from keepsake.projections.pages.rows import File, path_of
+from keepsake.projections.pages.rows import Entry, File, path_of
 from keepsake.records.belief import OWNER
 from keepsake.records.entity import PREFIXES
 from keepsake.records.page import Synced, Told
 from keepsake.stores.page_folder import NoPage, Raced, Read
 
 _TRIES = 5
+_PORTION = 50  # pages that are looked at in one transaction
 _BACK = "this is an earlier state of the page; it was brought up to date"
 
 
@@ -36,8 +40,14 @@ class _Seen:
     read: Read
     page: Page
     found: Compared
+    rows: Sequence[Entry] = ()  # as they were at that moment
     is_put_back: bool = False
     adopted: Adopted = field(default_factory=Adopted)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether there is nothing in it to be recorded."""
+        return self.file is not None and not self.found.changes and not self.found.front
 
 
 class Sync:
@@ -50,6 +60,8 @@ class Sync:
         self._written: dict[str, None] = {}
         self._problems: list[Told] = []
         self._reviews: list[str] = []
+        self._raced: set[str] = set()  # of this pass
+        self._failed: set[str] = set()
 
     def run(self, only: Iterable[str] | None = None) -> Synced:
         """Sync every page, or those that are named and those that lag behind."""
@@ -68,29 +80,46 @@ class Sync:
     def _once(self, wanted: set[str] | None) -> set[str]:
         """One pass. Returns the pages that changed under our hands."""
         db = self._at.level()
+        self._raced, self._failed = set(), set()
         seen = self._look(db, wanted)
         self._leave_what_moved(seen)
         for each in seen:
             self._adopt(each)
-        return self._bring(self._at.level(), seen)
+        self._bring_all(self._at.level(), seen)
+        return self._raced
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def _look(self, db: PagesFile, wanted: set[str] | None) -> list[_Seen]:
+        """The pages with something to be recorded. The others are brought up to date on the way, and let go."""
         paths = self._all(db) if wanted is None else self._named(db, wanted)
         self._seen_files = max(self._seen_files, self._count)
-        found = [self._read(db, path) for path in paths]
-        return [each for each in found if each is not None]
+        found = list[_Seen]()
+        for start in range(0, len(paths), _PORTION):
+            some = paths[start : start + _PORTION]
+            with db.writing() if len(some) > 1 else nullcontext():
+                found += [each for path in some if (each := self._told(db, path))]
+        return found
+
+    def _told(self, db: PagesFile, path: str) -> _Seen | None:
+        each = self._read(db, path)
+        if each is not None and each.is_quiet:
+            self._bring(db, path, each, each.rows)
+            return None
+        return each
 
     def _all(self, db: PagesFile) -> list[str]:
         """The files that are not as they were last seen; those that are gone are to be written anew."""
-        stamps = {row[0]: row[1:] for row in db.db.execute("SELECT path, size, mtime, ctime, inode FROM files")}
-        changed, self._count = [], 0
-        for path, seen in self._at.folder.walk():
-            self._count += 1
-            if stamps.pop(path, None) != (seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino):
-                changed.append(path)
-        self._lost(db, [path for path, stamp in stamps.items() if stamp[0] is not None])
+        known = set(db.db.execute("SELECT path, size, mtime, ctime, inode FROM files"))
+        there = [
+            (path, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino)
+            for path, seen in self._at.folder.walk()
+        ]  # fmt: skip
+        self._count = len(there)
+        changed = [each[0] for each in there if each not in known]
+        if len(there) - len(changed) < len(known):
+            paths = {each[0] for each in there}
+            self._lost(db, [path for path, size, *_ in known if size is not None and path not in paths])
         return sorted(changed)
 
     def _named(self, db: PagesFile, wanted: set[str]) -> list[str]:
@@ -119,7 +148,7 @@ class Sync:
             return None
         if file and read.digest == file.digest:
             if not file.is_due and file.stamp != read.stamp:
-                file.size, file.mtime, file.ctime, file.inode = read.stamp
+                file.size, file.mtime, file.ctime, file.inode = read.stamp.settled(time.time_ns())
                 db.restamp(file)
             return None
         page = self._at.parsed(file, read)
@@ -131,13 +160,23 @@ class Sync:
     def _compared(
         self, db: PagesFile, path: str, user: str, about: str, file: File | None, read: Read, page: Page
     ) -> _Seen:  # fmt: skip
-        if file and db.was_rendered(path, read.digest):
+        if file and file.digest is not None and db.was_rendered(path, read.digest):
             self._problems.append(Told(path, 0, _BACK))
-            return _Seen(path, user, about, file, read, page, Compared(), is_put_back=True)
-        known = Known(self._at.book.pages.is_erased, db.is_gone)
-        found = compare(page, file, db.entries(path) if file else [], known)
+            return _Seen(path, user, about, file, read, page, Compared(), db.entries(path), is_put_back=True)
+        known = Known(self._at.book.pages.is_erased, db.is_gone, self._is_past(db, user))
+        rows = db.entries(path) if file else []
+        found = compare(page, file, rows, known)
         self._problems += [Told(path, note.line, note.what) for note in found.notes]
-        return _Seen(path, user, about, file, read, page, found)
+        return _Seen(path, user, about, file, read, page, found, rows)
+
+    def _is_past(self, db: PagesFile, user: str) -> Callable[[str], bool]:
+        """What is history that was moved away with the first stretches of the ledger: no row tells of it any more."""
+        is_whole, book = self._is_whole, self._at.book
+        return lambda name: not is_whole and book.owner(name) == user and db.entry(name) is None
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        return self._at.ledger.chain().first == 0
 
     def _whose(self, db: PagesFile, path: str, page: Page) -> tuple[str, str] | None:
         """Whose page a file is that nobody knows, and what it is about."""
@@ -148,6 +187,7 @@ class Sync:
             users = {held.user for held in self._at.book.held.values()} | {file.user for file in db.files()}
             known = {path_of(user, "topic-x").rpartition("/")[0]: user for user in users}
             user = known.get(folder) or (named.removeprefix("user-") if named else "")
+            user = user if path_of(user, "topic-x").startswith(f"{folder}/") else ""
         if about is None or not user:
             kinds = ", ".join(f"{prefix}-" for prefix in PREFIXES)
             why = f"its name is no page's; a page is called {kinds} and a name in small letters"
@@ -180,21 +220,24 @@ class Sync:
 
     # -- bringing the files up to date -------------------------------------------------------------------------------
 
-    def _bring(self, db: PagesFile, seen: Sequence[_Seen]) -> set[str]:
-        raced, by_path = set(), {each.path: each for each in seen}
-        paths = dict.fromkeys([*by_path, *(file.path for file in db.due())])
-        for path in paths:
-            try:
-                self._bring_one(db, path, by_path.get(path))
-            except Raced:
-                raced.add(path)
-            except NoPage as error:
-                self._problems.append(Told(path, 0, str(error)))
-            except OSError as error:
-                self._problems.append(Told(path, 0, f"it could not be written: {error.strerror}; nothing is lost"))
-        return raced
+    def _bring_all(self, db: PagesFile, seen: Sequence[_Seen]) -> None:
+        by_path = {each.path: each for each in seen}
+        for path in dict.fromkeys([*by_path, *(file.path for file in db.due())]):
+            if path not in self._raced and path not in self._failed:
+                self._bring(db, path, by_path.get(path))
 
-    def _bring_one(self, db: PagesFile, path: str, each: _Seen | None) -> None:
+    def _bring(self, db: PagesFile, path: str, each: _Seen | None, rows: Sequence[Entry] | None = None) -> None:
+        """Bring one file up to date; what stands in the way of that is told."""
+        try:
+            self._bring_one(db, path, each, rows)
+        except Raced:
+            self._raced.add(path)
+        except (NoPage, OSError) as error:
+            self._failed.add(path)
+            why = f"it could not be written: {error.strerror}; nothing is lost" if isinstance(error, OSError) else error
+            self._problems.append(Told(path, 0, str(why)))
+
+    def _bring_one(self, db: PagesFile, path: str, each: _Seen | None, rows: Sequence[Entry] | None) -> None:
         file = db.file(path)
         if file is None:
             return
@@ -204,12 +247,14 @@ class Sync:
                 raise Raced
             is_new = self._at.bring(db, file, read)
         else:
-            rows = db.entries(path)
+            rows = db.entries(path) if rows is None else rows
             there = {entry.id for entry in each.page.entries}
             lost = {row.id for row in rows if row.id not in there and not row.folded_into}
-            due = [row for row in rows if row.is_due or each.is_put_back or row.id in lost]
+            more = lost | each.found.again | each.adopted.recorded
+            due = [row for row in rows if row.is_due or each.is_put_back or row.id in more]
             is_new = self._at.bring(
-                db, file, each.read, each.page, due=due, completions=each.adopted.completions, drops=each.found.drops
-            )
+                db, file, each.read, each.page, due=due, completions=each.adopted.completions, drops=each.found.drops,
+                recorded=each.adopted.recorded,
+            )  # fmt: skip
         if is_new:
             self._written[path] = None

@@ -7,10 +7,13 @@ page. A `path` is a page's file name, with or without `.md`, or the entity itsel
 from __future__ import annotations
 
 import builtins
+import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import date
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keepsake.decide import page as decide
 from keepsake.memory.gated import Gated
@@ -22,18 +25,23 @@ from keepsake.projections.markdown import entity_of
 from keepsake.projections.markdown.fields import checked
 from keepsake.projections.markdown.page import to_text
 from keepsake.projections.pages import render
+from keepsake.projections.pages.fold import tags_shown
 from keepsake.projections.pages.rows import Entry, File, path_of
 from keepsake.projections.pages.search import Match, search, span_of
-from keepsake.records.belief import texts
+from keepsake.records.belief import Belief, texts
 from keepsake.records.beliefs import TOMBSTONE
 from keepsake.records.entity import PREFIXES
 from keepsake.records.episodes import RETRACT
-from keepsake.records.errors import NotFound, Refused
+from keepsake.records.errors import Busy, Moved, NotFound, Refused
+from keepsake.records.folding import Folding
 from keepsake.records.page import PageEntry, PageInfo, PageText, Synced
 from keepsake.records.pages import NOTES
 from keepsake.records.policy import DEFAULT
 from keepsake.stores.page_folder import NoPage
 from keepsake.stores.shelf import Shelf
+
+if TYPE_CHECKING:
+    from keepsake.memory.page_fold import Folds
 
 Moment = date | str | None
 
@@ -61,21 +69,30 @@ class PagesOf:
             self._put(about, {name: value for name, value in front.items() if value}, is_new=True)
             return _info(self._follow(about))
 
-    def append(self, path: str, content: str, tags: Iterable[str] = (), **fields: Any) -> PageEntry:
-        """Add a statement to a page, which is made if need be. `fields` are those of `remember`."""
+    def append(
+        self, path: str, content: str, tags: Iterable[str] = (), *, idempotency_key: str = "", **fields: Any
+    ) -> PageEntry:  # fmt: skip
+        """Add a statement to a page, which is made if need be. `fields` are those of `remember`.
+
+        If it is recorded and its page cannot be written, the page follows later. What a tool or the web says is on its
+        page as soon as a person says yes.
+        """
         about = self._about(path)
         if not _is_text(content):
             raise Refused("there is nothing to append: say it in one to three sentences")
+        if told := {"id", "text", "about", "user", "path"} & fields.keys():
+            raise Refused(f"the {min(told)} of an entry follows from its page and its words; leave it out")
         said = {
             "text": content, "about": "" if about == NOTES else about, "tags": texts(tags, "tags"), "user": self._user,
             "path": "", "trust": None, **fields,
         }  # fmt: skip
         with self._at.paused():
-            events = self._gated.put(said, "")
-            file = self._follow(about)
-            self._flag_if_long(about, file)
+            events = self._gated.put(said, idempotency_key)
             name = next((event.body["belief"]["id"] for event in events if event.body and "belief" in event.body), "")
-            return self._entry(name)
+            belief = self._belief(name or said.get("key", ""), idempotency_key)
+            with suppress(OSError, Busy, NotFound, sqlite3.Error):
+                self._flag_if_long(about, self._follow(about))
+            return self._entry(belief)
 
     def supersede(
         self, path: str, old_id: str, new_content: str, reason: str = "", *, tags: Iterable[str] | None = None
@@ -83,7 +100,7 @@ class PagesOf:
         """Say it otherwise: the old entry is struck and names the new one, which stands at the end of the page."""
         about = self._about(path)
         with self._at.paused():
-            row = self._at.level().entry(old_id)
+            row = self._at.read(lambda db: db.entry(old_id))
             file = self._file(about)
             if row is None or file is None or row.path != file.path:
                 raise NotFound(f"no entry {old_id[:40]!r} on {self._path(about)}; `keepsake pages` shows its entries")
@@ -93,9 +110,10 @@ class PagesOf:
             if tags is not None:
                 changes["tags"] = texts(tags, "tags")
             self._gated.revise(old_id, changes, reason=reason, user=self._user, path="")
-            self._follow(about)
-            with self._shelf.known() as known:
-                return self._entry(known.get(old_id, user=self._user).belief().id)
+            belief = self._belief(old_id)
+            with suppress(OSError, Busy, NotFound, sqlite3.Error):
+                self._follow(about)
+            return self._entry(belief)
 
     def flag_compact(self, path: str, reason: str = "") -> PageInfo:
         """Mark a page to be folded by the next `keepsake tidy --compact`."""
@@ -113,8 +131,36 @@ class PagesOf:
         self, path: str, *, description: str | None = None, tags: Iterable[str] | None = None, title: str | None = None
     ) -> PageInfo:  # fmt: skip
         """Say in one line what a page is about, or tag it."""
+        if title is not None and not title.strip():
+            raise Refused("a page's title says something; leave it out to keep the one it has")
         said = {"description": description, "tags": None if tags is None else list(texts(tags, "tags")), "title": title}
         return self._set(path, **{name: value for name, value in said.items() if value is not None})
+
+    # -- folding -----------------------------------------------------------------------------------------------------
+
+    def foldings(self, *, user: str | None = None) -> builtins.list[Folding]:
+        """What may become of the pages that are flagged or above `soft_limit_tokens`. Nothing is written."""
+        return self._folds.proposals(self._user if user is None else user)
+
+    def fold(self, path: str | Folding, rewrite: str | None = None, *, reason: str = "") -> Folding:
+        """Fold a page: as we propose, as one of `foldings()` shows (Moved, if the page changed since), or as `rewrite`
+        has it, the Markdown of the whole page. Refused, if a fact would be lost by it; then the page stays flagged."""
+        self._must_be_writable()
+        if isinstance(path, Folding):
+            return self._folds.carry_out(path.user, self._shown_about(path), rewrite, reason, shown=path)
+        return self._folds.carry_out(self._user, self._about(path), rewrite, reason)
+
+    @cached_property
+    def _folds(self) -> Folds:
+        from keepsake.memory.page_fold import Folds  # only where something is folded
+
+        return Folds(self._shelf, self._at, self._settings, self._gated.trust, self._synced)
+
+    def _shown_about(self, folding: Folding) -> str:
+        file = self._at.read(lambda db: db.file(folding.path))
+        if file is None or file.user != folding.user:
+            raise Moved(f"{folding.path} is gone; look at the foldings again")
+        return file.about
 
     def _set(self, path: str, **front: Any) -> PageInfo:
         about = self._about(path)
@@ -161,7 +207,7 @@ class PagesOf:
         last = span_of(until, self._at.zone)[1] if until is not None else ""
         wanted = {tag.lstrip("#").casefold() for tag in texts(tags, "tags")}
         rows = [
-            row for row in self._at.level().entries(file.path)
+            row for row in self._at.read(lambda db: db.entries(file.path))
             if not row.folded_into and (include_superseded or not row.is_struck)
             and (not first or row.timestamp >= first) and (not last or row.timestamp < last)
             and (not wanted or wanted & {tag.casefold() for tag in row.tag_list})
@@ -175,7 +221,9 @@ class PagesOf:
     def list(self, include_dormant: bool = False, include_archived: bool = False) -> list[PageInfo]:
         """The pages of this user, the last touched first."""
         hidden = {"dormant": not include_dormant, "archived": not include_archived}
-        files = sorted(self._at.level().files(self._user), key=lambda file: (file.updated, file.path), reverse=True)
+        files = sorted(
+            self._at.read(lambda db: db.files(self._user)), key=lambda file: (file.updated, file.path), reverse=True
+        )
         return [_info(file) for file in files if not file.is_gone and not hidden.get(file.status)]
 
     def search(
@@ -183,12 +231,12 @@ class PagesOf:
         top_k: int = 10, include_superseded: bool = False, *, tags: Iterable[str] = (),
     ) -> builtins.list[PageEntry]:  # fmt: skip
         """The entries that hold these words, the best first. See `keepsake pages --help` for what may be typed."""
-        found = search(
-            self._at.level().db, query, user=self._user, paths=None if paths is None else list(texts(paths, "paths")),
-            since=since, until=until, tags=texts(tags, "tags"), top_k=top_k, include_superseded=include_superseded,
-            zone=self._at.zone,
-        )  # fmt: skip
-        return [_matched(match) for match in found]
+        asked: dict[str, Any] = {
+            "user": self._user, "paths": None if paths is None else list(texts(paths, "paths")), "since": since,
+            "until": until, "tags": texts(tags, "tags"), "top_k": top_k, "include_superseded": include_superseded,
+            "zone": self._at.zone,
+        }  # fmt: skip
+        return [_matched(match) for match in self._at.read(lambda pages: search(pages.db, query, **asked))]
 
     def get_schema(self) -> str:
         """Where something belongs, and how it is said: which page, when to append, to supersede, to say nothing."""
@@ -200,8 +248,9 @@ class PagesOf:
             read = self._at.folder.read(file.path)
         except NoPage:
             read = None
-        data = read.data if read else render.new(file, self._at.level().entries(file.path), self._at.zone).data
-        return to_text(data)
+        if read is None:
+            return to_text(render.new(file, self._at.read(lambda db: db.entries(file.path)), self._at.zone).data)
+        return to_text(read.data)
 
     # -- files -------------------------------------------------------------------------------------------------------
 
@@ -209,16 +258,15 @@ class PagesOf:
         """Take in what was edited, of all users, and bring the files up to date. What is not understood is told."""
         self._must_be_writable()
         only = None if paths is None else {self._path(self._about(path)) for path in texts(paths, "paths")}
-        with self._at.working():
-            return Sync(self._at).run(only)
+        return self._synced(only)
 
     def rebuild(self) -> Synced:
         """Sync, and make the tables anew from the ledger and the files. Doing it again changes nothing."""
         self._must_be_writable()
         with self._at.working():
-            done = Sync(self._at).run()
+            done = self._synced(None)
             self._at.rebuild()
-            return _joined(done, Sync(self._at).run())
+            return _joined(done, self._synced(None))
 
     def clean(self, *, everything: bool = False, reason: str = "cleaned") -> int:
         """Put all that this user holds out of sight, and the pages with it; with `everything`, also what was observed,
@@ -227,10 +275,10 @@ class PagesOf:
         self._gated.may_set("memories")
         book = self._shelf.book
         with self._at.working():
-            Sync(self._at).run()
+            self._synced(None)
             with self._shelf.ledger.batch():
                 events = self._shelf.ledger.write(lambda: decide.clean(book, self._user, reason, everything=everything))
-            Sync(self._at).run(())
+            self._synced(())
         told = [event.body.get("ids", [1]) for event in events if event.body and event.op in (TOMBSTONE, RETRACT)]
         return sum(map(len, told))
 
@@ -245,7 +293,8 @@ class PagesOf:
         if not _is_text(path):
             raise Refused("name a page, like person-ana.md")
         name = path.removeprefix("memory/").removesuffix(".md")
-        if file := self._at.level().file(path_of(self._user, NOTES).removesuffix(f"{NOTES}.md") + f"{name}.md"):
+        whole = path_of(self._user, NOTES).removesuffix(f"{NOTES}.md") + f"{name}.md"
+        if (file := self._at.read(lambda db: db.file(whole))) and file.user == self._user:
             return file.about
         prefix, _, rest = name.partition("-")
         if prefix not in PREFIXES or not rest or "/" in name or "\\" in name or "\x00" in name:
@@ -257,7 +306,7 @@ class PagesOf:
         return file.path if (file := self._file(about)) else path_of(self._user, about)
 
     def _file(self, about: str) -> File | None:
-        return self._at.level().about(self._user, about)
+        return self._at.read(lambda db: db.about(self._user, about))
 
     def _existing(self, about: str) -> File:
         file = self._file(about)
@@ -268,15 +317,32 @@ class PagesOf:
     def _follow(self, about: str) -> File:
         """Bring the file of a page up to date; what a person did to it meanwhile comes in first."""
         if self._at.is_writable:
-            with self._at.working():
-                Sync(self._at).run({self._path(about)})
+            self._synced({self._path(about)})
         return self._existing(about)
 
-    def _entry(self, name: str) -> PageEntry:
-        row = self._at.level().entry(name)
-        if row is None:
-            raise NotFound(f"{name} is on no page yet: it waits for a person's yes; `keepsake review` shows it")
-        return entry_of(row)
+    def _synced(self, only: Iterable[str] | None) -> Synced:
+        """One run; if it comes upon damage in the tables, they are made anew, and it is done once more."""
+        with self._at.working():
+            try:
+                return Sync(self._at).run(only)
+            except sqlite3.DatabaseError as error:
+                self._at.mend(error)
+            return Sync(self._at).run(only)
+
+    def _belief(self, name: str, idempotency_key: str = "") -> Belief:
+        """What was just said, or, if it had been said before, what it is now."""
+        with self._shelf.known():
+            book = self._shelf.book
+            said = book.said(self._user, idempotency_key) if idempotency_key else None
+            return (said or book.get(name, user=self._user)).belief()
+
+    def _entry(self, belief: Belief) -> PageEntry:
+        """The entry that shows a belief; while the page lags behind, or it waits for a yes, as it will be."""
+        with suppress(OSError, Busy, sqlite3.Error):
+            if row := self._at.read(lambda db: db.entry(belief.id)):
+                return entry_of(row)
+        path, tags = path_of(self._user, belief.about), tags_shown(belief.tags, belief.kind)
+        return PageEntry(id=belief.id, path=path, at=belief.at, tags=tags, text=belief.text)
 
 
 def _is_text(said: object) -> bool:

@@ -14,11 +14,12 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import tzinfo
 from functools import cached_property
 from itertools import chain
+from typing import TypeVar
 
 from keepsake.ledger.disk import remove_all
 from keepsake.memory.events import events_from
@@ -31,11 +32,14 @@ from keepsake.projections.pages.fold import Stale
 from keepsake.projections.pages.render import Completion, Rendering
 from keepsake.projections.pages.rows import Entry, File
 from keepsake.projections.pages.tables import SHAPE
+from keepsake.records.belief import OWNER
 from keepsake.records.errors import Busy, Refused
 from keepsake.records.event import Event
 from keepsake.records.pages import PAGE
 from keepsake.stores.page_folder import NoPage, PageFolder, Read, digest_of
 from keepsake.stores.shelf import Shelf
+
+Answer = TypeVar("Answer")
 
 _PATIENCE = 30.0
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
@@ -88,8 +92,14 @@ class PagesAt:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Nobody writes pages on the way: whoever does this writes them once, when all is said."""
-        with self._lock:
+        """Nobody writes pages on the way: whoever does this writes them once, when all is said.
+
+        The ledger's turn comes first, here and everywhere: whoever has it may want the pages, and nobody waits for it
+        who has them. A batch keeps other programs out of the ledger, so nobody waits for the pages in one either.
+        """
+        if self._ledger.in_batch():
+            raise Refused("pages are not written inside a batch; end it first, or use remember(about=…) in it")
+        with self._ledger.turn(), self._lock:
             self._paused += 1
             try:
                 yield
@@ -109,16 +119,36 @@ class PagesAt:
 
     def level(self) -> PagesFile:
         """The rows, with everything in them that the ledger has."""
-        with self._lock, self._ledger.reading():
-            self._ledger.must_be_whole()
-            for tried in range(3):
-                try:
-                    return self._level()
-                except (sqlite3.DatabaseError, Stale) as error:
-                    if (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _BUSY or tried == 2:
-                        raise Busy(f"the pages are not to be had at this moment ({error}); try again") from error
-                    self._throw_away()
-            raise AssertionError("unreachable")
+        with self._ledger.reading(), self._lock:
+            return self._leveled()
+
+    def _leveled(self) -> PagesFile:
+        """The same, for one who has his turn and has read on."""
+        self._ledger.must_be_whole()
+        for tried in range(3):
+            try:
+                return self._level()
+            except (sqlite3.DatabaseError, Stale) as error:
+                self.mend(error, is_last=tried == 2)
+            except OSError as error:
+                place = self._ledger.folder.pages_index
+                raise Busy(f"{place}: {error.strerror}; move what is there away, and it is made anew") from error
+        raise AssertionError("unreachable")
+
+    def read(self, question: Callable[[PagesFile], Answer]) -> Answer:
+        """Put a question to the rows. If it comes upon damage, they are made anew, and it is put once more."""
+        with self._ledger.reading(), self._lock:
+            try:
+                return question(self._leveled())
+            except sqlite3.DatabaseError as error:
+                self.mend(error)
+            return question(self._leveled())
+
+    def mend(self, error: Exception, *, is_last: bool = False) -> None:
+        """Whoever came upon that may try again with new rows. Busy, if the file is not what is wrong."""
+        if is_last or (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _BUSY:
+            raise Busy(f"the pages are not to be had at this moment ({error}); try again") from error
+        self._throw_away()
 
     def _level(self) -> PagesFile:
         db = self._open()
@@ -152,9 +182,17 @@ class PagesAt:
         if mark.seq + 1 >= self._ledger.chain().first:
             return db.catch_up(events_from(self._ledger, mark.seq + 1))
         db.empty()
-        return db.catch_up(chain(self._fronts(), held_now(self.book)), mark=Bookmark(end.seq, end.hash))
+        told = (event for event in held_now(self.book) if not self._is_cleaned(event))
+        return db.catch_up(chain(self._fronts(), told), mark=Bookmark(end.seq, end.hash))
+
+    def _is_cleaned(self, event: Event) -> bool:
+        """Whether what a belief was last told of is from before its user cleaned all of it away."""
+        belief = (event.body or {}).get("belief", {})
+        return bool(belief) and event.seq < self.book.pages.cleaned(belief.get("user", OWNER))
 
     def _fronts(self) -> Iterator[Event]:
+        if self.book.pages.cleaned(OWNER) < 0:  # the pages that every memory begins with
+            yield Event(0, self._ledger.end.ts, "", "", "ledger:snapshot", "", None)
         for (user, about), front in self.book.pages.fronts().items():
             body = {"user": user, "about": about, "front": dict(front)}
             yield Event(1, front["created"], PAGE, "", "ledger:snapshot", "", body)
@@ -171,9 +209,8 @@ class PagesAt:
 
     def rebuild(self) -> PagesFile:
         """The rows made anew from the ledger. How the files were last seen is kept by whoever asks for this."""
-        with self._lock, self._ledger.reading():
-            self._ledger.must_be_whole()
-            self._open().empty()
+        with self._ledger.reading(), self._lock:
+            self.level().empty(but_renderings=True)
             return self.level()
 
     # -- files -------------------------------------------------------------------------------------------------------
@@ -184,15 +221,19 @@ class PagesAt:
     def bring(
         self, db: PagesFile, file: File, read: Read | None, page: Page | None = None, *,
         due: Sequence[Entry] | None = None, completions: Sequence[Completion] = (), drops: Sequence[str] = (),
+        recorded: Collection[str] = (),
     ) -> bool:  # fmt: skip
         """Bring one file up to what its rows say; True if it was written. Raced, if it changed since it was read."""
         if file.is_gone:
-            self.folder.remove(file.path)
+            is_removed = self.folder.remove(file.path)
             with db.writing():
                 db.drop(file.path)
-            return True
+            return is_removed
         due = db.entries(file.path, due=True) if due is None else due
-        rendering = self._rendering(db, file, read, page, due, completions, drops)
+        try:
+            rendering = self._rendering(db, file, read, page, due, completions, drops, recorded)
+        except Refused as error:
+            raise NoPage(str(error)) from None
         is_new = read is None or rendering.data != read.data
         if is_new:
             stamp = self.folder.write(file.path, rendering.data, read)
@@ -207,18 +248,17 @@ class PagesAt:
 
     def _rendering(
         self, db: PagesFile, file: File, read: Read | None, page: Page | None, due: Sequence[Entry],
-        completions: Sequence[Completion], drops: Sequence[str],
+        completions: Sequence[Completion], drops: Sequence[str], recorded: Collection[str],
     ) -> Rendering:  # fmt: skip
         if read is None or not read.data.strip():
             return render.new(file, db.entries(file.path), self.zone)
         is_plain = page is None and not completions and not drops
         if is_plain and (more := render.longer(read.data, file, due, self.zone)):
             return more
-        page = page or self.parsed(file, read)
-        try:
-            return render.changed(page, file, due, completions=completions, drops=drops)
-        except Refused as error:
-            raise NoPage(str(error)) from None
+        page, is_seen = page or self.parsed(file, read), file.digest is not None
+        return render.changed(
+            page, file, due, completions=completions, drops=drops, recorded=recorded, is_seen=is_seen
+        )  # fmt: skip
 
     def _zone_in(self, file: File, page: Page | None) -> str:
         try:

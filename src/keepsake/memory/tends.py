@@ -27,9 +27,11 @@ class Tends(Learns):
     @cached_property
     def tidy(self) -> TidyOf:
         """What may leave sight: proposed, and never done by itself."""
+        from keepsake.memory.page_rest import Resting
         from keepsake.memory.tidy import TidyOf
 
-        return TidyOf(self._shelf, self._gated, self._index, self._use, self.user)
+        pages = Resting(self._shelf, self._gated, self._pages_at, self._settings)
+        return TidyOf(self._shelf, self._gated, self._index, self._use, self.user, pages)
 
     @cached_property
     def _use(self) -> UseOf:

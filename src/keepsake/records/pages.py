@@ -44,6 +44,7 @@ class Pages(Undoable):
 
     def clear(self) -> None:
         self._fronts: dict[tuple[str, str], dict[str, Any]] = {}
+        self._cleaned: dict[str, int] = {}  # user → the event with which all was cleaned away
         self._erased: dict[str, None] = {}  # ids whose words were destroyed: a file that has them is not believed
 
     def knows(self, op: str) -> bool:
@@ -59,6 +60,7 @@ class Pages(Undoable):
         elif event.op == CLEAN:
             for key in [key for key in self._fronts if key[0] == body["user"]]:
                 self._drop(self._fronts, key)
+            self._set(self._cleaned, body["user"], event.seq)
         elif event.op == ERASE:
             for name in body.get("ids", ()):
                 self._set(self._erased, name, None)
@@ -72,6 +74,10 @@ class Pages(Undoable):
     def fronts(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         return self._fronts
 
+    def cleaned(self, user: str) -> int:
+        """The event with which that user last cleaned all away; -1 if there is none."""
+        return self._cleaned.get(user, -1)
+
     def is_erased(self, name: str) -> bool:
         """Whether the words of that entry were destroyed."""
         return name in self._erased
@@ -79,9 +85,13 @@ class Pages(Undoable):
     # -- snapshots ---------------------------------------------------------------------------------------------------
 
     def dump(self) -> dict[str, Any]:
-        return {"fronts": [[*key, front] for key, front in self._fronts.items()], "erased": list(self._erased)}
+        return {
+            "fronts": [[*key, front] for key, front in self._fronts.items()], "cleaned": list(self._cleaned.items()),
+            "erased": list(self._erased),
+        }  # fmt: skip
 
     def load(self, dumped: dict[str, Any]) -> None:
         self.clear()
         self._fronts.update({(user, about): front for user, about, front in dumped.get("fronts", ())})
+        self._cleaned.update(dict(dumped.get("cleaned", ())))
         self._erased.update(dict.fromkeys(dumped.get("erased", ())))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from keepsake.ledger.disk import Disk, ensure_folder, write_all
 
 _SOON = 20_000_000  # nanoseconds within which a clock may show two writes as one
 _MOST = 64 << 20  # bytes of a page that is read
+_LINKED = "its folder is a link, and links are not followed"
 
 
 class Stamp(NamedTuple):
@@ -72,60 +73,67 @@ class PageFolder:
     def walk(self) -> Iterator[tuple[str, os.stat_result]]:
         """Every `.md` in it, with one look at each. What a crash left half written is removed on the way."""
         for folder, prefix in self._folders():
-            with os.scandir(folder) as entries:
-                for entry in entries:
+            for entry in _entries(folder):
+                try:
                     if entry.name.endswith(".md") and not entry.name.startswith("."):
                         yield prefix + entry.name, entry.stat(follow_symlinks=False)
                     elif entry.name.startswith(".") and entry.name.endswith(".md.new"):
                         self._disk.remove(Path(entry.path))
+                except FileNotFoundError:  # somebody took it away meanwhile
+                    continue
 
     def _folders(self) -> list[tuple[Path, str]]:
         if not self.is_there():
             return []
-        with os.scandir(self.root) as entries:
-            own = [entry for entry in entries if entry.name.startswith("@") and entry.is_dir(follow_symlinks=False)]
-        return [(self.root, ""), *((Path(entry.path), f"{entry.name}/") for entry in own)]
+        users = [
+            each for each in _entries(self.root) if each.name.startswith("@") and each.is_dir(follow_symlinks=False)
+        ]
+        return [(self.root, ""), *((Path(each.path), f"{each.name}/") for each in users)]
 
     def is_there(self) -> bool:
         return self.root.is_dir() and not self.root.is_symlink()
 
     def stamp(self, path: str) -> Stamp | None:
+        if self._is_linked(path):
+            return None
         try:
             return Stamp.of(os.lstat(self.root / path))
         except (FileNotFoundError, NotADirectoryError):
             return None
 
+    def _is_linked(self, path: str) -> bool:
+        """Whether the folder of a page is elsewhere."""
+        return self.root.is_symlink() or (self.root / path).parent.is_symlink()
+
     def read(self, path: str) -> Read | None:
         """The file, or None if there is none."""
+        if self._is_linked(path):
+            raise NoPage(_LINKED)
         try:
             fd = os.open(self.root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise NoPage(_why_not(self.root / path, error)) from None
-        with os.fdopen(fd, "rb") as file:
-            seen = os.fstat(fd)
-            if not stat.S_ISREG(seen.st_mode):
-                raise NoPage("it is no file; keep it elsewhere")
-            if seen.st_size > _MOST:
-                raise NoPage(f"it has {seen.st_size:,} bytes, and {_MOST:,} are the most; split it")
-            data = file.read()
-            return Read(data, Stamp.of(os.fstat(fd)))
+        try:
+            return _read(fd)
+        except OSError as error:
+            raise NoPage(f"it cannot be read: {error.strerror}") from None
+        finally:
+            os.close(fd)
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def write(self, path: str, data: bytes, before: Read | None) -> Stamp:
         """Put `data` in the place of what was read. Raced, if that is no longer what stands there."""
         target = self.root / path
+        if self._is_linked(path):
+            raise NoPage(_LINKED)
         ensure_folder(self._disk, target.parent)
-        if self.root.is_symlink() or target.parent.is_symlink():
-            raise NoPage("its folder is a link, and links are not followed")
         held = self._open(target) if before else None
         try:
-            if self.stamp(path) != (before.stamp if before else None):
-                raise Raced
             mode = stat.S_IMODE(os.fstat(held).st_mode) if held is not None else 0o600
-            self._replace(target, data, mode)
+            self._replace(target, data, mode, lambda: self._must_be(path, before))
             if held is not None and before and Stamp.of(os.fstat(held))[:2] != before.stamp[:2]:
                 self._replace(target, _all_of(held), mode)  # somebody wrote into it while we did
                 raise Raced
@@ -137,6 +145,10 @@ class PageFolder:
             raise Raced
         return seen.settled(time.time_ns())
 
+    def _must_be(self, path: str, before: Read | None) -> None:
+        if self._is_linked(path) or self.stamp(path) != (before.stamp if before else None):
+            raise Raced
+
     def _open(self, target: Path) -> int:
         try:
             return os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -145,7 +157,8 @@ class PageFolder:
         except OSError as error:
             raise NoPage(_why_not(target, error)) from None
 
-    def _replace(self, target: Path, data: bytes, mode: int) -> None:
+    def _replace(self, target: Path, data: bytes, mode: int, look: Callable[[], None] | None = None) -> None:
+        """`look` is taken last of all, when only the name is left to be changed."""
         fresh = target.with_name(f".{target.name}.new")
         self._unlink(fresh)
         fd = self._disk.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
@@ -154,6 +167,8 @@ class PageFolder:
                 os.fchmod(fd, mode)
             write_all(self._disk, fd, data)
             self._disk.sync(fd)
+            if look is not None:
+                look()
         except BaseException:
             self._disk.close(fd)
             self._unlink(fresh)
@@ -162,20 +177,43 @@ class PageFolder:
         self._disk.rename(fresh, target)
         self._disk.sync_folder(target.parent)
 
-    def remove(self, path: str) -> None:
-        """Take a page away. A folder of another user that is empty goes with its last page."""
+    def remove(self, path: str) -> bool:
+        """Take a page away; False if there was none. A folder of another user that is empty goes with its last page."""
         target = self.root / path
-        if not target.is_symlink() and target.is_file():
+        if self._is_linked(path):
+            raise NoPage(_LINKED)
+        is_there = not target.is_symlink() and target.is_file()
+        if is_there:
             self._disk.remove(target)
             self._disk.sync_folder(target.parent)
         if target.parent != self.root and target.parent.is_dir() and not any(target.parent.iterdir()):
             target.parent.rmdir()
+        return is_there
 
     def _unlink(self, path: Path) -> None:
         try:
             self._disk.remove(path)
         except FileNotFoundError:
             return
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """What is in a folder; nothing, if it cannot be looked into: whoever writes there hears why."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except (PermissionError, FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _read(fd: int) -> Read:
+    seen = os.fstat(fd)
+    if not stat.S_ISREG(seen.st_mode):
+        raise NoPage("it is no file; keep it elsewhere")
+    if seen.st_size > _MOST:
+        raise NoPage(f"it has {seen.st_size:,} bytes, and {_MOST:,} are the most; split it")
+    data = _all_of(fd)
+    return Read(data, Stamp.of(os.fstat(fd)))
 
 
 def _all_of(fd: int) -> bytes:

@@ -10,8 +10,9 @@ from collections.abc import Collection
 
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.folder import Folder
-from keepsake.projections.markdown import Edit, parse
+from keepsake.projections.markdown import parse
 from keepsake.projections.markdown.heading import ID
+from keepsake.projections.pages.render import without
 from keepsake.stores.page_folder import NoPage, PageFolder, Raced
 
 _ID = re.compile(ID.encode())
@@ -39,12 +40,7 @@ def _cut(pages: PageFolder, path: str, gone: frozenset[bytes]) -> None:
         return
     if read is None or gone.isdisjoint(_ID.findall(read.data)):
         return
-    page = parse(read.data)
-    while names := {entry.id for entry in page.entries if entry.id.encode() in gone}:  # an id may be there twice
-        edit = Edit(page)
-        for name in names:
-            edit.remove(name)
-        page = parse(edit.text)
+    page = without(parse(read.data), {name.decode() for name in gone})
     if page.data == read.data:
         return
     if page.entries or page.preamble:

@@ -16,11 +16,13 @@ import orjson
 from keepsake.projections.markdown import Entry as Written
 from keepsake.projections.markdown import Page
 from keepsake.projections.pages.fold import tags_shown
+from keepsake.projections.pages.render import FRONT, legal, one_line
 from keepsake.projections.pages.rows import Entry, File
 
 NEW = "new"  # an entry that nobody knows
 CHANGED = "changed"  # other words in an entry that holds
 TAGGED = "tagged"
+TAGGED_LATE = "tagged late"  # other tags, by hand or because the page lags behind
 STRUCK = "struck"  # a person struck it
 SUPERSEDED = "superseded"  # a person struck it and named what took its place
 REVIVED = "revived"  # a person took the strike of a retraction away
@@ -54,13 +56,15 @@ class Compared:
     notes: list[Note] = field(default_factory=list)
     drops: list[str] = field(default_factory=list)  # ids that are to leave the file: their words were erased
     there: dict[str, Written] = field(default_factory=dict)  # the entries that are known, by id
+    again: set[str] = field(default_factory=set)  # ids whose strike is missing
 
 
 class Known(NamedTuple):
     """What is known beyond the page itself, by an entry's id."""
 
     is_erased: Callable[[str], bool]
-    is_gone: Callable[[str], bool]
+    is_gone: Callable[[str, str], bool]  # was cleaned away, with these words
+    is_past: Callable[[str], bool]  # was told before the ledger that is here begins
 
 
 def compare(page: Page, file: File | None, rows: Sequence[Entry], known: Known) -> Compared:
@@ -84,8 +88,10 @@ def _look(found: Compared, entry: Written, rows: Mapping[str, Entry], known: Kno
     elif entry.id and known.is_erased(entry.id):
         found.drops.append(entry.id)
         found.notes.append(Note(entry.line, f"{entry.id} was erased; it is taken off the page"))
-    elif entry.id and known.is_gone(entry.id):
+    elif entry.id and known.is_gone(entry.id, entry.body):
         found.drops.append(entry.id)
+    elif entry.id and known.is_past(entry.id):
+        return
     elif not entry.body.strip():
         found.notes.append(Note(entry.line, "this entry has no words yet; it is taken in when it has"))
     else:
@@ -98,14 +104,18 @@ def _compared(found: Compared, entry: Written, row: Entry) -> Iterator[Change]:
         return
     if not row.is_struck:
         yield from _of_what_holds(entry, row)
-    elif row.shown == 1 and entry.is_current:  # it held when the page was last seen
-        if entry.body != row.content:
-            yield Change(RACED, entry.line, entry, row)
+    elif entry.is_current and entry.body != row.content:
+        yield Change(RACED, entry.line, entry, row)
+    elif entry.is_current and row.shown != 2:  # it held when the page was last seen, as far as that is known
+        return
     elif entry.body != row.content:
-        what = f"{row.id} holds no longer, so its words stay as they were; change {row.superseded_by or 'another'}"
+        what = f"{row.id} holds no longer: these words count for nothing; change {row.superseded_by or 'another'}"
         found.notes.append(Note(entry.line, what))
-    elif entry.is_current and row.retracted and not row.superseded and row.shown == 2:
+    elif entry.is_current and row.retracted and not row.superseded:
         yield Change(REVIVED, entry.line, entry, row)
+    elif entry.is_current:
+        found.again.add(row.id)
+        found.notes.append(Note(entry.line, f"{row.superseded_by} took the place of {row.id}; it is struck again"))
 
 
 def _of_what_holds(entry: Written, row: Entry) -> Iterator[Change]:
@@ -115,8 +125,8 @@ def _of_what_holds(entry: Written, row: Entry) -> Iterator[Change]:
         yield Change(STRUCK, entry.line, entry, row)
     elif entry.body != row.content:
         yield Change(CHANGED, entry.line, entry, row)
-    elif entry.tags and tags_shown(entry.tags, "") != row.tag_list and row.shown:
-        yield Change(TAGGED, entry.line, entry, row)
+    elif entry.tags and (tags := row.tag_list) != entry.tags and tags != tags_shown(entry.tags, ""):
+        yield Change(TAGGED if row.shown and not row.is_due else TAGGED_LATE, entry.line, entry, row)
 
 
 def _missing(found: Compared, row: Entry) -> Iterator[Change]:
@@ -140,9 +150,11 @@ def _front(page: Page, file: File | None) -> dict[str, Any]:
         said["created"] = front.created
     if file is None:
         return said
-    seen = orjson.loads(file.front) if file.digest is not None else {
+    now = {
         "title": file.title, "description": file.description, "tags": list(file.tag_list), "status": file.status,
         "needs_compact": bool(file.needs_compact),
         "created": datetime.fromisoformat(file.created).replace(microsecond=0),
     }  # fmt: skip
-    return {name: value for name, value in said.items() if seen.get(name, value) != value}
+    seen = orjson.loads(file.front) if file.digest is not None else now
+    ours = {**now, **{name: legal(file, name) for name in FRONT}, "title": one_line(file.title)}  # as we write it
+    return {name: value for name, value in said.items() if value not in (seen.get(name, value), now[name], ours[name])}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from keepsake.projections.pages import fold
-from keepsake.projections.pages.rows import ENTRIES, FILES, Entry, File, Rows
+from keepsake.projections.pages.rows import ENTRIES, FILES, Entry, File, Rows, digest_of_words
 from keepsake.projections.pages.tables import NAMES, SHAPE, TABLES
 from keepsake.records.event import Event
 
@@ -67,7 +67,10 @@ class PagesFile:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """One transaction, which nobody else can write in."""
+        """One transaction, which nobody else can write in. Within one, it is a part of that."""
+        if self.db.in_transaction:
+            yield
+            return
         self.db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -99,13 +102,15 @@ class PagesFile:
                 self.db.execute("INSERT OR REPLACE INTO bookmark VALUES (1, ?, ?, ?)", (SHAPE, last.seq, last.hash))
         return last
 
-    def empty(self) -> None:
-        """Nothing is in it, as if it had just been made."""
+    def empty(self, *, but_renderings: bool = False) -> None:
+        """Nothing is in it, as if it had just been made; but, if wanted, in which states pages were written."""
         with self.writing():
+            kept = self.db.execute("SELECT path, digest FROM renderings").fetchall() if but_renderings else []
             for name in NAMES:
                 self.db.execute(f"DROP TABLE IF EXISTS {name}")
             for statement in TABLES:
                 self.db.execute(statement)
+            self.db.executemany("INSERT INTO renderings VALUES (?, ?)", kept)
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -130,14 +135,16 @@ class PagesFile:
     def entries(self, path: str, *, due: bool = False) -> list[Entry]:
         """What stands on a page, in its order; only what its file does not show yet, if `due`."""
         more = "AND is_due " if due else ""
-        return [Entry(*row) for row in self.db.execute(f"{ENTRIES}WHERE path = ? {more}ORDER BY n", (path,))]
+        return list(map(Entry._make, self.db.execute(f"{ENTRIES}WHERE path = ? {more}ORDER BY n", (path,))))
 
     def entry(self, name: str) -> Entry | None:
         """The entry of that id, or the one that shows that version."""
         return Rows(self.db).entry(name)
 
-    def is_gone(self, name: str) -> bool:
-        return self.db.execute("SELECT 1 FROM gone WHERE id = ?", (name,)).fetchone() is not None
+    def is_gone(self, name: str, words: str) -> bool:
+        """Whether an entry was cleaned away that said just that."""
+        row = self.db.execute("SELECT words FROM gone WHERE id = ?", (name,)).fetchone()
+        return row is not None and row[0] == digest_of_words(words)
 
     def was_rendered(self, path: str, digest: bytes) -> bool:
         """Whether that is a state in which the page was written before."""

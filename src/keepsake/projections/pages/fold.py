@@ -9,6 +9,7 @@ what was said on a branch of a conversation is on none before it is merged.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -18,6 +19,7 @@ from keepsake.projections.markdown.tag import MOST, tag_of
 from keepsake.projections.pages.rows import Entry, Rows
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
+from keepsake.records.clock import stamp
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.pages import CLEAN, FOLD, PAGE, USUAL, is_about
@@ -66,10 +68,15 @@ def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 
 def _show(rows: Rows, event: Event, at: str, belief: Mapping[str, Any], gone: list[Entry]) -> None:
     text, name = belief.get("text", ""), belief["id"]
+    if not gone and not text:
+        return
     held = belief.get("status", "active") == "active"
     file = rows.file(belief.get("user", OWNER), is_about(belief.get("about", "")), at)
     tags = tags_shown(belief.get("tags", ()), belief.get("kind", "fact"))
     same = next((old for old in gone if old.content == text and old.path == file.path and not old.is_struck), None)
+    happened, superseded_by, folds = _seen(belief)
+    if same is not None and folds:
+        rows.take_in(same, folds, event.ts)
     if same is not None or (not text and gone):
         kept = same or gone[0]
         rows.carry_on(name, kept)
@@ -78,18 +85,37 @@ def _show(rows: Rows, event: Event, at: str, belief: Mapping[str, Any], gone: li
         elif same and tags != same.tag_list:
             rows.tag(same, tags, event.ts)
     elif text:
-        seen = belief.get("views", {}).get("entry", {})
         rows.add(
-            file, name, event.ts, tags, text, event.seq, happened=seen.get("at", "") or at,
-            has_key=not is_id(belief["key"]), superseded_by=seen.get("superseded_by", ""),
-            supersedes=seen.get("folds", ()),
-            is_retracted=not held and not seen.get("superseded_by"),
+            file, name, event.ts, tags, text, event.seq, happened=happened or at, has_key=not is_id(belief["key"]),
+            superseded_by=superseded_by, supersedes=folds, is_retracted=not held and not superseded_by,
         )  # fmt: skip
-    elif not gone:
-        return
+        if folds and gone and gone[0].path == file.path:  # what was folded stands where it stood
+            gone = rows.stand_at(name, gone)
     for old in gone:
         if old is not same and text and not old.superseded:
             rows.strike(old, event.ts, superseded_by=same.id if same else name)
+
+
+def _seen(belief: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    """How a version stood on the page it was found on: when it says it happened, what took its place, what it tells of
+    others. Any program may write there: what is none of that is passed over."""
+    views = belief.get("views")
+    view = views.get("entry") if isinstance(views, dict) else None
+    seen = view if isinstance(view, dict) else {}
+    by, folds = seen.get("superseded_by"), seen.get("folds")
+    return (
+        time_said(seen.get("at")), by if isinstance(by, str) and is_id(by) else "",
+        [name for name in folds if isinstance(name, str) and is_id(name)] if isinstance(folds, list) else [],
+    )  # fmt: skip
+
+
+def time_said(said: object) -> str:
+    """A time as the ledger writes it, if it is one that every page can show."""
+    try:
+        at = datetime.fromisoformat(said) if isinstance(said, str) else None
+        return stamp(at) if at is not None and at.tzinfo is not None and 2 < at.year < 9998 else ""
+    except ValueError:
+        return ""
 
 
 def _withdraw(rows: Rows, event: Event, body: dict[str, Any]) -> None:
@@ -121,9 +147,10 @@ def _answer(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 
 def _page(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     file, front = rows.file(body["user"], body["about"], event.ts), body["front"]
-    for name in ("description", "title", "status", "created"):
+    for name in ("description", "title", "status"):
         if name in front:
             setattr(file, name, front[name])
+    file.created = time_said(front.get("created")) or file.created
     if "tags" in front:
         file.tags = orjson.dumps(front["tags"]).decode()
     if "needs_compact" in front:

@@ -1,0 +1,268 @@
+"""Pages when the process dies, the disk fails or others write too: no entry is lost, none is there twice.
+
+The death is real: a child process ends itself at the n-th disk call, or before or after the n-th change of the tables.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from keepsake import Memory
+from keepsake.ledger import append as ledger_append
+from keepsake.ledger import backup as ledger_backup
+from keepsake.projections.markdown import parse
+from keepsake.projections.pages.file import PagesFile
+from tests.conftest import ROOT
+from tests.crash.disks import DyingDisk, FailingDisk, Watched, in_a_child
+from tests.crash.shelf import SOAK
+from tests.memory.paged import everything_in, files_of, folder_in, is_settled, page_at
+
+WHERE = "/dev/shm" if os.path.isdir("/dev/shm") else None
+FROM_HAND = "\n## #hand\nwritten by hand\n\n## #hand #retracted\n~~struck by hand~~\n"
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    found = Path(tempfile.mkdtemp(dir=WHERE))
+    monkeypatch.setenv("HOME", str(found))
+    monkeypatch.delenv("KEEPSAKE_HOME", raising=False)
+    yield found
+    shutil.rmtree(found)
+
+
+def begin(folder: Path) -> Path:
+    with Memory(folder_in(folder)) as m:
+        m.remember("one", about="person-ana", tags=["x"], key="first")
+        m.remember("two", about="person-ana", tags=["x"], key="second")
+        m.remember("another page", about="project-x", tags=["x"])
+        m.remember("of Bob", about="person-ana", user="bob")
+        m.backup()
+        m.remember("zebrastripes", about="person-ana", tags=["x"], key="secret")
+    return folder
+
+
+def edited(m: Memory) -> None:
+    """A person changes, adds, strikes and removes."""
+    path = page_at(m, "person-ana.md")
+    text = path.read_text().replace("\none\n", "\none, by hand\n")
+    path.write_text(text[: text.index("## [", text.index("two") - 60)] + FROM_HAND.lstrip())
+    page_at(m, "person-new.md").write_text("# New\n\n## #a\nnobody knew this page\n")
+
+
+def restored(m: Memory) -> None:
+    [copy] = [path for path in (m.folder / "backup").iterdir() if "before" not in path.name]
+    m.close()
+    Memory.restore(copy, m.folder).close()
+
+
+OPERATIONS: dict[str, Callable[[Memory], object]] = {
+    "append": lambda m: m.pages.append("person-ana", "three", ["x"], key="third"),
+    "supersede": lambda m: m.pages.supersede("person-ana", m.show("first").id, "one again", "why not"),
+    "sync": lambda m: m.pages.sync(),
+    "clean": lambda m: m.pages.clean(),
+    "erase": lambda m: m.erase("secret"),
+    "restore": restored,
+    "rebuild": lambda m: m.pages.rebuild(),
+}  # fmt: skip
+
+
+@contextmanager
+def disk_is(disk: Watched) -> Iterator[None]:
+    """Every memory that is opened has this disk, and the tables count as one more file on it."""
+    real, made = PagesFile.writing, (ledger_append.Disk, ledger_backup.Disk)
+
+    @contextmanager
+    def writing(file: PagesFile) -> Iterator[None]:
+        disk.reach("before the tables")
+        with real(file):
+            yield
+        disk.reach("after the tables")
+
+    PagesFile.writing = writing  # type: ignore[method-assign,assignment]
+    ledger_append.Disk = ledger_backup.Disk = lambda: disk  # type: ignore[misc,assignment]
+    try:
+        yield
+    finally:
+        PagesFile.writing = real  # type: ignore[method-assign]
+        ledger_append.Disk, ledger_backup.Disk = made  # type: ignore[misc]
+
+
+def held(m: Memory) -> Counter[tuple[str, str, str]]:
+    return Counter((b.text, b.status, b.about) for b in m.beliefs.all())
+
+
+def shown(m: Memory) -> dict[str, Counter[tuple[str, bool]]]:
+    """What stands on each page, without ids, which are drawn."""
+    return {
+        name: Counter((entry.body, entry.is_current) for entry in parse(data).entries)
+        for name, data in files_of(m).items()
+        if name.endswith(".md")
+    }
+
+
+def outcome(folder: Path) -> tuple[object, object]:
+    with Memory(folder) as m:
+        m.pages.sync()
+        is_settled(m)
+        return held(m), shown(m)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_whoever_dies_at_any_call_leaves_pages_that_a_sync_sets_right(place, name):
+    base, work = begin(place / "base"), OPERATIONS[name]
+    if name in ("sync", "append", "clean"):
+        with Memory(base) as m:
+            edited(m)
+
+    def run(folder: Path, disk: Watched) -> None:
+        with disk_is(disk):
+            m = Memory(folder)
+            work(m)
+            m.close()
+
+    def again(folder: Path) -> Path:
+        shutil.rmtree(folder, ignore_errors=True)
+        return shutil.copytree(base, folder)
+
+    counted = Watched()
+    run(again(place / "done"), counted)
+    before, after = outcome(again(place / "before")), outcome(place / "done")
+    calls = range(1, counted.calls.total() + 1)
+    for at in calls if SOAK else sorted(random.Random(name).sample(calls, min(9, len(calls)))):
+        folder = again(place / "now")
+        in_a_child(lambda at=at, folder=folder: run(folder, DyingDisk(at, halfway=at % 2 == 0)))
+
+        assert outcome(folder) in (before, after), f"died at call {at} of {len(calls)}"
+
+        assert list(folder.rglob("*.new")) == []
+        if name == "erase" and "zebrastripes" not in str(outcome(folder)):
+            assert [path for path in folder.rglob("*") if path.is_file() and b"zebrastripes" in path.read_bytes()] == []
+
+
+def test_two_deaths_in_a_row_while_an_edit_is_taken_in_add_nothing_twice(place):
+    base = begin(place / "base")
+    with Memory(base) as m:
+        edited(m)
+    done = shutil.copytree(base, place / "done")
+    wanted, drawn = outcome(done), random.Random(5)
+
+    def sync(folder: Path, disk: Watched) -> None:
+        with disk_is(disk), Memory(folder) as m:
+            m.pages.sync()
+
+    for _ in range(60 if SOAK else 4):
+        folder = shutil.copytree(base, place / "now")
+        for _ in range(2):
+            at = drawn.randint(1, 40)
+            in_a_child(lambda at=at, folder=folder: sync(folder, DyingDisk(at)))
+        assert outcome(folder) == wanted
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS])
+@pytest.mark.parametrize("call", ["open", "write", "sync", "rename", "sync_folder"])
+def test_a_disk_that_fails_under_a_page_holds_up_nobody_who_remembers(place, call, code):
+    folder = begin(place / "base")
+    disk = FailingDisk((call,), at=1, code=code, for_good=True)
+    real = disk.reach
+
+    def of_pages(name: str, what: object = None, size: int = 0) -> None:
+        path = disk.places.get(what) if isinstance(what, int) else what
+        if "memory" in str(path):
+            real(name, what, size)
+
+    disk.reach, disk.armed = of_pages, False  # type: ignore[method-assign]
+    with disk_is(disk), Memory(folder) as m:
+        before = page_at(m, "person-ana.md").read_bytes()
+        disk.armed = True
+        belief = m.remember("three", about="person-ana")
+        entry = m.pages.append("person-ana", "four", ["x"])
+        told = m.pages.sync()
+
+        assert disk.failed
+        assert (m.show(belief.id).text, m.show(entry.id).text) == ("three", "four")
+        if call != "sync_folder":  # by then the page has its name
+            assert [each.path for each in told.problems] == ["person-ana.md"]
+            assert page_at(m, "person-ana.md").read_bytes() == before
+        disk.armed = False
+        m.pages.sync()
+        assert [e.body for e in parse(page_at(m, "person-ana.md").read_bytes()).entries][-2:] == ["three", "four"]
+        is_settled(m)
+
+
+WRITER = """
+import random, sys, pathlib
+from keepsake import Memory
+folder, name, count, mixed = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "mixed"
+drawn = random.Random(name)
+with Memory(folder) as m:
+    page = pathlib.Path(folder) / "memory" / "person-ana.md"
+    for number in range(count):
+        words = f"{name} says {number}"
+        how = drawn.choice(["append", "remember", "sync", "hand"]) if mixed else "append"
+        if how == "remember":
+            m.remember(words, about="person-ana", tags=["x"])
+        elif how == "hand" and page.exists():
+            with open(page, "a") as file:
+                file.write(f"\\n## #hand\\n{words}\\n")
+        else:
+            m.pages.append("person-ana", words, ["x"])
+        if how == "sync":
+            m.pages.sync()
+"""
+
+
+def write_together(folder: Path, count: int, how: str) -> None:
+    order = [sys.executable, "-c", WRITER, str(folder)]
+    both = [
+        subprocess.Popen([*order, name, str(count), how], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        for name in ("one", "two")
+    ]
+    for process in both:
+        wrong = process.communicate(timeout=180)[1]
+        assert process.returncode == 0, wrong
+
+
+def test_two_processes_that_append_two_hundred_entries_to_one_page_keep_two_hundred(place):
+    folder = folder_in(place / "kept")
+
+    write_together(folder, 100, "append")
+
+    with Memory(folder) as m:
+        page = parse(page_at(m, "person-ana.md").read_bytes())
+        wanted = {f"{name} says {number}" for name in ("one", "two") for number in range(100)}
+        assert {entry.body for entry in page.entries} == wanted
+        assert len(page.entries) == page.front.entry_count == 200
+        info = m.pages.read("person-ana").info
+        assert info.entry_count == 200
+        found = "SELECT count(*) FROM entries_fts WHERE entries_fts MATCH 'says'"
+        assert m._pages_at.level().db.execute(found).fetchone() == (200,)
+        is_settled(m)
+
+
+@pytest.mark.parametrize("count", [15, pytest.param(150, marks=pytest.mark.soak)])
+def test_two_processes_and_a_person_who_write_one_page_lose_nothing(place, count):
+    folder = folder_in(place / "kept")
+
+    write_together(folder, count, "mixed")
+
+    with Memory(folder) as m:
+        m.pages.sync()
+        kept = everything_in(m).decode(errors="replace")
+        missing = [f"{n} says {k}" for n in ("one", "two") for k in range(count) if f"{n} says {k}" not in kept]
+        assert missing == []
+        texts = Counter(belief.text for belief in m.beliefs.all() if belief.status == "active")
+        assert [text for text, times in texts.items() if times > 1] == []
+        is_settled(m)

@@ -1,0 +1,132 @@
+"""From rows to bytes and back: what is written is read as it was said, and writing it again changes nothing."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from zoneinfo import ZoneInfo
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keepsake.projections.markdown import parse
+from keepsake.projections.pages import render
+from keepsake.projections.pages.fold import tags_shown, time_said
+from keepsake.projections.pages.rows import Entry, File
+from tests import strategies
+
+ZONES = st.sampled_from([UTC, ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata"), ZoneInfo("America/New_York")])
+AT = "2026-10-25T00:30:00.000000Z"  # in Berlin the clock shows this hour twice
+
+
+def row(n: int, text: str, *, tags=("x",), by: str = "", retracted: int = 0, **more) -> Entry:
+    entry = Entry(
+        n, f"20261025-0030-{n:06x}", "person-ana.md", AT, orjson.dumps(list(tags)).decode(), text, None, int(bool(by)),
+        by, "[]", retracted, "", 0, n, 0, 1,
+    )  # fmt: skip
+    return entry._replace(**more)
+
+
+def page_of(**more) -> File:
+    said = {
+        "path": "person-ana.md",
+        "user": "me",
+        "about": "person-ana",
+        "title": "Ana",
+        "description": "",
+        "tags": "[]",
+    }
+    return File(**{**said, "status": "active", "created": AT, "updated": AT, **more})
+
+
+rows = st.lists(st.tuples(strategies.texts.filter(str.strip), st.sampled_from(["", "struck", "retracted"])), max_size=5)
+
+
+@given(said=rows, title=strategies.texts, words=strategies.texts, zone=ZONES)
+def test_a_page_from_nothing_says_its_rows_and_has_nothing_to_change(said, title, words, zone):
+    entries = [
+        row(n, text, by="20990101-0000-000000" if how == "struck" else "", retracted=int(how == "retracted"))
+        for n, (text, how) in enumerate(said, 1)
+    ]
+    file = page_of(title=title, description=words)
+
+    made = render.new(file, entries, zone)
+    page = parse(made.data, zone)
+
+    assert [(e.id, e.body, e.tags, e.is_current) for e in page.entries] == [
+        (r.id, r.content, r.tag_list, not r.is_struck) for r in entries
+    ]
+    assert all(render.moment(AT) == entry.at for entry in page.entries)
+    assert (page.front.description, page.title, page.problems) == (words, render.one_line(title), ())
+    assert orjson.loads(made.front) == orjson.loads(render.seen_front(page))
+    again = render.changed(page, file, entries)
+    assert (again.data, again.front) == (made.data, made.front)
+
+
+@given(said=rows, zone=ZONES)
+def test_a_page_that_grew_is_the_page_made_at_once(said, zone):
+    entries = [row(n, text) for n, (text, _) in enumerate(said, 1)]
+    file, made = page_of(), render.new(page_of(), [], zone)
+    file.front, file.zone = made.front, str(zone)
+    data = made.data
+    for number, entry in enumerate(entries):
+        more = render.longer(data, file, [entry], zone)
+        assert more is not None
+        slow = render.changed(parse(data, zone), file, [entry])
+        assert (slow.data, slow.front) == (more.data, more.front)
+        data, file.front = more.data, more.front
+        assert orjson.loads(file.front)["count"] == number + 1
+    assert data == render.new(page_of(), entries, zone).data
+
+
+@given(said=rows, which=st.integers(0, 4), new=strategies.texts.filter(str.strip))
+def test_one_entry_that_changes_leaves_every_byte_of_the_others(said, which, new):
+    entries = [row(n, text) for n, (text, _) in enumerate(said, 1)]
+    if not entries:
+        return
+    page = parse(render.new(page_of(), entries, UTC).data)
+    place = which % len(entries)
+    struck = entries[place]._replace(superseded=1, superseded_by="20990101-0000-000000", is_due=1)
+
+    after = parse(render.changed(page, page_of(), [struck, row(9, new)]).data)
+
+    assert [e.body for e in after.entries] == [*(e.content for e in entries), new]
+    for number, entry in enumerate(page.entries):
+        if number != place:
+            old = page.text[slice(*entry.span)].rstrip()
+            assert after.text[slice(*after.entries[number].span)].rstrip() == old
+
+
+def test_words_that_are_recorded_nowhere_are_not_taken_off_a_page():
+    entry = row(1, "one")
+    page = parse(render.new(page_of(), [entry], UTC).data.replace(b"\none\n", b"\none by hand\n"))
+
+    assert render.changed(page, page_of(), [entry]).data == page.data
+    assert b"\none\n" in render.changed(page, page_of(), [entry], recorded={entry.id}).data
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_an_entry_is_taken_off_however_often_it_stands_there(times):
+    data = render.new(page_of(), [row(1, "one"), row(2, "two")], UTC).data
+    one = data[data.index(b"## [") : data.index(b"## [", data.index(b"## [") + 4)]
+    page = parse(data + (b"\n" + one) * (times - 1))
+
+    after = render.without(page, {row(1, "").id})
+
+    assert [entry.body for entry in after.entries] == ["two"]
+    assert render.without(after, {row(1, "").id}) is after
+
+
+@given(tags=st.lists(strategies.texts, max_size=5), kind=strategies.texts)
+def test_whatever_the_tags_an_entry_has_one_to_three(tags, kind):
+    shown = tags_shown(tags, kind)
+    assert 1 <= len(shown) <= 3
+    assert tags_shown(shown, "") == shown
+
+
+@given(said=st.one_of(strategies.json_values, st.datetimes().map(str), st.datetimes(timezones=st.just(UTC)).map(str)))
+def test_a_time_is_one_that_every_page_can_show_or_none(said):
+    if found := time_said(said):
+        assert render.moment(found).tzinfo is not None
+        assert 2 <= render.moment(found).year <= 9998
