@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from keepsake import Memory
+from keepsake.memory.page_fold import Folds
 from keepsake.records.errors import Moved, NotFound, Refused
 from keepsake.records.folding import Folding
 
@@ -130,6 +131,7 @@ def test_each_user_has_foldings_of_their_own(home, clock):
 def test_a_chain_becomes_one_statement_under_a_new_id_that_names_the_old_ones(memory, clock):
     old, new = job(memory, clock)
     memory.pages.flag_compact("user-profile")
+    clock.now += timedelta(days=9)
 
     done = memory.pages.fold("user-profile")
 
@@ -144,6 +146,73 @@ def test_a_chain_becomes_one_statement_under_a_new_id_that_names_the_old_ones(me
     [info] = [each for each in memory.pages.list() if each.path == "user-profile.md"]
     assert (info.entry_count, info.needs_compact, info.tokens) == (1, False, done.tokens_after)
     assert "entry_count: 1\nneeds_compact: false\n" in done.text
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_the_difference_leads_from_the_old_page_to_the_new(memory, clock, newline):
+    for number in range(4):
+        job(memory, clock)
+        for text in (f"Ana has {number % 2} cats.", f"Bob came {number} times.", f"Bob left {number} times."):
+            memory.pages.append("user-profile", text, ["pets"])
+    path = page_of(memory)
+    path.write_bytes(path.read_bytes().replace(b"\n", newline.encode()))
+    memory.pages.sync()
+    before = path.read_bytes().decode().replace("\r\n", "\n")
+
+    done = memory.pages.fold("user-profile")
+
+    assert done.diff.count("@@ -") > 1
+    assert applied(before, done.diff) == path.read_bytes().decode().replace("\r\n", "\n")
+
+
+def applied(text: str, diff: str) -> str:
+    """The text with a unified difference made in it."""
+    old, new, at = text.removesuffix("\n").split("\n"), list[str](), 0
+    for line in diff.removesuffix("\n").split("\n")[2:]:
+        if line.startswith("@@"):
+            start = int(line.split()[1][1:].partition(",")[0]) - 1
+            new += old[at:start]
+            at = start
+            continue
+        mark, words = line[:1], line[1:]
+        assert mark == "+" or old[at] == words
+        new += [words] if mark != "-" else []
+        at += mark != "+"
+    return "\n".join([*new, *old[at:], ""])
+
+
+def test_what_is_said_between_looking_and_writing_is_in_the_plan(memory, clock, monkeypatch):
+    job(memory, clock)
+    decide = Folds._decided
+    late: list[str] = []
+
+    def slowly(*asked: object) -> object:
+        plan = decide(*asked)
+        if not late:
+            late.append(memory.remember("Ana likes tea.", about="user-profile").id)
+            memory.revise(memory.pages.read("user-profile").entries[0].id, text="User retired.")
+        return plan
+
+    monkeypatch.setattr(Folds, "_decided", slowly)
+    memory.pages.fold("user-profile")
+
+    told = [each.text for each in memory.pages.read("user-profile", include_superseded=True).entries]
+    assert told == ["Ana likes tea.", f"User retired. (Until 2026-05-21: {NEW}) (Until 2026-05-21: {OLD})"]
+
+
+def test_what_a_belief_has_beside_its_words_stays_with_it(memory, clock):
+    views = {"mine": {"colour": "red"}}
+    old = memory.remember(OLD, about="user-profile", data={"n": 1}, confidence=0.9, tags=["work", "a", "b", "c"])
+    memory.revise(old.id, views=views)
+    clock.now += timedelta(days=1)
+    memory.revise(old.id, text=NEW)
+
+    memory.pages.fold("user-profile", reason="spring")
+
+    belief = memory.get(old.id)
+    assert belief.text == FOLDED
+    assert (belief.data, belief.confidence, belief.views["mine"]) == ({"n": 1}, 0.9, views["mine"])
+    assert (belief.tags, belief.reason, belief.key) == (("work", "a", "b", "c"), "spring", old.id)
 
 
 def test_it_is_one_group_in_the_ledger(memory, clock):
@@ -300,6 +369,20 @@ def test_what_was_folded_goes_on_and_is_folded_again(memory, clock):
     assert entry.text == f"User founded Ana Ltd. (Until 2026-05-22: {NEW}) (Until 2026-05-21: {OLD})"
     assert len(entry.supersedes) == 4
     assert old in entry.supersedes
+
+
+def test_what_is_said_again_after_its_past_was_folded_takes_that_past_over(memory, clock):
+    job(memory, clock)
+    memory.pages.fold("user-profile")
+    again = memory.pages.append("user-profile", NEW, ["work"])
+
+    memory.pages.fold("user-profile")
+
+    [entry] = memory.pages.read("user-profile", include_superseded=True).entries
+    assert entry.text == FOLDED
+    assert entry.supersedes[0] == again.id
+    assert page_of(memory).read_text().count("## [") == 1
+    assert [each.text for each in memory.beliefs.query()] == [FOLDED]
 
 
 def test_many_pages_at_once(memory, clock):
@@ -505,3 +588,22 @@ def test_a_folding_is_of_a_page():
         Folding(path="", why="", text="", diff="", **counts)
     with pytest.raises(Refused, match="less than nothing"):
         Folding(path="a.md", why="", text="", diff="", **(counts | {"tokens_after": -1}))
+
+
+def test_a_page_saved_from_before_the_fold_takes_nothing_back(memory):
+    first = memory.pages.append("user-profile", "User works at Old Corp.", ["work"])
+    held = memory.pages.supersede("user-profile", first.id, "User joined Acme Corp as an engineer.", "new")
+    memory.pages.append("user-profile", "User likes tea.", ["taste"])
+    stale = page_of(memory).read_text()
+    memory.pages.fold("user-profile")
+
+    page_of(memory).write_text(stale.replace("likes tea", "likes coffee"))
+    done = memory.pages.sync()
+    texts = [entry.text for entry in memory.pages.read("user-profile").entries]
+    assert "User likes coffee." in texts
+    assert any(text.startswith("User joined Acme Corp as an engineer.") for text in texts)
+    assert done.reviews == ()
+
+    page_of(memory).write_text(stale.replace("as an engineer", "as a boss"))
+    assert len(memory.pages.sync().reviews) == 1
+    assert memory.show(held.id).is_held

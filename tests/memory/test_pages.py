@@ -240,6 +240,34 @@ def test_an_entry_moved_to_another_page_is_about_that_and_keeps_its_history(m):
     is_settled(m)
 
 
+def test_an_entry_moved_and_struck_is_taken_back_where_it_is_now(m):
+    entry = m.pages.append("person-ana", "one", ["x"])
+    ana, bob = page_at(m, "person-ana.md"), page_at(m, "person-bob.md")
+    moved = next(entry_texts(ana.read_text()))
+    ana.write_text(ana.read_text().replace(moved, ""))
+    bob.write_text(moved.replace("\none\n", "\n~~one~~\n"))
+
+    m.pages.sync()
+
+    assert (m.show(entry.id).about, m.show(entry.id).status) == ("person-bob", "tombstone")
+    is_settled(m)
+
+
+def test_an_entry_moved_twice_is_moved_once_and_copied_once(m):
+    entry = m.pages.append("person-ana", "one", ["x"])
+    ana, bob = page_at(m, "person-ana.md"), page_at(m, "person-bob.md")
+    moved = next(entry_texts(ana.read_text()))
+    ana.write_text(ana.read_text().replace(moved, ""))
+    bob.write_text(f"{moved}\n{moved}")
+
+    m.pages.sync()
+
+    ids = [each.id for each in parse(bob.read_text()).entries]
+    assert len(set(ids)) == 2
+    assert m.show(entry.id).id == ids[0]
+    is_settled(m)
+
+
 def test_a_copied_entry_is_another_of_its_own(m):
     entry = m.pages.append("person-ana", "one", ["x"])
     ana = page_at(m, "person-ana.md")
@@ -375,6 +403,19 @@ def test_front_matter_is_an_update_and_remarks_and_unknown_keys_stay(m):
     m.pages.append("person-ana", "two", ["x"])
     assert "# a remark\nmine: 1\ndescription: A friend\n" in path.read_text()
     is_settled(m)
+
+
+@pytest.mark.parametrize("year", ["2020", "0002"])
+def test_when_a_page_was_made_is_what_a_person_says(m, year):
+    m.pages.append("person-ana", "one", ["x"])
+    path = page_at(m, "person-ana.md")
+    path.write_text(re.sub("created: .*", f"created: {year}-01-01T00:00:00+14:00", path.read_text()))
+
+    m.pages.sync()
+
+    assert m.pages.list()[0].created.startswith("2019-12-31" if year == "2020" else "2026-05-20")
+    is_settled(m)
+    assert f"created: {year}-01-01T00:00:00+14:00\n" in path.read_text()
 
 
 def test_a_front_matter_that_we_could_not_write_ourselves_is_kept_and_no_page_is_lost_by_it(m):
@@ -629,10 +670,25 @@ def test_a_folder_that_names_no_other_user_is_told_and_nothing_of_it_is_adopted(
     assert end_of(m) == before
 
 
+def test_what_was_said_of_a_page_already_is_no_event(m):
+    m.pages.append("person-ana", "one", ["x"])
+    m.pages.describe("person-ana", description="A friend", tags=["a"])
+    m.pages.archive("person-ana")
+    before = end_of(m)
+
+    m.pages.describe("person-ana", description="A friend", tags=["a"])
+    m.pages.archive("person-ana")
+
+    assert end_of(m) == before
+
+
 def test_users_do_not_see_each_others_pages(m):
     m.remember("a secret of Bob", about="person-ana", user="bob")
     m.pages.append("person-ana", "mine", ["x"])
 
+    for name in ("@bob/person-ana", "@bob/person-ana.md", "../memory/person-ana", "person-a/../ana"):
+        with pytest.raises(KeepsakeError):
+            m.pages.read(name)
     with Memory(m.folder, user="bob") as bob:
         assert [e.text for e in bob.pages.read("person-ana").entries] == ["a secret of Bob"]
         assert [page.path for page in bob.pages.list()] == ["@bob/person-ana.md"]
@@ -640,9 +696,6 @@ def test_users_do_not_see_each_others_pages(m):
         assert bob.pages.list() == []
     assert [e.text for e in m.pages.read("person-ana").entries] == ["mine"]
     assert m.pages.search("secret") == []
-    for name in ("@bob/person-ana", "@bob/person-ana.md", "../memory/person-ana", "person-a/../ana"):
-        with pytest.raises(KeepsakeError):
-            m.pages.read(name)
 
 
 # -- calling -----------------------------------------------------------------------------------------------------------

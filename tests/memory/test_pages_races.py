@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from keepsake import Memory
+from keepsake.memory import pages_at
+from keepsake.memory.page_sync import Sync
 from keepsake.projections.markdown import parse
-from keepsake.records.errors import KeepsakeError, Moved
+from keepsake.records.errors import Busy, KeepsakeError, Moved
 from keepsake.stores.page_folder import NoPage, PageFolder, Raced
 from tests.memory.paged import (
     end_of,
@@ -102,6 +104,38 @@ def test_a_page_that_keeps_changing_is_told_and_taken_in_the_next_time(m, monkey
     assert [each.what for each in told.problems] == ["it keeps changing; it is taken in the next time"]
     m.pages.sync()
     assert "\ntwo\n" in path.read_text()
+    is_settled(m)
+
+
+def test_an_edit_after_our_looking_and_before_our_writing_is_taken_in(m, monkeypatch):
+    first = m.pages.append("person-ana", "one", ["x"])
+    lag(m)
+    m.remember("two", about="person-ana")
+    path, real, edits = page_at(m, "person-ana.md"), Sync._leave_what_moved, []
+
+    def late(run, seen):
+        if not edits:
+            edits.append(edit(path, "\none\n", "\none, and more\n"))
+        return real(run, seen)
+
+    monkeypatch.setattr(Sync, "_leave_what_moved", late)
+    m.pages.sync()
+
+    assert m.show(first.id).text == "one, and more"
+    is_settled(m)
+
+
+def test_other_words_in_what_was_superseded_and_is_not_struck_any_more_are_asked(m):
+    old = m.pages.append("person-ana", "one", ["x"])
+    new = m.pages.supersede("person-ana", old.id, "two")
+    path = page_at(m, "person-ana.md")
+    edit(path, f" #superseded-by:{new.id}\n~~one~~", "\none after all")
+
+    m.pages.sync()
+
+    [review] = m.reviews.waiting()
+    assert (review.action.target, review.action.changes["text"]) == ((new.id,), "one after all")
+    assert parse(path.read_text()).entry(old.id).superseded_by == new.id
     is_settled(m)
 
 
@@ -329,7 +363,7 @@ def test_erased_words_are_nowhere_under_the_folder_and_do_not_come_back(m):
     Memory.restore(copy, m.folder).close()
     with Memory(m.folder) as again:
         again.pages.sync()
-        half_made = page_at(again, ".person-bob.md.new")
+        half_made = page_at(again, ".person-zed.md.new")
         half_made.write_text("zebrastripes")
         aside = again.folder / "backup"
         assert [path for path in aside.rglob("*.md") if b"zebrastripes" in path.read_bytes()] != []
@@ -408,6 +442,19 @@ def test_threads_that_append_batch_read_and_sync_wait_for_nobody_for_ever(m):
     m.pages.sync()
     assert m.pages.read("person-ana").info.entry_count == 25
     assert parse(page_at(m, "person-ana.md").read_text()).front.entry_count == 25
+    is_settled(m)
+
+
+def test_whoever_writes_pages_keeps_others_out_and_they_do_not_wait_for_ever(m, monkeypatch):
+    m.pages.append("person-ana", "one", ["x"])
+    monkeypatch.setattr(pages_at, "_PATIENCE", 0.05)
+    with Memory(m.folder) as other, other._pages_at.working():
+        with pytest.raises(Busy, match="try again"):
+            m.pages.sync()
+        m.remember("two", about="person-ana")
+        assert m.pages.append("person-ana", "three", ["x"]).text == "three"
+    m.pages.sync()
+    assert [e.text for e in m.pages.read("person-ana").entries] == ["one", "two", "three"]
     is_settled(m)
 
 

@@ -68,8 +68,8 @@ class Adopter:
             said = found.front.items()
             front = {name: stamp(value) if isinstance(value, datetime) else value for name, value in said}
             if front or is_new:
-                self._write(lambda: decide_page.put(self._book, self._user, self._page_about, front))
-                if not is_new and front:
+                events = self._write(lambda: decide_page.put(self._book, self._user, self._page_about, front))
+                if events and not is_new:
                     self._tell(0, f"its {', '.join(front)} changed")
             for change in _in_order(found.changes):
                 try:
@@ -94,6 +94,7 @@ class Adopter:
 
     def _new(self, entry: Written) -> None:
         if entry.id in self._into.moved:
+            self._into.moved.remove(entry.id)  # a second one of that id is a copy
             self._moved(entry)
             return
         name = entry.id if entry.id and is_id(entry.id) and not self._book.taken(entry.id) else ""
@@ -126,7 +127,9 @@ class Adopter:
         if entry.tags and tags_shown(entry.tags, "") != tags_shown(held.tags, held.kind):
             changes["tags"] = entry.tags
         self._revise(entry, entry.id, changes, "moved to another page")
-        self._complete(entry, self._book.get(entry.id, user=self._user).belief().id)
+        name = self._book.get(entry.id, user=self._user).belief().id
+        self._named.append((entry, name))
+        self._complete(entry, name)
 
     def _strike_the_rest(self) -> None:
         """What came struck, and nothing took its place: it is not held. Entries may name themselves, each other, or one

@@ -61,10 +61,11 @@ class Tends(Learns):
         """Make a checked copy under `backup/` (or under `to`) and return its place."""
         return back_up(self._shelf.ledger, Path(to).expanduser() if to else None)
 
-    def rebuild_index(self, *, tick: Callable[[int], None] | None = None) -> int:
+    def rebuild_index(self, *, pages: bool = True, tick: Callable[[int], None] | None = None) -> int:
         """Make the index anew from the ledger; return how many events it was made from. Readers keep the old one.
 
-        What was edited on pages is taken in first, and their tables are made anew too.
+        What was edited on pages is taken in first, and their tables are made anew too, unless `pages` is false.
         """
-        self.pages.rebuild()
+        if pages:
+            self.pages.rebuild()
         return self._index.rebuild(tick).seq + 1

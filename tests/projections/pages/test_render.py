@@ -106,6 +106,14 @@ def test_words_that_are_recorded_nowhere_are_not_taken_off_a_page():
     assert b"\none\n" in render.changed(page, page_of(), [entry], recorded={entry.id}).data
 
 
+def test_of_two_entries_with_one_id_the_first_is_meant():
+    entry = row(1, "one")
+    data = render.new(page_of(), [entry], UTC).data
+    page = parse(data + b"\n" + data[data.index(b"## [") :].replace(b"\none\n", b"\na copy with other words\n"))
+
+    assert render.changed(page, page_of(), [entry], recorded={entry.id}).data == page.data
+
+
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_an_entry_is_taken_off_however_often_it_stands_there(times):
     data = render.new(page_of(), [row(1, "one"), row(2, "two")], UTC).data

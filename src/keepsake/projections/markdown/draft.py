@@ -12,6 +12,8 @@ from keepsake.projections.markdown.tag import tags_of
 from keepsake.projections.markdown.zone import checked_moment
 from keepsake.records.errors import Refused
 
+_IN_A_COMMENT = 100  # ids: a reader takes no comment for one that is much longer
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -52,8 +54,8 @@ class Draft:
         lines = [self.heading(zone)]
         if self.body:
             lines.append(escaped(self.body, is_struck=self.is_struck))
-        if self.supersedes:
-            lines.append(f"<!-- supersedes: {', '.join(self.supersedes)} -->")
+        for at in range(0, len(self.supersedes), _IN_A_COMMENT):
+            lines.append(f"<!-- supersedes: {', '.join(self.supersedes[at : at + _IN_A_COMMENT])} -->")
         text = "\n".join([*lines, ""])
         return text if newline == "\n" else text.replace("\n", newline)
 

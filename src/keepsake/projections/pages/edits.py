@@ -74,7 +74,8 @@ def compare(page: Page, file: File | None, rows: Sequence[Entry], known: Known) 
     for entry in page.entries:
         _look(found, entry, by_id, known)
     for row in rows:
-        if row.shown and row.id not in found.there and not row.folded_into:
+        is_missing = row.shown and row.id not in found.there and not row.folded_into
+        if is_missing and not any(name in found.there for name in row.folded):  # else the page is older than the fold
             found.changes += _missing(found, row)
     found.front = _front(page, file)
     return found
@@ -101,6 +102,7 @@ def _look(found: Compared, entry: Written, rows: Mapping[str, Entry], known: Kno
 def _compared(found: Compared, entry: Written, row: Entry) -> Iterator[Change]:
     """What was done to an entry that is known."""
     if row.folded_into:
+        yield from _of_what_was_folded(found, entry, row)
         return
     if not row.is_struck:
         yield from _of_what_holds(entry, row)
@@ -116,6 +118,17 @@ def _compared(found: Compared, entry: Written, row: Entry) -> Iterator[Change]:
     elif entry.is_current:
         found.again.add(row.id)
         found.notes.append(Note(entry.line, f"{row.superseded_by} took the place of {row.id}; it is struck again"))
+
+
+def _of_what_was_folded(found: Compared, entry: Written, row: Entry) -> Iterator[Change]:
+    """The page is older than the folding: what stands there is told by another entry, unless it was edited."""
+    if entry.body != row.content and not entry.is_current:
+        what = f"{row.id} is told by {row.folded_into} now: these words count for nothing; change that one"
+        found.notes.append(Note(entry.line, what))
+        return
+    found.again.add(row.id)
+    if entry.body != row.content:
+        yield Change(RACED, entry.line, entry, row)
 
 
 def _of_what_holds(entry: Written, row: Entry) -> Iterator[Change]:
@@ -146,7 +159,7 @@ def _front(page: Page, file: File | None) -> dict[str, Any]:
     for name in ("description", "tags", "status", "needs_compact"):
         if name in front.fields and front.fields[name].value is not None:
             said[name] = list(front.tags) if name == "tags" else getattr(front, name)
-    if (file is None or file.digest is None) and front.created is not None:
+    if front.created is not None:
         said["created"] = front.created
     if file is None:
         return said
@@ -155,6 +168,6 @@ def _front(page: Page, file: File | None) -> dict[str, Any]:
         "needs_compact": bool(file.needs_compact),
         "created": datetime.fromisoformat(file.created).replace(microsecond=0),
     }  # fmt: skip
-    seen = orjson.loads(file.front) if file.digest is not None else now
+    seen = {**now, **orjson.loads(file.front)} if file.digest is not None else now
     ours = {**now, **{name: legal(file, name) for name in FRONT}, "title": one_line(file.title)}  # as we write it
     return {name: value for name, value in said.items() if value not in (seen.get(name, value), now[name], ours[name])}

@@ -68,7 +68,8 @@ class PagesFile:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """One transaction, which nobody else can write in. Within one, it is a part of that."""
-        if self.db.in_transaction:
+        is_part = self.db.in_transaction
+        if is_part:
             yield
             return
         self.db.execute("BEGIN IMMEDIATE")

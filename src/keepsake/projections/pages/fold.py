@@ -73,8 +73,9 @@ def _show(rows: Rows, event: Event, at: str, belief: Mapping[str, Any], gone: li
     held = belief.get("status", "active") == "active"
     file = rows.file(belief.get("user", OWNER), is_about(belief.get("about", "")), at)
     tags = tags_shown(belief.get("tags", ()), belief.get("kind", "fact"))
-    same = next((old for old in gone if old.content == text and old.path == file.path and not old.is_struck), None)
     happened, superseded_by, folds = _seen(belief)
+    may_stay = gone[:1] if folds else gone  # what was folded stands where the first stood, whoever said the same
+    same = next((old for old in may_stay if old.content == text and old.path == file.path and not old.is_struck), None)
     if same is not None and folds:
         rows.take_in(same, folds, event.ts)
     if same is not None or (not text and gone):

@@ -105,7 +105,7 @@ def changed(
     a page does not say that nobody has seen yet is said with the next change.
     """
     as_read, page = page, _completed(page, completions)
-    if any(row.folded for row in due):
+    if any(row.supersedes != "[]" for row in due):
         page = _folded(page, due)
     edit, there, is_any, drafts = Edit(page), _first(page), page is not as_read, list[Draft]()
     for row in due:

@@ -230,8 +230,8 @@ class Rows:
         if name in self._fresh or len(self._fresh) >= _PORTION:
             self._write_entries()
         self._fresh[name] = Entry(
-            n, name, file.path, happened or at, listed, text, letters_of(text, name), int(bool(superseded_by)), superseded_by,
-            orjson.dumps(list(supersedes)).decode(), int(is_retracted), "", int(has_key), seq, 0, 1,
+            n, name, file.path, happened or at, listed, text, letters_of(text, name), int(bool(superseded_by)),
+            superseded_by, orjson.dumps(list(supersedes)).decode(), int(is_retracted), "", int(has_key), seq, 0, 1,
         )  # fmt: skip
         file.entry_count += 1
         file.tokens += tokens_in(text)

@@ -70,7 +70,7 @@ def _read_pages(memory: Memory) -> Synced:
 
 def _make_index(memory: Memory) -> int:
     with progress("Reading the ledger", memory.status().events) as tick:
-        return memory.rebuild_index(tick=tick)
+        return memory.rebuild_index(pages=False, tick=tick)
 
 
 def _make_vectors(memory: Memory) -> int:
