@@ -843,3 +843,16 @@ def test_tables_of_another_shape_are_made_anew(m):
     before = files_of(m)
     is_settled(m)
     assert files_of(m) == before
+
+
+def test_a_sync_tells_a_user_of_their_own_pages_alone(tmp_path):
+    with Memory(tmp_path) as mine, Memory(tmp_path, user="ben") as bens:
+        bens.pages.append("person-eva", "Eva likes chess.", ["games"])
+        page = bens.pages.folder / "@ben/person-eva.md"
+        page.write_text(page.read_text() + "\n## [2026-04-31T12:00:00] #odd\nEva plays.\n")
+        done = mine.pages.sync()
+        assert (done.adopted, done.written, done.problems) == ((), (), ())
+        assert [entry.text for entry in bens.pages.read("person-eva").entries] == ["Eva likes chess.", "Eva plays."]
+
+        page.write_text(page.read_text().replace("Eva plays.", "Eva plays go."))
+        assert [told.path for told in bens.pages.sync().adopted] == ["@ben/person-eva.md"]

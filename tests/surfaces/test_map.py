@@ -39,7 +39,7 @@ FROZEN = {
     "log": EVERYWHERE | {"--follow", "--last", "--op"},
     "pages": PAGES | EVERYWHERE,
     "review": EVERYWHERE | {"--approve", "--reject", "--reason", "--all", "--yes", "--user"},
-    "sync": EVERYWHERE | {"--watch"},
+    "sync": EVERYWHERE | {"--watch", "--user"},
     "check": EVERYWHERE,
     "repair": EVERYWHERE | {"--yes", "--dry-run"},
     "backup": EVERYWHERE | {"--to"},

@@ -272,6 +272,7 @@ class Memory(Asks):
 
     def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays."""
+        self._follower.look_at_all()  # a page may hold words of it that are not taken in yet
         going = self.what_would_go(*names, user=user, path=path)
         self._gated.erase(names, user=self._user(user), path=path)
         return going
@@ -367,7 +368,7 @@ class Memory(Asks):
         """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""
         self.ledger.note_erasures()
         self._index.grow_back()
-        self._follower.grow_back()
+        self._follower.look_at_all()
         if (self.folder / "vectors").is_dir():
             self._recall.sweep()
 

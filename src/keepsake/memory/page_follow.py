@@ -45,8 +45,9 @@ class Follower:
         if self._is_on and self._is_behind and not self._at.is_paused:
             self._go_on()
 
-    def grow_back(self) -> None:
-        """Words were erased: whoever wrote pages at that moment may have put them back, so all are looked at."""
+    def look_at_all(self) -> None:
+        """Words are erased: what people wrote on pages comes in before, and what was written at that very moment is
+        looked at after."""
         if self._at.folder.is_there():
             self._go_on(everything=True)
 

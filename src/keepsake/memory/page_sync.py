@@ -24,6 +24,7 @@ from keepsake.records.entity import PREFIXES
 from keepsake.records.page import Synced, Told
 from keepsake.stores.page_folder import NoPage, Raced, Read
 
+NOBODYS = "its folder is no user's"
 _TRIES = 5
 _PORTION = 50  # pages that are looked at in one transaction
 _BACK = "this is an earlier state of the page; it was brought up to date"
@@ -191,7 +192,7 @@ class Sync:
         if about is None or not user:
             kinds = ", ".join(f"{prefix}-" for prefix in PREFIXES)
             why = f"its name is no page's; a page is called {kinds} and a name in small letters"
-            self._problems.append(Told(path, 0, why if user else "its folder is no user's"))
+            self._problems.append(Told(path, 0, why if user else NOBODYS))
             return None
         return user, about
 

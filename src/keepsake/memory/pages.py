@@ -10,6 +10,7 @@ import builtins
 import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from keepsake.decide import page as decide
 from keepsake.memory.gated import Gated
 from keepsake.memory.page_schema import SCHEMA
-from keepsake.memory.page_sync import Sync
+from keepsake.memory.page_sync import NOBODYS, Sync
 from keepsake.memory.pages_at import PagesAt
 from keepsake.memory.settings import Settings
 from keepsake.projections.markdown import entity_of
@@ -28,7 +29,7 @@ from keepsake.projections.pages import render
 from keepsake.projections.pages.fold import tags_shown
 from keepsake.projections.pages.rows import Entry, File, path_of
 from keepsake.projections.pages.search import Match, search, span_of
-from keepsake.records.belief import Belief, texts
+from keepsake.records.belief import OWNER, Belief, texts
 from keepsake.records.beliefs import TOMBSTONE
 from keepsake.records.entity import PREFIXES
 from keepsake.records.episodes import RETRACT
@@ -324,10 +325,27 @@ class PagesOf:
         """One run; if it comes upon damage in the tables, they are made anew, and it is done once more."""
         with self._at.working():
             try:
-                return Sync(self._at).run(only)
+                return self._of_mine(Sync(self._at).run(only))
             except sqlite3.DatabaseError as error:
                 self._at.mend(error)
-            return Sync(self._at).run(only)
+            return self._of_mine(Sync(self._at).run(only))
+
+    def _of_mine(self, done: Synced) -> Synced:
+        """What of it is about this user's pages. What is nobody's is told to the owner of the folder."""
+        known, folder = self._shelf.book.reviews, path_of(self._user, NOTES).rpartition("/")[0]
+        mine = tuple(name for name in done.reviews if (asked := known.find(name)) and asked.action.user == self._user)
+
+        def is_mine(path: str) -> bool:
+            return path.rpartition("/")[0] == folder
+
+        return replace(
+            done, adopted=tuple(told for told in done.adopted if is_mine(told.path)), reviews=mine,
+            written=tuple(filter(is_mine, done.written)),
+            problems=tuple(
+                told for told in done.problems
+                if is_mine(told.path) or (told.what == NOBODYS and self._user == OWNER)
+            ),
+        )  # fmt: skip
 
     def _belief(self, name: str, idempotency_key: str = "") -> Belief:
         """What was just said, or, if it had been said before, what it is now."""

@@ -66,6 +66,6 @@ class Tends(Learns):
 
         What was edited on pages is taken in first, and their tables are made anew too, unless `pages` is false.
         """
-        if pages:
+        if pages and self._shelf.ledger.writable:
             self.pages.rebuild()
         return self._index.rebuild(tick).seq + 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call, print_json
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import MOVE
@@ -26,17 +27,19 @@ if TYPE_CHECKING:
     exits={0: "done, and all of it was understood", 1: "refused, or something was not understood: it is printed"},
 )
 @click.option("--watch", is_flag=True, help="Go on, after each change of a page or of the memory, until Ctrl-C.")
+@whose
 @pass_call
-def sync(call: Call, watch: bool) -> int:
+def sync(call: Call, watch: bool, user: str | None) -> int:
     """Take in what was edited on pages, and bring them up to date
 
     Prints what was taken in, with file and line, and the pages that were written. What is not understood is told on
     standard error, and stays as it is. What was changed on the page and elsewhere becomes a question: `keepsake
-    review`. Pages of all users are looked at. In a folder that holds pages and no ledger, it makes one.
+    review`. Pages of all users are looked at; what is printed is about this one's. In a folder that holds pages and no
+    ledger, it makes one.
 
     With --watch and --json, prints an object a line.
     """
-    with call.memory(make=has_pages(call.locate())) as memory:
+    with call.memory(make=has_pages(call.locate()), user=user) as memory:
         if watch:
             from keepsake.surfaces.cli.watch import watching
 
