@@ -4,7 +4,7 @@ PYTHON ?= python3
 JOBS ?= 2
 PY := .venv/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check -qq
-PYTEST := $(PY) -m pytest --quiet --numprocesses $(JOBS)
+PYTEST := $(PY) -m pytest --quiet --numprocesses $(JOBS) --dist worksteal
 LOCK = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --custom-compile-command 'make lock' $(ARGS)
 

@@ -3,10 +3,13 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.warm import program_in
 
 ROOT = Path(__file__).parent.parent
 
@@ -22,7 +25,9 @@ for profile, examples in (("everyday", 50), ("deep", 2000)):
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: "wheel" not in getattr(item, "fixturenames", ()))  # the longest begins first
     if os.environ.get("KEEPSAKE_SOAK") == "1":
         return
     for item in items:
@@ -39,3 +44,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.returncode == 0, done.stdout + done.stderr
     [path] = out.glob("*.whl")
     return path
+
+
+@pytest.fixture(scope="session")
+def warm_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A `keepsake`, alone in its folder, that has its imports behind it: see `tests/warm.py`."""
+    yield from program_in(tmp_path_factory.mktemp("warm"))

@@ -178,12 +178,17 @@ def resolve(target: str, known: dict[str, Module]) -> str:
     return parent if target not in known and parent in known else target
 
 
+@pytest.fixture(scope="module")
+def program() -> dict[str, Module]:
+    return modules(SRC)
+
+
 RULES = [room_violations, outside_violations, environment_violations, cycle_violations]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_the_program_keeps_the_map(rule):
-    broken = list(rule(modules(SRC)))
+def test_the_program_keeps_the_map(rule, program):
+    broken = list(rule(program))
     assert not broken, "\n" + "\n".join(broken)
 
 

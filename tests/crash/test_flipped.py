@@ -13,8 +13,8 @@ EVERY_BIT = range(8)
 
 
 def bits_of(offset: int) -> range | list[int]:
-    """Everyday: one bit of each byte, and all of every sixteenth byte. At length: all."""
-    return EVERY_BIT if SOAK or offset % 16 == 0 else [offset % 7]
+    """Everyday: one bit of each byte, and all of every sixty-first byte. At length: all."""
+    return EVERY_BIT if SOAK or offset % 61 == 0 else [offset % 8]
 
 
 def flip_every_byte(root, check):

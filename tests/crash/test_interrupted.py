@@ -8,8 +8,8 @@ import random
 import pytest
 
 from keepsake.ledger import erase
-from tests.crash.disks import DIED, DyingDisk, in_a_child
-from tests.crash.shelf import SOAK, World, files_with, settled, wal
+from tests.crash.disks import DIED, DyingDisk, Watched, in_a_child
+from tests.crash.shelf import SOAK, World, files_with, fresh_copy, settled, wal
 from tests.crash.stages import OPERATIONS, nothing, stage, with_everything
 
 
@@ -23,28 +23,60 @@ def dies(play, base, operate, at, halfway):
     return in_a_child(lambda: operate(play.world(base, DyingDisk(at, halfway=halfway)))) == DIED
 
 
+class Listing(Watched):
+    """Writes down each call, and whether there is a halfway through it."""
+
+    def __init__(self):
+        super().__init__()
+        self.listed = []
+
+    def reach(self, call, what=None, size=0):
+        super().reach(call)
+        self.listed.append(size > 0)
+
+
+def calls_of(play):
+    """The disk calls of the operation when nobody dies, from 1 on: whether each has a halfway."""
+    disk = Listing()
+    world = play.world(play.again(), disk)
+    play.operate(world)
+    listed = dict(enumerate(disk.listed, 1))
+    world.ledger.close()
+    return listed
+
+
+def died_at(play, at, halfway):
+    """The folder as it was left by one who died at that call."""
+    base = play.again()
+    dies(play, base, play.operate, at, halfway)
+    return fresh_copy(base, play.base.with_name(f"left halfway {halfway}"))
+
+
 @pytest.mark.parametrize("halfway", [False, True], ids=["before the call", "halfway through it"])
 def test_whoever_dies_at_any_disk_call_leaves_it_as_before_or_as_after(play, halfway):
-    at = 1
-    while dies(play, base := play.again(), play.operate, at, halfway):
+    """Halfway through a call that writes nothing is before it, and already told."""
+    calls = calls_of(play)
+    assert len(calls) >= 5
+    assert any(calls.values())
+    for at in [at for at, writes in calls.items() if writes or not halfway]:
+        base = play.again()
+        assert dies(play, base, play.operate, at, halfway)
         play.is_whole(base)
-        at += 1
-    assert at > 5
+    base = play.again()
+    assert not dies(play, base, play.operate, len(calls) + 1, halfway)
     assert play.is_whole(base, before=play.after) == play.after
 
 
 def test_whoever_dies_while_setting_right_what_another_left_harms_nothing_either(play):
     """Two deaths in a row: the second while opening what the first left."""
     drawn = random.Random(7)
-    count = 1
-    while dies(play, play.again(), play.operate, count, False):
-        count += 1
+    count = len(calls_of(play)) + 1
     first_deaths = range(1, count) if SOAK else sorted(drawn.sample(range(1, count), min(4, count - 1)))
     for first in first_deaths:
         second = 1
+        left = {halfway: died_at(play, first, halfway) for halfway in (False, True)}
         while True:
-            base = play.again()
-            dies(play, base, play.operate, first, drawn.random() < 0.5)
+            base = fresh_copy(left[drawn.random() < 0.5], play.base.with_name("now"))
             if not dies(play, base, nothing, second, drawn.random() < 0.5):
                 break
             play.is_whole(base)

@@ -64,10 +64,13 @@ class Command:
     expected: list[str]
 
 
-def run_page(page: Path, home: Path) -> None:
-    """Run all of `page` with `home` as the home and working folder. Raises Wrong at the first untruth."""
+def run_page(page: Path, home: Path, *programs: Path) -> None:
+    """Run all of `page` with `home` as the home and working folder. Raises Wrong at the first untruth.
+
+    Commands are the installed ones, or, before them, those in the folders `programs`.
+    """
     names: dict[str, Any] = {"__name__": "__main__"}
-    with living_in(home):
+    with living_in(home, *programs):
         for block in blocks(page):
             if block.language == "python":
                 run_python(page, block, names)
@@ -77,14 +80,14 @@ def run_page(page: Path, home: Path) -> None:
 
 
 @contextlib.contextmanager
-def living_in(home: Path) -> Iterator[None]:
+def living_in(home: Path, *programs: Path) -> Iterator[None]:
     home.mkdir(parents=True, exist_ok=True)
     before = dict(os.environ)
     for name in before:
         if name.startswith("KEEPSAKE_"):
             del os.environ[name]
     try:
-        os.environ.update(surroundings(home))
+        os.environ.update(surroundings(home, *programs))
         with contextlib.chdir(home):
             yield
     finally:
@@ -92,13 +95,13 @@ def living_in(home: Path) -> Iterator[None]:
         os.environ.update(before)
 
 
-def surroundings(home: Path) -> dict[str, str]:
+def surroundings(home: Path, *programs: Path) -> dict[str, str]:
     return {
         "HOME": str(home),
         "KEEPSAKE_HOME": str(home / ".keepsake"),
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_STATE_HOME": str(home / ".local/state"),
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join(map(str, (*programs, Path(sys.executable).parent, os.environ["PATH"]))),
         "COLUMNS": "100",
         "LC_ALL": "C.UTF-8",
         "NO_COLOR": "1",

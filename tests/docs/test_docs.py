@@ -11,15 +11,32 @@ ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_page_does_what_it_says(page, tmp_path):
+AS_INSTALLED = {"README.md", "docs/how-to/back-up-and-restore.md"}  # everyday; at length it is every page
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def is_true(page: Path, home: Path, *programs: Path) -> None:
     untruth = ""
     try:
-        run_page(page, tmp_path / "home")
+        run_page(page, home, *programs)
     except Wrong as wrong:
         untruth = str(wrong)
     if untruth:
         pytest.fail(untruth, pytrace=False)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_page_does_what_it_says(page, tmp_path, warm_program):
+    is_true(page, tmp_path / "home", *([] if name_of(page) in AS_INSTALLED else [warm_program.parent]))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("page", [page for page in PAGES if name_of(page) not in AS_INSTALLED], ids=name_of)
+def test_the_page_does_what_it_says_with_the_program_as_it_is_installed(page, tmp_path):
+    is_true(page, tmp_path / "home")
 
 
 @pytest.fixture

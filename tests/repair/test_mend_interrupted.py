@@ -9,7 +9,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -144,16 +146,20 @@ def look_in(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("visited", "halfway"),
+    ("visited", "halfway", "calls"),
     [
-        pytest.param(False, True, id="halfway through a write"),
-        pytest.param(True, False, id="before a call, and visited"),
-        pytest.param(False, False, id="before a call", marks=pytest.mark.soak),
-        pytest.param(True, True, id="halfway through a write, and visited", marks=pytest.mark.soak),
+        pytest.param(False, True, count(1, 2), id="halfway through a write"),
+        pytest.param(True, False, count(2, 2), id="before a call, and visited"),
+        *(
+            pytest.param(visited, halfway, count(1), id=f"{how} any call{then}", marks=pytest.mark.soak)
+            for visited, then in ((False, ""), (True, ", and visited"))
+            for halfway, how in ((False, "before"), (True, "halfway through"))
+        ),
     ],
 )
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-def test_a_repair_that_dies_is_finished_by_the_next(tmp_path, case: Callable[[Path], None], visited, halfway):
+def test_a_repair_that_dies_is_finished_by_the_next(tmp_path, case: Callable[[Path], None], visited, halfway, calls):
+    """Everyday, at every call in one of two ways, in turn. At length, at every call in all four."""
     first, root = tmp_path / "first", tmp_path / "memory"
     case(first)
     codes = list(dict.fromkeys(finding.code for finding in check(first) if CODES[finding.code].mend))
@@ -163,9 +169,7 @@ def test_a_repair_that_dies_is_finished_by_the_next(tmp_path, case: Callable[[Pa
     apply(whole, codes)
     expected = texts(whole)
 
-    at = 0
-    while True:
-        at += 1
+    for at in copy(calls):
         shutil.copytree(first, root)
         disk = DyingDisk(at, halfway=halfway)
         died = in_a_child(partial(apply, root, codes, disk=disk, patience=5.0))

@@ -8,7 +8,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,13 +71,17 @@ def keepsake() -> Callable[..., Ended]:
 
 
 @pytest.fixture
-def process() -> Callable[..., Ended]:
-    """Run the program as a process of its own, with pipes."""
+def process(warm_program: Path) -> Callable[..., Ended]:
+    """Run the program as a process of its own, with pipes. `program` is another way to start it.
 
-    def call(*args: str | bytes, stdin: bytes = b"", **env: str) -> Ended:
-        done = subprocess.run(
-            [*PROGRAM, *args], input=stdin, capture_output=True, env={**os.environ, **env}, timeout=60
-        )
+    Where Python itself is told something for its start, the program is started as people start it; else it is one that
+    has its imports behind it.
+    """
+
+    def call(*args: str | bytes, stdin: bytes = b"", program: Sequence[str | Path] = (), **env: str) -> Ended:
+        cold = PROGRAM if any(name.startswith(("PYTHON", "LC_")) for name in env) else [warm_program]
+        order = [*(program or cold), *args]
+        done = subprocess.run(order, input=stdin, capture_output=True, env={**os.environ, **env}, timeout=60)
         return Ended(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
 
     return call

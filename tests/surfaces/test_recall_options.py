@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -332,13 +333,18 @@ def test_without_an_embedder_it_says_so_and_recall_goes_by_words(keepsake, folde
     assert texts(keepsake("recall", "tea", "--json")) == ["Ana prefers tea"]
 
 
+IMPATIENT = "from keepsake.models import wire; wire._FIRST_WAIT = 0.01; from keepsake.surfaces.cli import main; main()"
+
+
 def test_an_embedder_that_cannot_be_had_is_one_line_and_no_fault(process, folder):
+    """It is asked as often as ever, with shorter pauses."""
     process("remember", "Ana prefers tea")
     (folder / "keepsake.toml").write_text('[recall]\nembedder = "http://127.0.0.1:9/v1#nothing"\n')
-    done, recalled = process("rebuild-index", "--vectors"), process("recall", "tea")
+    program = [sys.executable, "-c", IMPATIENT]
+    done, recalled = process("rebuild-index", "--vectors", program=program), process("recall", "tea", program=program)
 
     assert done.status in (1, 3)
     assert done.err.count("\n") == 1
     assert "fault" not in done.err
     assert recalled.out.startswith("Ana prefers tea\n")
-    assert json.loads(process("recall", "tea", "--json").out)
+    assert json.loads(process("recall", "tea", "--json", program=program).out)
