@@ -225,7 +225,7 @@ def test_a_template_chooses_and_loops_over_plain_values() -> None:
     ],
 )
 def test_a_template_that_cannot_be_filled_is_refused_in_one_line(template: str, why: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
 
     with pytest.raises(Refused) as refused:
         check_template("mine", template)
@@ -234,7 +234,7 @@ def test_a_template_that_cannot_be_filled_is_refused_in_one_line(template: str, 
     assert str(refused.value).startswith("the template of frame 'mine'")
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 300
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2
 
 
 @given(st.lists(st.sampled_from([
@@ -272,8 +272,8 @@ def test_a_simple_template_does_not_wait_for_jinja() -> None:
 )
 def test_a_megabyte_of_anything_is_read_in_a_moment(one: str) -> None:
     text = one * (1_000_000 // len(one))
-    begun = time.perf_counter()
+    begun = time.process_time()
 
     line_of(hit(text, agent=text, id=text), against=[hit(text)])
 
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2

@@ -216,7 +216,10 @@ def test_a_name_may_be_typed_in_either_spelling_only_if_it_was_given_in_that_one
 def test_following_prints_what_others_write_as_it_comes(process, home):
     process("remember", "before")
     child = subprocess.Popen(
-        [sys.executable, "-m", "keepsake", "log", "--follow", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "keepsake", "log", "--follow", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whoever tests in the background ignores it
     )
     assert child.stdout is not None
     seen = [json.loads(child.stdout.readline()) for _ in range(2)]
