@@ -147,12 +147,11 @@ def remember(memory: Memory, first: int) -> None:
 
 
 def questions(count: int) -> dict[str, list[str]]:
-    """A word of one entry, rare and common words, words that often stand together, and words of one text."""
+    """Rare and common words, words that often stand together, and words of one text."""
     some = [number * 7919 % count for number in range(ASKED)]
     together = [f"{WORDS[number]} {WORDS[number + 1]}" for number in range(ASKED)]
     texts = [said(number).rstrip(".").lower().split() for number in some]
     return {
-        "a word of one entry": [only_word(number - number % 10) for number in some],
         "a rare word": WORDS[-ASKED:],
         "a common word": WORDS[:ASKED],
         "two words that often stand together": together,
@@ -165,6 +164,7 @@ def searching(memory: Memory, count: int) -> list[Row]:
     """Ten hits for what is typed; barely: the same words given to full text, which hides nothing and spells nothing.
 
     If hardly an entry has all the words, those that have some are sought too, which the bare query is given as well.
+    What is found at once, a word of a single entry, tells what a search costs besides.
     """
     rows, every = [stated(f"search at {count:,} entries, to the bare query", "")], list[float]()
     with closing(sqlite3.connect(memory.folder / "pages.db")) as db:
@@ -176,8 +176,11 @@ def searching(memory: Memory, count: int) -> list[Row]:
             ratios = [1 / each[2] for each in timed]
             every += ratios
             rows.append(at_most(f"  {kind}", per(mine, 1), per(raw, 1), statistics.median(ratios), 2))
+        single = [_asked(memory, db, only_word(number * 790 % count)) for number in range(ASKED)]
+    mine, raw, ratio = middle(single)
     rows.append(at_most("  all of them", "", "", statistics.median(every), 2))
     rows.append(at_most("  the worst of all", "", "", max(every), 2))
+    rows.append(stated("  a word of a single entry", per(mine, 1), per(raw, 1), 1 / ratio))
     return rows
 
 
@@ -230,7 +233,13 @@ def syncing(memory: Memory, files: int) -> list[Row]:
 def in_a_process(folder: Path, files: int) -> list[Row]:
     """A process of its own: all of it is measured, and the memory that it took at its most."""
     done = {work: middle([_process(work, folder) for _ in range(3)]) for work in ("walk", "open", "sync", "rebuild")}
-    rows = []
+    order, home = [sys.executable, "-m", "keepsake", "sync"], {**os.environ, "KEEPSAKE_HOME": str(folder)}
+    told = statistics.median(
+        seconds(lambda: subprocess.run(order, check=True, capture_output=True, env=home)) for _ in range(3)
+    )
+    bare = done["walk"][0]
+    rows = [stated(f"  `keepsake sync` of {files:,} files, to a process that walks", per(told, 1), per(bare, 1),
+                   told / bare)]  # fmt: skip
     for work, bare in (("sync", "walk"), ("open", "walk"), ("rebuild", "open")):
         (mine, size), (raw, least) = done[work], done[bare]
         rows.append(stated(f"  a process to {work} {files:,} files, to {bare}", per(mine, 1), per(raw, 1), mine / raw))

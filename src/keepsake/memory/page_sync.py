@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from keepsake.memory.page_adopt import Adopted, Adopter
-from keepsake.memory.pages_at import PagesAt
+from keepsake.memory.pages_at import PagesAt, is_blank
 from keepsake.projections.markdown import Page, entity_of
 from keepsake.projections.pages.edits import NEW, REMOVED, Compared, Known, compare
 from keepsake.projections.pages.file import PagesFile
@@ -63,6 +63,7 @@ class Sync:
         self._reviews: list[str] = []
         self._raced: set[str] = set()  # of this pass
         self._failed: set[str] = set()
+        self._last: tuple[str, Read] | None = None  # the page that lags behind and was looked at last
 
     def run(self, only: Iterable[str] | None = None) -> Synced:
         """Sync every page, or those that are named and those that lag behind."""
@@ -81,7 +82,7 @@ class Sync:
     def _once(self, wanted: set[str] | None) -> set[str]:
         """One pass. Returns the pages that changed under our hands."""
         db = self._at.level()
-        self._raced, self._failed = set(), set()
+        self._raced, self._failed, self._last = set(), set(), None
         seen = self._look(db, wanted)
         self._leave_what_moved(seen)
         for each in seen:
@@ -144,11 +145,13 @@ class Sync:
         except NoPage as error:
             self._problems.append(Told(path, 0, str(error)))
             return None
-        if read is None or (file and not read.data.strip()):
+        if read is None or (file and is_blank(read.data)):
             self._lost(db, [path] if file else [])
             return None
         if file and read.digest == file.digest:
-            if not file.is_due and file.stamp != read.stamp:
+            if file.is_due:
+                self._last = path, read
+            elif file.stamp != read.stamp:
                 file.size, file.mtime, file.ctime, file.inode = read.stamp.settled(time.time_ns())
                 db.restamp(file)
             return None
@@ -243,10 +246,7 @@ class Sync:
         if file is None:
             return
         if each is None:
-            read = self._at.folder.read(path)
-            if read is not None and read.data.strip() and read.digest != file.digest:
-                raise Raced
-            is_new = self._at.bring(db, file, read)
+            is_new = self._at.bring(db, file, self._as_it_was(path, file))
         else:
             rows = db.entries(path) if rows is None else rows
             there = {entry.id for entry in each.page.entries}
@@ -259,3 +259,13 @@ class Sync:
             )  # fmt: skip
         if is_new:
             self._written[path] = None
+
+    def _as_it_was(self, path: str, file: File) -> Read | None:
+        """The file, in which nobody but us wrote. Raced, if somebody did."""
+        last, self._last = self._last, None
+        if last is not None and last[0] == path:
+            return last[1]
+        read = self._at.folder.read(path)
+        if read is not None and not is_blank(read.data) and read.digest != file.digest:
+            raise Raced
+        return read

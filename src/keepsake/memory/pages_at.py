@@ -250,7 +250,7 @@ class PagesAt:
         self, db: PagesFile, file: File, read: Read | None, page: Page | None, due: Sequence[Entry],
         completions: Sequence[Completion], drops: Sequence[str], recorded: Collection[str],
     ) -> Rendering:  # fmt: skip
-        if read is None or not read.data.strip():
+        if read is None or is_blank(read.data):
             return render.new(file, db.entries(file.path), self.zone)
         is_plain = page is None and not completions and not drops
         if is_plain and (more := render.longer(read.data, file, due, self.zone)):
@@ -265,6 +265,11 @@ class PagesAt:
             return zone_name(page.zone) if page else file.zone or zone_name(self.zone)
         except Refused:
             return file.zone
+
+
+def is_blank(data: bytes) -> bool:
+    """Whether there is nothing to read in a file."""
+    return not data or data.isspace()
 
 
 def _lock(fd: int) -> None:

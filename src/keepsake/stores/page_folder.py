@@ -72,8 +72,8 @@ class PageFolder:
 
     def walk(self) -> Iterator[tuple[str, os.stat_result]]:
         """Every `.md` in it, with one look at each. What a crash left half written is removed on the way."""
-        for folder, prefix in self._folders():
-            for entry in _entries(folder):
+        for prefix, entries in self._listed():
+            for entry in entries:
                 try:
                     if entry.name.endswith(".md") and not entry.name.startswith("."):
                         yield prefix + entry.name, entry.stat(follow_symlinks=False)
@@ -82,13 +82,15 @@ class PageFolder:
                 except FileNotFoundError:  # somebody took it away meanwhile
                     continue
 
-    def _folders(self) -> list[tuple[Path, str]]:
+    def _listed(self) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+        """What is in the folder, and in those of other users, with how the paths in them begin."""
         if not self.is_there():
-            return []
-        users = [
-            each for each in _entries(self.root) if each.name.startswith("@") and each.is_dir(follow_symlinks=False)
-        ]
-        return [(self.root, ""), *((Path(each.path), f"{each.name}/") for each in users)]
+            return
+        own = _entries(self.root)
+        yield "", own
+        for each in own:
+            if each.name.startswith("@") and each.is_dir(follow_symlinks=False):
+                yield f"{each.name}/", _entries(Path(each.path))
 
     def is_there(self) -> bool:
         return self.root.is_dir() and not self.root.is_symlink()

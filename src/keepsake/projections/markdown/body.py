@@ -12,6 +12,7 @@ from keepsake.projections.markdown.page import Span
 BLANK = " \t\r\n"
 
 _ODD = re.compile(r"[~\\\r]|&#|-->|(?i:#superseded-by:|#retracted)")
+_RARE = re.compile(r"[~\\\r&>#]")  # without one of these nothing is odd
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\r?\n)*+")
 _MARK = re.compile(
     rf"(?:(?<=~~)|(?<![^ \t\r\n]))#(?:superseded-by:(?:({ID})|\{{({ID})\}})|retracted)\Z", re.ASCII | re.IGNORECASE
@@ -36,7 +37,7 @@ def read_body(text: str, start: int, end: int) -> Body:
     if text[start : start + 1] in BLANK:
         start = _filled(text, start, end)
     raw = text[start:end].rstrip(BLANK)
-    if not _ODD.search(raw):
+    if not _RARE.search(raw) or not _ODD.search(raw):
         return Body(raw, Span(start, start + len(raw)))
     first, supersedes = _marks_before(raw)
     last, superseded_by, is_retracted, others = _marks_behind(raw, first)

@@ -13,6 +13,7 @@ LONGEST = 64
 MOST = 3
 
 _ASCII = re.compile(r"[A-Za-z0-9_/-]*[A-Za-z0-9][A-Za-z0-9_/-]*\Z")
+_PLAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_/]|-(?!-)){0,62}(?<![-_/])\Z")  # what stays as it is, most often
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 
 
@@ -32,6 +33,8 @@ def is_tag(text: str) -> bool:
 
 def tag_of(said: str) -> str:
     """`said` as a tag: whatever cannot stand in one becomes a dash. Refused, if nothing is left, or too much."""
+    if _PLAIN.match(said) and said.lower() != RETRACTED:
+        return said
     text = unicodedata.normalize("NFC", said[: 4 * LONGEST])
     tag = re.sub("-{2,}", "-", "".join(char if char in "_/" or is_letter(char) else "-" for char in text))
     tag = tag.strip("-_/")

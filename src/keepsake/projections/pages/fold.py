@@ -8,6 +8,7 @@ what was said on a branch of a conversation is on none before it is merged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -25,6 +26,8 @@ from keepsake.records.event import Event
 from keepsake.records.pages import CLEAN, FOLD, PAGE, USUAL, is_about
 from keepsake.records.policy import DEFAULT
 from keepsake.records.reviews import ANSWER, ASK
+
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)  # as the ledger writes it
 
 
 class Stale(Exception):
@@ -114,7 +117,9 @@ def time_said(said: object) -> str:
     """A time as the ledger writes it, if it is one that every page can show."""
     try:
         at = datetime.fromisoformat(said) if isinstance(said, str) else None
-        return stamp(at) if at is not None and at.tzinfo is not None and 2 < at.year < 9998 else ""
+        if at is None or at.tzinfo is None or not 2 < at.year < 9998:
+            return ""
+        return said if isinstance(said, str) and _STAMP.fullmatch(said) else stamp(at)
     except ValueError:
         return ""
 

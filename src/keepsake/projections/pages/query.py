@@ -38,6 +38,7 @@ _EASY = re.compile(
     "\u0168-\u017e\u0391-\u03a1\u03a3-\u03a9\u03b1-\u03c1\u03c3-\u03c9\u0410-\u044f\u05d0-\u05ea\u0627-\u063a"
     "\u0641-\u064a\u2010-\u2027\u2030-\u2046\u20a0-\u20a7\u20a9-\u20b9]*\\Z"
 )
+_JOINS = re.compile(f"[{_JOINED}]")
 _MANY_PARTS = re.compile(rf"[^\W_][{_JOINED}][^\W_]")
 _UNIT = re.compile(f"(?:{_APART}.)+|[^ {_APART}.-]+(?:[.-][^ {_APART}.-]+)*", re.DOTALL)
 _CHANGES = re.compile("[\u19b0-\u19c9\u1cf2\u1cf3\U0001f3fb-\U0001f3ff]")  # vowel signs, and the colours of a hand
@@ -105,6 +106,8 @@ def words_in(text: str) -> Iterator[str]:
 def letters_of(text: str, entry_id: str = "") -> str | None:
     """What is searched along with a text, and the end of its id; None, if that is nothing."""
     found = [_NAME + entry_id[-6:]] if _ID_END.match(entry_id[-6:]) else []
+    if text.isascii() and not _JOINS.search(text):
+        return " ".join(found) or None
     for chunk in text.split():
         if not _EASY.match(chunk):
             for unit in units_of(chunk):
