@@ -12,7 +12,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from hashlib import blake2b
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,7 +51,8 @@ class Read(NamedTuple):
 
 
 def digest_of(data: bytes) -> bytes:
-    return blake2b(data, digest_size=16).digest()
+    """What tells one state of a file from another. Processors have SHA-256 built in: nothing else is as quick."""
+    return sha256(data).digest()[:16]
 
 
 class Raced(Exception):

@@ -10,7 +10,7 @@ An entry's `shown`: 0 was never on the page, 1 stood there, 2 stood there struck
 
 from __future__ import annotations
 
-SHAPE = 2  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 3  # of what the fold writes; raise it when the same events give other rows
 
 TABLES = (
     """CREATE TABLE bookmark (
