@@ -61,6 +61,7 @@ class Sync:
         self._written: dict[str, None] = {}
         self._problems: list[Told] = []
         self._reviews: list[str] = []
+        self._folders: dict[str, str] | None = None  # → whose each is
         self._raced: set[str] = set()  # of this pass
         self._failed: set[str] = set()
         self._last: tuple[str, Read] | None = None  # the page that lags behind and was looked at last
@@ -188,9 +189,7 @@ class Sync:
         about, user = entity_of(name, page.front.entity), OWNER
         if folder:
             named = entity_of(f"user-{folder[1:]}.md")
-            users = {held.user for held in self._at.book.held.values()} | {file.user for file in db.files()}
-            known = {path_of(user, "topic-x").rpartition("/")[0]: user for user in users}
-            user = known.get(folder) or (named.removeprefix("user-") if named else "")
+            user = self._users(db).get(folder) or (named.removeprefix("user-") if named else "")
             user = user if path_of(user, "topic-x").startswith(f"{folder}/") else ""
         if about is None or not user:
             kinds = ", ".join(f"{prefix}-" for prefix in PREFIXES)
@@ -198,6 +197,13 @@ class Sync:
             self._problems.append(Told(path, 0, why if user else NOBODYS))
             return None
         return user, about
+
+    def _users(self, db: PagesFile) -> dict[str, str]:
+        """The folders of all users that are known, gathered once: a name need not be read off its folder."""
+        if self._folders is None:
+            users = {held.user for held in self._at.book.held.values()} | {file.user for file in db.files()}
+            self._folders = {path_of(user, "topic-x").rpartition("/")[0]: user for user in users}
+        return self._folders
 
     def _leave_what_moved(self, seen: Sequence[_Seen]) -> None:
         """An entry that is gone from one page and stands on another was moved: it is not taken back."""
