@@ -13,8 +13,9 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.file import IN_MEMORY, IndexFile
+from keepsake.projections.index.file import IndexFile
 from keepsake.records.event import Event
 
 Rows = dict[str, list[tuple[object, ...]]]

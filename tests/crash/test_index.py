@@ -23,8 +23,9 @@ import pytest
 from keepsake import Memory
 from keepsake.ledger import append
 from keepsake.ledger import backup as backup_module
+from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index.compare import differences, text_trouble
-from keepsake.projections.index.file import IN_MEMORY, IndexFile
+from keepsake.projections.index.file import IndexFile
 from keepsake.records.work import IDLE
 from keepsake.repair import mend as mend_module
 from keepsake.repair.check import check

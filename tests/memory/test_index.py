@@ -17,10 +17,11 @@ import pytest
 from keepsake import Memory, RolledBack
 from keepsake.ledger.folder import Folder
 from keepsake.memory import index as lifecycle
-from keepsake.projections.index import file as file_module
+from keepsake.projections import database as file_module
+from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index import fold as fold_module
 from keepsake.projections.index.compare import differences, text_trouble
-from keepsake.projections.index.file import IN_MEMORY, IndexFile
+from keepsake.projections.index.file import IndexFile
 from keepsake.records.book import Book
 from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, Missing, NotWritable, Refused
 from keepsake.records.event import Event

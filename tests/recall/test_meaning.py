@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake import Memory
-from keepsake.projections.index.file import IN_MEMORY, IndexFile
+from keepsake.projections.database import IN_MEMORY
+from keepsake.projections.index.file import IndexFile
 from keepsake.recall.meaning import Meaning, NoVectors
 from tests.projections.vectors.doubles import SIZE, Fast, Slow
 

@@ -14,30 +14,8 @@ import pytest
 
 from keepsake import Memory
 from keepsake.surfaces.cli.watch import LOOK
+from tests.projections.markdown.samples import SAMPLE
 from tests.surfaces.conftest import PROGRAM
-
-SAMPLE = """\
----
-description: Identity and background of the user
-tags: [identity, background]
-status: active   # active | dormant | archived
-created: 2026-04-20T14:02:11+08:00
-updated: 2026-04-21T09:15:00+08:00
-entry_count: 4
-needs_compact: false
----
-
-# User Profile
-
-## [2026-04-20T14:02:11] {id: 20260420-1402-a1b23c} #identity
-User goes by Kming. Based in Shanghai.
-
-## [2026-04-20T16:30:05] {id: 20260420-1630-3f0e99} #work #employer
-~~User works at Old Corp as a principal engineer.~~ #superseded-by:20260421-0915-c4f1a5
-
-## [2026-04-21T09:15:00] {id: 20260421-0915-c4f1a5} #work #employer
-User joined Acme Corp as a senior engineer.
-"""
 
 
 @pytest.fixture

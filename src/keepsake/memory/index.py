@@ -27,7 +27,8 @@ from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import remove_all, remove_if_there
 from keepsake.ledger.ledger import Ledger
 from keepsake.memory.events import events_from
-from keepsake.projections.index.file import CHUNK, IN_MEMORY, NOTHING, SHAPE, Bookmark, IndexFile
+from keepsake.projections.database import IN_MEMORY
+from keepsake.projections.index.file import CHUNK, NOTHING, SHAPE, Bookmark, IndexFile
 from keepsake.projections.index.fold import Stale
 from keepsake.projections.index.peek import is_hash
 from keepsake.projections.index.plant import held_now

@@ -23,11 +23,12 @@ from typing import TypeVar
 
 from keepsake.ledger.disk import remove_all
 from keepsake.memory.events import events_from
+from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index.plant import held_now
 from keepsake.projections.markdown import Page, parse
 from keepsake.projections.markdown.zone import zone_name, zone_named
 from keepsake.projections.pages import render
-from keepsake.projections.pages.file import IN_MEMORY, Bookmark, PagesFile
+from keepsake.projections.pages.file import Bookmark, PagesFile
 from keepsake.projections.pages.fold import Stale
 from keepsake.projections.pages.render import Completion, Rendering
 from keepsake.projections.pages.rows import Entry, File

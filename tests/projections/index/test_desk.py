@@ -4,11 +4,12 @@ import sqlite3
 
 import pytest
 
+from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index import file as file_module
 from keepsake.projections.index import fold
 from keepsake.projections.index.compare import differences
 from keepsake.projections.index.desk import Desk
-from keepsake.projections.index.file import IN_MEMORY, NOTHING, IndexFile
+from keepsake.projections.index.file import NOTHING, IndexFile
 from keepsake.records.work import ActiveHours
 from tests.projections.index.ledgers import MadeUp
 

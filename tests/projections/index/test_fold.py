@@ -2,7 +2,8 @@
 
 import pytest
 
-from keepsake.projections.index.file import IN_MEMORY, IndexFile
+from keepsake.projections.database import IN_MEMORY
+from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fold import Stale
 from keepsake.records.event import Draft
 from tests.projections.index.ledgers import MadeUp

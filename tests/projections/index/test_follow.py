@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.ledger import snapshot
+from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index import file as file_module
 from keepsake.projections.index.compare import differences, text_trouble
-from keepsake.projections.index.file import IN_MEMORY, NOTHING, IndexFile
+from keepsake.projections.index.file import NOTHING, IndexFile
 from keepsake.projections.index.fold import Stale
 from keepsake.records.book import Book
 from keepsake.records.errors import KeepsakeError

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.projections.index.file import IN_MEMORY, IndexFile
+from keepsake.projections.database import IN_MEMORY
+from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fulltext import (
     MOST_WORDS,
     NOW,

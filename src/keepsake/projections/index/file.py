@@ -9,14 +9,12 @@ One connection is held as long as the file is open. Every statement is prepared 
 
 from __future__ import annotations
 
-import os
-import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from keepsake.projections.database import Database
 from keepsake.projections.index import fold
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.builtin import CONFIG, FRAMES
@@ -25,9 +23,7 @@ from keepsake.records.event import Event
 from keepsake.records.work import ActiveHours
 
 SHAPE = 3  # of what the fold writes; raise it when the same events give other rows
-IN_MEMORY = ":memory:"
 CHUNK = 2000
-PATIENCE = 30.0
 
 PRAGMAS = (
     "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-32000",
@@ -50,49 +46,12 @@ class Bookmark(NamedTuple):
 NOTHING = Bookmark(-1, "")
 
 
-class IndexFile:
+class IndexFile(Database):
     """An index, open for reading and following. `making` is for a file that is thrown away if anything goes wrong."""
 
     def __init__(self, path: Path | str, *, making: bool = False) -> None:
-        self.path = path
         self._names: set[Name] = set()  # that are in the file for certain, so that they need not be written again
-        self.db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-        try:
-            for pragma in UNSAFE if making else (*PRAGMAS, _SELDOM):
-                self.db.execute(pragma)
-            self._ensure_tables()
-            self._inode = _inode(path)
-        except BaseException:
-            self.db.close()
-            raise
-
-    def is_in_place(self) -> bool:
-        """Whether the file still has its name: somebody may have put another in its place, or removed it."""
-        return self.path == IN_MEMORY or _inode(self.path) == self._inode
-
-    def close(self) -> None:
-        self.db.close()
-
-    def _ensure_tables(self) -> None:
-        """Make an empty index in an empty file. Two who do so at once make one."""
-        if self.db.execute("PRAGMA schema_version").fetchone()[0]:
-            return
-        with self.writing():
-            if not self.db.execute("PRAGMA schema_version").fetchone()[0]:
-                for statement in sql.SCHEMA:
-                    self.db.execute(statement)
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """One transaction, which nobody else can write in."""
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            if self.db.in_transaction:
-                self.db.execute("ROLLBACK")
-            raise
-        self.db.execute("COMMIT")
+        super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), sql.SCHEMA)
 
     def bookmark(self) -> Bookmark:
         row = self.db.execute(sql.BOOKMARK).fetchone()
@@ -163,10 +122,3 @@ class IndexFile:
         self.db.execute(sql.SET_BOOKMARK, (1, SHAPE, mark.seq, mark.hash, *mark.clock, mark.since))
         if mark.clock.hours:
             self.db.execute(sql.SET_CONFIG, ("total_active_hours", repr(mark.clock.hours)))
-
-
-def _inode(path: Path | str) -> int:
-    try:
-        return os.stat(path).st_ino
-    except FileNotFoundError:
-        return -1

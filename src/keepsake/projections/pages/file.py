@@ -7,19 +7,16 @@ that belong to it, or a file that SQLite refuses; both grow back.
 from __future__ import annotations
 
 import os
-import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from keepsake.projections.database import IN_MEMORY, Database
 from keepsake.projections.pages import fold
 from keepsake.projections.pages.rows import ENTRIES, FILES, Entry, File, Rows, digest_of_words
 from keepsake.projections.pages.tables import NAMES, SHAPE, TABLES
 from keepsake.records.event import Event
 
-IN_MEMORY = ":memory:"
-PATIENCE = 30.0
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-16000", "PRAGMA temp_store=MEMORY",
 )  # fmt: skip
@@ -33,53 +30,13 @@ class Bookmark(NamedTuple):
     shape: int = SHAPE
 
 
-class PagesFile:
+class PagesFile(Database):
     """The rows of all pages of a folder."""
 
     def __init__(self, path: Path | str) -> None:
-        self.path = path
         if path != IN_MEMORY:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))  # SQLite would let others read it
-        self.db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-        try:
-            for pragma in _PRAGMAS:
-                self.db.execute(pragma)
-            self._ensure_tables()
-            self._inode = _inode(path)
-        except BaseException:
-            self.db.close()
-            raise
-
-    def is_in_place(self) -> bool:
-        """Whether the file still has its name: an erasure removes it, and somebody makes another."""
-        return self.path == IN_MEMORY or _inode(self.path) == self._inode
-
-    def close(self) -> None:
-        self.db.close()
-
-    def _ensure_tables(self) -> None:
-        if self.db.execute("PRAGMA schema_version").fetchone()[0]:
-            return
-        with self.writing():
-            if not self.db.execute("PRAGMA schema_version").fetchone()[0]:
-                for statement in TABLES:
-                    self.db.execute(statement)
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """One transaction, which nobody else can write in. Within one, it is a part of that."""
-        is_part = self.db.in_transaction
-        if is_part:
-            yield
-            return
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            if self.db.in_transaction:
-                self.db.execute("ROLLBACK")
-            raise
-        self.db.execute("COMMIT")
+        super().__init__(path, _PRAGMAS, TABLES)
 
     def bookmark(self) -> Bookmark:
         row = self.db.execute("SELECT seq, hash, shape FROM bookmark").fetchone()
@@ -183,10 +140,3 @@ class PagesFile:
         """The page is no more, and its file is removed."""
         self.db.execute("DELETE FROM files WHERE path = ?", (path,))
         self.db.execute("DELETE FROM renderings WHERE path = ?", (path,))
-
-
-def _inode(path: Path | str) -> int:
-    try:
-        return os.stat(path).st_ino
-    except FileNotFoundError:
-        return -1
