@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keepsake.records.errors import Refused
+from keepsake.surfaces.cli.asking import ask
 from keepsake.surfaces.cli.belief_options import speaker, whose
-from keepsake.surfaces.cli.call import Call, on_a_terminal, pass_call
+from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SPECIALIST
 from keepsake.surfaces.cli.moments import count
@@ -61,11 +61,8 @@ def _going(memory: Memory, *, everything: bool) -> Going:
 
 
 def _ask(call: Call, what: str, going: Going) -> None:
-    if call.json or not on_a_terminal():
-        raise Refused(f"{_counted(going)} would go out of sight, and nobody is here to ask; do it with --yes")
-    click.echo("\n".join(_what(what, going)))
-    if not click.confirm("\nPut all of it out of sight?"):
-        raise Refused("nothing was changed")
+    alone = f"{_counted(going)} would go out of sight, and nobody is here to ask; do it with --yes"
+    ask(call, lambda: _what(what, going), "Put all of it out of sight?", alone=alone)
 
 
 def _what(what: str, going: Going) -> Iterator[str]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keepsake.records.errors import Moved, NotFound, Refused
+from keepsake.records.errors import NotFound, Refused
+from keepsake.surfaces.cli.asking import ask, one_by_one
 from keepsake.surfaces.cli.belief_options import speaker, whose
-from keepsake.surfaces.cli.call import Call, on_a_terminal, pass_call
+from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import CARE
 from keepsake.surfaces.cli.moments import count
@@ -112,26 +113,17 @@ def _list(numbered: Sequence[tuple[int, Proposal]], *, ends: bool = False) -> It
 
 
 def _ask(call: Call, picked: Sequence[tuple[int, Proposal]]) -> None:
-    if not picked:
-        return
-    if call.json or not on_a_terminal():
-        raise Refused("nobody is here to ask; see the proposals with `keepsake tidy`, apply them with --yes")
-    click.echo("\n".join(_list(picked)))
-    if not click.confirm(f"\nApply {count(len(picked), 'proposal')}?"):
-        raise Refused("nothing was changed")
+    alone = "nobody is here to ask; see the proposals with `keepsake tidy`, apply them with --yes"
+    if picked:
+        ask(call, lambda: _list(picked), f"Apply {count(len(picked), 'proposal')}?", alone=alone)
 
 
 def _apply(call: Call, memory: Memory, picked: Sequence[Proposal], reason: str) -> None:
-    """Each is carried out by itself. One that cannot be is told of and does not stop the others."""
-    done: list[Proposal] = []
-    for each in picked:
-        try:
-            memory.tidy.apply(each, reason=reason)
-            done.append(each)
-        except (Moved, Refused) as error:
-            if len(picked) == 1:
-                raise
-            call.note(f"keepsake: {shown(str(error))}")
+    def carry_out(proposal: Proposal) -> Proposal:
+        memory.tidy.apply(proposal, reason=reason)
+        return proposal
+
+    done = one_by_one(call, picked, carry_out)
     call.answer([each.to_dict() for each in done], lambda: _told(done))
     if failed := len(picked) - len(done):
         raise Refused(f"{count(failed, 'proposal')} could not be applied; `keepsake tidy` lists what there is")

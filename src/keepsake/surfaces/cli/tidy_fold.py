@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keepsake.records.errors import Moved, NotFound, Refused
+from keepsake.records.errors import NotFound, Refused
+from keepsake.surfaces.cli.asking import ask, one_by_one
 from keepsake.surfaces.cli.belief_options import MOST, from_standard_input
-from keepsake.surfaces.cli.call import Call, on_a_terminal
+from keepsake.surfaces.cli.call import Call
 from keepsake.surfaces.cli.moments import count
 from keepsake.surfaces.cli.page_names import page_name
 from keepsake.surfaces.cli.paint import bold, dim, warn, width
@@ -104,25 +105,13 @@ def _difference(diff: str) -> Iterator[str]:
 
 
 def _ask(call: Call, picked: Numbered) -> None:
-    if not picked:
-        return
-    if call.json or not on_a_terminal():
-        raise Refused("nobody is here to ask; see what becomes of it with `keepsake tidy --compact`, fold with --yes")
-    click.echo("\n".join(_list(picked)))
-    if not click.confirm(f"\nFold {count(len(picked), 'page')}?"):
-        raise Refused("nothing was changed")
+    alone = "nobody is here to ask; see what becomes of it with `keepsake tidy --compact`, fold with --yes"
+    if picked:
+        ask(call, lambda: _list(picked), f"Fold {count(len(picked), 'page')}?", alone=alone)
 
 
 def _apply(call: Call, memory: Memory, picked: Sequence[Folding], reason: str) -> None:
-    """Each by itself. One that cannot be folded is told of and does not stop the others."""
-    done: list[Folding] = []
-    for each in picked:
-        try:
-            done.append(memory.pages.fold(each, reason=reason))
-        except (Moved, Refused) as error:
-            if len(picked) == 1:
-                raise
-            call.note(f"keepsake: {shown(str(error))}")
+    done = one_by_one(call, picked, lambda each: memory.pages.fold(each, reason=reason))
     call.answer([each.to_dict() for each in done], lambda: _told(done))
     if failed := len(picked) - len(done):
         raise Refused(f"{count(failed, 'page')} could not be folded; `keepsake tidy --compact` says why")
