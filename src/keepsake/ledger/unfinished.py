@@ -37,8 +37,12 @@ def _begin(parent: Path, ts: str) -> tuple[Path, Path, int]:
         making = target.with_name(target.name + ".new")
         with suppress(FileExistsError):  # another was faster: take the next name
             making.mkdir(mode=0o700)
-            if (fd := _lock(making)) is not None:
+            if (fd := _lock(making)) is None:
+                continue
+            if not target.exists():
                 return target, making, fd
+            making.rmdir()  # between our two looks somebody finished a copy of that name
+            os.close(fd)
 
 
 def _lock(folder: Path) -> int | None:
