@@ -1,0 +1,63 @@
+"""An event log that lives as long as its process. It holds lines, as the file does, so both give back the same."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from datetime import datetime
+
+from keepsake.records.errors import NotFound
+from keepsake.records.memory_event import MemoryEvent
+from keepsake.stores.event_log.filters import wanted
+from keepsake.stores.event_log.line import event_of, fields_of, lines_of, must_be_free
+from keepsake.stores.event_log.protocols import Events, Findings
+from keepsake.stores.event_log.replay import GraphSnapshot, replay
+
+
+class InMemoryMemoryEventLog:
+    """Events in memory. What is handed out is the caller's own: changing it changes nothing here."""
+
+    def __init__(self, events: Iterable[MemoryEvent] = ()) -> None:
+        self._lines: dict[str, bytes] = {}
+        self._turn = threading.Lock()
+        self.extend(events)
+
+    def append(self, event: MemoryEvent) -> None:
+        """Add one event. Refused if its id is taken."""
+        self.extend((event,))
+
+    def extend(self, events: Iterable[MemoryEvent]) -> None:
+        """Add several, or, if one of them is refused, none."""
+        fresh = list(events)
+        lines = lines_of(fresh)
+        with self._turn:
+            must_be_free(fresh, self._lines)
+            self._lines.update(zip((event.id for event in fresh), lines, strict=True))
+
+    def get(self, event_id: str) -> MemoryEvent:
+        """One event. NotFound, if there is none of that id."""
+        line = self._lines.get(event_id)
+        if line is None:
+            raise NotFound(f"there is no event {event_id!r} in this log")
+        return event_of(line)
+
+    def replay(self, path: str | None = None) -> GraphSnapshot:
+        """The graph that the events make; with a path, as it is seen from there."""
+        return replay(self.list(), path)
+
+    def diagnostics(self) -> Findings:
+        """Nothing: only what `append` took is here."""
+        return []
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __contains__(self, event_id: object) -> bool:
+        return event_id in self._lines
+
+    def list(self, kind: str | None = None, path: str | None = None, since: datetime | str | None = None) -> Events:
+        """The events of one kind, of one path, from one moment on, as they were appended."""
+        fits = wanted(kind, path, since)
+        with self._turn:
+            lines = [*self._lines.values()]
+        return [MemoryEvent.judged(told) for told in map(fields_of, lines) if fits(told)]

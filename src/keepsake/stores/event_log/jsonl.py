@@ -1,0 +1,171 @@
+"""An event log in a file: one event a line, appended and never changed.
+
+    {"at":"2026-05-18T09:00:00.000000Z","id":"e-1","kind":"node.put","path_id":"","payload":{"node":{…}},
+     "schema_version":1,"subject_ids":["n-1"]}
+
+(shown here on two lines).
+Acknowledged means on disk. An id is refused if any line has it, whoever wrote that line: the file is caught up with
+under the lock before anything is decided. Events come in the order of their lines. After a crash the events of an
+`extend` may be there up to one of them, and never half of one.
+
+A line that is no event (malformed, of an unknown schema version, an id for the second time) is passed over and told by
+`diagnostics`. Nothing repairs it. An id that an unknown version has taken stays taken.
+
+What is held in memory is where each id stands, no more. It follows the file: a file that was replaced or cut is read
+anew. How the file grows, and what a crash leaves: see `stores/line_file`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from keepsake.ledger.disk import Disk, pread_range
+from keepsake.ledger.read import raw_lines
+from keepsake.records.errors import NotFound
+from keepsake.records.memory_event import MemoryEvent
+from keepsake.stores.event_log.filters import wanted
+from keepsake.stores.event_log.line import Bad, event_of, fields_of, lines_of, must_be_free
+from keepsake.stores.event_log.protocols import DUPLICATE, TORN, Events, Findings, LogFinding
+from keepsake.stores.event_log.replay import GraphSnapshot, replay
+from keepsake.stores.line_file import LineFile
+
+_SEEN = 256  # bytes at the end of what was read, by which the file is known again
+
+
+class _Known:
+    """What was read of a file so far: where each id stands, and what was passed over."""
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self.taken: dict[str, int] = {}  # the byte at which an id stands; -1 if its event cannot be read
+        self.findings: Findings = []
+        self.lines = self.count = self._end = 0
+        self._file: tuple[int, int] | None = None
+        self._last = b""
+
+    def catch_up(self, fd: int, end: int) -> None:
+        """Read what was appended since. A file that is another one now, or was cut or rewritten, is read anew."""
+        if fd < 0:
+            self._forget()
+            return
+        if not self._is_same(fd, end):
+            self._forget()
+        self._file = _name_of(fd)
+        for at, raw in raw_lines(fd, self._end, end):
+            self._take(at, raw)
+        self._end = end
+        self._last = pread_range(fd, max(0, end - _SEEN), end)
+
+    def _is_same(self, fd: int, end: int) -> bool:
+        seen = pread_range(fd, max(0, self._end - _SEEN), self._end)
+        return self._file == _name_of(fd) and end >= self._end and seen == self._last
+
+    def _take(self, at: int, raw: bytes) -> None:
+        self.lines += 1
+        try:
+            name = fields_of(raw)["id"]
+        except Bad as bad:
+            self.findings.append(LogFinding(bad.code, self.lines, at, bad.reason))
+            if bad.id:
+                self.taken.setdefault(bad.id, -1)
+            return
+        if self.taken.setdefault(name, at) == at:
+            self.count += 1
+        else:
+            reason = f"event {ascii(name)[:80]} stands further up already; the first one counts"
+            self.findings.append(LogFinding(DUPLICATE, self.lines, at, reason))
+
+
+def _name_of(fd: int) -> tuple[int, int]:
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
+
+
+class JsonlMemoryEventLog:
+    """Events in the file `path`, which is made by the first append. Any number of these may be open on one file."""
+
+    def __init__(self, path: str | Path, *, disk: Disk | None = None, patience: float = 30.0) -> None:
+        self._file = LineFile(path, disk=disk, patience=patience)
+        self._known = _Known()
+        self._turn = threading.RLock()
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
+
+    def append(self, event: MemoryEvent) -> None:
+        """Add one event, on disk when this returns. Refused if its id is taken, NotWritten if the disk refuses."""
+        self.extend((event,))
+
+    def extend(self, events: Iterable[MemoryEvent]) -> None:
+        """Add several with one sync, or, if one of them is refused, none."""
+        fresh = list(events)
+        lines = lines_of(fresh)
+        if not lines:
+            return
+        with self._turn, self._file.writing() as pen:
+            self._known.catch_up(pen.fd, pen.end)
+            must_be_free(fresh, self._known.taken)
+            pen.append(b"".join(lines))
+            self._known.catch_up(pen.fd, pen.end)
+
+    def get(self, event_id: str) -> MemoryEvent:
+        """One event. NotFound, if there is none of that id."""
+        with self._reading() as (fd, end):
+            at = self._known.taken.get(event_id, -1)
+            if at < 0:
+                raise NotFound(f"there is no event {event_id!r} in {self.path}")
+            _, raw = next(raw_lines(fd, at, end))
+            return event_of(raw)
+
+    def replay(self, path: str | None = None) -> GraphSnapshot:
+        """The graph that the events make; with a path, as it is seen from there."""
+        return replay(self.list(), path)
+
+    def diagnostics(self) -> Findings:
+        """The lines that are passed over, in their order, and what a crash left at the end."""
+        with self._reading() as (fd, end):
+            size = os.fstat(fd).st_size if fd >= 0 else 0
+            found = [*self._known.findings]
+            if size > end:
+                reason = f"{size - end} bytes that nobody was told are kept; the next append sets them aside"
+                found.append(LogFinding(TORN, self._known.lines + 1, end, reason))
+            return found
+
+    def __len__(self) -> int:
+        with self._reading():
+            return self._known.count
+
+    def __contains__(self, event_id: object) -> bool:
+        with self._reading():
+            return isinstance(event_id, str) and self._known.taken.get(event_id, -1) >= 0
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[int, int]]:
+        """The open file and its end, caught up with."""
+        with self._turn, self._file.reading() as (fd, end):
+            self._known.catch_up(fd, end)
+            yield fd, end
+
+    def _fields(self) -> Iterator[dict[str, Any]]:
+        with self._reading() as (fd, end):
+            for at, raw in raw_lines(fd, 0, end):
+                try:
+                    told = fields_of(raw)
+                except Bad:
+                    continue
+                if self._known.taken.get(told["id"]) == at:
+                    yield told
+
+    def list(self, kind: str | None = None, path: str | None = None, since: datetime | str | None = None) -> Events:
+        """The events of one kind, of one path, from one moment on, as they stand in the file."""
+        fits = wanted(kind, path, since)
+        return [MemoryEvent.judged(told) for told in self._fields() if fits(told)]

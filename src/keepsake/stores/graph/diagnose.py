@@ -1,0 +1,199 @@
+"""What is wrong with a graph, without changing anything: each finding with its place, the reason and the remedy.
+
+`error`: something cannot be read, or leads nowhere, until somebody acts. `warning`: all is there, and something does
+not fit. `note`: worth knowing. A healthy graph has none of the three. Reading goes past what is named here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import orjson
+
+from keepsake.ledger.read import raw_lines
+from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.graph_fields import SCHEMA_VERSION, Told
+from keepsake.records.memory_event import BRANCH, EDGE_PUT, NODE_PUT, PROFILE_PUT, fault_in
+from keepsake.records.strict_json import loads
+from keepsake.stores.graph import layout
+from keepsake.stores.graph.contents import PARTS
+from keepsake.stores.graph.layout import MALFORMED, UNKNOWN_VERSION, Problem
+from keepsake.stores.graph.protocols import MemoryGraphStore
+from keepsake.stores.line_file import LineFile
+
+Severity = Literal["error", "warning", "note"]
+
+CODES: dict[str, tuple[Severity, str]] = {
+    MALFORMED: ("error", "mend or remove what is named; nothing is written over it"),
+    UNKNOWN_VERSION: ("error", "upgrade keepsake"),
+    layout.TWICE: ("error", "remove one of the two"),
+    "missing-endpoint": ("error", "save the node that is missing, or save the edge with another end"),
+    "merged-nowhere": ("error", "save the node that it was merged into"),
+    "orphaned-event": ("warning", "save what the event is about, or leave it: history is not changed"),
+    "missing-event": ("warning", "append the event, or save the path without it"),
+    "path-without-parent": ("warning", "save the path that is missing"),
+    "edge-of-merged": ("warning", "save the edge with the node that the other was merged into"),
+    "edited-file": ("note", "nothing; it is written anew with the next save to it"),
+    "foreign-file": ("note", "move it elsewhere if it is not meant to be there"),
+}
+_RANK = {"error": 0, "warning": 1, "note": 2}
+_MAKES = (NODE_PUT, EDGE_PUT, PROFILE_PUT, BRANCH)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing that is wrong, where, and the way out."""
+
+    code: str
+    severity: Severity
+    place: str
+    reason: str
+    remedy: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@runtime_checkable
+class InFiles(Protocol):
+    """A store that has a folder."""
+
+    root: Path
+
+    def problems(self) -> list[Problem]: ...
+
+    def edited(self) -> list[str]: ...
+
+
+def diagnose(store: MemoryGraphStore) -> list[Diagnostic]:
+    """Everything that is wrong, the worst first."""
+    found = list(_in_records(store.export_envelope()))
+    if isinstance(store, InFiles):
+        found += [_found(problem.code, problem.place, problem.reason) for problem in _in_files(store)]
+        found += [_found("edited-file", place, "not as a keepsake wrote it") for place in store.edited()]
+        found += [_found("foreign-file", name, "no part of the layout") for name in _foreign(store.root)]
+    return sorted(found, key=lambda each: (_RANK[each.severity], each.code, each.place, each.reason))
+
+
+def _found(code: str, place: str, reason: str) -> Diagnostic:
+    severity, remedy = CODES[code]
+    return Diagnostic(code, severity, place, reason, remedy)
+
+
+# -- what leads nowhere ----------------------------------------------------------------------------------------------
+
+
+def _in_records(envelope: GraphEnvelope) -> Iterator[Diagnostic]:
+    nodes = {told["id"]: str(told.get("merged", {}).get("into", "")) for told in _told(envelope, "nodes")}
+    edges = set[str]()
+    for told in _told(envelope, "edges"):
+        edges.add(told["id"])
+        yield from _of_edge(told, nodes)
+    for name, into in nodes.items():
+        if into and into not in nodes:
+            yield _found("merged-nowhere", f"node {_shown(name)}", f"there is no node {_shown(into)}")
+    profiles = {profile.id for profile in (envelope.profile, *envelope.profiles) if profile}
+    yield from _of_history(envelope, {*nodes, *edges, *profiles})
+
+
+def _of_edge(told: Told, nodes: dict[str, str]) -> Iterator[Diagnostic]:
+    for end in ("source", "target"):
+        place, name = f"edge {_shown(told['id'])}", told[end]
+        if name not in nodes:
+            yield _found("missing-endpoint", place, f"its {end}, node {_shown(name)}, is not there")
+        elif nodes[name]:
+            yield _found("edge-of-merged", place, f"its {end} was merged into node {_shown(nodes[name])}")
+
+
+def _of_history(envelope: GraphEnvelope, known: set[str]) -> Iterator[Diagnostic]:
+    """Events about nothing that is or was here, and paths that name what is not here."""
+    paths = {told["path_id"]: told for told in _told(envelope, "paths")}
+    events = list(_told(envelope, "events"))
+    known = known | paths.keys() | {name for told in events if told["kind"] in _MAKES for name in told["subject_ids"]}
+    begun = {told["path_id"] for told in events if told["kind"] == BRANCH}
+    for told in events:
+        lost = [name for name in told["subject_ids"] if name not in known]
+        if told["path_id"] and told["path_id"] not in known | begun:
+            lost.append(told["path_id"])
+        if lost:
+            reason = f"nothing here is called {', '.join(map(_shown, lost[:3]))}"
+            yield _found("orphaned-event", f"event {_shown(told['id'])}", reason)
+    named = {told["id"] for told in events}
+    for name, told in paths.items():
+        place = f"path {_shown(name)}"
+        if told.get("parent_id") and told["parent_id"] not in known | begun:
+            yield _found("path-without-parent", place, f"there is no path {_shown(told['parent_id'])}")
+        for missing in [each for each in told.get("event_ids", ()) if each not in named]:
+            yield _found("missing-event", place, f"there is no event {_shown(missing)}")
+
+
+def _told(envelope: GraphEnvelope, part: str) -> Iterator[Told]:
+    return map(orjson.loads, envelope.records(part).lines)
+
+
+def _shown(name: object) -> str:
+    return ascii(name)[:60]
+
+
+# -- what cannot be read ---------------------------------------------------------------------------------------------
+
+
+def _in_files(store: InFiles) -> Iterable[Problem]:
+    yield from store.problems()
+    for name in (layout.EVENTS, layout.AUDIT):
+        yield from _in_lines(store.root, name)
+    yield from _in_object(store.root, layout.RUNTIME)
+
+
+def _in_lines(root: Path, name: str) -> Iterator[Problem]:
+    seen = set[str]()
+    with LineFile(root / name).reading() as (fd, end):
+        for number, (byte, raw) in enumerate(raw_lines(fd, 0, end) if fd >= 0 else (), 1):
+            code, reason, own = _judged(raw, is_event=name == layout.EVENTS)
+            if own in seen:
+                code, reason = layout.TWICE, f"the id {_shown(own)} stands further up already"
+            if reason:
+                yield Problem(code, name, number, byte, reason)
+            seen |= {own} if own else set()
+
+
+def _judged(raw: bytes, *, is_event: bool) -> tuple[str, str, str]:
+    """What is wrong with a line, if anything is, and the id of the event that it is."""
+    try:
+        told = loads(raw)
+    except ValueError as error:
+        return MALFORMED, str(error)[:200], ""
+    if type(told) is not dict:
+        return MALFORMED, f"an object is wanted, not {type(told).__name__}", ""
+    version = told.get("schema_version")
+    if version is not None and version != SCHEMA_VERSION:
+        return UNKNOWN_VERSION, f"schema version {_shown(version)}, and this program knows {SCHEMA_VERSION}", ""
+    fault = fault_in(told) if is_event else ""
+    return MALFORMED, fault, "" if fault or not is_event else told["id"]
+
+
+def _in_object(root: Path, name: str) -> Iterator[Problem]:
+    path = root / name
+    if path.is_symlink() or not path.is_file():
+        return
+    code, reason, _ = _judged(path.read_bytes(), is_event=False)
+    if reason:
+        yield Problem(code, name, 0, 0, reason)
+
+
+def _foreign(root: Path) -> list[str]:
+    """Names in the folder that are none of the layout's."""
+    if not root.is_dir():
+        return []
+    top = [name for name in os.listdir(root) if not layout.is_own(name)]
+    for part in PARTS:
+        folder = root / part
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            top.append(part)
+        elif folder.is_dir():
+            top += [f"{part}/{name}" for name in os.listdir(folder) if layout.width_of(name) is None]
+    return sorted(top)

@@ -1,0 +1,138 @@
+"""What is wrong with a graph and its log together: what the graph itself tells, and what only both can tell.
+
+Looking changes nothing. To what `stores/graph/diagnose` finds come: links that lead to nothing or in a ring, events
+that no replay can carry out, what is wrong with the lines of a log that is not the store's own, and an action that is
+on record and was not carried out. An attempt that was denied may be about anything; it is no orphan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.memory_event import APPLIED, DENIED, MemoryEvent, shown
+from keepsake.stores.event_log.protocols import DUPLICATE, MALFORMED, TORN, UNKNOWN_SCHEMA, MemoryEventLog
+from keepsake.stores.event_log.replay import replay
+from keepsake.stores.graph import layout
+from keepsake.stores.graph.diagnose import Diagnostic, Severity, diagnose
+from keepsake.stores.graph.protocols import MemoryGraphStore
+
+CODES: dict[str, tuple[Severity, str]] = {
+    MALFORMED: ("error", "mend the line or take it out; it is read past until then"),
+    UNKNOWN_SCHEMA: ("error", "upgrade keepsake; the line is read past until then"),
+    DUPLICATE: ("error", "take the second line out; the first one counts"),
+    TORN: ("warning", "nothing: the next append keeps it elsewhere and cuts it off"),
+    "dangling-link": ("error", "save the node that it names"),
+    "ring": ("error", "save one of them without that link"),
+    "impossible-event": ("warning", "nothing: a replay passes over it"),
+    "unfinished-action": ("error", "finish it: so does the next action"),
+}
+_OF_FILES = {layout.MALFORMED, layout.UNKNOWN_VERSION, layout.TWICE, "edited-file", "foreign-file"}
+_RANK = {"error": 0, "warning": 1, "note": 2}
+
+
+def findings_in(store: MemoryGraphStore, log: MemoryEventLog, under_way: str = "") -> list[Diagnostic]:
+    """All that is wrong, the worst first."""
+    events = log.list()
+    denied = {f"event {ascii(event.id)[:60]}" for event in events if event.kind == DENIED}
+    told = diagnose(store) if _is_own(store, log) else _of_both(store, events)
+    found = [each for each in told if each.code != "orphaned-event" or each.place not in denied]
+    found += [*_of_nodes(store), *_of_paths(store), *_impossible(events), *_unfinished(under_way, log)]
+    found += _of_lines(log, is_own=_is_own(store, log))
+    return sorted(found, key=lambda each: (_RANK[each.severity], each.code, each.place, each.reason))
+
+
+def _found(code: str, place: str, reason: str) -> Diagnostic:
+    severity, remedy = CODES[code]
+    return Diagnostic(code, severity, place, reason, remedy)
+
+
+def _is_own(store: MemoryGraphStore, log: MemoryEventLog) -> bool:
+    """Whether the log is the file that the store itself reads: then the store tells about its lines."""
+    root, path = getattr(store, "root", None), getattr(log, "path", None)
+    return isinstance(root, Path) and path == root / layout.EVENTS
+
+
+class _Together(NamedTuple):
+    """A store with the events of a log that it does not read."""
+
+    envelope: GraphEnvelope
+
+    def export_envelope(self) -> GraphEnvelope:
+        return self.envelope
+
+
+def _of_both(store: MemoryGraphStore, events: list[MemoryEvent]) -> list[Diagnostic]:
+    envelope = with_events(store.export_envelope(), events)
+    files = [each for each in diagnose(store) if each.code in _OF_FILES]
+    return [*files, *diagnose(cast(MemoryGraphStore, _Together(envelope)))]
+
+
+def with_events(envelope: GraphEnvelope, events: Iterable[MemoryEvent]) -> GraphEnvelope:
+    """An envelope with further events after its own, each once."""
+    known = {event.id: event for event in (*envelope.events, *events)}
+    return replace(envelope, events=tuple(known.values()))
+
+
+def _of_lines(log: MemoryEventLog, *, is_own: bool) -> Iterator[Diagnostic]:
+    name = getattr(getattr(log, "path", None), "name", "the event log")
+    for found in log.diagnostics():
+        if found.code == TORN or not is_own:
+            yield _found(found.code, f"{name}, line {found.line}, byte {found.byte}", found.reason)
+
+
+def _of_nodes(store: MemoryGraphStore) -> Iterator[Diagnostic]:
+    nodes = {node.id: node for node in store.list_nodes(merged=True)}
+    after = {name: node.properties.get("superseded_by") for name, node in nodes.items()}
+    links = {name: other for name, other in after.items() if isinstance(other, str) and other}
+    for name, other in links.items():
+        if other not in nodes:
+            yield _found("dangling-link", f"node {shown(name)}", f"superseded by {shown(other)}, which is not there")
+    yield from _rings("node", "superseded by", links)
+    yield from _rings("node", "merged into", {name: node.merged_into for name, node in nodes.items() if node.merged})
+
+
+def _of_paths(store: MemoryGraphStore) -> Iterator[Diagnostic]:
+    paths = {path.path_id: path for path in store.list_paths()}
+    for name, path in paths.items():
+        if path.merged_into and path.merged_into not in paths:
+            reason = f"merged into {shown(path.merged_into)}, which is not there"
+            yield _found("dangling-link", f"path {shown(name)}", reason)
+    yield from _rings("path", "branched from", {name: path.parent_id for name, path in paths.items()})
+
+
+def _rings(what: str, how: str, links: dict[str, str]) -> Iterator[Diagnostic]:
+    for ring in rings(links):
+        way = ", ".join(map(shown, ring[1:4]))
+        yield _found("ring", f"{what} {shown(ring[0])}", f"{how} itself" + (f", by way of {way}" if way else ""))
+
+
+def rings(links: dict[str, str]) -> list[list[str]]:
+    """The ways that lead back to where they began, each once and from its smallest name. Each name is passed once."""
+    found, done = list[list[str]](), set[str]()
+    for start in sorted(links):
+        way: dict[str, int] = {}
+        name = start
+        while name in links and name not in done and name not in way:
+            way[name] = len(way)
+            name = links[name]
+        if name in way:
+            ring = list(way)[way[name] :]
+            least = ring.index(min(ring))
+            found.append(ring[least:] + ring[:least])
+        done.update(way)
+    return found
+
+
+def _impossible(events: list[MemoryEvent]) -> Iterator[Diagnostic]:
+    for skipped in replay(events).skipped:
+        yield _found("impossible-event", f"event {shown(skipped.event_id)}", skipped.reason)
+
+
+def _unfinished(under_way: str, log: MemoryEventLog) -> Iterator[Diagnostic]:
+    if under_way and under_way in log and log.get(under_way).kind == APPLIED:
+        reason = "it was applied on record, and the store was not changed"
+        yield _found("unfinished-action", f"event {shown(under_way)}", reason)

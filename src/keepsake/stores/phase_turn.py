@@ -1,0 +1,90 @@
+"""Whose turn it is, and what was under way when somebody died.
+
+One action at a time, in all processes that share a log. Before an action is recorded, its name is noted, and the note
+is cleared when the store was changed; so whoever comes next knows from one small file whether something is unfinished.
+A note whose event is not in the log means that nothing happened.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+
+from keepsake.ledger.disk import Disk, ensure_folder, replace
+from keepsake.ledger.lock import Lock
+from keepsake.records.errors import Damaged, NotWritable, NotWritten
+from keepsake.records.strict_json import loads
+
+SCHEMA_VERSION = 1
+PATIENCE = 30.0
+
+
+class Turn:
+    """The turn of one runtime. Without a place to lock it is a matter of threads, without a note one of memory."""
+
+    def __init__(self, lock: Path | None, note: Path | None, disk: Disk | None = None) -> None:
+        self._path, self._note, self._disk = lock, note, disk or Disk()
+        self._threads = threading.RLock()
+        self._under_way = ""
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold off everybody else."""
+        with self._threads:
+            if self._path is None:
+                yield
+                return
+            lock = self._opened(self._path)
+            try:
+                with lock.exclusive():
+                    yield
+            finally:
+                lock.close()
+
+    def _opened(self, path: Path) -> Lock:
+        try:
+            ensure_folder(self._disk, path.parent)
+            lock = Lock(path, self._disk, patience=PATIENCE)
+        except OSError as error:
+            raise NotWritten(f"{path} was not written ({error.strerror}); make room and try again") from error
+        if not lock.writable:
+            lock.close()
+            raise NotWritable(f"{path.parent} may only be read; write to a copy of it")
+        return lock
+
+    def under_way(self) -> str:
+        """The name of the action that was noted last; nothing, if it was finished."""
+        if self._note is None:
+            return self._under_way
+        try:
+            told = loads(self._note.read_bytes())
+        except FileNotFoundError:
+            return ""
+        except ValueError as error:
+            raise self._unreadable(str(error)) from None
+        if (
+            type(told) is not dict
+            or told.get("schema_version") != SCHEMA_VERSION
+            or type(told.get("applying")) is not str
+        ):
+            raise self._unreadable("it is an object with applying and schema_version")
+        return str(told["applying"])
+
+    def _unreadable(self, why: str) -> Damaged:
+        return Damaged(f"{self._note}: {why}; if no action was under way, remove the file")
+
+    def note(self, name: str) -> None:
+        """Note what is under way; nothing, when it is finished. NotWritten, if the disk refuses."""
+        if self._note is None:
+            self._under_way = name
+            return
+        told = {"applying": name, "schema_version": SCHEMA_VERSION}
+        try:
+            ensure_folder(self._disk, self._note.parent)
+            replace(self._disk, self._note, orjson.dumps(told, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE))
+        except OSError as error:
+            raise NotWritten(f"{self._note} was not written ({error.strerror}); make room and try again") from error
