@@ -1,0 +1,66 @@
+"""The folder of pages never follows a link: neither to a page, nor to a user's folder, nor to itself."""
+
+from pathlib import Path
+
+import pytest
+
+from keepsake.ledger.disk import Disk
+from keepsake.stores.page_folder import NoPage, PageFolder
+
+WORDS = b"# What stands elsewhere\n"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    (place / "person-ana.md").write_bytes(WORDS)
+    (place / ".person-ana.md.new").write_bytes(WORDS)
+    return place
+
+
+def folder_in(tmp_path: Path) -> PageFolder:
+    return PageFolder(tmp_path / "memory", Disk())
+
+
+def test_a_linked_page_is_listed_as_a_link_is_not_read_and_not_taken_away(tmp_path: Path, elsewhere: Path) -> None:
+    pages = folder_in(tmp_path)
+    pages.root.mkdir()
+    (pages.root / "person-ana.md").symlink_to(elsewhere / "person-ana.md")
+    with pytest.raises(NoPage, match="link"):
+        pages.read("person-ana.md")
+    assert pages.remove("person-ana.md") is False
+    assert (pages.root / "person-ana.md").is_symlink()
+    ((name, seen),) = pages.walk()
+    assert name == "person-ana.md"
+    assert seen.st_size != len(WORDS)
+
+
+def test_a_folder_that_is_a_link_is_not_there(tmp_path: Path, elsewhere: Path) -> None:
+    pages = folder_in(tmp_path)
+    (elsewhere / "@bob").mkdir()
+    (elsewhere / "@bob/person-dan.md").write_bytes(WORDS)
+    pages.root.symlink_to(elsewhere)
+    assert not pages.is_there()
+    assert list(pages.walk()) == []
+    assert pages.stamp("person-ana.md") is None
+    assert (elsewhere / ".person-ana.md.new").exists(), "it is not ours to tidy"
+    for act in (lambda: pages.read("person-ana.md"), lambda: pages.remove("@bob/person-dan.md"),
+                lambda: pages.write("person-ana.md", b"ours", None)):  # fmt: skip
+        with pytest.raises(NoPage, match="link"):
+            act()
+    assert (elsewhere / "person-ana.md").read_bytes() == WORDS
+
+
+def test_a_users_folder_that_is_a_link_is_not_gone_through(tmp_path: Path, elsewhere: Path) -> None:
+    pages = folder_in(tmp_path)
+    pages.root.mkdir()
+    (pages.root / "@bob").symlink_to(elsewhere)
+    assert list(pages.walk()) == []
+    assert pages.stamp("@bob/person-ana.md") is None
+    assert (elsewhere / ".person-ana.md.new").exists()
+    with pytest.raises(NoPage, match="link"):
+        pages.read("@bob/person-ana.md")
+    with pytest.raises(NoPage, match="link"):
+        pages.write("@bob/person-cleo.md", b"ours", None)
+    assert sorted(path.name for path in elsewhere.iterdir()) == [".person-ana.md.new", "person-ana.md"]
