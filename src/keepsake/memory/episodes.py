@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from keepsake.decide import episode as decide
 from keepsake.memory.gated import Gated
 from keepsake.memory.shape import ShapeOf
@@ -31,6 +33,14 @@ if TYPE_CHECKING:
     from keepsake.records.extracted import Extractor
     from keepsake.records.rule import ConsolidationRule
 
+_RECENT = {  # by session, by agent
+    (False, False): sql.RECENT, (True, False): sql.RECENT_SESSION, (False, True): sql.RECENT_AGENT,
+    (True, True): sql.RECENT_SCOPE,
+}  # fmt: skip
+_RECENT_HEARD = {
+    (False, False): sql.RECENT_HEARD, (True, False): sql.RECENT_HEARD_SESSION, (False, True): sql.RECENT_HEARD_AGENT,
+    (True, True): sql.RECENT_HEARD_SCOPE,
+}  # fmt: skip
 _NEAR = 32  # events; finding a place in the ledger costs as much as reading so many
 
 
@@ -190,6 +200,7 @@ class EpisodesOf:
     ) -> list[Episode]:
         """The most recent episodes, newest first; of one time, the last told first. What is left out is any.
 
+        On a `path`, those of the paths above it are among them, and of those that were merged into it or into these.
         What was taken back, or moved away with the stretch of the ledger that held it, is not among them.
         """
         whose = self._of(user)
@@ -213,13 +224,13 @@ class EpisodesOf:
     def _newest(
         self, file: IndexFile, user: str, session: str | None, agent: str | None, path: str, limit: int
     ) -> list[int]:
-        statement, more = sql.RECENT, []
-        if session is not None:
-            statement, more = sql.RECENT_SESSION, [session]
-        if agent is not None:
-            statement, more = sql.RECENT_SCOPE if more else sql.RECENT_AGENT, [*more, agent]
+        heard = self._shelf.book.paths.heard(user, path)
+        one = len(heard) == 1
+        where = heard[0] if one else orjson.dumps(heard).decode()
+        statement = (_RECENT if one else _RECENT_HEARD)[session is not None, agent is not None]
+        more = [name for name in (session, agent) if name is not None]
         found, first = list[int](), self._shelf.ledger.chain().first
-        for source, seq in file.db.execute(statement, (user, path, *more)):
+        for source, seq in file.db.execute(statement, (user, where, *more)):
             if seq >= first and not self._shelf.book.episodes.is_retracted(source):
                 found.append(seq)
             if len(found) == limit:
