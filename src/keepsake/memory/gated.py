@@ -65,8 +65,8 @@ class Gated:
         return self._write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
 
     def forget(self, name: str, *, reason: str, user: str, path: str) -> list[Event]:
-        def decision(_: Draw) -> list[Draft]:
-            return decide.tombstone(self._book, name, reason=reason, user=user, path=path)
+        def decision(draw: Draw) -> list[Draft]:
+            return decide.forget(self._book, name, draw, reason=reason, user=user, path=path)
 
         return self._write("forget", decision, reason=reason, user=user, path=path)
 
@@ -77,9 +77,10 @@ class Gated:
             return decide.invalidate(self._book, name, draw, reason=reason, user=user, path=path)
 
         events = self._write("invalidate", decision, reason=reason, user=user, path=path)
-        weakened = [event.body["belief"]["id"] for event in events if event.body and "belief" in event.body]
+        said = [event.body["belief"] for event in events if event.body and "belief" in event.body]
+        weakened = [belief["id"] for belief in said if belief.get("status", "active") != "invalidated"]
         with self._shelf.known() as known:
-            return [known.get(version, user=user).belief() for version in weakened]
+            return [held.belief() for version in weakened if (held := known.version(version))]
 
     def erase(self, names: Sequence[str], *, user: str, path: str) -> None:
         if self.trust not in self._free:

@@ -56,6 +56,12 @@ class Book(Beliefs):
         for part in self._parts.values():
             part.apply(event)
 
+    def sight(self, user: str, path: str) -> tuple[str, ...]:
+        return self.paths.lineage(user, path)
+
+    def writable(self, user: str, path: str) -> None:
+        self.paths.writable(user, path)
+
     def begin(self) -> None:
         super().begin()
         for part in self._parts.values():

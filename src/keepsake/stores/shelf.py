@@ -124,11 +124,11 @@ class Shelf:
 
     def why(self, name: str, *, user: str = OWNER, path: str = "") -> Why:
         with self.known() as known:
-            return why(known, known.get(name, user=user, path=path))
+            return why(known, known.get(name, user=user, path=path), path=path)
 
     def what_rests_on(self, name: str, *, user: str = OWNER, path: str = "") -> list[Held]:
         with self.known() as known:
-            return what_rests_on(known, known.get(name, user=user, path=path))
+            return what_rests_on(known, known.get(name, user=user, path=path), path=path)
 
 
 def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
