@@ -46,11 +46,9 @@ def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_ke
     if current:
         given["key"] = current.key
     belief = recorded(_with_refs(known, given, user, current))
-    if current is None:
-        return [_draft(PUT, belief, idempotency_key)]
-    if _says_the_same(current, belief):
+    if current and _says_the_same(current, belief):
         return []
-    return [_in_its_place(belief, current, path, idempotency_key)]
+    return [in_its_place(belief, current, path, idempotency_key)]
 
 
 def revise(
@@ -72,13 +70,13 @@ def revise(
     if "key" in changes:
         _refuse_anothers_name(known, str(changes["key"]), current, path)
     said = _with_refs(known, {"path": path, **changes}, user, current)
-    belief = recorded({**_carried(current.belief()), **said, "id": draw(), "reason": reason})
+    belief = recorded({**carried(current.belief()), **said, "id": draw(), "reason": reason})
     if _says_the_same(current, belief):
         return []
-    return [_in_its_place(belief, current, path)]
+    return [in_its_place(belief, current, path)]
 
 
-def _carried(before: Belief) -> dict[str, Any]:
+def carried(before: Belief) -> dict[str, Any]:
     """What a version takes over from the one before. How that one stood on a page is its own."""
     body = before.to_body()
     if "entry" in body.get("views", {}):
@@ -135,7 +133,7 @@ def invalidate(known: Beliefs, name: str, draw: Draw, *, reason: str, user: str 
 def _fallen(held: Held, status: str, reason: str, path: str, draw: Draw) -> Draft:
     """On a branch, what an ancestor holds is no longer held."""
     changes = {"id": draw(), "path": path, "status": status, "reason": reason}
-    return _in_its_place(recorded({**_carried(held.belief()), **changes}), held, path)
+    return in_its_place(recorded({**carried(held.belief()), **changes}), held, path)
 
 
 def _all_above(known: Beliefs, cause: Held, path: str) -> Iterable[tuple[Held, str, str]]:
@@ -167,7 +165,7 @@ def _weaken(held: Held, cause: str, via: str, path: str, draw: Draw) -> Draft:
         **before.to_body(), "id": draw(), "reason": "", "is_hypothesis": True, "confidence": before.confidence * WEAKER,
         "weakened": (*before.weakened, (cause, via)), "path": path,
     }  # fmt: skip
-    return _in_its_place(recorded(weaker), held, path)
+    return in_its_place(recorded(weaker), held, path)
 
 
 def merge(
@@ -177,7 +175,7 @@ def merge(
     replaced = [_current(known, name, user, "").belief() for name in names]
     first = replaced[0]
     fields = {
-        **_carried(first),
+        **carried(first),
         **_with_refs(known, changes, user, None),
         "id": draw(),
         "status": "active",
@@ -299,8 +297,10 @@ def _must_see(known: Beliefs, name: str, held: Held, path: str) -> None:
         raise Refused(f"{name} is on path {held.path!r}, which is not seen from here; use m.on({held.path!r})")
 
 
-def _in_its_place(belief: dict[str, Any], held: Held, path: str, idempotency_key: str = "") -> Draft:
-    """A version in the place of one. On a branch, what an ancestor holds stays; the version is the branch's own."""
+def in_its_place(belief: dict[str, Any], held: Held | None, path: str, idempotency_key: str = "") -> Draft:
+    """A version in the place of one, if there is one. On a branch, what an ancestor holds stays; this is its own."""
+    if held is None:
+        return _draft(PUT, belief, idempotency_key)
     before = held.belief()
     if held.path == path:
         return _supersede(belief, [before], idempotency_key)

@@ -17,6 +17,7 @@ from typing import Any
 from keepsake.decide import belief as decide
 from keepsake.decide import review
 from keepsake.decide.belief import Draw
+from keepsake.decide.path_merge import Asker
 from keepsake.records.belief import TRUST, Belief
 from keepsake.records.errors import Moved, NeedsApproval, Refused
 from keepsake.records.event import Draft, Event
@@ -128,6 +129,16 @@ class Gated:
         """Refused, if this program may not decide how the memory works for everyone who uses it."""
         if self.trust not in self._free:
             raise Refused(f"{what} are set by a person, and this program has the trust of {self.trust}")
+
+    # -- for whoever decides more than one thing at once ---------------------------------------------------------------
+
+    def as_asker(self) -> Asker:
+        """Who this program is, to the gate."""
+        return Asker(self._by, self.trust, self._policy)
+
+    def kept_out(self, drafts: list[Draft], draw: Draw) -> list[Draft]:
+        """A question for each version in drafts that stays out of recall until a person says yes."""
+        return review.quarantine(self._book, self._policy, drafts, self._by, draw)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

@@ -210,6 +210,20 @@ class Paths(Undoable):
         stands = self._events.get((user, path), {}).values()
         return made[0] if made else min((seq for seq, _ in stands), default=-1)
 
+    def home(self, user: str, path: str) -> str | None:
+        """Where what was told on a path belongs now: there, or where it was merged into; None, if it was given up or
+        closed."""
+        seen = set[str]()
+        while path and path not in seen:
+            seen.add(path)
+            end = self._ends.get((user, path))
+            if self.lineage(user, path)[0] != path or (user, path) in self._closed:
+                return None
+            if end is None:
+                return path
+            path = end.said
+        return path
+
     def below(self, user: str, path: str) -> list[str]:
         """The paths that branched from it, oldest first."""
         return [name for name in self.names(user) if self.parent(user, name) == path]
