@@ -153,7 +153,7 @@ class Bare:
     def prepared(self, question: str) -> tuple[str, np.ndarray]:
         """The words that recall searches for, as full text reads them, and the vector it searches with."""
         asked = take_apart(self._index, question, Scope(self._user), datetime.now(UTC))
-        rare = self._meaning.seen(self._index).rarity(asked.words, self._user)
+        rare = self._meaning.seen(self._index).rarity(asked.words, Scope(self._user))
         vector = self._meaning.of_question(asked.bare, asked.words, rare)
         return " OR ".join(f'"{word}"' for word in asked.words), vector
 

@@ -173,11 +173,14 @@ def test_no_name_reaches_another_users_fact(desk):
         assert (note.act, note.fields["corroborates"]) == ("note", [])
 
 
-def test_another_path_is_another_place(desk):
+def test_a_path_sees_the_roots_facts_and_the_root_sees_none_of_a_paths(desk):
     desk.do(add("Acme"))
+    draft = DeltaScope(user="me", path="draft")
+    assert acts(desk.plans(DeleteDelta(replaces=["e1"], **said(scope=draft)))) == ["close"]
+    assert acts(desk.plans(add("Initech", "e2", scope=draft))) == ["revise"]
+    desk.do(add("Oslo", "e3", scope=DeltaScope(user="me", agent="other", path="draft")))
     with pytest.raises(NotFound):
-        desk.plans(DeleteDelta(replaces=["e1"], **said(scope=DeltaScope(user="me", path="draft"))))
-    assert acts(desk.plans(add("Initech", "e2", scope=DeltaScope(user="me", path="draft")))) == ["put"]
+        desk.plans(DeleteDelta(replaces=["e3"], **said(scope=DeltaScope(user="me", agent="other"))))
 
 
 def test_whether_a_plan_reaches_above_its_asker_is_told_before_anything_is_done(desk):

@@ -2,6 +2,9 @@
 
 Nothing here touches a disk or a clock: a fresh id is drawn by the function that the caller passes in. A decision that
 changes nothing (the same thing said again) gives no drafts. A refusal names the reason.
+
+What is said on a branch about something that an ancestor holds is a version of the branch's own, `over` the ancestor's,
+which stays as it is. What is on a path that is not seen from where it is said cannot be changed from there.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from keepsake.records.book import Book
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft, Event
-from keepsake.records.lineage import sources_in, trimmed
+from keepsake.records.lineage import grown, sources_in, trimmed
 from keepsake.records.rules import FOUND, NOOP
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS
 
@@ -24,7 +27,7 @@ Draw = Callable[[], str]
 CONFIDENCE = 0.7  # of what is said without one
 WEAKER = 0.5  # what is left of the confidence of a belief when something it rests on falls
 
-_OF_THE_VERSION = {"id", "reason", "weakened"}
+_OF_THE_VERSION = {"id", "reason", "weakened", "path"}
 
 
 def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_key: str = "") -> list[Draft]:
@@ -33,17 +36,19 @@ def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_ke
     if idempotency_key and known.said(user, idempotency_key):
         return []
     name = fields.get("key", "")
-    current = known.find(name, user=user, path=fields.get("path", ""), short=False) if name else None
+    path = fields.get("path", "")
+    known.writable(user, path)
+    current = known.find(name, user=user, path=path, short=False) if name else None
+    if current:
+        _must_see(known, name, current, path)
     fresh = draw()
     given = {"id": fresh, "key": fresh, "confidence": CONFIDENCE, **fields}
     if current:
         given["key"] = current.key
     belief = recorded(_with_refs(known, given, user, current))
-    if current is None:
-        return [_draft(PUT, belief, idempotency_key)]
-    if _says_the_same(current, belief):
+    if current and _says_the_same(current, belief):
         return []
-    return [_supersede(belief, [current.belief()], idempotency_key)]
+    return [in_its_place(belief, current, path, idempotency_key)]
 
 
 def revise(
@@ -57,22 +62,21 @@ def revise(
     path: str = "",
 ) -> list[Draft]:
     """Replace a belief by a version that differs in `changes`. Moved, if `name` is a version with older words."""
-    current = known.get(name, user=user, path=path)
+    current = _current(known, name, user, path)
     if known.read_before(name, current):
         raise Moved(f"{name} has been revised since; it is {current.belief().id} now: read it again, then decide")
     if current.status == "tombstone" and "status" not in changes:
         raise Refused(f"{name} is forgotten; remember it again under its key instead")
     if "key" in changes:
-        _refuse_anothers_name(known, str(changes["key"]), current)
-    kept = current.belief()
-    fields = {**_carried(kept), **_with_refs(known, changes, user, current), "id": draw(), "reason": reason}
-    belief = recorded(fields)
+        _refuse_anothers_name(known, str(changes["key"]), current, path)
+    said = _with_refs(known, {"path": path, **changes}, user, current)
+    belief = recorded({**carried(current.belief()), **said, "id": draw(), "reason": reason})
     if _says_the_same(current, belief):
         return []
-    return [_supersede(belief, [kept])]
+    return [in_its_place(belief, current, path)]
 
 
-def _carried(before: Belief) -> dict[str, Any]:
+def carried(before: Belief) -> dict[str, Any]:
     """What a version takes over from the one before. How that one stood on a page is its own."""
     body = before.to_body()
     if "entry" in body.get("views", {}):
@@ -81,11 +85,29 @@ def _carried(before: Belief) -> dict[str, Any]:
 
 
 def tombstone(known: Beliefs, name: str, *, reason: str = "", user: str = OWNER, path: str = "") -> list[Draft]:
-    """Put a belief out of sight. Its words and its history stay."""
-    current = known.get(name, user=user, path=path)
+    """Put a belief out of sight, on the path that holds it. Its words and its history stay."""
+    current = _current(known, name, user, path)
     if current.status == "tombstone":
         return []
     return [Draft(TOMBSTONE, _because({"id": current.body()["id"]}, reason))]
+
+
+def put_away(known: Beliefs, version: str, *, reason: str = "", user: str = OWNER) -> list[Draft]:
+    """The same to exactly that version's belief, wherever it is, also on a path that has ended."""
+    held = known.version(version)
+    if held is None or held.user != user or held.status == "tombstone":
+        return []
+    return [Draft(TOMBSTONE, _because({"id": held.body()["id"]}, reason))]
+
+
+def forget(
+    known: Beliefs, name: str, draw: Draw, *, reason: str = "", user: str = OWNER, path: str = ""
+) -> list[Draft]:
+    """The same, as far as the path sees: what an ancestor holds is out of sight on this path and below it only."""
+    current = _current(known, name, user, path)
+    if current.path == path or current.status == "tombstone":
+        return tombstone(known, name, reason=reason, user=user, path=path)
+    return [_fallen(current, "tombstone", reason, path, draw)]
 
 
 def invalidate(known: Beliefs, name: str, draw: Draw, *, reason: str, user: str = OWNER, path: str = "") -> list[Draft]:
@@ -95,46 +117,65 @@ def invalidate(known: Beliefs, name: str, draw: Draw, *, reason: str, user: str 
     """
     if not reason:
         raise Refused("say why it is no longer held: the reason is what later readers have")
-    current = known.get(name, user=user, path=path)
+    current = _current(known, name, user, path)
     if current.status == "invalidated":
         return []
     if current.status == "tombstone":
         raise Refused(f"{name} is forgotten already; what rests on it can be revised one by one")
-    drafts = [Draft(INVALIDATE, _because({"id": current.body()["id"]}, reason))]
-    return drafts + [_weaken(held, current.ref, via, draw) for held, via in _all_above(known, current)]
+    if current.path == path:
+        drafts = [Draft(INVALIDATE, _because({"id": current.body()["id"]}, reason))]
+    else:
+        drafts = [_fallen(current, "invalidated", reason, path, draw)]
+    weaker = [_weaken(held, current.ref, via, on, draw) for held, via, on in _all_above(known, current, path)]
+    return drafts + weaker
 
 
-def _all_above(known: Beliefs, cause: Held) -> Iterable[tuple[Held, str]]:
-    """What rests on `cause`, directly or through others, nearest first, each once; and through which belief."""
+def _fallen(held: Held, status: str, reason: str, path: str, draw: Draw) -> Draft:
+    """On a branch, what an ancestor holds is no longer held."""
+    changes = {"id": draw(), "path": path, "status": status, "reason": reason}
+    return in_its_place(recorded({**carried(held.belief()), **changes}), held, path)
+
+
+def _all_above(known: Beliefs, cause: Held, path: str) -> Iterable[tuple[Held, str, str]]:
+    """What rests on `cause`, directly or through others, nearest first, each once; through which belief, and on which
+    path that is to be said."""
     seen, queue = {cause.ref}, [cause]
     while queue:
         below = queue.pop(0)
         for held in known.resting_on(below):
-            if held.ref in seen or held.status not in ("active", "deprecated"):
+            on = path if known.sees(held, path) else held.path
+            if held.ref in seen or held.status not in ("active", "deprecated") or not _reaches(known, below, path, on):
                 continue
             seen.add(held.ref)
             queue.append(held)
             if all(by != cause.ref for by, _ in held.belief().weakened):
-                yield held, below.ref
+                yield held, below.ref, on
 
 
-def _weaken(held: Held, cause: str, via: str, draw: Draw) -> Draft:
+def _reaches(known: Beliefs, below: Held, path: str, on: str) -> bool:
+    """Whether what becomes of a belief on one path matters on another: it is seen there, and that path goes on."""
+    if on == path:
+        return True
+    return path in known.sight(below.user, on) and known.sees(below, on) and known.is_open(below.user, on)
+
+
+def _weaken(held: Held, cause: str, via: str, path: str, draw: Draw) -> Draft:
     before = held.belief()
     weaker = {
         **before.to_body(), "id": draw(), "reason": "", "is_hypothesis": True, "confidence": before.confidence * WEAKER,
-        "weakened": (*before.weakened, (cause, via)),
+        "weakened": (*before.weakened, (cause, via)), "path": path,
     }  # fmt: skip
-    return _supersede(recorded(weaker), [before])
+    return in_its_place(recorded(weaker), held, path)
 
 
 def merge(
     known: Beliefs, names: list[str], changes: Mapping[str, Any], draw: Draw, *, reason: str = "", user: str = OWNER
 ) -> list[Draft]:
     """One belief in place of several. The first one's key goes on; the others' names lead to it."""
-    replaced = [known.get(name, user=user).belief() for name in names]
+    replaced = [_current(known, name, user, "").belief() for name in names]
     first = replaced[0]
     fields = {
-        **_carried(first),
+        **carried(first),
         **_with_refs(known, changes, user, None),
         "id": draw(),
         "status": "active",
@@ -148,7 +189,8 @@ def erase(
 ) -> tuple[Iterable[str], Callable[[Event], bool]]:
     """The ids of versions and episodes that go, and which events speak of them. A name may be either's.
 
-    With an episode go the facts that come from it: they hold its words, or what was read out of them.
+    With an episode go the facts that come from it: they hold its words, or what was read out of them. With a belief go
+    those of other paths that were made from it, or it from them.
 
     Asked of events in order, the second answer also recognises versions that only an older copy has, and their ids join
     the first: a copy may hold what a restore left behind.
@@ -188,7 +230,8 @@ def what_goes(known: Book, names: Sequence[str], *, user: str = OWNER, path: str
     found = [known.get(name, user=user, path=path) for name in names if name not in episodes]
     told = [each for name in episodes for each in known.episodes.find(user, name)]
     found += [fact for each in told for fact in known.coming_from(user, each.source)]
-    return list({held.ref: held for held in found}.values()), episodes
+    kin = dict.fromkeys(ref for held in found for ref in known.kin_of(held.ref))
+    return [known.held[ref] for ref in kin if ref in known.held], episodes
 
 
 def _tells(event: Event, user: str, names: list[str], gone: dict[str, None]) -> bool:
@@ -225,18 +268,47 @@ def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: He
     if names:
         below = [known.find(name, user=user, path=fields.get("path", "")) for name in names]
         for name, held in zip(names, below, strict=True):
-            if held is None:
+            if held is None or not known.sees(held, fields.get("path", "")):
                 raise Refused(f"it is said to rest on {name!r}, which is not known; state that first")
-            if current and held.ref == current.ref:
+            if current and held.key == current.key:
                 raise Refused(f"{name!r} cannot rest on itself")
         found["rests_on"] = tuple(held.ref for held in below if held)
     return found
 
 
-def _refuse_anothers_name(known: Beliefs, key: str, current: Held) -> None:
-    other = known.find(key, user=current.user, path=current.path, short=False)
+def _refuse_anothers_name(known: Beliefs, key: str, current: Held, path: str) -> None:
+    other = known.find(key, user=current.user, path=path, short=False)
     if other and other.ref != current.ref:
         raise Refused(f"{key!r} names another belief already; choose another key")
+    if key != current.key and current.path != path:
+        raise Refused(f"{current.key!r} is the name that all paths know it by; give it another one where it was stated")
+
+
+def _current(known: Beliefs, name: str, user: str, path: str) -> Held:
+    """What a name names for whoever may write there. Refused, if it is not seen from that path, or the path ended."""
+    known.writable(user, path)
+    held = known.get(name, user=user, path=path)
+    _must_see(known, name, held, path)
+    return held
+
+
+def _must_see(known: Beliefs, name: str, held: Held, path: str) -> None:
+    if not known.sees(held, path):
+        raise Refused(f"{name} is on path {held.path!r}, which is not seen from here; use m.on({held.path!r})")
+
+
+def in_its_place(belief: dict[str, Any], held: Held | None, path: str, idempotency_key: str = "") -> Draft:
+    """A version in the place of one, if there is one. On a branch, what an ancestor holds stays; this is its own."""
+    if held is None:
+        return _draft(PUT, belief, idempotency_key)
+    before = held.belief()
+    if held.path == path:
+        return _supersede(belief, [before], idempotency_key)
+    if views := grown(belief.get("views", {}), [before.views]):
+        belief = {**belief, "views": views}
+    draft = _draft(PUT, belief, idempotency_key)
+    draft.body["over"] = [before.id]
+    return draft
 
 
 def _supersede(belief: dict[str, Any], replaced: Sequence[Belief], idempotency_key: str = "") -> Draft:

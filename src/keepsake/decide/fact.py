@@ -157,7 +157,7 @@ def _corroborate(known: Book, held: Held, delta: Any, evidence: Evidence) -> lis
     """One more witness, unless it was heard already: for this, or for one of the same claim that is no longer held."""
     body = held.body()
     triple = tuple(body.get("triple", ()))
-    rivals = known.claiming(held.user, held.path, body.get("agent", ""), *triple[:2]) if triple else [held]
+    rivals = known.claiming(held.user, delta.scope.path, body.get("agent", ""), *triple[:2]) if triple else [held]
     if evidence.told and (
         _has_heard(held, delta, evidence) or (triple and _is_known(known, rivals, delta, evidence, triple))
     ):
@@ -285,7 +285,7 @@ def _targets(known: Book, names: Sequence[str], scope: DeltaScope, triple: tuple
 
 
 def _named(known: Book, names: Iterable[str], scope: DeltaScope, triple: tuple[str, ...] = ()) -> list[Held]:
-    """The facts that names name, of that user and path: a fact's own, or an episode's, for what comes from it.
+    """The facts that names name, as a path sees them: a fact's own, or an episode's, for what comes from it.
 
     A name may be both, and more than one episode's. Then those are meant that claim something of the same subject and
     predicate as `triple`, if there are any.
@@ -298,7 +298,7 @@ def _named(known: Book, names: Iterable[str], scope: DeltaScope, triple: tuple[s
         coming = [fact for source in sources for fact in known.coming_from(scope.user, source)]
         alike = [fact for fact in (*filter(None, (held,)), *coming) if _is_of(fact, triple)]
         each = alike or ([held] if held else coming)
-        found.update({fact.ref: fact for fact in each if fact.path == scope.path})
+        found.update({fact.ref: fact for fact in each if known.sees(fact, scope.path)})
     return list(found.values())
 
 
@@ -335,7 +335,7 @@ def _is_known(known: Book, rivals: Iterable[Held], delta: Any, evidence: Evidenc
 
 def _was_claimed(known: Book, source: str, scope: DeltaScope, triple: tuple[str, ...]) -> bool:
     """Whether a fact took this claim from that episode, and speaks of something else by now."""
-    coming = (held for held in known.coming_from(scope.user, source) if held.path == scope.path)
+    coming = (held for held in known.coming_from(scope.user, source) if known.sees(held, scope.path))
     return any(has_claimed(held.body().get("views"), source, triple) for held in coming)
 
 

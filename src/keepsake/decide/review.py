@@ -78,8 +78,9 @@ def quarantine(known: Book, policy: Policy, drafts: Sequence[Draft], by: str, dr
 
 
 def _takes_over(known: Book, draft: Draft) -> bool:
-    """Whether a version takes over the yes of those it replaces."""
-    replaced = draft.body.get("replaces", ())
+    """Whether a version takes over the yes of those it replaces, or was made from on another path."""
+    body = draft.body
+    replaced = body.get("merged") or body.get("replaces") or body.get("over") or ()
     return bool(replaced) and all(known.reviews.is_approved(version) for version in replaced)
 
 
@@ -91,10 +92,11 @@ def _question(known: Book, action: Action, why: str, draw: Draw) -> Draft:
 
 
 def targets(drafts: Iterable[Draft]) -> tuple[str, ...]:
-    """The versions that drafts change."""
+    """The versions that drafts change, or hide on a branch."""
     found: list[str] = []
     for draft in drafts:
-        found += draft.body.get("replaces", ()) or ([draft.body["id"]] if "id" in draft.body else [])
+        replaced = draft.body.get("replaces") or draft.body.get("over")
+        found += replaced or ([draft.body["id"]] if "id" in draft.body else [])
     return tuple(found)
 
 
@@ -113,8 +115,8 @@ def standing(known: Book, version: str, user: str) -> str:
     """How far a belief is trusted: as the one who stated it; as a person, if a person said yes to it."""
     if known.reviews.is_approved(version):
         return "human"
-    held = known.find(version, user=user, short=False)
-    return held.belief().trust if held else "human"
+    held = known.version(version)
+    return held.belief().trust if held and held.user == user else "human"
 
 
 # -- answering ---------------------------------------------------------------------------------------------------------
@@ -150,7 +152,7 @@ def reject(known: Book, name: str, *, user: str = OWNER, reason: str = "") -> li
         raise Refused(f"{review.id} is approved; approving it again finishes it")
     drafts = [_answer(review, "reject", reason)]
     if review.action.kind == "trust":
-        drafts += decide.tombstone(known, review.action.target[0], reason=reason, user=user)
+        drafts += decide.put_away(known, review.action.target[0], reason=reason, user=user)
     return drafts
 
 
@@ -163,18 +165,18 @@ def _open(known: Book, name: str, user: str) -> Review:
 
 def carried_out(known: Book, action: Action, draw: Draw) -> list[Draft]:
     """The drafts that do what was asked, to exactly what it was asked for. Moved, if that is not the same any more."""
-    found = [_unmoved(known, version, action.user) for version in action.target]
+    found = [_unmoved(known, version, action) for version in action.target]
     if action.kind in ("trust", "erase"):
         return []
     drafts = as_stated(_drafts(known, action, draw), action)
-    touched = {known.get(version, user=action.user).ref for version in targets(drafts)}
+    touched = {known.get(version, user=action.user, path=action.path).ref for version in targets(drafts)}
     if touched != {held.ref for held in found}:
         raise Moved("what it would change is not what it was asked for any more")
     return drafts
 
 
-def _unmoved(known: Book, version: str, user: str) -> Held:
-    held = known.get(version, user=user)
+def _unmoved(known: Book, version: str, action: Action) -> Held:
+    held = known.get(version, user=action.user, path=action.path)
     if known.read_before(version, held):
         raise Moved(f"{version} has been revised since")
     return held
@@ -188,7 +190,7 @@ def _drafts(known: Book, action: Action, draw: Draw) -> list[Draft]:
     if action.kind == "revise":
         return decide.revise(known, name, changes, draw, reason=action.reason, **where)
     if action.kind == "forget":
-        return decide.tombstone(known, name, reason=action.reason, **where)
+        return decide.forget(known, name, draw, reason=action.reason, **where)
     return decide.invalidate(known, name, draw, reason=action.reason, **where)
 
 

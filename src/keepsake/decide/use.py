@@ -62,15 +62,19 @@ def receipts(given: Iterable[Receipt]) -> list[Draft]:
 
 
 def outcome(
-    known: Book, names: Sequence[str], signal: float, weight: float = 1.0, *, user: str = OWNER, reason: str = ""
-) -> list[Draft]:
-    """Record what came of using memories: 1 if they helped, 0 if they misled. A name is a belief's or an episode's."""
+    known: Book, names: Sequence[str], signal: float, weight: float = 1.0, *, user: str = OWNER, reason: str = "",
+    path: str = "",
+) -> list[Draft]:  # fmt: skip
+    """Record what came of using memories: 1 if they helped, 0 if they misled. A name is a belief's or an episode's.
+
+    On a path it says so: what the path has from above is proved there alone.
+    """
     if not _is_number(signal) or not 0 <= signal <= 1:
         raise Refused(f"a signal is from 0 (it misled) to 1 (it helped), not {signal!r}")
     if not _is_number(weight) or not 0 < weight <= HEAVIEST:
         raise Refused(f"a weight is above 0 and at most {HEAVIEST:g}, not {weight!r}")
-    sources = [source for name in _named(names) for source in sources_of(known, name, user)]
-    said = {"signal": float(signal), "weight": float(weight), "user": user}
+    sources = [source for name in _named(names) for source in sources_of(known, name, user, path)]
+    said = {"signal": float(signal), "weight": float(weight), "user": user} | ({"path": path} if path else {})
     return [Draft(OUTCOME, {"ids": ids, **said, **why}) for ids, why in _portions(sources, reason)]
 
 
@@ -86,12 +90,12 @@ def fade(known: Book, names: Sequence[str], *, user: str = OWNER, reason: str = 
     return [Draft(FADE, {"ids": ids, "user": user, **why}) for ids, why in _portions(fresh, reason)]
 
 
-def sources_of(known: Book, name: str, user: str) -> list[str]:
+def sources_of(known: Book, name: str, user: str, path: str = "") -> list[str]:
     """The sources that a name means: a belief's current version, or every episode that goes by the name.
 
     A version whose words have changed since is meant itself: what came of it says nothing of the words it has now.
     """
-    held = known.find(name, user=user)
+    held = known.find(name, user=user, path=path)
     if held is not None:
         return [name if known.read_before(name, held) else held.body()["id"]]
     return _episodes(known, name, user) or _nothing(name)

@@ -2,7 +2,7 @@
 
 Writing waits for the disk, and SQLite blocks: so each memory has one worker thread, and every call is made there. Calls
 may come from any event loop and any thread. Methods and their arguments are those of `Memory`; what iterates there, is
-iterated with `async for` here. A batch belongs to a thread, and is not offered.
+iterated with `async for` here. A batch belongs to a thread, and is not offered; nor is `on`: calls take a `path`.
 
     async with AsyncMemory("./notes") as m:
         await m.observe("Let's ship on Friday.", session="standup")
@@ -26,6 +26,7 @@ from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.facts import FactsOf
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.memory import Memory
+from keepsake.memory.paths import PathsOf
 from keepsake.memory.receipts import ReceiptsOf
 from keepsake.memory.reviews import ReviewsOf
 from keepsake.memory.rules import RulesOf
@@ -37,10 +38,11 @@ Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 NOUNS = {
     "beliefs": BeliefsOf, "config": ConfigOf, "episodes": EpisodesOf, "facts": FactsOf, "frames": FramesOf,
-    "ledger": LedgerOf, "receipts": ReceiptsOf, "reviews": ReviewsOf, "rules": RulesOf, "tidy": TidyOf, "work": WorkOf,
+    "ledger": LedgerOf, "paths": PathsOf, "receipts": ReceiptsOf, "reviews": ReviewsOf, "rules": RulesOf,
+    "tidy": TidyOf, "work": WorkOf,
 }  # fmt: skip
 
-_NOT_OFFERED = ("batch", "close", "restore")
+_NOT_OFFERED = ("batch", "close", "on", "restore")
 _END = object()
 _PAUSE = 0.2  # seconds between two looks, where what is to come is followed
 

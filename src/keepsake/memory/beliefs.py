@@ -10,10 +10,14 @@ from keepsake.stores.shelf import Shelf
 
 
 class BeliefsOf:
-    """The beliefs of one user."""
+    """The beliefs of one user, as they are seen from a path."""
 
-    def __init__(self, shelf: Shelf, user: str) -> None:
-        self._shelf, self._user = shelf, user
+    def __init__(self, shelf: Shelf, user: str, path: str = "") -> None:
+        self._shelf, self._user, self._path = shelf, user, path
+
+    def on(self, path: str) -> BeliefsOf:
+        """The same, as they are seen from another path."""
+        return BeliefsOf(self._shelf, self._user, path)
 
     def query(
         self,
@@ -26,13 +30,13 @@ class BeliefsOf:
         containing: str = "",
         believed_at: Moment | None = None,
         user: str | None = None,
-        path: str = "",
+        path: str | None = None,
     ) -> list[Belief]:
         """The beliefs that fit, oldest first. `status=""` is any; `containing` is a part of the text, in any case."""
         with self._shelf.known(believed_at) as known:
             found = known.query(
                 user=self._user if user is None else user,
-                path=path,
+                path=self._path if path is None else path,
                 kind=kind,
                 status=status,
                 min_confidence=min_confidence,
@@ -58,4 +62,4 @@ class BeliefsOf:
         return len(self.query())
 
     def __repr__(self) -> str:
-        return f"<{len(self)} beliefs of {self._user}>"
+        return f"<{len(self)} beliefs of {self._user}{f' on {self._path}' if self._path else ''}>"

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from keepsake.records.belief import Belief
+from keepsake.records.beliefs import Held
 from keepsake.records.policy import is_above
 from keepsake.stores.shelf import Shelf
 
@@ -41,7 +42,7 @@ def corrected(shelf: Shelf, index: IndexOf, fields: dict[str, Any], trust: str) 
 
 
 def _of_the_same(shelf: Shelf, index: IndexOf, claim: str, user: str, path: str) -> list[Belief]:
-    """The beliefs that speak of the same thing on this very path, the newest first."""
+    """The beliefs that speak of the same thing and are seen from this path, the newest first."""
     from keepsake.projections.index import prepared as sql
     from keepsake.projections.index.fulltext import Scope
 
@@ -52,8 +53,13 @@ def _of_the_same(shelf: Shelf, index: IndexOf, claim: str, user: str, path: str)
     names = index.glance(lambda file: [row[0] for row in file.db.execute(sql.CLAIMED, values)])
     with shelf.ledger.reading():
         held = [shelf.book.find(name, user=user, path=path, short=False) for name in names or ()]
-        mine = [each for each in held if each is not None and each.path == path and each.key == each.ref]
+        mine = [each for each in held if each is not None and _is_open_to_it(shelf, each, path)]
         return [_as_trusted(shelf, each.belief()) for each in mine]
+
+
+def _is_open_to_it(shelf: Shelf, held: Held, path: str) -> bool:
+    """Whether it is seen from there, and nobody gave it a name of their own."""
+    return shelf.book.sees(held, path) and held.key == shelf.book.origin(held).ref
 
 
 def _as_trusted(shelf: Shelf, belief: Belief) -> Belief:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from keepsake.decide import episode as decide
 from keepsake.memory.gated import Gated
 from keepsake.memory.shape import ShapeOf
@@ -17,6 +19,7 @@ from keepsake.records.clock import parse_moment
 from keepsake.records.episode import Episode
 from keepsake.records.episodes import OBSERVE
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
+from keepsake.records.event import Draft
 from keepsake.records.fact import Fact
 from keepsake.records.health import MigrationPlan, StoreHealth
 from keepsake.records.lineage import fact_of, sources_in
@@ -31,6 +34,14 @@ if TYPE_CHECKING:
     from keepsake.records.extracted import Extractor
     from keepsake.records.rule import ConsolidationRule
 
+_RECENT = {  # by session, by agent
+    (False, False): sql.RECENT, (True, False): sql.RECENT_SESSION, (False, True): sql.RECENT_AGENT,
+    (True, True): sql.RECENT_SCOPE,
+}  # fmt: skip
+_RECENT_HEARD = {
+    (False, False): sql.RECENT_HEARD, (True, False): sql.RECENT_HEARD_SESSION, (False, True): sql.RECENT_HEARD_AGENT,
+    (True, True): sql.RECENT_HEARD_SCOPE,
+}  # fmt: skip
 _NEAR = 32  # events; finding a place in the ledger costs as much as reading so many
 
 
@@ -108,7 +119,13 @@ class EpisodesOf:
         return self._tell(Episode(timestamp=happened, trust=self._gated.asker(trust), **said))
 
     def _tell(self, episode: Episode) -> Episode:
-        events = self._shelf.ledger.write(lambda: decide.put(self._shelf.book.episodes, episode))
+        def decision() -> list[Draft]:
+            drafts = decide.put(self._shelf.book.episodes, episode)
+            if drafts:
+                self._shelf.book.writable(episode.user, episode.path)
+            return drafts
+
+        events = self._shelf.ledger.write(decision)
         return Episode.of(events[0]) if events else self._same(episode)
 
     def _same(self, episode: Episode) -> Episode:
@@ -135,8 +152,10 @@ class EpisodesOf:
             self._shelf.ledger.write(
                 lambda: decide.retract(self._shelf.book.episodes, names, user=whose, reason=reason)
             )
-            for fact in resting if withdraw else ():
-                self._gated.forget(fact.version, reason=reason or "its episodes were taken back", user=whose, path="")
+            why = reason or "its episodes were taken back"
+            for held in [self._shelf.book.version(fact.version) for fact in resting if withdraw]:
+                if held is not None and self._shelf.book.is_open(whose, held.path):
+                    self._gated.forget(held.body()["id"], reason=why, user=whose, path=held.path)
         return Retraction(tuple(found), tuple(resting), tuple(shared), withdraw and bool(resting))
 
     def _all_of(self, names: tuple[str, ...], user: str) -> list[Episode]:
@@ -190,6 +209,7 @@ class EpisodesOf:
     ) -> list[Episode]:
         """The most recent episodes, newest first; of one time, the last told first. What is left out is any.
 
+        On a `path`, those of the paths above it are among them, and of those that were merged into it or into these.
         What was taken back, or moved away with the stretch of the ledger that held it, is not among them.
         """
         whose = self._of(user)
@@ -213,13 +233,13 @@ class EpisodesOf:
     def _newest(
         self, file: IndexFile, user: str, session: str | None, agent: str | None, path: str, limit: int
     ) -> list[int]:
-        statement, more = sql.RECENT, []
-        if session is not None:
-            statement, more = sql.RECENT_SESSION, [session]
-        if agent is not None:
-            statement, more = sql.RECENT_SCOPE if more else sql.RECENT_AGENT, [*more, agent]
+        heard = self._shelf.book.paths.heard(user, path)
+        one = len(heard) == 1
+        where = heard[0] if one else orjson.dumps(heard).decode()
+        statement = (_RECENT if one else _RECENT_HEARD)[session is not None, agent is not None]
+        more = [name for name in (session, agent) if name is not None]
         found, first = list[int](), self._shelf.ledger.chain().first
-        for source, seq in file.db.execute(statement, (user, path, *more)):
+        for source, seq in file.db.execute(statement, (user, where, *more)):
             if seq >= first and not self._shelf.book.episodes.is_retracted(source):
                 found.append(seq)
             if len(found) == limit:
@@ -242,14 +262,18 @@ class EpisodesOf:
             raise NotFound(f"nothing is known as {name!r}; `keepsake log` shows what is")
         return episode
 
-    def since(self, seq: int, *, user: str, path: str = "") -> Iterator[Episode]:
-        """The episodes that were recorded from an event on, in that order, without what was taken back."""
-        known = self._shelf.book.episodes
+    def since(self, seq: int, *, user: str) -> Iterator[Episode]:
+        """The episodes that were recorded from an event on, in that order, without what was taken back.
+
+        Those of a path that was merged are told as where it was merged into; of what was given up or closed, none.
+        """
+        known, paths = self._shelf.book.episodes, self._shelf.book.paths
         for event in self._shelf.events_of(user, seq):
             if event.op == OBSERVE and event.body is not None and not known.is_retracted(event.id):
                 episode = Episode.of(event)
-                if episode.path == path:
-                    yield episode
+                home = paths.home(user, episode.path)
+                if home is not None:
+                    yield episode if home == episode.path else replace(episode, path=home)
 
     def read(self, seq: int) -> Episode:
         """The episode that an event recorded."""

@@ -41,11 +41,20 @@ if TYPE_CHECKING:
 
 
 class FactsOf:
-    """The facts of one user. `several` are the predicates of which more than one object may hold."""
+    """The facts of one user, as they are seen from a path.
 
-    def __init__(self, shelf: Shelf, gated: Gated, episodes: EpisodesOf, user: str, several: frozenset[str]) -> None:
-        self._shelf, self._gated, self._episodes, self._user = shelf, gated, episodes, user
+    `several` are the predicates of which more than one object may hold.
+    """
+
+    def __init__(
+        self, shelf: Shelf, gated: Gated, episodes: EpisodesOf, user: str, several: frozenset[str], path: str = ""
+    ) -> None:
+        self._shelf, self._gated, self._episodes, self._user, self._path = shelf, gated, episodes, user, path
         self._several, self._shape = several, ShapeOf(shelf, gated, "facts")
+
+    def on(self, path: str) -> FactsOf:
+        """The same, as they are seen from another path, and pinned there."""
+        return FactsOf(self._shelf, self._gated, self._episodes, self._user, self._several, path)
 
     # -- the store ---------------------------------------------------------------------------------------------------
 
@@ -55,7 +64,7 @@ class FactsOf:
     def health(self) -> StoreHealth:
         """How the memory stands; `fragment_count` is how many facts are held."""
         with self._shelf.known() as known:
-            count = sum(held.status == "active" for held in known.facts(self._user))
+            count = sum(held.status == "active" for held in self._seen(known, known.facts(self._user)))
         return self._shape.health(count)
 
     def migrate(self, plan: MigrationPlan) -> None:
@@ -69,7 +78,7 @@ class FactsOf:
         checked(user=fact.user)
         fields: dict[str, Any] = {
             "key": fact.id, "text": text_of(fact.payload), "triple": triple_of(fact.payload), "user": fact.user,
-            "agent": fact.agent, "path": "", "confidence": fact.confidence, "valid_from": fact.valid_from,
+            "agent": fact.agent, "path": self._path, "confidence": fact.confidence, "valid_from": fact.valid_from,
             "valid_to": fact.valid_to, "source_type": "pinned", "trust": None,
             "views": {"fact": {"payload": fact.payload, "lineage": fact.lineage, "metadata": fact.metadata}},
         }  # fmt: skip
@@ -78,7 +87,7 @@ class FactsOf:
 
     def unpin(self, fact_id: str, *, reason: str = "", user: str | None = None) -> None:
         """Retract a fact: it is held no more, and nothing that was told before brings it back."""
-        self._gated.forget(fact_id, reason=reason, user=self._of(user), path="")
+        self._gated.forget(fact_id, reason=reason, user=self._of(user), path=self._path)
 
     def apply_delta(self, delta: Delta) -> list[Fact]:
         """Do what a delta proposes, all of it or nothing, and return the facts that it touched.
@@ -176,8 +185,8 @@ class FactsOf:
         then = stamp(self._now()) if as_of is None else parse_moment(comparable(said_time(as_of)))
         if as_of is None:
             with self._shelf.known(believed_at) as known:
-                held = [each for each in _candidates(known, whose, wanted) if each.status == "active"]
-                found = [fact_of(each.belief()) for each in held]
+                held = self._seen(known, self._candidates(known, whose, wanted))
+                found = [fact_of(each.belief()) for each in held if each.status == "active"]
         else:
             found = versions.true_once(self._versions(whose, believed_at).values(), self._several)
         fitting = [fact for fact in found if _fits(fact, wanted) and _holds(fact, then)]
@@ -190,13 +199,13 @@ class FactsOf:
     def get(self, fact_id: str, *, user: str | None = None) -> Fact:
         """A fact by its id, or by that of any of its versions."""
         with self._shelf.known() as known:
-            return fact_of(known.get(fact_id, user=self._of(user)).belief())
+            return fact_of(known.get(fact_id, user=self._of(user), path=self._path).belief())
 
     def history(self, fact_id: str, *, user: str | None = None) -> list[Fact]:
         """Every version, oldest first; those that were replaced say since when, and by which."""
         whose = self._of(user)
         with self._shelf.known() as known:
-            names = set(known.ids_of(known.get(fact_id, user=whose)))
+            names = set(known.ids_of(known.get(fact_id, user=whose, path=self._path)))
         found = [each for ref, each in self._versions(whose).items() if ref in names]
         return versions.chained([belief for each in found for belief in each])
 
@@ -223,15 +232,26 @@ class FactsOf:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _versions(self, user: str, believed_at: Moment | None = None) -> dict[str, list[Belief]]:
-        """Of each fact, all versions that the ledger has here; at least the one that is held."""
-        if believed_at is not None:
-            return versions.of_facts(self._shelf.events_of(user), user, is_by(believed_at))
-        found = versions.of_facts(self._shelf.events_of(user), user)
-        with self._shelf.known() as known:
-            for held in known.facts(user):
-                if found.keys().isdisjoint(known.ids_of(held)):
-                    found[held.ref] = [held.belief()]
-        return found
+        """Of each fact that is seen, all versions that the ledger has here; at least the one that is held.
+
+        A branch's own begins with those of the ancestor's that it was made from.
+        """
+        then = None if believed_at is None else is_by(believed_at)
+        found = versions.of_facts(self._shelf.events_of(user), user, then)
+        with self._shelf.known(believed_at) as known:
+            if believed_at is None:
+                for held in known.facts(user):
+                    if found.keys().isdisjoint(known.ids_of(held)):
+                        found[held.ref] = [held.belief()]
+            return versions.seen_from(self._path, known, found)
+
+    def _candidates(self, known: Beliefs, user: str, wanted: FactPattern) -> list[Held]:
+        if None not in (wanted.subject, wanted.predicate, wanted.agent):
+            return known.claiming(user, self._path, str(wanted.agent), str(wanted.subject), str(wanted.predicate))
+        return known.facts(user, wanted.subject)
+
+    def _seen(self, known: Beliefs, facts: list[Held]) -> list[Held]:
+        return [held for held in facts if known.sees(held, self._path)]
 
     def _of(self, user: str | None) -> str:
         return self._user if user is None else user
@@ -247,12 +267,6 @@ class FactsOf:
 
     def __repr__(self) -> str:
         return f"<{len(self)} facts of {self._user}>"
-
-
-def _candidates(known: Beliefs, user: str, wanted: FactPattern) -> list[Held]:
-    if None not in (wanted.subject, wanted.predicate, wanted.agent):
-        return known.claiming(user, "", str(wanted.agent), str(wanted.subject), str(wanted.predicate))
-    return known.facts(user, wanted.subject)
 
 
 def _fits(fact: Fact, wanted: FactPattern) -> bool:

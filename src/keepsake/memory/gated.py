@@ -17,6 +17,7 @@ from typing import Any
 from keepsake.decide import belief as decide
 from keepsake.decide import review
 from keepsake.decide.belief import Draw
+from keepsake.decide.path_merge import Asker
 from keepsake.records.belief import TRUST, Belief
 from keepsake.records.errors import Moved, NeedsApproval, Refused
 from keepsake.records.event import Draft, Event
@@ -65,8 +66,8 @@ class Gated:
         return self._write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
 
     def forget(self, name: str, *, reason: str, user: str, path: str) -> list[Event]:
-        def decision(_: Draw) -> list[Draft]:
-            return decide.tombstone(self._book, name, reason=reason, user=user, path=path)
+        def decision(draw: Draw) -> list[Draft]:
+            return decide.forget(self._book, name, draw, reason=reason, user=user, path=path)
 
         return self._write("forget", decision, reason=reason, user=user, path=path)
 
@@ -77,9 +78,10 @@ class Gated:
             return decide.invalidate(self._book, name, draw, reason=reason, user=user, path=path)
 
         events = self._write("invalidate", decision, reason=reason, user=user, path=path)
-        weakened = [event.body["belief"]["id"] for event in events if event.body and "belief" in event.body]
+        said = [event.body["belief"] for event in events if event.body and "belief" in event.body]
+        weakened = [belief["id"] for belief in said if belief.get("status", "active") != "invalidated"]
         with self._shelf.known() as known:
-            return [known.get(version, user=user).belief() for version in weakened]
+            return [held.belief() for version in weakened if (held := known.version(version))]
 
     def erase(self, names: Sequence[str], *, user: str, path: str) -> None:
         if self.trust not in self._free:
@@ -127,6 +129,16 @@ class Gated:
         """Refused, if this program may not decide how the memory works for everyone who uses it."""
         if self.trust not in self._free:
             raise Refused(f"{what} are set by a person, and this program has the trust of {self.trust}")
+
+    # -- for whoever decides more than one thing at once ---------------------------------------------------------------
+
+    def as_asker(self) -> Asker:
+        """Who this program is, to the gate."""
+        return Asker(self._by, self.trust, self._policy)
+
+    def kept_out(self, drafts: list[Draft], draw: Draw) -> list[Draft]:
+        """A question for each version in drafts that stays out of recall until a person says yes."""
+        return review.quarantine(self._book, self._policy, drafts, self._by, draw)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.restore import restore
 from keepsake.memory.reviews import ReviewsOf
 from keepsake.memory.status import Erasure, Status, status_of, what_would_go
+from keepsake.memory.walks import Walks
 from keepsake.memory.work import ConfigOf, WorkOf
 from keepsake.records.belief import OWNER, Belief, texts
 from keepsake.records.book import Book
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from keepsake.records.rule import ConsolidationRule
 
 
-class Memory(Asks):
+class Memory(Asks, Walks):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(

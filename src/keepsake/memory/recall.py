@@ -99,6 +99,7 @@ class RecallOf:
         at = NOW if believed_at is None else self._shelf.seq_at(believed_at)
         now = self._now(believed_at, at, then)
         scope = Scope(whose, at, path, session, agent, quarantined, stamp(now), parse_moment(then) if then else None)
+        scope = scope.on(self._shelf.book.paths)
         out = self._named(without, whose, path)
         floor = self.settings.floor if floor is None else floor
         return Ask(question, scope, now, k or self._top_k(), Filters.of(filters, out), frame, floor, explain, by_words)

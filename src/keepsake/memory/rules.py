@@ -17,6 +17,7 @@ from keepsake.decide import rule as decide
 from keepsake.memory.consolidation import Consolidated, ConsolidationOf
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
+from keepsake.records.book import Book
 from keepsake.records.clock import stamp
 from keepsake.records.errors import KeepsakeError, NotFound
 from keepsake.records.rule import ConsolidationRule
@@ -80,7 +81,7 @@ class RulesOf:
             book = self._shelf.book
             kept = book.rules.kept(None if everyone else self._of(user))
             marks = [book.rules.mark(whose, each.body["id"]) for whose, each in kept]
-            waiting = [book.episodes.waiting(whose, mark.through) for (whose, _), mark in zip(kept, marks, strict=True)]
+            waiting = [_waiting(book, whose, mark) for (whose, _), mark in zip(kept, marks, strict=True)]
         found = zip(kept, marks, waiting, strict=True)
         return [_status(each, whose, mark, many, now, self._oldest) for (whose, each), mark, many in found]
 
@@ -93,7 +94,7 @@ class RulesOf:
         """How many episodes a rule has not considered, whether it is kept or only ever run when asked."""
         with self._shelf.ledger.reading():
             book, whose = self._shelf.book, self._of(user)
-            return book.episodes.waiting(whose, book.rules.mark(whose, name).through)
+            return _waiting(book, whose, book.rules.mark(whose, name))
 
     def findings(self, *, user: str | None = None) -> list[Finding]:
         """The episodes that rules could make nothing of, and why, oldest first."""
@@ -144,3 +145,8 @@ def _status(
     return RuleStatus(
         kept.rule, user, waiting, mark.at, stamp(comes) if comes else "", due, mark.runs, mark.considered
     )  # fmt: skip
+
+
+def _waiting(book: Book, user: str, mark: Mark) -> int:
+    """How many episodes wait for a rule, on every path that goes on."""
+    return book.episodes.waiting(user, mark.through, lambda path: book.paths.home(user, path) is not None)

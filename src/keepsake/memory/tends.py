@@ -46,12 +46,14 @@ class Tends(Learns):
         receipt: str = "",
         reason: str = "",
         user: str | None = None,
+        path: str = "",
     ) -> list[str]:
         """Say what came of using memories: 1 if they helped, 0 if they misled. Returns the ids that it counts for.
 
-        They are named by key or id, or by the `receipt` of the recall that served them.
+        They are named by key or id, or by the `receipt` of the recall that served them. On a `path`, be it the
+        receipt's, it counts there alone, until the path is merged.
         """
-        return self._use.outcome(names, signal, weight=weight, receipt=receipt, reason=reason, user=user)
+        return self._use.outcome(names, signal, weight=weight, receipt=receipt, reason=reason, user=user, path=path)
 
     def fade(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""

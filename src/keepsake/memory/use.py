@@ -28,19 +28,22 @@ class UseOf:
         receipt: str = "",
         reason: str = "",
         user: str | None = None,
+        path: str = "",
     ) -> list[str]:
         """Say what came of using memories: 1 if they helped, 0 if they misled. Returns the ids that it counts for.
 
         They are named by key or id, or by the `receipt` of the recall that served them; what was erased since is not.
+        On a `path`, be it the receipt's, it counts there alone, until the path is merged.
         """
         decide.may_tell(self._gated.trust)
         whose, named = self._of(user), checked_list(names, "names")
-        check_names(receipt=receipt, reason=reason)
-        served = self._receipts.get(receipt, user=whose).hits if receipt else ()
+        check_names(receipt=receipt, reason=reason, path=path)
+        kept = self._receipts.get(receipt, user=whose) if receipt else None
+        served, on = (kept.hits, path or str(kept.asked.get("path", ""))) if kept else ((), path)
 
         def decision() -> list[Draft]:
             every = [*named, *(source for source, _ in served if self._is_known(source, whose))]
-            return decide.outcome(self._shelf.book, every, signal, weight, user=whose, reason=reason)
+            return decide.outcome(self._shelf.book, every, signal, weight, user=whose, reason=reason, path=on)
 
         return _ids(self._shelf.ledger.write(decision))
 

@@ -35,6 +35,26 @@ def of_facts(
     return found
 
 
+def seen_from(path: str, known: Beliefs, found: dict[str, list[Belief]]) -> dict[str, list[Belief]]:
+    """Those of the facts that are seen from a path. One of a branch's own began as the ancestor's it was made from."""
+    seen = {}
+    for ref, versions in found.items():
+        held = known.version(ref)
+        if held is None or known.sees(held, path):
+            seen[ref] = [*_begun(known, ref, found), *versions]
+    return seen
+
+
+def _begun(known: Beliefs, ref: str, found: dict[str, list[Belief]]) -> list[Belief]:
+    """The versions of the ancestors' from which a branch's belief was made, oldest first."""
+    begun: list[Belief] = []
+    while base := known.version(next(iter(known.over(ref)), "")):
+        versions, name = found.get(base.ref, []), known.over(ref)[0]
+        upto = next((at for at, belief in enumerate(versions) if belief.id == name), -1)
+        begun, ref = [*versions[: upto + 1], *begun], base.ref
+    return begun
+
+
 def chained(versions: list[Belief]) -> list[Fact]:
     """Versions as facts: each that was replaced says by which, and until when it was true."""
     facts = []

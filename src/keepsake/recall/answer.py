@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import NOW, Scope, count_of
+from keepsake.projections.index.fulltext import NOW, Scope, count_of, count_on
 from keepsake.recall.candidates import POOL, Candidates, Gathering
 from keepsake.recall.filters import Filters, bears, tags_of
 from keepsake.recall.fusion import fits, floor_of, least_of, similarity
 from keepsake.recall.hits import hits_of
 from keepsake.recall.meaning import Meaning, Vectors
 from keepsake.recall.question import Question, take_apart
-from keepsake.recall.seen import Seen, View
+from keepsake.recall.seen import Seen, View, edges_of
+from keepsake.recall.sight import nearest_alone, out_of_sight, with_use
 from keepsake.recall.signals import Measured, measure
 from keepsake.recall.support import State, Support, backing, degrees, support_of, weighed
 from keepsake.records.frame import Frame
@@ -166,7 +167,8 @@ def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ran
     rare = np.array(put.rare, np.float32)
     measured = measure(put.question, rare, found, states, lexicon, put.vectors, put.vector)
     said = list(found.sources.values())
-    degree = degrees(index, measured.blocks) if put.seen.has_edges else {}
+    edges = edges_of(put.seen, measured.blocks, ask.scope) if put.seen.has_edges else []
+    degree = degrees(edges, measured.blocks)
     support = support_of([states[block] for block in measured.blocks], said, put.seen.hours, degree)
     likeness = similarity(measured, kind, ask.drop)
     if ask.frame is not None and likeness.max() > 0:  # beside other signals, likeness counts against the best
@@ -197,7 +199,7 @@ class _Put:
     def of(cls, index: IndexFile, meaning: Meaning, ask: Ask, erasures: int) -> _Put:
         question = take_apart(index, ask.question, ask.scope, ask.now)
         seen = meaning.seen(index)
-        rare = seen.rarity(question.words, ask.scope.user, ask.scope.at)
+        rare = seen.rarity(question.words, ask.scope)
         vectors = None if ask.by_words else meaning.level(index, ask.scope.user, erasures)
         vector = None if vectors is None else meaning.of_question(question.bare, question.words, rare)
         return cls(question, seen, rare, vectors, vector)
@@ -210,6 +212,9 @@ class _Put:
         )  # fmt: skip
         found = gathering.gather([*guaranteed, *_of_the_frame(self.seen, ask)])
         states = self.seen.states_of(found.with_beside())
+        if not ask.scope.is_main():
+            nearest_alone(found, states, ask.scope)
+            states = with_use(self.seen.index, states, ask.scope)
         _keep_window(found, states, ask, self.seen.hours, guaranteed)
         return found, states
 
@@ -224,8 +229,10 @@ class _Put:
         if self.goes_by_words(ask):
             return 0.0
         is_now = self.vectors is not None and ask.scope.at >= NOW
-        size = len(self.vectors.file) if self.vectors and is_now else count_of(index, ask.scope.user, ask.scope.at)
-        return floor_of(kind, size)
+        if self.vectors is None or not is_now:
+            return floor_of(kind, count_of(index, ask.scope.user, ask.scope.at) + count_on(index, ask.scope))
+        unseen = out_of_sight(index, self.vectors, ask.scope) if self.seen.asides else 0
+        return floor_of(kind, len(self.vectors.file) - unseen)
 
 
 def _in_order(scores: NDArray[np.float64], blocks: list[str]) -> list[int]:
@@ -280,7 +287,7 @@ def _tagged(seen: Seen, ask: Ask, patterns: Sequence[str]) -> list[str]:
     """Blocks that bear a tag, and that the reader may hear. Of the past, what their sources were tagged with then."""
     if not patterns or ask.scope.is_nobodys():
         return []
-    if not ask.scope.is_wide() or ask.scope.quarantined:
+    if not ask.scope.is_wide() or ask.scope.quarantined or not ask.scope.is_main():
         rows = seen.index.db.execute(sql.WITH_TAGS, ask.scope.values())
         return list(dict.fromkeys(block for block, tags in rows if block and bears(orjson.loads(tags), patterns)))
     blocks: dict[str, None] = {}

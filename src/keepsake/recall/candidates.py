@@ -18,9 +18,19 @@ from numpy.typing import NDArray
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import EVERY_ROW, Found, Scope, Told, search, search_all, search_letters
+from keepsake.projections.index.fulltext import (
+    EVERY_ROW,
+    Found,
+    Scope,
+    Told,
+    in_turn,
+    search,
+    search_all,
+    search_aside,
+    search_letters,
+)
 from keepsake.recall.question import Question
-from keepsake.recall.seen import Link, Seen, Side, View, turn_of
+from keepsake.recall.seen import Link, Seen, Side, View, edges_of, turn_of
 from keepsake.records.clock import stamp
 
 POOL = 100  # from text, and from vectors
@@ -148,9 +158,12 @@ class Gathering:
             found = self._heard(every)
             if len(found) < self.pool and len(every) == room:
                 found = self._all_heard(words)
+            else:
+                found = in_turn(found[: self.pool], self._heard(search_aside(self.index, words, self.scope, self.pool)))
         else:
             found = self._all_heard(words)
-        best = {each.block: each.rank for each in found[: self.pool]}
+        most = self.pool if self.scope.is_main() else 2 * self.pool  # as many of what stands beside the main line
+        best = {each.block: each.rank for each in found[:most]}
         if self.question.about:  # what is held of someone is said with the name, and few of the other words
             for each in search(self.index, self.question.names, self.scope, _FEW, self._rows()):
                 best.setdefault(each.block, 0.0)
@@ -226,8 +239,8 @@ class Gathering:
         """One hop, in one query. Most memories have no edges, and none is asked for then."""
         if not self.seen.has_edges:
             return []
-        ids = orjson.dumps(blocks[:BESIDE]).decode()
-        ends = [end for one, other, _ in self.index.db.execute(sql.EDGES, (ids, ids)) for end in (one, other)]
+        rows = edges_of(self.seen, blocks[:BESIDE], self.scope)
+        ends = [end for one, other, _ in rows for end in (one, other)]
         return sorted(set(ends))[:_FEW]
 
     def _run(self, statement: str, **values: object) -> list[str]:

@@ -14,7 +14,7 @@ import orjson
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import NOW, Scope, Told, count_of, rarity, shown, told
+from keepsake.projections.index.fulltext import NOW, Scope, Told, count_aside, count_of, rarity, shown, told
 from keepsake.recall.support import State
 
 _MOST = 50_000  # blocks, before it is thrown away
@@ -49,9 +49,10 @@ class Seen:
         self.hash, self.hours = mark.hash, mark.clock.hours
         self.size: int = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0  # blocks, of everyone
         self.has_edges = index.db.execute(sql.ANY_EDGE).fetchone() is not None
+        self.asides = count_aside(index)  # blocks that stand beside the main line, of everyone
         self._states: dict[str, State] = {}
         self._views: dict[Scope, View] = {}
-        self._rarity: dict[tuple[str, int, str], float] = {}
+        self._rarity: dict[tuple[str, int, str, str], float] = {}
         self._count: dict[tuple[str, int], int] = {}  # of each user's blocks
         self._names: dict[int, str] = {}  # of rows
 
@@ -74,15 +75,16 @@ class Seen:
                 self._states[state[0]] = State(*state)
         return self._names
 
-    def rarity(self, words: Iterable[str], user: str, at: int = NOW) -> list[float]:
-        """How rare each word is, among what the user had by event `at`."""
-        wanted, at = list(words), min(at, NOW)
-        if unknown := [word for word in wanted if (user, at, word) not in self._rarity]:
+    def rarity(self, words: Iterable[str], scope: Scope) -> list[float]:
+        """How rare each word is, among what the user had then on the paths of the reader."""
+        user, at, paths = scope.user, min(scope.at, NOW), scope.paths
+        wanted, known = list(words), self._rarity
+        if unknown := [word for word in wanted if (user, at, paths, word) not in known]:
             if (user, at) not in self._count:
                 self._count[user, at] = count_of(self.index, user, at)
-            found = rarity(self.index, unknown, user, self._count[user, at], at)
-            self._rarity.update({(user, at, word): rare for word, rare in zip(unknown, found, strict=True)})
-        return [self._rarity[user, at, word] for word in wanted]
+            found = rarity(self.index, unknown, user, self._count[user, at], at, on=scope)
+            known.update({(user, at, paths, word): rare for word, rare in zip(unknown, found, strict=True)})
+        return [known[user, at, paths, word] for word in wanted]
 
     def view(self, scope: Scope) -> View:
         """What a reader in this scope sees. What expires is looked at each time: only the clock moves it."""
@@ -171,3 +173,11 @@ def turn_of(sources: Iterable[Told]) -> Told | None:
         if source.what == "episode" and source.session:
             return source
     return None
+
+
+def edges_of(seen: Seen, blocks: Sequence[str], scope: Scope) -> list[tuple[str, str, float]]:
+    """The edges of some blocks: both ends, and the weight. None that leads beside the paths that the reader sees."""
+    ids = orjson.dumps(list(blocks)).decode()
+    if not seen.asides:
+        return seen.index.db.execute(sql.EDGES, (ids, ids)).fetchall()
+    return seen.index.db.execute(sql.EDGES_IN_SIGHT, {"ids": ids, "paths": scope.values()["paths"]}).fetchall()

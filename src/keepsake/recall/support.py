@@ -10,16 +10,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
-from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import STANDARD
-from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fulltext import Told
 from keepsake.recall.decay import recencies, shares
 
@@ -106,11 +103,11 @@ def _best_word(sources: Sequence[Told]) -> float:
     return max([_WORD[source.trust] for source in sources])
 
 
-def degrees(index: IndexFile, blocks: Sequence[str]) -> dict[str, float]:
-    """The weight of the edges of each block, in one query."""
-    ids, mine = orjson.dumps(list(blocks)).decode(), set(blocks)
+def degrees(edges: Iterable[tuple[str, str, float]], blocks: Sequence[str]) -> dict[str, float]:
+    """The weight of the edges of each block. An edge of two of them may be told twice, and counts once."""
+    mine = set(blocks)
     found: dict[str, float] = {}
-    for one, other, weight in set(index.db.execute(sql.EDGES, (ids, ids))):
+    for one, other, weight in set(edges):
         for end in {one, other} & mine:
             found[end] = found.get(end, 0.0) + weight
     return found

@@ -2,22 +2,27 @@
 
 Applying the same events in the same order always gives the same state. Versions are kept as the JSON they were recorded
 as, so that what is handed out is always a fresh copy, and writing a snapshot costs little more than joining them.
+
+A path sees what its ancestors hold, and never what is on a path beside or below it. Of one belief, which is one key,
+the nearest that is held or was hides the others. On its own this knows of no branches: every path is the root's child.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from sys import intern
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from keepsake.records import ids
-from keepsake.records.belief import OWNER, Belief
+from keepsake.records.belief import OWNER
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
-from keepsake.records.lineage import grown, sources_in, view_of
-from keepsake.records.undo import GONE, Undoable
+from keepsake.records.held import STEPS, places, step
+from keepsake.records.held import Held as Held
+from keepsake.records.kin import Kin
+from keepsake.records.lineage import grown
+from keepsake.records.undo import GONE
 
 PUT = "belief.put/1"
 SUPERSEDE = "belief.supersede/1"
@@ -26,49 +31,7 @@ INVALIDATE = "belief.invalidate/1"
 ERASE = "erase/1"
 
 
-class Held(NamedTuple):
-    """The current version of one belief. `ref`, its first version's id, is its identity."""
-
-    ref: str
-    line: bytes  # as a snapshot holds it: [what was recorded, ref, first, seq, at, words]
-    key: str
-    user: str
-    path: str
-    kind: str
-    status: str
-    confidence: float
-    first: int  # the event that recorded its first version
-    seq: int
-    at: str
-    words: int  # how often its words have changed
-
-    def belief(self) -> Belief:
-        return Belief.from_body(self.body(), self.seq, self.at)
-
-    def body(self) -> dict[str, Any]:
-        body: dict[str, Any] = orjson.loads(self.line)[0]
-        return body
-
-    @classmethod
-    def of(cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int) -> Held:
-        return cls._of(orjson.dumps([body, ref, first, seq, at, words]), ref, body, first, seq, at, words)
-
-    @classmethod
-    def read(cls, line: bytes) -> tuple[Held, dict[str, Any]]:
-        """A belief from its line in a snapshot, and what was recorded of it."""
-        body, ref, first, seq, at, words = orjson.loads(line)
-        return cls._of(line, ref, body, first, seq, at, words), body
-
-    @classmethod
-    def _of(cls, line: bytes, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int) -> Held:
-        get = body.get
-        return cls(
-            ref, line, body["key"], intern(get("user", OWNER)), intern(get("path", "")), intern(get("kind", "fact")),
-            intern(get("status", "active")), body["confidence"], first, seq, at, words,
-        )  # fmt: skip
-
-
-class Beliefs(Undoable):
+class Beliefs(Kin):
     """The state that decisions about beliefs are made on."""
 
     def __init__(self) -> None:
@@ -83,6 +46,7 @@ class Beliefs(Undoable):
         self._said: dict[tuple[str, str], str] = {}  # (user, idempotency key) → version id
         self._above: dict[str, dict[str, None]] = {}  # ref → what rests on it
         self._among: dict[tuple[str, str, Any], dict[str, None]] = {}  # (user, field, value) → refs
+        self.clear_kin()
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
@@ -109,6 +73,7 @@ class Beliefs(Undoable):
     def _put(self, event: Event, body: dict[str, Any]) -> None:
         belief = body["belief"]
         self._install(belief["id"], belief, event, first=event.seq, words=0)
+        self._stem(belief["id"], belief, body)
         if "idempotency_key" in body:
             self._set(self._said, (belief.get("user", OWNER), body["idempotency_key"]), belief["id"])
 
@@ -124,11 +89,34 @@ class Beliefs(Undoable):
             views = grown(belief.get("views", {}), [each.get("views") for each in said])
             belief = {**belief, "views": views} if views else belief
         self._install(before.ref, belief, event, first=before.first, words=before.words + changed)
+        self._stem(before.ref, belief, body)
         for other in dict.fromkeys(replaced[1:]):
             if other != before.ref:
                 self._lead(other, before.ref)
         if "idempotency_key" in body:
             self._set(self._said, (before.user, body["idempotency_key"]), belief["id"])
+
+    def _stem(self, ref: str, belief: dict[str, Any], body: dict[str, Any]) -> None:
+        """Note from which versions of other paths this one was made, and which of them have its very words."""
+        over, merged = body.get("over", ()), body.get("merged", ())
+        if over:
+            self._set(self._over, ref, tuple(over))
+        for name in (*over, *merged):
+            other = self.held.get(self._versions[name][0]) if name in self._versions else None
+            if other is None or other.ref == ref:
+                continue
+            self._join_kin(ref, other.ref)
+            if name in over:
+                self._set(self._covers, (other.user, belief.get("path", ""), other.ref), ref)
+            if other.body().get("text", "") == belief.get("text", ""):
+                self._note_the_same(ref, other)
+
+    def _note_the_same(self, ref: str, other: Held) -> None:
+        """Whoever read `other` as it is now has read what `ref` says now."""
+        now, known = self.held[ref].words, self._same.get(other.ref, {})
+        names = [name for name in self._ids[other.ref] if self._versions[name][1] == other.words]
+        names += [name for name, words in known.items() if words == other.words]
+        self._set(self._same, ref, {**self._same.get(ref, {}), **dict.fromkeys(names, now)})
 
     def _lead(self, ref: str, to: str) -> None:
         """From now on every name of `ref` names `to`."""
@@ -137,6 +125,7 @@ class Beliefs(Undoable):
         for name in list(self._ids[ref]):
             self._set(self._versions, name, (to, -1))
             self._set(self._ids[to], name, None)
+        self._drop_kin(ref)
         self._drop(self._ids, ref)
         self._drop(self.held, ref)
         for key in [key for key, named in self._keys.items() if named == ref]:  # its own, and those that led to it
@@ -167,6 +156,7 @@ class Beliefs(Undoable):
         for table, kept in ((self._keys, ref), (self._said, None)):
             for key in [k for k, value in table.items() if value == kept or value in self._ids[ref]]:
                 self._drop(table, key)
+        self._drop_kin(ref)
         self._drop(self._ids, ref)
         self._drop(self.held, ref)
 
@@ -183,7 +173,7 @@ class Beliefs(Undoable):
             (self._under(self._ids, ref), version, None),
             (self._keys, (held.user, held.path, held.key), ref),
         ]
-        changes += [(self._under(self._among, place), ref, None) for place in _places(held, body)]
+        changes += [(self._under(self._among, place), ref, None) for place in places(held, body)]
         changes += [(self._under(self._above, below), ref, None) for below in body.get("rests_on", ())]
         if self._undo is not None:
             self._undo += [(table, key, table.get(key, GONE)) for table, key, _ in changes]
@@ -192,7 +182,7 @@ class Beliefs(Undoable):
 
     def _forget_places(self, held: Held) -> None:
         body = held.body()
-        for place in _places(held, body):
+        for place in places(held, body):
             self._drop(self._among[place], held.ref)
         for below in body.get("rests_on", ()):
             self._drop(self._above[below], held.ref)
@@ -209,6 +199,7 @@ class Beliefs(Undoable):
             ],
             "keys": [[*key, ref] for key, ref in self._keys.items() if self.held[ref].key != key[2]],
             "said": [[*key, name] for key, name in self._said.items()],
+            **self._dump_kin(),
         }
         lines = b",\n".join([held.line for held in self.held.values()])
         return b'{"beliefs":[\n' + lines + b"\n]," + orjson.dumps(rest)[1:]
@@ -226,21 +217,72 @@ class Beliefs(Undoable):
             self._versions.update({name: (ref, words) for name, words in names})
         self._keys.update({(user, path, key): ref for user, path, key, ref in rest["keys"]})
         self._said.update({(user, key): name for user, key, name in rest["said"]})
+        self._load_kin(rest)
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
     def taken(self, version: str) -> bool:
         return version in self._versions
 
+    def sight(self, user: str, path: str) -> tuple[str, ...]:
+        """The paths that are seen from one, the nearest first."""
+        del user  # on its own this knows of nobody's branches
+        return (path, "") if path else _ROOT
+
+    def writable(self, user: str, path: str) -> None:
+        """Refused, if nothing may be said on a path any more."""
+
+    def is_open(self, user: str, path: str) -> bool:
+        """Whether something may still be said on a path."""
+        try:
+            self.writable(user, path)
+        except Refused:
+            return False
+        return True
+
     def find(self, name: str, *, user: str = OWNER, path: str = "", short: bool = True) -> Held | None:
-        """The belief that `name` names: its key, any version's id, or, if `short`, the last six characters of one."""
-        ref = self._keys.get((user, path, name))
-        if ref is None and name in self._versions:
-            ref = self._versions[name][0]
+        """The belief that `name` names: its key, any version's id, or, if `short`, the last six characters of one.
+
+        As it is seen from the path. A version of a path that is not seen from there is found where it is.
+        """
+        sight = self.sight(user, path) if path else _ROOT
+        for each in sight:
+            ref = self._keys.get((user, each, name))
+            if ref is not None:
+                return self.held[ref]
+        ref = self._versions[name][0] if name in self._versions else None
         if ref is None and short and ids.SHORT_ID.match(name):
             ref = self._by_short_id(name, user)
         held = self.held.get(ref) if ref else None
-        return held if held and held.user == user else None
+        return self._nearest(held, sight) if held and held.user == user else None
+
+    def _nearest(self, held: Held, sight: tuple[str, ...]) -> Held:
+        """What is in the place of `held` on the nearest path; itself, if nothing hides it, or it is not seen at all."""
+        if held.path in sight:
+            for path in sight:
+                if path == held.path:
+                    break
+                ref = self._keys.get((held.user, path, held.key)) or self._covers.get((held.user, path, held.ref))
+                if ref is not None:
+                    return self._nearest(self.held[ref], sight)
+        return held
+
+    def sees(self, held: Held, path: str) -> bool:
+        """Whether it is seen from that path, and nothing nearer hides it."""
+        sight = self.sight(held.user, path) if path else _ROOT
+        return held.path in sight and (held.path == sight[0] or self._nearest(held, sight) is held)
+
+    def origin(self, held: Held) -> Held:
+        """The farthest ancestor's belief that it was made from; itself, if it was made from none."""
+        seen = {held.ref}
+        while (base := next(filter(None, map(self.version, self.over(held.ref))), None)) and base.ref not in seen:
+            held = base
+            seen.add(held.ref)
+        return held
+
+    def version(self, name: str) -> Held | None:
+        """The belief that has exactly that version, on whichever path."""
+        return self.held[self._versions[name][0]] if name in self._versions else None
 
     def _by_short_id(self, short: str, user: str) -> str | None:
         found = {
@@ -258,9 +300,12 @@ class Beliefs(Undoable):
         return held
 
     def read_before(self, name: str, held: Held) -> bool:
-        """Whether `name` is an older version of `held`, with other words than it has now."""
+        """Whether `name` is an older version of `held`, or another path's, with other words than it has now."""
         known = self._versions.get(name)
-        return known is not None and known != (held.ref, held.words)
+        if known is None:
+            return False
+        words = known[1] if known[0] == held.ref else self._same.get(held.ref, {}).get(name)
+        return words != held.words
 
     def said(self, user: str, idempotency_key: str) -> Held | None:
         """What was recorded for that key of the caller's, if anything."""
@@ -276,13 +321,18 @@ class Beliefs(Undoable):
         return list(self._ids[held.ref])
 
     def resting_on(self, held: Held) -> list[Held]:
-        """What rests directly on a belief, under any of its names, oldest first."""
-        above = {ref for name in self._ids[held.ref] for ref in self._above.get(name, ())}
+        """What rests directly on a belief, under any of its names, on whichever path, oldest first."""
+        names = (name for kin in self.kin_of(held.ref) for name in self._ids.get(kin, ()))
+        above = {ref for name in names for ref in self._above.get(name, ())}
         return sorted((self.held[ref] for ref in above if ref in self.held), key=lambda held: held.first)
 
     def claiming(self, user: str, path: str, agent: str, subject: str, predicate: str) -> list[Held]:
-        """The facts of that subject and predicate, held or not, oldest first."""
-        return self._in((user, "claim", (path, agent, subject, predicate)))
+        """The facts of that subject and predicate that are seen from a path, held or not, oldest first."""
+        sight = self.sight(user, path) if path else _ROOT
+        found = [held for each in sight for held in self._in((user, "claim", (each, agent, subject, predicate)))]
+        if len(sight) == 1:
+            return found
+        return sorted((held for held in found if self._nearest(held, sight) is held), key=lambda held: held.first)
 
     def coming_from(self, user: str, episode: str) -> list[Held]:
         """The facts whose lineage holds that episode, named by its event, held or not, oldest first."""
@@ -306,6 +356,7 @@ class Beliefs(Undoable):
         where: Callable[[Held], bool] | None = None,
     ) -> list[Held]:
         """The beliefs that fit, oldest first. Reads the smallest of the sets that may hold them. `status=""` is any."""
+        sight = self.sight(user, path) if path else _ROOT
         chosen = min(self._sets(user, kind, status, min_confidence), key=len)
         found = [self.held[ref] for ref in chosen]
         least = 0.0 if min_confidence is None else min_confidence
@@ -314,11 +365,12 @@ class Beliefs(Undoable):
                 held
                 for held in found
                 if held.user == user
-                and held.path == path
+                and held.path in sight
                 and kind in (None, held.kind)
                 and status in ("", held.status)
                 and held.confidence >= least
                 and (where is None or where(held))
+                and (held.path == sight[0] or self._nearest(held, sight) is held)
             ),
             key=lambda held: held.first,
         )
@@ -330,33 +382,13 @@ class Beliefs(Undoable):
         if status:
             yield self._among.get((user, "status", status), {})
         if least is not None:
-            steps = range(_step(min(max(least, 0.0), 1.0)), _STEPS + 1)
+            steps = range(step(min(max(least, 0.0), 1.0)), STEPS + 1)
             sure = [self._among.get((user, "confidence", step), {}) for step in steps]
             if sum(map(len, sure)) < len(self.held):
                 yield [ref for among in sure for ref in among]
 
 
-_STEPS = 100
-
-
-def _step(confidence: float) -> int:
-    return int(confidence * _STEPS)
-
-
-def _places(held: Held, body: dict[str, Any]) -> list[tuple[str, str, Any]]:
-    """The sets that a belief is found in."""
-    user = held.user
-    places = [(user, "kind", held.kind), (user, "status", held.status), (user, "confidence", _step(held.confidence))]
-    triple, views = body.get("triple"), body.get("views")
-    if triple:
-        places.append((user, "claim", (held.path, body.get("agent", ""), triple[0], triple[1])))
-        places.append((user, "subject", triple[0]))
-    if views:
-        places += [(user, "episode", source) for source in sources_in(views)]
-    if triple or (views and view_of(views)):
-        places.append((user, "fact", True))
-    return places
-
+_ROOT = ("",)
 
 _ACTS = {
     PUT: Beliefs._put, SUPERSEDE: Beliefs._supersede, TOMBSTONE: Beliefs._change, INVALIDATE: Beliefs._change,

@@ -12,6 +12,7 @@ from keepsake.records.beliefs import Beliefs
 from keepsake.records.episodes import Episodes
 from keepsake.records.event import Event
 from keepsake.records.pages import Pages
+from keepsake.records.paths import Paths
 from keepsake.records.reviews import Reviews
 from keepsake.records.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Rules
 from keepsake.records.use import RECEIPTS
@@ -33,9 +34,10 @@ class Book(Beliefs):
         self.uses = Uses()
         self.rules = Rules()
         self.pages = Pages()
-        self._parts: dict[str, Work | Reviews | Episodes | Uses | Rules | Pages] = {
+        self.paths = Paths()
+        self._parts: dict[str, Work | Reviews | Episodes | Uses | Rules | Pages | Paths] = {
             "work": self.work, "reviews": self.reviews, "episodes": self.episodes, "uses": self.uses,
-            "rules": self.rules, "pages": self.pages,
+            "rules": self.rules, "pages": self.pages, "paths": self.paths,
         }  # fmt: skip
         super().__init__()
 
@@ -53,6 +55,12 @@ class Book(Beliefs):
             self.changed = (event.seq, event.hash)
         for part in self._parts.values():
             part.apply(event)
+
+    def sight(self, user: str, path: str) -> tuple[str, ...]:
+        return self.paths.lineage(user, path)
+
+    def writable(self, user: str, path: str) -> None:
+        self.paths.writable(user, path)
 
     def begin(self) -> None:
         super().begin()

@@ -6,6 +6,7 @@ for an episode is taken in its scope, whether its teller took it back, and which
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -101,10 +102,10 @@ class Episodes(Undoable):
         """How many episodes of that user are there."""
         return len(self._of.get(user, ()))
 
-    def waiting(self, user: str, through: int) -> int:
-        """How many of them were told after an event, stand, and are for rules to consider: those on no path."""
-        told = (each for each in self._of.get(user, {}).values() if each.seq > through and not each.path)
-        return sum(each.source not in self._retracted for each in told)
+    def waiting(self, user: str, through: int, counts: Callable[[str], bool]) -> int:
+        """How many of them were told after an event, stand, and are for rules to consider, as their path `counts`."""
+        told = (each for each in self._of.get(user, {}).values() if each.seq > through)
+        return sum(each.source not in self._retracted and (not each.path or counts(each.path)) for each in told)
 
     def owner(self, source: str) -> str | None:
         """Whose episode the event of that id recorded; None if it is nobody's, or erased."""

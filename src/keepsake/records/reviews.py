@@ -17,7 +17,7 @@ import orjson
 
 from keepsake.records import ids
 from keepsake.records.belief import OWNER
-from keepsake.records.beliefs import ERASE, INVALIDATE, SUPERSEDE, TOMBSTONE
+from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
 from keepsake.records.lineage import sources_in
@@ -90,12 +90,14 @@ class Reviews(Undoable):
             for version in kept.target:
                 self._set(self._approved, version, body["review"])
 
-    def _supersede(self, event: Event, body: dict[str, Any]) -> None:
-        replaced = body["replaces"]
-        approved = [self._approved.get(version) for version in replaced]
+    def _state(self, event: Event, body: dict[str, Any]) -> None:
+        """A version is stated. What a merge brings over has the yes of the branch's version, and no other."""
+        replaced, merged = body.get("replaces", ()), body.get("merged", ())
+        approved = [self._approved.get(version) for version in merged or replaced or body.get("over", ())]
         if "approved" in body or (approved and all(approved)):
             self._set(self._approved, body["belief"]["id"], body.get("approved") or approved[0])
         self._leave_behind(replaced, event, "it was revised")
+        self._leave_behind(merged, event, "its path was merged")
 
     def _retract(self, event: Event, body: dict[str, Any]) -> None:
         self._leave_behind((body["id"],), event, "it is no longer held")
@@ -213,6 +215,6 @@ class Reviews(Undoable):
 
 
 _ACTS = {
-    ASK: Reviews._ask, ANSWER: Reviews._answer, SUPERSEDE: Reviews._supersede, TOMBSTONE: Reviews._retract,
-    INVALIDATE: Reviews._retract, ERASE: Reviews._erase,
+    ASK: Reviews._ask, ANSWER: Reviews._answer, PUT: Reviews._state, SUPERSEDE: Reviews._state,
+    TOMBSTONE: Reviews._retract, INVALIDATE: Reviews._retract, ERASE: Reviews._erase,
 }  # fmt: skip

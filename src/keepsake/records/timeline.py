@@ -16,6 +16,7 @@ from keepsake.records.beliefs import Beliefs, Held
 from keepsake.records.clock import parse_moment, stamp
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
+from keepsake.records.paths import Paths
 
 Moment = int | str | datetime
 
@@ -53,6 +54,21 @@ class Change:
         return {"key": self.key, "what": self.what, "before": before, "after": after}
 
 
+class Then(Beliefs):
+    """What was held, and how the paths stood."""
+
+    def __init__(self) -> None:
+        self.paths = Paths()
+        super().__init__()
+
+    def apply(self, event: Event) -> None:
+        super().apply(event)
+        self.paths.apply(event)
+
+    def sight(self, user: str, path: str) -> tuple[str, ...]:
+        return self.paths.lineage(user, path)
+
+
 def is_by(moment: Moment) -> Callable[[Event], bool]:
     """Whether an event had been recorded by that moment."""
     if isinstance(moment, bool):
@@ -65,7 +81,7 @@ def is_by(moment: Moment) -> Callable[[Event], bool]:
 
 def beliefs_at(events: Iterable[Event], moment: Moment) -> Beliefs:
     """What was held at `moment`. Groups are whole or absent in any ledger, so an event's number may cut one."""
-    then, known = is_by(moment), Beliefs()
+    then, known = is_by(moment), Then()
     for event in events:
         if not then(event):
             break

@@ -36,21 +36,22 @@ class Why:
         return "\n".join(self.lines())
 
 
-def why(known: Beliefs, held: Held, seen: frozenset[str] = frozenset()) -> Why:
-    """The reasons for `held`. A circle of beliefs is followed once."""
+def why(known: Beliefs, held: Held, seen: frozenset[str] = frozenset(), *, path: str = "") -> Why:
+    """The reasons for `held`, as they are seen from a path. A circle of beliefs is followed once."""
     belief, seen = held.belief(), seen | {held.ref}
-    below = [found for ref in belief.rests_on if (found := known.find(ref, user=held.user)) and found.ref not in seen]
-    because = [_fallen(known, held.user, cause, via) for cause, via in belief.weakened]
+    named = (known.find(ref, user=held.user, path=path) for ref in belief.rests_on)
+    below = [found for found in named if found and found.ref not in seen]
+    because = [_fallen(known, held.user, path, cause, via) for cause, via in belief.weakened]
     if belief.reason:
         because.insert(0, f"{_STANDING.get(belief.status, 'revised')}: {belief.reason}")
-    return Why(belief, tuple(because), tuple(why(known, found, seen) for found in below))
+    return Why(belief, tuple(because), tuple(why(known, found, seen, path=path) for found in below))
 
 
 _STANDING = {"tombstone": "forgotten", "invalidated": "no longer held", "superseded": "replaced"}
 
 
-def _fallen(known: Beliefs, user: str, cause: str, via: str) -> str:
-    fallen, between = known.find(cause, user=user), known.find(via, user=user)
+def _fallen(known: Beliefs, user: str, path: str, cause: str, via: str) -> str:
+    fallen, between = (known.find(name, user=user, path=path) for name in (cause, via))
     if fallen is None:
         return "weakened: something it rests on was invalidated and has been erased since"
     through = f", through {between.key}" if between and between.ref != fallen.ref else ""
@@ -58,12 +59,12 @@ def _fallen(known: Beliefs, user: str, cause: str, via: str) -> str:
     return f"weakened: {fallen.key} is no longer held{f' ({reason})' if reason else ''}{through}"
 
 
-def what_rests_on(known: Beliefs, held: Held) -> list[Held]:
-    """Everything that rests on a belief, directly or through others, nearest first."""
+def what_rests_on(known: Beliefs, held: Held, *, path: str = "") -> list[Held]:
+    """Everything that rests on a belief, directly or through others, nearest first, as far as a path sees it."""
     seen, queue, found = {held.ref}, [held], []
     while queue:
         for above in known.resting_on(queue.pop(0)):
-            if above.ref not in seen:
+            if above.ref not in seen and known.sees(above, path):
                 seen.add(above.ref)
                 queue.append(above)
                 found.append(above)

@@ -2,8 +2,9 @@
 
 Within the owner's memory the address is the SHA-256 of the content, stripped and in small letters; its first sixteen
 digits are the block's id, as in any index of this layout. Everyone else's name goes into the hash, so that equal words
-of two users are two blocks. The prefix holds a capital letter, which no normalised content does, so no text of the
-owner's can spell another user's address.
+of two users are two blocks; so does the name of a path, so that what is said on a branch stands beside the main line
+and never in it. The prefix holds a capital letter, which no normalised content does, so no text of the owner's can
+spell another user's address, or a path's.
 
 Sixteen digits may collide. The whole address of a block is worked out anew from its content, and a block whose id is
 taken by another address takes the next sixteen digits of its own.
@@ -19,10 +20,12 @@ from keepsake.records.belief import OWNER
 DIGITS = 16
 
 
-def address(content: str, user: str = OWNER) -> str:
-    """64 hexadecimal digits that name one content of one user."""
+def address(content: str, user: str = OWNER, path: str = "") -> str:
+    """64 hexadecimal digits that name one content of one user, on one path."""
     normalised = content.strip().lower()
-    if user != OWNER:
+    if path:
+        normalised = f"P{len(user)}:{len(path)}:{user}{path}:{normalised}"
+    elif user != OWNER:
         normalised = f"U{len(user)}:{user}:{normalised}"
     return sha256(normalised.encode("utf-8")).hexdigest()
 

@@ -24,7 +24,18 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 
 from keepsake.projections.index.models import block_tags, blocks, edges
-from keepsake.projections.index.tables import letters, lives, names, sources, terms, texts
+from keepsake.projections.index.sight import EMPTY, among, in_main, in_sight
+from keepsake.projections.index.tables import (
+    asides,
+    letters,
+    lives,
+    names,
+    path_proof,
+    path_use,
+    sources,
+    terms,
+    texts,
+)
 
 ROW: ColumnElement[int] = literal_column("blocks.rowid")
 BLOCK = (
@@ -32,7 +43,7 @@ BLOCK = (
     blocks.c.archive_reason, blocks.c.confidence, blocks.c.reinforcement_count, blocks.c.decay_lambda,
     blocks.c.last_reinforced_at, blocks.c.last_session_id,
 )  # fmt: skip
-LIFE = (lives.c.user, lives.c.since_seq, lives.c.until_seq)
+LIFE = (lives.c.user, lives.c.since_seq, lives.c.until_seq, lives.c.path)
 _FREE = (
     blocks.c.id, blocks.c.content, blocks.c.confidence, blocks.c.reinforcement_count, blocks.c.decay_lambda,
     blocks.c.last_reinforced_at,
@@ -44,11 +55,6 @@ _TOLD = (  # in the order of `fulltext.Told`
     sources.c.trust, sources.c.about, sources.c.happened, sources.c.at, sources.c.since_seq, sources.c.standing,
     sources.c.expires, sources.c.valid_from,
 )  # fmt: skip
-
-
-def among(name: str) -> Select[Any]:
-    """What a JSON array holds."""
-    return select(func.json_each(bindparam(name)).table_valued("value").c.value)
 
 
 def shown(among: FromClause = sources) -> ColumnElement[bool]:
@@ -65,7 +71,7 @@ def shown(among: FromClause = sources) -> ColumnElement[bool]:
             of.approved_seq <= bindparam("at"),
             bindparam("quarantined") > literal_column("0"),
         ),
-        or_(of.path == literal_column("''"), of.path == bindparam("path")),
+        in_sight(of),
         or_(of.expires.is_(None), of.expires > bindparam("now")),
         *(or_(bindparam(name, type_=Text).is_(None), each == bindparam(name)) for each, name in scope),
         or_(
@@ -80,7 +86,7 @@ def shown(among: FromClause = sources) -> ColumnElement[bool]:
 
 def statements() -> dict[str, Any]:
     """Name → statement."""
-    return {**_text(), **_blocks(), **_sides()}
+    return {**_text(), **_on_a_path(), **_blocks(), **_sides()}
 
 
 def _at_most(statement: Select[Any]) -> Select[Any]:
@@ -111,7 +117,7 @@ def _text() -> dict[str, Any]:
         "FREE_ROWS": select(ROW, *_FREE).where(ROW.in_(among("rows"))),
         "COUNT_OF": select(func.count())
         .select_from(lives)
-        .where(lives.c.user == bindparam("user"), lives.c.since_seq <= bindparam("at")),
+        .where(lives.c.user == bindparam("user"), lives.c.since_seq <= bindparam("at"), lives.c.path == EMPTY),
         "COUNT_WITH": select(func.count())
         .select_from(texts.join(blocks, texts.c.rowid == ROW).join(lives))
         .where(found, lives.c.user == bindparam("user"), lives.c.since_seq <= bindparam("at")),
@@ -119,6 +125,44 @@ def _text() -> dict[str, Any]:
         "TEXTS_ARE_WHOLE": insert(texts).values(
             texts=literal_column("'integrity-check'"), rank=literal_column("1")
         ),
+    }  # fmt: skip
+
+
+def _on_a_path() -> dict[str, Any]:
+    """The same for who asks on a path: of what stands beside the main line, and how the path used what it has."""
+    found = column("asides").op("MATCH")(bindparam("words"))
+    visible = exists().where(sources.c.block_id == blocks.c.id, shown())
+    mine = lives.c.user == bindparam("user"), lives.c.since_seq <= bindparam("at"), lives.c.path.in_(among("paths"))
+    used, proved = path_use.c, path_proof.c
+    return {
+        "ASIDE_HITS_SHOWN": _at_most(
+            select(blocks.c.id, asides.c.rank)
+            .select_from(asides.join(blocks, asides.c.rowid == ROW))
+            .where(found, asides.c.rowid.between(bindparam("first"), bindparam("last")), visible)
+            .order_by(asides.c.rank, blocks.c.id)
+        ),
+        "ASIDE_COUNT": select(func.count()).select_from(lives).where(lives.c.path != EMPTY),
+        "OUT_OF_SIGHT": select(lives.c.block_id).where(
+            lives.c.user == bindparam("user"), lives.c.path != EMPTY, lives.c.path.not_in(among("paths"))
+        ),
+        "ASIDE_COUNT_OF": select(func.count()).select_from(lives).where(*mine, lives.c.path != EMPTY),
+        "ASIDE_COUNT_WITH": select(func.count())
+        .select_from(asides.join(blocks, asides.c.rowid == ROW).join(lives))
+        .where(found, *mine),
+        "ASIDES_ARE_WHOLE": insert(asides).values(
+            asides=literal_column("'integrity-check'"), rank=literal_column("1")
+        ),
+        "USED_ON": select(used.block_id, func.sum(used.reinforcement_count), func.max(used.last_reinforced_at))
+        .where(
+            used.user == bindparam("user"), used.path.in_(among("lineage")), used.block_id.in_(among("ids"))
+        )
+        .group_by(used.block_id),
+        "PROVED_ON": select(sources.c.block_id, proved.source_id, func.sum(proved.good), func.sum(proved.bad))
+        .join_from(path_proof, sources, sources.c.id == proved.source_id)
+        .where(
+            proved.user == bindparam("user"), proved.path.in_(among("lineage")), sources.c.block_id.in_(among("ids"))
+        )
+        .group_by(proved.source_id),
     }  # fmt: skip
 
 
@@ -194,14 +238,26 @@ def _sides() -> dict[str, Any]:
         .union_all(
             select(edges.c.from_id, edges.c.to_id, edges.c.weight).where(edges.c.to_id.in_(among("ids_too")))
         ),
+        "EDGES_IN_SIGHT": _edges_in_sight(),
         "ANY_EDGE": select(edges.c.from_id).limit(literal_column("1")).offset(literal_column("0")),
         "NAMED": select(names.c.name, names.c.what, names.c.as_written).where(
-            names.c.user == bindparam("user"), names.c.name.in_(among("names")), names.c.since_seq <= bindparam("at")
+            names.c.user == bindparam("user"), names.c.name.in_(among("names")), names.c.path.in_(among("paths")),
+            names.c.since_seq <= bindparam("at"),
         ),
         "CLAIMED": select(sources.c.id, sources.c.ref)
         .where(sources.c.claim == bindparam("claim"), sources.c.claim.is_not(None), shown())
         .order_by(sources.c.since_seq.desc()),
     }  # fmt: skip
+
+
+def _edges_in_sight() -> Any:
+    """The edges of some blocks of which both ends stand on paths that the reader sees."""
+    one, other = lives.alias("one"), lives.alias("other")
+    whole = edges.join(one, one.c.block_id == edges.c.from_id).join(other, other.c.block_id == edges.c.to_id)
+    both = one.c.path.in_(among("paths")), other.c.path.in_(among("paths"))
+    rows = select(edges.c.from_id, edges.c.to_id, edges.c.weight).select_from(whole)
+    first, second = (rows.where(end.in_(among("ids")), *both) for end in (edges.c.from_id, edges.c.to_id))
+    return first.union_all(second)
 
 
 def _beside() -> Select[Any]:
@@ -217,7 +273,10 @@ def _beside() -> Select[Any]:
         held = sources.c.until_seq.is_(None), sources.c.quarantined == literal_column("0")
         of = sources.c.user == bindparam("user"), sources.c.session == wanted.c.session
         turn = sources.c.session != literal_column("''"), sources.c.what == literal_column("'episode'")
-        row: Select[Any] = select(literal_column("sources.rowid")).select_from(sources).where(*of, *turn, is_it, *held)
+        told = or_(in_main(sources.c), sources.c.path.in_(among("heard")))
+        row: Select[Any] = select(literal_column("sources.rowid")).select_from(sources).where(
+            *of, *turn, is_it, *held, told
+        )
         return row.order_by(order).limit(literal_column("1")).offset(literal_column("0")).scalar_subquery()
 
     since = sources.c.since_seq

@@ -25,7 +25,7 @@ class Source:
         "id", "what", "name", "ref", "block_id", "user", "session", "agent", "path", "trust", "quarantined",
         "approved_seq", "by", "kind", "about", "confidence", "said", "tags", "happened", "at", "since_seq",
         "until_seq", "standing", "decay", "expires", "valid_from", "valid_to", "triple", "claim", "good", "bad",
-        "is_new",
+        "key", "is_new",
     )  # fmt: skip
 
     def __init__(
@@ -34,7 +34,7 @@ class Source:
         about: str, confidence: float, said: str | None, tags: str | None, happened: str | None, at: str,
         since_seq: int, until_seq: int | None, standing: int = 0, decay: float = STANDARD, expires: str | None = None,
         valid_from: str | None = None, valid_to: str | None = None, triple: str | None = None, claim: str | None = None,
-        good: float = 0.0, bad: float = 0.0,
+        good: float = 0.0, bad: float = 0.0, key: str | None = None,
     ) -> None:  # fmt: skip
         self.id, self.what, self.name, self.ref, self.block_id, self.user = id, what, name, ref, block_id, user
         self.session, self.agent, self.path, self.trust = session, agent, path, trust
@@ -43,7 +43,16 @@ class Source:
         self.happened, self.at, self.since_seq, self.until_seq, self.is_new = happened, at, since_seq, until_seq, False
         self.standing, self.decay, self.expires = standing, decay, expires
         self.valid_from, self.valid_to, self.triple, self.claim = valid_from, valid_to, triple, claim
-        self.good, self.bad = good, bad
+        self.good, self.bad, self.key = good, bad, key
+
+    @property
+    def known_as(self) -> str:
+        """What it is called on every path."""
+        return self.ref if self.key is None else self.key
+
+    def lead(self, ref: str) -> None:
+        """It belongs to another belief from now on; what it was called until then stays."""
+        self.key, self.ref = self.known_as, ref
 
     def proved(self) -> float:
         """How sure it is after what came of using it: a share of what spoke for it, in all that spoke."""
@@ -57,30 +66,31 @@ class Source:
             self.trust,
             self.quarantined, self.approved_seq, self.by, self.kind, self.about, self.confidence, self.said, self.tags,
             self.happened, self.at, self.since_seq, self.until_seq, self.standing, self.decay, self.expires,
-            self.valid_from, self.valid_to, self.triple, self.claim, self.good, self.bad,
+            self.valid_from, self.valid_to, self.triple, self.claim, self.good, self.bad, self.key,
         )  # fmt: skip
 
 
 class Block:
-    """One content of one user. The fields are those of `blocks` that the fold writes, and those of `lives`."""
+    """One content of one user, on one path. The fields are those of `blocks` that the fold writes, and of `lives`."""
 
     __slots__ = (  # noqa: RUF023
         "id", "content", "category", "source", "created_at", "status", "archive_reason", "confidence",
         "reinforcement_count", "decay_lambda", "last_reinforced_at", "last_session_id", "user", "since_seq",
-        "until_seq", "open", "is_new",
+        "until_seq", "path", "open", "is_new",
     )  # fmt: skip
 
     def __init__(
         self, id: str, content: str, category: str, source: str, created_at: str, status: str,
         archive_reason: str | None, confidence: float, reinforcement_count: int, decay_lambda: float,
         last_reinforced_at: float, last_session_id: str | None, user: str, since_seq: int, until_seq: int | None,
+        path: str = "",
     ) -> None:  # fmt: skip
         self.id, self.content, self.category, self.source, self.created_at = id, content, category, source, created_at
         self.status, self.archive_reason, self.confidence = status, archive_reason, confidence
         self.reinforcement_count, self.decay_lambda = reinforcement_count, decay_lambda
         self.last_reinforced_at = last_reinforced_at
         self.last_session_id, self.user = last_session_id, user
-        self.since_seq, self.until_seq = since_seq, until_seq
+        self.since_seq, self.until_seq, self.path = since_seq, until_seq, path
         self.open: dict[str, Source] = {}
         self.is_new = False
 

@@ -68,6 +68,7 @@ def text_trouble(index: IndexFile) -> str:
         index.db.execute("BEGIN IMMEDIATE")
         try:
             index.db.execute(sql.TEXTS_ARE_WHOLE)
+            index.db.execute(sql.ASIDES_ARE_WHOLE)
         finally:
             index.db.execute("ROLLBACK")
     except sqlite3.DatabaseError as error:

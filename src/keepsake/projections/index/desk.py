@@ -22,7 +22,7 @@ from keepsake.records.edge import Edge
 from keepsake.records.entity import called
 from keepsake.records.work import ActiveHours
 
-Name = tuple[str, str, str]  # whose, "agent" or "about", as it was written
+Name = tuple[str, str, str, str]  # whose, "agent" or "about", as it was written, on which path
 
 
 class Desk:
@@ -36,7 +36,7 @@ class Desk:
         self._blocks: dict[str, Block | None] = {}
         self._sources: dict[str, Source | None] = {}
         self._current: dict[str, Source | None] = {}  # ref → its open source
-        self._addresses: dict[tuple[str, str], str] = {}
+        self._addresses: dict[tuple[str, str, str], str] = {}
         self._led: dict[str, str] = {}  # ref → the ref it became part of
         self._new_blocks: list[Block] = []
         self._new_sources: list[Source] = []
@@ -83,7 +83,8 @@ class Desk:
         for row in self._db.execute(statement, (orjson.dumps(names).decode(),)):
             known = self._sources.get(row[0])
             source = known or Source(*row)
-            source.ref = self._lead_of(source.ref)  # its row may not have been led there yet
+            if (ref := self._lead_of(source.ref)) != source.ref:  # its row was not led there yet
+                source.lead(ref)
             self._sources[source.id] = source
             if known is None and source.until_seq is None:
                 self._current[source.ref] = source
@@ -119,22 +120,26 @@ class Desk:
             raise LookupError(f"the index has a source of block {name}, and not the block")
         return found
 
-    def address(self, text: str, user: str) -> str:
+    def address(self, text: str, user: str, path: str = "") -> str:
         """Where a text belongs, worked out once."""
-        whole = self._addresses.get((text, user))
+        whole = self._addresses.get((text, user, path))
         if whole is None:
-            whole = self._addresses[text, user] = address(text, user)
+            whole = address(text, user, path) if path else address(text, user)
+            self._addresses[text, user, path] = whole
         return whole
 
-    def at(self, whole: str, user: str) -> tuple[str, Block | None]:
+    def at(self, whole: str, user: str, path: str = "") -> tuple[str, Block | None]:
         """The block at an address; if there is none, the id that a new one gets."""
         for name in ids_for(whole):
             if name not in self._blocks:
                 self._fetch_blocks([name])
             found = self._blocks[name]
-            if found is None or (found.user == user and self.address(found.content, user) == whole):
+            if found is None or ((found.user, found.path) == (user, path) and self._is_at(found, whole)):
                 return name, found
         raise LookupError(f"every id for the address {whole} is taken")
+
+    def _is_at(self, block: Block, whole: str) -> bool:
+        return self.address(block.content, block.user, block.path) == whole
 
     # -- changing ----------------------------------------------------------------------------------------------------
 
@@ -169,7 +174,7 @@ class Desk:
         self._led[ref] = to
         for source in self._sources.values():
             if source is not None and source.ref == ref:
-                source.ref = to
+                source.lead(to)
         self.later(sql.LEAD, to, ref)
 
     def add_edge(self, one: str, other: str, at: str) -> None:
@@ -182,8 +187,8 @@ class Desk:
         for pair in [pair for pair in self._edges if block in pair]:
             del self._edges[pair]
 
-    def add_name(self, user: str, what: str, as_written: str, seq: int) -> None:
-        name = (user, what, as_written)
+    def add_name(self, user: str, what: str, as_written: str, path: str, seq: int) -> None:
+        name = (user, what, as_written, path)
         if name not in self._known:
             self.names.setdefault(name, seq)
 
@@ -194,6 +199,16 @@ class Desk:
         """The sources that wait for the answer to a review."""
         self._run_later()
         return [row[1] for row in self._db.execute(sql.ASKED, (orjson.dumps([review]).decode(),))]
+
+    def used_on(self, user: str, path: str) -> list[tuple[str, int, float]]:
+        """What was used on a path, of other paths: the block, how often, and when last."""
+        self._run_later()
+        return self._db.execute(sql.PATH_USE, (user, path)).fetchall()
+
+    def proved_on(self, user: str, path: str) -> list[tuple[str, float, float]]:
+        """What proved right or wrong on a path, of other paths: the source, and by how much."""
+        self._run_later()
+        return self._db.execute(sql.PATH_PROOF, (user, path)).fetchall()
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -218,14 +233,16 @@ class Desk:
         many, new, changed = self._db.executemany, self._new_blocks, self._changed_blocks.values()
         if len(new) == 1:
             made = self._db.execute(sql.ADD_BLOCK, new[0].row())
-            self._db.execute(sql.ADD_LIFE, (new[0].id, new[0].user, new[0].since_seq, new[0].until_seq))
-            self._db.execute(sql.ADD_TEXT, (made.lastrowid, new[0].content))
+            self._db.execute(sql.ADD_LIFE, (new[0].id, new[0].user, new[0].since_seq, new[0].until_seq, new[0].path))
+            self._db.execute(sql.ADD_ASIDE if new[0].path else sql.ADD_TEXT, (made.lastrowid, new[0].content))
             self._spread(made.lastrowid or 0, new)
         elif new:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
             many(sql.ADD_BLOCK, [block.row() for block in new])
-            many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq) for b in new))
+            many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq, b.path) for b in new))
             self._db.execute(sql.ADD_TEXTS, (last or 0,))  # in their order: full text is slow to go back
+            if any(block.path for block in new):
+                self._db.execute(sql.ADD_ASIDES, (last or 0,))
             self._spread((last or 0) + 1, new)
         if changed:
             many(sql.SET_BLOCK, [(*block.state(), block.id) for block in changed])
@@ -246,10 +263,10 @@ class Desk:
         self._later.clear()
 
 
-def _called(names: dict[Name, int]) -> Iterator[tuple[str, str, str, str, int]]:
-    for (user, what, as_written), seq in names.items():
+def _called(names: dict[Name, int]) -> Iterator[tuple[str, str, str, str, str, int]]:
+    for (user, what, as_written, path), seq in names.items():
         for name in called(as_written, what):
-            yield user, name, what, as_written, seq
+            yield user, name, what, as_written, path, seq
 
 
 def _tags(blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:

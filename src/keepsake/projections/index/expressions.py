@@ -26,7 +26,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keepsake.projections.index import asking, leaving, telling
-from keepsake.projections.index.asking import BLOCK, LIFE, ROW, among
+from keepsake.projections.index.asking import BLOCK, LIFE, ROW
 from keepsake.projections.index.models import (
     block_tags,
     blocks,
@@ -36,16 +36,24 @@ from keepsake.projections.index.models import (
     sessions,
     system_config,
 )  # fmt: skip
+from keepsake.projections.index.sight import EMPTY, among
 from keepsake.projections.index.tables import (
+    ASIDES,
+    ASIDES_OF,
     LETTERS,
     TERMS,
     TEXTS,
+    TEXTS_OF,
+    asides,
     asked,
     bookmark,
+    hides,
     letters,
     lives,
     names,
     own,
+    path_proof,
+    path_use,
     sources,
     texts,
 )  # fmt: skip
@@ -68,7 +76,8 @@ def _all(into: Any) -> Any:
 def statements() -> dict[str, Any]:
     """Name → statement."""
     return {
-        **_of_blocks_and_sources(), **_of_what_hangs_on_them(), **_of_the_memory(), **asking.statements(),
+        **_of_blocks_and_sources(), **_of_what_hangs_on_them(), **_of_paths(), **_of_the_memory(),
+        **asking.statements(),
         **leaving.statements(), **telling.statements(),
     }  # fmt: skip
 
@@ -87,9 +96,9 @@ def _of_blocks_and_sources() -> dict[str, Any]:
         "ADD_SOURCE": _all(sources),
         "ADD_TEXT": insert(texts).values(rowid=bindparam("row"), content=bindparam("content")),
         "LAST_ROW": select(func.max(ROW)).select_from(blocks),
-        "ADD_TEXTS": insert(texts).from_select(
-            ["rowid", "content"], select(ROW, blocks.c.content).where(bindparam("last") < ROW).order_by(ROW)
-        ),
+        "ADD_TEXTS": insert(texts).from_select(["rowid", "content"], _since(aside=False)),
+        "ADD_ASIDE": insert(asides).values(rowid=bindparam("row"), content=bindparam("content")),
+        "ADD_ASIDES": insert(asides).from_select(["rowid", "content"], _since(aside=True)),
         "SET_BLOCK": update(blocks).where(blocks.c.id == bindparam("of")).values(
             {c.name: bindparam(c.name) for c in BLOCK[5:]}
         ),
@@ -100,7 +109,46 @@ def _of_blocks_and_sources() -> dict[str, Any]:
         ),
         "ADD_LETTERS": insert(letters).values(rowid=bindparam("row"), said=bindparam("said")),
         "ADD_NAME": insert(names).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in names.c}),
-        "LEAD": update(sources).where(sources.c.ref == bindparam("of")).values(ref=bindparam("to")),
+        "LEAD": update(sources).where(sources.c.ref == bindparam("of")).values(
+            ref=bindparam("to"), key=func.coalesce(sources.c.key, sources.c.ref)
+        ),
+    }  # fmt: skip
+
+
+def _since(*, aside: bool) -> Any:
+    """The contents behind a row, in their order: those of the main line, or those of the other paths."""
+    where = lives.c.path != EMPTY if aside else lives.c.path == EMPTY
+    return select(ROW, blocks.c.content).join_from(blocks, lives).where(bindparam("last") < ROW, where).order_by(ROW)
+
+
+def _of_paths() -> dict[str, Any]:
+    """What a path hides of those above it, and how it used what it has from them."""
+    use, proof = sqlite.insert(path_use), sqlite.insert(path_proof)
+    used, proved = path_use.c, path_proof.c
+    return {
+        "ADD_HIDE": insert(hides).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in hides.c}),
+        "HIDE_FROM_NOW": update(hides).where(hides.c.source_id == bindparam("of"), hides.c.since_seq.is_(None)).values(
+            since_seq=bindparam("since")
+        ),
+        "ADD_PATH_USE": use.values({c.name: bindparam(c.name) for c in used}).on_conflict_do_update(
+            index_elements=["user", "path", "block_id"],
+            set_={
+                "reinforcement_count": used.reinforcement_count + use.excluded.reinforcement_count,
+                "last_reinforced_at": func.max(used.last_reinforced_at, use.excluded.last_reinforced_at),
+            },
+        ),
+        "ADD_PATH_PROOF": proof.values({c.name: bindparam(c.name) for c in proved}).on_conflict_do_update(
+            index_elements=["user", "path", "source_id"],
+            set_={"good": proved.good + proof.excluded.good, "bad": proved.bad + proof.excluded.bad},
+        ),
+        "PATH_USE": select(used.block_id, used.reinforcement_count, used.last_reinforced_at)
+        .where(used.user == bindparam("user"), used.path == bindparam("path"))
+        .order_by(used.block_id),
+        "PATH_PROOF": select(proved.source_id, proved.good, proved.bad)
+        .where(proved.user == bindparam("user"), proved.path == bindparam("path"))
+        .order_by(proved.source_id),
+        "DROP_PATH_USE": delete(path_use).where(used.user == bindparam("of"), used.path == bindparam("on")),
+        "DROP_PATH_PROOF": delete(path_proof).where(proved.user == bindparam("of"), proved.path == bindparam("on")),
     }  # fmt: skip
 
 
@@ -141,7 +189,7 @@ def schema() -> Iterator[str]:
         for table in each.sorted_tables:
             yield _text(CreateTable(table))
             yield from sorted(_text(CreateIndex(index)) for index in table.indexes)
-    yield from (TEXTS, TERMS, LETTERS)
+    yield from (TEXTS_OF, ASIDES_OF, TEXTS, ASIDES, TERMS, LETTERS)
 
 
 def _text(statement: Any) -> str:

@@ -22,7 +22,7 @@ from keepsake.projections.index.desk import Desk, Name
 from keepsake.records.event import Event
 from keepsake.records.work import ActiveHours
 
-SHAPE = 3  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 4  # of what the fold writes; raise it when the same events give other rows
 CHUNK = 2000
 
 PRAGMAS = (

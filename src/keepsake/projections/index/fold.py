@@ -7,6 +7,9 @@ speaks of a belief that is not there.
 A block belongs to one user. Whoever says it again reinforces it; a version that changes no words carries on where the
 one before stood. What comes from tools and web pages is kept out of recall until a person approves it or someone who
 is trusted says the same: such a block waits in the inbox, and such a source reinforces nothing.
+
+What is said or used on a path beside the main line changes no row of the main line, until the path is merged. What
+may be seen from which path is not decided here: the reader says which paths it sees.
 """
 
 from __future__ import annotations
@@ -21,12 +24,14 @@ from keepsake.projections.index.block import DURABLE, EPHEMERAL, PERMANENT, QUAR
 from keepsake.projections.index.builtin import FRAMES
 from keepsake.projections.index.claims import claim_key
 from keepsake.projections.index.desk import Desk
+from keepsake.projections.index.using import bring_over, merge, outcome, served, settle
 from keepsake.records import work
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.clock import held_time
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
+from keepsake.records.paths import MERGE
 from keepsake.records.reviews import ANSWER, ASK
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS
 
@@ -50,6 +55,8 @@ def names_in(events: Iterable[Event]) -> Iterator[str]:
             continue
         if event.op in _STATED:
             yield from event.body.get("replaces", ())
+            yield from event.body.get("over", ())
+            yield from event.body.get("merged", ())
             yield from event.body["belief"].get("rests_on", ())
         elif event.op in (TOMBSTONE, INVALIDATE):
             yield event.body["id"]
@@ -65,9 +72,13 @@ def addresses_in(desk: Desk, events: Iterable[Event]) -> Iterator[str]:
         if event.body is not None and event.op in _STATED:
             belief = event.body["belief"]
             if text := belief.get("text"):
-                yield desk.address(text, belief.get("user", OWNER))
+                yield _address(desk, text, belief)
         elif event.body is not None and event.op == OBSERVE:
-            yield desk.address(event.body["episode"]["content"], event.body["episode"].get("user", OWNER))
+            yield _address(desk, event.body["episode"]["content"], event.body["episode"])
+
+
+def _address(desk: Desk, text: str, said: dict[str, Any]) -> str:
+    return desk.address(text, said.get("user", OWNER), said.get("path", ""))
 
 
 def apply(desk: Desk, event: Event) -> None:
@@ -93,13 +104,16 @@ def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         source.quarantined = 0
     if source.until_seq is None and (text := belief.get("text")):
         _join(desk, event, source, text, carries_on={gone.block_id for gone in went})
+        bring_over(desk, source, body.get("merged", ()))
+    if source.path:
+        _hide(desk, source, body.get("over", ()))
     for gone in went:
         desk.close(gone, event.seq)
     for other in replaced[1:]:
         desk.lead(other, ref)
     desk.add_source(source)
     _name(desk, source)
-    _settle(desk, event.seq, [source, *went], "superseded")
+    settle(desk, event.seq, [source, *went], "superseded")
     for below in belief.get("rests_on", ()):
         _associate(desk, event, source, below)
 
@@ -107,6 +121,17 @@ def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
 def _takes_over(went: list[Source]) -> bool:
     """Whether a person said yes to all that a version replaces, so that the gate let it take their place."""
     return bool(went) and all(gone.trust in QUARANTINED and not gone.quarantined for gone in went)
+
+
+def _hide(desk: Desk, source: Source, over: Iterable[str]) -> None:
+    """From here on, who sees this path does not see what those above hold under the same key, or what it was put over.
+
+    What waits for a person's yes hides nothing until then.
+    """
+    above = filter(None, map(desk.source, over))
+    since = None if source.quarantined else source.since_seq
+    for key in dict.fromkeys([source.known_as, *(each.known_as for each in above)]):
+        desk.later(sql.ADD_HIDE, source.id, key, source.user, source.path, since)
 
 
 def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
@@ -120,6 +145,7 @@ def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
         None if held else event.seq, _standing(belief), _decay(belief), _moment(get("expires")),
         _moment(get("valid_from")), _moment(get("valid_to")), orjson.dumps(triple).decode() if triple else None,
         claim_key(get("text", ""), tuple(triple or ())) if held else None,
+        key=None if get("key", ref) == ref else belief["key"],
     )  # fmt: skip
 
 
@@ -151,9 +177,9 @@ def _moment(said: str | None) -> str | None:
 def _name(desk: Desk, source: Source) -> None:
     """Keep the names by which questions speak of who said something, and of what is known of whom."""
     if source.agent:
-        desk.add_name(source.user, "agent", source.agent, source.since_seq)
+        desk.add_name(source.user, "agent", source.agent, source.path, source.since_seq)
     if source.about:
-        desk.add_name(source.user, "about", source.about, source.since_seq)
+        desk.add_name(source.user, "about", source.about, source.path, source.since_seq)
 
 
 def _observe(desk: Desk, event: Event, body: dict[str, Any]) -> None:
@@ -168,18 +194,18 @@ def _observe(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     _name(desk, source)
     _join(desk, event, source, episode["content"], carries_on=set())
     desk.add_source(source)
-    _settle(desk, event.seq, [source], "")
+    settle(desk, event.seq, [source], "")
 
 
 def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
     """Put a source to the block of its words, which is made if need be."""
-    name, block = desk.at(desk.address(text, source.user), source.user)
+    name, block = desk.at(desk.address(text, source.user, source.path), source.user, source.path)
     clock = desk.clock
     if block is None:
         door = _DOORS.get(event.by.partition(":")[0], "api")
         block = Block(
             name, text, source.kind, door, event.ts, "inbox", None, source.confidence, 0, source.decay, clock.hours,
-            clock.session or None, source.user, event.seq, None,
+            clock.session or None, source.user, event.seq, None, source.path,
         )  # fmt: skip
         desk.add_block(block)
     elif not source.quarantined and name not in carries_on:
@@ -188,18 +214,6 @@ def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: se
     source.block_id = name
     source.said = text if text != block.content else None
     block.open[source.id] = source
-
-
-def _settle(desk: Desk, seq: int, touched: Iterable[Source], reason: str) -> None:
-    """See how the blocks of these sources stand now."""
-    for name in dict.fromkeys(source.block_id for source in touched if source.block_id):
-        block = desk.block(name)
-        for source in touched:
-            if source.until_seq is not None:
-                block.open.pop(source.id, None)
-        if block.settle(seq, reason):
-            desk.cut_edges(name)
-        desk.touch(block)
 
 
 def _associate(desk: Desk, event: Event, source: Source, below: str) -> None:
@@ -218,7 +232,7 @@ def _withdraw(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     source = desk.current(ref) if ref else None
     if source is not None:
         desk.close(source, event.seq)
-        _settle(desk, event.seq, [source], "forgotten" if event.op == TOMBSTONE else "superseded")
+        settle(desk, event.seq, [source], "forgotten" if event.op == TOMBSTONE else "superseded")
 
 
 def _erased(desk: Desk, _: Event, body: dict[str, Any]) -> None:
@@ -240,36 +254,11 @@ def _answer(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         source = desk.source(name)
         if body["answer"] == "approve" and source is not None and source.quarantined:
             source.quarantined, source.approved_seq = 0, event.seq
+            if source.path:
+                desk.later(sql.HIDE_FROM_NOW, event.seq, source.id)
             desk.touch(source)
-            _settle(desk, event.seq, [source], "")
+            settle(desk, event.seq, [source], "")
     desk.later(sql.DROP_ASKED, body["review"])
-
-
-def _served(desk: Desk, _: Event, body: dict[str, Any]) -> None:
-    """What was used is reinforced, once for each time it was served. What waits for a yes is not."""
-    for receipt in body["receipts"]:
-        blocks = {source.block_id for name, *_ in receipt["hits"] if (source := desk.source(name)) and _counts(source)}
-        for name in sorted(filter(None, blocks)):
-            block = desk.block(name)
-            block.reinforcement_count += 1
-            block.last_reinforced_at, block.last_session_id = desk.clock.hours, desk.clock.session or None
-            desk.touch(block)
-
-
-def _counts(source: Source) -> bool:
-    return source.until_seq is None and not source.quarantined
-
-
-def _outcome(desk: Desk, event: Event, body: dict[str, Any]) -> None:
-    """What came of using some memories: evidence for and against them."""
-    for name in body["ids"]:
-        source = desk.source(name)
-        if source is not None:
-            source.good += body["signal"] * body["weight"]
-            source.bad += (1 - body["signal"]) * body["weight"]
-            desk.touch(source)
-            if source.until_seq is None:
-                _settle(desk, event.seq, [source], "")
 
 
 def _fade(desk: Desk, event: Event, body: dict[str, Any]) -> None:
@@ -278,7 +267,7 @@ def _fade(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         source = desk.source(name)
         if source is not None and source.until_seq is None and source.what == "episode":
             desk.close(source, event.seq)
-            _settle(desk, event.seq, [source], "decayed" if event.op == FADE else "forgotten")
+            settle(desk, event.seq, [source], "decayed" if event.op == FADE else "forgotten")
 
 
 def _start(desk: Desk, event: Event, body: dict[str, Any]) -> None:
@@ -315,6 +304,6 @@ def _config(desk: Desk, _: Event, body: dict[str, Any]) -> None:
 _ACTS: dict[str, Callable[[Desk, Event, dict[str, Any]], None]] = {
     PUT: _state, SUPERSEDE: _state, OBSERVE: _observe, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased,
     ASK: _ask, ANSWER: _answer, work.START: _start, work.END: _end, work.FRAME: _frame,
-    work.FRAME_GONE: _no_frame, work.CONFIG: _config, RECEIPTS: _served, OUTCOME: _outcome, FADE: _fade,
-    RETRACT: _fade,
+    work.FRAME_GONE: _no_frame, work.CONFIG: _config, RECEIPTS: served, OUTCOME: outcome, FADE: _fade,
+    RETRACT: _fade, MERGE: merge,
 }  # fmt: skip

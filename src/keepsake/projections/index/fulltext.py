@@ -13,6 +13,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from itertools import zip_longest
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -22,12 +23,14 @@ from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.scripts import runs
+from keepsake.records.paths import Paths
 
 NOW = (1 << 62) - 1  # later than any event
 EVERY_ROW = (0, NOW)
 MOST_WORDS = 64
 _COUNTED = 20_000  # blocks in a folder up to which words are counted by user
 
+_MAIN, MAIN = ("",), '[""]'
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -42,13 +45,43 @@ class Scope(NamedTuple):
     quarantined: bool = False  # whether what waits for a person's yes is shown too
     now: str = ""  # the time by which what has expired is hidden
     as_of: str | None = None  # what was true in the world then; None: whatever is held
+    lineage: tuple[str, ...] = ()  # paths whose beliefs are seen, the nearest first; empty: `path` and the main line
+    heard: tuple[str, ...] = ()  # those whose episodes are; empty: the same
+
+    def on(self, paths: Paths) -> Scope:
+        """The same, seeing what these paths show from `path` at that moment."""
+        at = None if self.at >= NOW else self.at
+        heard = paths.heard(self.user, self.path, at)
+        if not self.path and heard == _MAIN:
+            return self
+        lineage = paths.lineage(self.user, self.path, at)
+        return self._replace(path=lineage[0], lineage=lineage, heard=heard)
+
+    def is_main(self) -> bool:
+        """Whether only the main line is seen, which is quick."""
+        return not self.path and not self.lineage
 
     def values(self) -> dict[str, object]:
-        return {**self._asdict(), "at": _place(self.at), "quarantined": int(self.quarantined)}
+        usual: dict[str, object] = {"at": _place(self.at), "quarantined": int(self.quarantined), "paths": self.paths}
+        if self.is_main():
+            return {**self._asdict(), **usual, "lineage": None, "heard": None}
+        lineage, heard = map(orjson.dumps, self._both())
+        return {**self._asdict(), **usual, "lineage": lineage.decode(), "heard": heard.decode()}
+
+    @property
+    def paths(self) -> str:
+        """Every path of which something is seen, as a JSON array."""
+        if self.is_main():
+            return MAIN
+        lineage, heard = self._both()
+        return orjson.dumps(list(dict.fromkeys([*lineage, *heard]))).decode()
+
+    def _both(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return (self.lineage, self.heard) if self.lineage else ((self.path, ""), (self.path, ""))
 
     def is_nobodys(self) -> bool:
         """Whether a name is one that nothing can be recorded under, because it cannot be written down."""
-        names = (self.user, self.path, self.session or "", self.agent or "", self.as_of or "")
+        names = (self.user, self.path, self.session or "", self.agent or "", self.as_of or "", *self.lineage)
         return not "".join(names).isascii() and any("\ud800" <= each <= "\udfff" for each in "".join(names))
 
     def is_wide(self) -> bool:
@@ -92,12 +125,27 @@ def search(
 ) -> list[Found]:  # fmt: skip
     """Blocks that hold any of the words, and that a source says which `scope` may see.
 
-    Whoever knows that what is wanted lies between two rows says so: full text passes over the others.
+    Whoever knows that what is wanted lies between two rows says so: full text passes over the others. On a path, as
+    many again of what was said beside the main line.
     """
     match = " OR ".join(map(_quoted, words))
     if not match or scope.is_nobodys():
         return []
-    return _run(index, sql.TEXT_HITS_SHOWN, match, scope, most, rows)
+    found = _run(index, sql.TEXT_HITS_SHOWN, match, scope, most, rows)
+    return found if scope.is_main() else in_turn(found, _run(index, sql.ASIDE_HITS_SHOWN, match, scope, most, rows))
+
+
+def search_aside(index: IndexFile, words: Iterable[str], scope: Scope, most: int) -> list[Found]:
+    """Blocks that stand beside the main line, hold any of the words, and are said where `scope` sees it."""
+    match = " OR ".join(map(_quoted, words))
+    if not match or scope.is_main() or scope.is_nobodys():
+        return []
+    return _run(index, sql.ASIDE_HITS_SHOWN, match, scope, most, EVERY_ROW)
+
+
+def in_turn(found: list[Found], aside: list[Found]) -> list[Found]:
+    """One from here, one from there: how rare a word is differs, so their ranks cannot be compared."""
+    return [each for pair in zip_longest(aside, found) for each in pair if each is not None]
 
 
 def search_all(
@@ -142,27 +190,54 @@ def _run(
 
 
 def count_of(index: IndexFile, user: str, at: int = NOW) -> int:
-    """How many blocks this user had by event `at`, where counting is quick; in a large folder, how many there are."""
-    total: int = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
+    """How many blocks this user had by event `at`, where counting is quick; in a large folder, how many there are.
+
+    Those of the main line: what is said on other paths does not count.
+    """
+    total = _everyones(index)
     if not _is_counted(total, user):
         return total
     mine: int = index.db.execute(sql.COUNT_OF, (user, _place(at))).fetchone()[0]
     return mine
 
 
+def _everyones(index: IndexFile) -> int:
+    total: int = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
+    return total - count_aside(index)
+
+
+def count_aside(index: IndexFile) -> int:
+    """How many blocks stand beside the main line, whosever."""
+    count: int = index.db.execute(sql.ASIDE_COUNT).fetchone()[0]
+    return count
+
+
+def count_on(index: IndexFile, scope: Scope) -> int:
+    """How many blocks stand on the paths of a reader beside the main line."""
+    if scope.is_main():
+        return 0
+    count: int = index.db.execute(sql.ASIDE_COUNT_OF, (scope.user, _place(scope.at), scope.paths)).fetchone()[0]
+    return count
+
+
 def rarity(
-    index: IndexFile, words: list[str], user: str, total: int | None = None, at: int = NOW
+    index: IndexFile, words: list[str], user: str, total: int | None = None, at: int = NOW, *,
+    on: Scope | None = None,
 ) -> list[float]:  # fmt: skip
     """How rare each word is, in any of its endings; a word that nobody used counts as used once.
 
     Among the `total` contents that `count_of` counts: this user's by event `at`, or in a large folder all. Whoever is
-    alone in a folder has them all, and how many hold a word is known to full text.
+    alone in a folder has them all, and how many hold a word is known to full text. `on` is a reader who sees
+    other paths too: what stands there is counted with it, and what stands on any other makes no word less rare.
     """
     total = count_of(index, user, at) if total is None else total
-    if total == (index.db.execute(sql.LAST_ROW).fetchone()[0] or 0):
+    if total == _everyones(index):
         counts = _known(index, words, user, total)
     else:
         counts = [_counted(index, word, user, at) for word in words]
+    if on is not None and (more := count_on(index, on)):
+        total += more
+        counts = [count + _counted_on(index, word, on) for count, word in zip(counts, words, strict=True)]
     return [math.log(1 + max(total - count + 0.5, 0.5) / (count + 0.5)) for count in (max(each, 1) for each in counts)]
 
 
@@ -185,6 +260,12 @@ def _known(index: IndexFile, words: list[str], user: str, total: int) -> list[in
 
 def _counted(index: IndexFile, word: str, user: str, at: int) -> int:
     count: int = index.db.execute(sql.COUNT_WITH, (_quoted(word), user, _place(at))).fetchone()[0]
+    return count
+
+
+def _counted_on(index: IndexFile, word: str, scope: Scope) -> int:
+    asked = _quoted(word), scope.user, _place(scope.at), scope.paths
+    count: int = index.db.execute(sql.ASIDE_COUNT_WITH, asked).fetchone()[0]
     return count
 
 

@@ -4,6 +4,9 @@ They have a metadata of their own, so that whoever uses the layer alone gets the
 A source is one version of one belief, or one episode. It is open while it is held; `until_seq` says when it went.
 What was held at a moment is therefore a WHERE. What a source said is kept only where it differs from the content of
 its block, in capitals or in space around it.
+
+The main line is as if there were no other path: the blocks of a path are its own, its words stand in a full text of
+their own, and its use of what it has from above lies beside the rows of these, not in them.
 """
 
 from __future__ import annotations
@@ -47,6 +50,7 @@ lives = Table(
     Column("user", Text, nullable=False),
     Column("since_seq", Integer, nullable=False),
     Column("until_seq", Integer),  # NULL while a source is open
+    Column("path", Text, nullable=False),  # empty: the main line
     sqlite_with_rowid=False,
 )
 
@@ -84,6 +88,7 @@ sources = Table(
     Column("claim", Text),  # what two must share to be able to contradict one another
     Column("good", REAL, nullable=False),  # how much proved right by use
     Column("bad", REAL, nullable=False),  # and how much wrong
+    Column("key", Text),  # what a belief is called on every path; NULL: as `ref`
 )
 
 names = Table(
@@ -93,7 +98,41 @@ names = Table(
     Column("name", Text, primary_key=True),  # in small letters
     Column("what", Text, primary_key=True),  # "agent": it said something; "about": something is known of it
     Column("as_written", Text, primary_key=True),
+    Column("path", Text, primary_key=True),  # on which it was said
     Column("since_seq", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+hides = Table(
+    "hides",
+    own,
+    Column("source_id", Text, primary_key=True),  # a version on a path beside the main line
+    Column("key", Text, primary_key=True),  # of the beliefs above that are not seen from there
+    Column("user", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("since_seq", Integer),  # NULL: it waits for a person's yes, and hides nothing yet
+    sqlite_with_rowid=False,
+)
+
+path_use = Table(
+    "path_use",
+    own,
+    Column("user", Text, primary_key=True),
+    Column("path", Text, primary_key=True),  # on which it was used
+    Column("block_id", Text, primary_key=True),  # a block of another path
+    Column("reinforcement_count", Integer, nullable=False),
+    Column("last_reinforced_at", REAL, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+path_proof = Table(
+    "path_proof",
+    own,
+    Column("user", Text, primary_key=True),
+    Column("path", Text, primary_key=True),  # on which it proved right or wrong
+    Column("source_id", Text, primary_key=True),  # a source of another path
+    Column("good", REAL, nullable=False),
+    Column("bad", REAL, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -105,6 +144,8 @@ asked = Table(
     sqlite_with_rowid=False,
 )
 
+Index("idx_hides_key", hides.c.user, hides.c.key)
+Index("idx_lives_aside", lives.c.user, sqlite_where=lives.c.path != literal_column("''"))
 Index("idx_sources_ref", sources.c.ref)
 Index("idx_sources_block", sources.c.block_id)
 
@@ -126,9 +167,15 @@ Index("idx_sources_expires", sources.c.user, sources.c.expires, sqlite_where=sou
 Index("idx_sources_claim", sources.c.user, sources.c.claim, sqlite_where=sources.c.claim.is_not(None))
 
 # Full text over the contents of blocks, which it does not copy: a row here is a row of `blocks` by its number.
-# Nothing is ever vacuumed in place, which would number them anew.
+# Nothing is ever vacuumed in place, which would number them anew. The main line's words and those of all other paths
+# stand apart, so that how rare a word is in the one does not depend on the others.
+_FROM = "FROM blocks JOIN lives ON lives.block_id = blocks.id WHERE lives.path"
+_FTS = "CREATE VIRTUAL TABLE {0} USING fts5(content, content='{0}_of', tokenize='porter unicode61')"
+TEXTS_OF = f"CREATE VIEW texts_of AS SELECT blocks.rowid AS rowid, blocks.content AS content {_FROM} = ''"
+ASIDES_OF = f"CREATE VIEW asides_of AS SELECT blocks.rowid AS rowid, blocks.content AS content {_FROM} <> ''"
+TEXTS, ASIDES = _FTS.format("texts"), _FTS.format("asides")
 texts = table("texts", column("rowid"), column("content"), column("rank"), column("texts"))
-TEXTS = "CREATE VIRTUAL TABLE texts USING fts5(content, content='blocks', tokenize='porter unicode61')"
+asides = table("asides", column("rowid"), column("content"), column("rank"), column("asides"))
 
 # In how many blocks a word stands, in any of its endings.
 TERMS = "CREATE VIRTUAL TABLE terms USING fts5vocab(texts, row)"

@@ -1,0 +1,253 @@
+"""What a merge brings over, and what becomes of what both sides changed.
+
+Every belief that was said or changed on the branch is said where it is merged into, under its key: as a new belief, in
+the place of the version that it was made from, or over one that an ancestor holds. What is no longer held is carried
+over likewise; what was only ever said and forgotten on the branch is not.
+
+A conflict is: both sides changed the same belief; both said something under the same key; or both came to hold a fact
+of the same subject and predicate, of which only one can be true, with another object. The same words on both sides are
+none. What is brought passes the gate as the asker's revision of what stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from keepsake.decide import review
+from keepsake.decide.belief import Draw, carried, in_its_place
+from keepsake.decide.gate import gate
+from keepsake.decide.path import must_be_a_branch, must_go_on, named
+from keepsake.records.belief import recorded
+from keepsake.records.beliefs import Held
+from keepsake.records.book import Book
+from keepsake.records.errors import Refused
+from keepsake.records.event import Draft
+from keepsake.records.memory_path import ABANDONED, MERGED
+from keepsake.records.merged import BRANCH, NEWEST, RULES, Conflict
+from keepsake.records.merged import REVIEW as ASKED
+from keepsake.records.paths import MERGE, shown
+from keepsake.records.policy import REFUSE, REVIEW, Policy, is_above
+from keepsake.records.review import Action
+
+CHANGED = "both sides changed it"
+STATED = "both sides said something under this key"
+CLAIMED = "both sides came to hold a fact of the same subject and predicate"
+
+
+MOST_NAMED = 10_000  # of what was brought over, in the event that says so: a line has an end. Each says it itself, too
+
+
+class Asker(NamedTuple):
+    """Who merges, and by which table of rules."""
+
+    by: str
+    trust: str
+    policy: Policy
+
+
+class Step(NamedTuple):
+    """One belief of the branch, what stands in its place where it would be brought to, and why that is a conflict."""
+
+    mine: Held
+    target: Held | None
+    conflict: str = ""  # empty if there is none
+
+    def base(self, known: Book) -> str:
+        return next(iter(known.over(self.mine.ref)), "")
+
+    def as_conflict(self, known: Book) -> Conflict:
+        assert self.target is not None  # without one there is nothing to disagree with
+        return Conflict(self.mine.key, self.base(known), self.target.belief(), self.mine.belief(), self.conflict)
+
+
+class Plan(NamedTuple):
+    """What a merge would do."""
+
+    user: str
+    path: str
+    into: str
+    steps: list[Step]
+
+    def conflicts(self, known: Book) -> list[Conflict]:
+        return [step.as_conflict(known) for step in self.steps if step.conflict]
+
+
+def plan(known: Book, user: str, name: str, into: str | None = None, *, several: frozenset[str] = frozenset()) -> Plan:
+    """What would be brought over, and which conflicts there are. Refused, if the path cannot be merged there.
+
+    `several` are the predicates of which more than one object may hold.
+    """
+    must_be_a_branch(known, user, name, "merged")
+    must_go_on(known, user, name, "it cannot be merged any more")
+    target = known.paths.parent(user, name) if into is None else named(known, user, into)
+    if target not in known.paths.lineage(user, name)[1:]:
+        raise Refused(f"path {name!r} is merged into one that it branched from, and {shown(target)!r} is none of them")
+    known.writable(user, target)
+    below = [each for each in known.paths.below(user, name) if known.paths.state(user, each) not in (MERGED, ABANDONED)]
+    if below:
+        raise Refused(f"path {name!r} has branches ({', '.join(map(repr, below[:3]))}); merge or abandon those first")
+    mine = known.query(user=user, path=name, status="", where=lambda held: held.path == name)
+    found = (_step(known, held, name, target, several) for held in mine)
+    return Plan(user, name, target, [step for step in found if step is not None])
+
+
+def merge(known: Book, planned: Plan, rule: str, asker: Asker, draw: Draw) -> list[Draft]:
+    """Everything that the merge records: what is brought over, what is asked, and that the path is merged."""
+    if rule not in RULES:
+        raise Refused(f"conflicts are resolved by {', '.join(RULES)}, not {rule!r}")
+    taken, asked = _sorted_out(known, planned, rule, asker)
+    names = {step.mine.ref: draw() for step in taken}
+    there = names | {step.mine.ref: step.target.ref for step in planned.steps if step.target}
+    drafts = [_brought(known, step, planned, names[step.mine.ref], there) for step in taken]
+    pairs = [[step.mine.body()["id"], names[step.mine.ref]] for step in taken[:MOST_NAMED]]
+    kept_out = review.quarantine(known, asker.policy, drafts, asker.by, draw)
+    questions = [
+        draft for step, why in asked for draft in _ask(known, _action(known, step, planned, there, asker), why, draw)
+    ]
+    done = {"user": planned.user, "path": planned.path, "into": planned.into, "brought": pairs, "rule": rule}
+    return [*drafts, *kept_out, *questions, Draft(MERGE, done)]
+
+
+# -- what is brought, and what is a conflict ---------------------------------------------------------------------------
+
+
+def _step(known: Book, mine: Held, path: str, into: str, several: frozenset[str]) -> Step | None:
+    """What becomes of one belief of the branch; None, if there is nothing to say of it there."""
+    target = _target(known, mine, into)
+    if target is None:
+        if mine.status == "tombstone":
+            return None
+        rival = _rival(known, mine, path, into, several)
+        return Step(mine, rival, CLAIMED if rival else "")
+    if _says_the_same(mine, target):
+        return None
+    if not known.over(mine.ref):
+        return None if _same_words(mine, target) else Step(mine, target, STATED)
+    if target.seq < mine.first:
+        return Step(mine, target)
+    return None if _same_words(mine, target) else Step(mine, target, CHANGED)
+
+
+def _target(known: Book, mine: Held, into: str) -> Held | None:
+    """What stands in the place of a branch's belief where it would be brought to."""
+    for name in (*known.over(mine.ref), mine.key):
+        found = known.find(name, user=mine.user, path=into, short=False)
+        if found is not None and known.sees(found, into):
+            return found
+    return None
+
+
+def _rival(known: Book, mine: Held, path: str, into: str, several: frozenset[str]) -> Held | None:
+    """The fact that says otherwise of the same, and came to be held there after the branch began."""
+    body = mine.body()
+    triple = tuple(body.get("triple", ()))
+    if mine.status != "active" or not triple or triple[1] in several:
+        return None
+    began = known.paths.branched(mine.user, path)
+    for held in reversed(known.claiming(mine.user, into, body.get("agent", ""), *triple[:2])):
+        is_new = held.status == "active" and held.first > began
+        if is_new and held.body()["triple"][2] != triple[2] and known.sees(held, path):
+            return held  # of what is hidden from the branch, the branch has said something itself
+    return None
+
+
+def _says_the_same(mine: Held, target: Held) -> bool:
+    left, right = mine.body(), target.body()
+    fields = (left.keys() | right.keys()) - {"id", "path", "reason", "weakened", "views"}
+    return all(left.get(name) == right.get(name) for name in fields)
+
+
+def _same_words(mine: Held, target: Held) -> bool:
+    if mine.status != target.status:
+        return False
+    left, right = mine.body(), target.body()
+    return mine.status == "tombstone" or all(left.get(name) == right.get(name) for name in ("text", "triple"))
+
+
+def _sorted_out(known: Book, planned: Plan, rule: str, asker: Asker) -> tuple[list[Step], list[tuple[Step, str]]]:
+    """Which steps are taken, and about which a person is asked, and why."""
+    taken, asked = list[Step](), list[tuple[Step, str]]()
+    for step in planned.steps:
+        why = _why_asked(known, step, planned, asker)
+        if step.conflict and not _takes_the_branchs(step, rule):
+            if rule == ASKED:
+                asked.append((step, f"{step.conflict}, on {shown(planned.into)!r} and on {planned.path!r}"))
+        elif why:
+            asked.append((step, why))
+        else:
+            taken.append(step)
+    return taken, asked
+
+
+def _takes_the_branchs(step: Step, rule: str) -> bool:
+    assert step.target is not None
+    return rule == BRANCH or (rule == NEWEST and step.mine.seq > step.target.seq)
+
+
+def _why_asked(known: Book, step: Step, planned: Plan, asker: Asker) -> str:
+    """Why the gate wants a person's yes to what a step changes; empty, if it does not."""
+    if step.target is None or asker.trust in asker.policy.free:
+        return ""
+    version = step.target.body()["id"]
+    action = Action(
+        kind="revise", user=planned.user, path=planned.into, target=(version,), by=asker.by, trust=asker.trust
+    )
+    verdict = gate(asker.policy, action, [review.standing(known, version, planned.user)])
+    if verdict.kind == REFUSE:
+        raise Refused(verdict.why)
+    return verdict.why if verdict.kind == REVIEW else ""
+
+
+# -- what is said ------------------------------------------------------------------------------------------------------
+
+
+def _brought(known: Book, step: Step, planned: Plan, name: str, there: Mapping[str, str]) -> Draft:
+    """A branch's belief, said where it is merged into."""
+    mine, target = step.mine.belief(), step.target
+    why = f"merged from path {planned.path}"
+    fields = {
+        **carried(mine), "id": name, "key": target.key if target else mine.key, "path": planned.into,
+        "reason": why if mine.is_held or not mine.reason else f"{why}: {mine.reason}",
+        "rests_on": _refs(known, mine.rests_on, planned, there),
+        "weakened": tuple(_refs(known, pair, planned, there) for pair in mine.weakened),
+    }  # fmt: skip
+    draft = in_its_place(recorded(fields), target, planned.into)
+    draft.body["merged"] = [mine.id]
+    return draft
+
+
+def _refs(known: Book, refs: Iterable[str], planned: Plan, there: Mapping[str, str]) -> tuple[str, ...]:
+    """What beliefs are called where they are merged into: as they were brought, or as they stand there already."""
+    found = []
+    for ref in refs:
+        held = known.version(ref)
+        target = _target(known, held, planned.into) if held and held.ref not in there else None
+        found.append(target.ref if target else there.get(held.ref if held else ref, ref))
+    return tuple(found)
+
+
+def _action(known: Book, step: Step, planned: Plan, there: Mapping[str, str], asker: Asker) -> Action:
+    """What a person is asked: to say there what the branch says."""
+    assert step.target is not None  # a person is asked only about what would be changed
+    mine, stands = step.mine.belief(), step.target.belief()
+    said = {name: getattr(mine, name) for name in mine.to_body().keys() | stands.to_body().keys() if name in _ASKED}
+    said["rests_on"] = _refs(known, mine.rests_on, planned, there)
+    changes = {name: value for name, value in said.items() if value != getattr(stands, name)}
+    if not is_above(mine.trust, asker.trust):
+        changes["trust"] = mine.trust
+    return Action(
+        kind="revise", user=planned.user, path=planned.into, target=(stands.id,), changes=changes, by=asker.by,
+        reason=f"merged from path {planned.path}", trust=asker.trust,
+    )  # fmt: skip
+
+
+def _ask(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:
+    """The question, unless it waits already."""
+    return [] if known.reviews.asked(action) else review.ask(known, action, why, draw)
+
+
+_ASKED = frozenset({
+    "text", "kind", "status", "confidence", "source_type", "evidence", "is_hypothesis", "tags", "session", "agent",
+    "about", "triple", "valid_from", "valid_to", "expires", "always", "data", "views",
+})  # fmt: skip

@@ -1,0 +1,30 @@
+"""The part of `Memory` that walks: the paths of a conversation, and one of them to stand on."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+from keepsake.memory.learns import Learns
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
+    from keepsake.memory.on import On
+    from keepsake.memory.paths import PathsOf
+
+
+class Walks(Learns):
+    """Where in a conversation something is said. `Memory` is one."""
+
+    @cached_property
+    def paths(self) -> PathsOf:
+        """The branches of conversations: branch, merge, abandon, compact."""
+        from keepsake.memory.paths import PathsOf
+
+        return PathsOf(self._shelf, self._gated, self.user, lambda: self._several)
+
+    def on(self, path: str) -> On:
+        """This memory, on a path: what is said there is said on that path, and what is asked is seen from it."""
+        from keepsake.memory.on import On
+
+        return On(cast("Memory", self), self.paths.named(path))

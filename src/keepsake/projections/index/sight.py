@@ -1,0 +1,57 @@
+"""What a reader sees from a path: the expressions that every statement by which one asks has in it.
+
+`lineage` and `heard` are parameters, each a JSON array of paths, or nothing on a main line that nothing was merged
+into. What they are for a reader, at a moment, the book of paths knows; the rows of the index know nothing of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Select, Text, and_, bindparam, exists, func, literal_column, or_, select
+from sqlalchemy.sql.elements import ColumnElement
+
+from keepsake.projections.index.tables import hides
+
+EMPTY: ColumnElement[str] = literal_column("''")
+
+
+def among(name: str) -> Select[Any]:
+    """What a JSON array holds."""
+    return select(func.json_each(bindparam(name)).table_valued("value").c.value)
+
+
+def in_sight(of: Any) -> ColumnElement[bool]:
+    """What the path of the reader shows. On the main line, if nothing was merged into it, that is a comparison.
+
+    Else `heard` are the paths whose episodes are seen, and `lineage` those whose beliefs are, the nearest first: the
+    nearest that has a belief of some key hides the others.
+    """
+    return or_(
+        in_main(of),
+        and_(of.what == literal_column("'episode'"), of.path.in_(among("heard"))),
+        and_(
+            of.what == literal_column("'belief'"),
+            of.path.in_(among("lineage")),
+            or_(of.path == bindparam("path"), ~_is_hidden(of)),
+        ),
+    )
+
+
+def in_main(of: Any) -> ColumnElement[bool]:
+    return and_(bindparam("lineage", type_=Text).is_(None), of.path == EMPTY)
+
+
+def _is_hidden(of: Any) -> ColumnElement[bool]:
+    """Whether a nearer path of the lineage had a belief of the same key by then."""
+
+    def place(path: Any) -> Any:
+        each = func.json_each(bindparam("lineage")).table_valued("key", "value")
+        return select(each.c.key).where(each.c.value == path).correlate(hides, of.path.table).scalar_subquery()
+
+    return exists().where(
+        hides.c.user == bindparam("user"),
+        hides.c.key == func.coalesce(of.key, of.ref),
+        hides.c.since_seq <= bindparam("at"),
+        place(hides.c.path) < place(of.path),
+    )

@@ -1,0 +1,99 @@
+"""How memories stand after they were said and used, and on which path they were.
+
+What a path beside the main line uses of what it has from above counts there alone: it lies beside the rows of the
+blocks and sources, and not in them. If the path is merged, it comes to where that was merged into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from keepsake.projections.index import prepared as sql
+from keepsake.projections.index.block import Source
+from keepsake.projections.index.desk import Desk
+from keepsake.records.event import Event
+
+
+def settle(desk: Desk, seq: int, touched: Iterable[Source], reason: str) -> None:
+    """See how the blocks of these sources stand now."""
+    for name in dict.fromkeys(source.block_id for source in touched if source.block_id):
+        block = desk.block(name)
+        for source in touched:
+            if source.until_seq is not None:
+                block.open.pop(source.id, None)
+        if block.settle(seq, reason):
+            desk.cut_edges(name)
+        desk.touch(block)
+
+
+def served(desk: Desk, _: Event, body: dict[str, Any]) -> None:
+    """What was used is reinforced, once for each time it was served. What waits for a yes is not.
+
+    A path that used what it has from above reinforces it for itself alone.
+    """
+    for receipt in body["receipts"]:
+        path = receipt.get("asked", {}).get("path", "")
+        blocks = {source.block_id for name, *_ in receipt["hits"] if (source := desk.source(name)) and _counts(source)}
+        for name in sorted(filter(None, blocks)):
+            block = desk.block(name)
+            if path and block.path != path:
+                desk.later(sql.ADD_PATH_USE, block.user, path, name, 1, desk.clock.hours)
+                continue
+            block.reinforcement_count += 1
+            block.last_reinforced_at, block.last_session_id = desk.clock.hours, desk.clock.session or None
+            desk.touch(block)
+
+
+def _counts(source: Source) -> bool:
+    return source.until_seq is None and not source.quarantined
+
+
+def outcome(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """What came of using some memories: evidence for and against them. Of what a path has from above, there alone."""
+    for name in body["ids"]:
+        good, bad = body["signal"] * body["weight"], (1 - body["signal"]) * body["weight"]
+        _proved(desk, event, body.get("path", ""), name, good, bad)
+
+
+def _proved(desk: Desk, event: Event, path: str, name: str, good: float, bad: float) -> None:
+    source = desk.source(name)
+    if source is None:
+        return
+    if path and source.path != path:
+        desk.later(sql.ADD_PATH_PROOF, source.user, path, name, good, bad)
+        return
+    source.good, source.bad = source.good + good, source.bad + bad
+    desk.touch(source)
+    if source.until_seq is None:
+        settle(desk, event.seq, [source], "")
+
+
+def bring_over(desk: Desk, source: Source, merged: Iterable[str]) -> None:
+    """How the versions that a merge brought were used, and what came of it, counts for the one that is here now."""
+    for brought in filter(None, map(desk.source, merged)):
+        source.good, source.bad = source.good + brought.good, source.bad + brought.bad
+        if source.block_id and brought.block_id and source.block_id != brought.block_id:
+            from_there = desk.block(brought.block_id)
+            _use(desk, source.block_id, from_there.reinforcement_count, from_there.last_reinforced_at)
+
+
+def _use(desk: Desk, name: str, times: int, last: float) -> None:
+    block = desk.block(name)
+    block.reinforcement_count += times
+    block.last_reinforced_at = max(block.last_reinforced_at, last)
+    desk.touch(block)
+
+
+def merge(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """How a path used what it had from above counts where it was merged into."""
+    user, path, into = body["user"], body["path"], body["into"]
+    for name, times, last in desk.used_on(user, path):
+        if not into or desk.block(name).path == into:
+            _use(desk, name, times, last)
+        else:
+            desk.later(sql.ADD_PATH_USE, user, into, name, times, last)
+    desk.later(sql.DROP_PATH_USE, user, path)
+    for name, good, bad in desk.proved_on(user, path):
+        _proved(desk, event, into, name, good, bad)
+    desk.later(sql.DROP_PATH_PROOF, user, path)

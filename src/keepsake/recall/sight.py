@@ -1,0 +1,74 @@
+"""What a path makes of what it sees: the nearest of equal words, and how it used what it has from above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import orjson
+
+from keepsake.projections.index import prepared as sql
+from keepsake.projections.index.block import Source
+from keepsake.projections.index.file import IndexFile
+from keepsake.projections.index.fulltext import Scope
+from keepsake.recall.candidates import Candidates
+from keepsake.recall.meaning import Vectors
+from keepsake.recall.support import State
+
+
+def nearest_alone(found: Candidates, states: Mapping[str, State], scope: Scope) -> None:
+    """Of blocks that say the same on several paths, leave the nearest; of those that were merged, the one above."""
+    far = {path: place for place, path in enumerate(scope.lineage or (scope.path, ""))}
+    nearest: dict[str, tuple[int, str]] = {}
+    for block, said in found.sources.items():
+        place = min(far.get(source.path, len(far)) for source in said), block
+        words = states[block].content.strip().lower()
+        nearest[words] = min(place, nearest.get(words, place))
+    kept = {block for _, block in nearest.values()}
+    for block in [block for block in found.sources if block not in kept]:
+        del found.sources[block]
+        found.links.pop(block, None)
+        found.text.pop(block, None)
+
+
+def with_use(index: IndexFile, states: dict[str, State], scope: Scope) -> dict[str, State]:
+    """The same states, with what the paths of the reader did with them: how often used, when last, and what came of it.
+
+    The main line's own is in the states already.
+    """
+    asked = scope.user, scope.values()["lineage"], _list(states)
+    states = dict(states)
+    for block, times, last in index.db.execute(sql.USED_ON, asked):
+        state = states[block]
+        states[block] = state._replace(reinforced=state.reinforced + times, last=max(state.last, last))
+    proofs = {source: (good, bad) for _, source, good, bad in index.db.execute(sql.PROVED_ON, asked)}
+    if proofs:
+        for block, sure in _proved(index, states, proofs).items():
+            states[block] = states[block]._replace(confidence=sure)
+    return states
+
+
+def _proved(index: IndexFile, states: Iterable[str], proofs: dict[str, tuple[float, float]]) -> dict[str, float]:
+    """How sure the blocks are whose sources proved right or wrong here."""
+    every: dict[str, list[Source]] = {}
+    for row in index.db.execute(sql.SOURCES_OF_BLOCKS, (_list(states),)):
+        source = Source(*row)
+        every.setdefault(source.block_id or "", []).append(source)
+    found = {}
+    for block, said in every.items():
+        if not proofs.keys().isdisjoint(source.id for source in said):
+            for source in said:
+                good, bad = proofs.get(source.id, (0.0, 0.0))
+                source.good, source.bad = source.good + good, source.bad + bad
+            speaking = [source for source in said if not source.quarantined] or said
+            found[block] = max(source.proved() for source in speaking)
+    return found
+
+
+def out_of_sight(index: IndexFile, vectors: Vectors, scope: Scope) -> int:
+    """How many of the user's vectors belong to paths that the reader does not see."""
+    blocks = [row[0] for row in index.db.execute(sql.OUT_OF_SIGHT, (scope.user, scope.paths))]
+    return int(vectors.first_of(blocks)[1].sum()) if blocks else 0
+
+
+def _list(names: Iterable[str]) -> str:
+    return orjson.dumps(list(names)).decode()
