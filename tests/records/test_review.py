@@ -199,7 +199,7 @@ def test_a_question_about_a_version_that_was_replaced_is_stale_and_a_yes_goes_on
 
 
 def test_a_policy_with_a_hole_or_a_rule_that_is_none_cannot_be_made() -> None:
-    rules = DEFAULT.rules
+    rules = DEFAULT.table
     for wrong in (
         {}, {**rules, "erase": {"human": "allow"}}, {**rules, "erase": {**rules["erase"], "web": "quarantine"}},
         {**rules, "answer": {**rules["answer"], "agent": "review"}},

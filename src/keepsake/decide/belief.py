@@ -189,6 +189,8 @@ def erase(
 ) -> tuple[Iterable[str], Callable[[Event], bool]]:
     """The ids of versions and episodes that go, and which events speak of them. A name may be either's.
 
+    It may also be that of a review about words that were never recorded as a belief.
+
     With an episode go the facts that come from it: they hold its words, or what was read out of them. With a belief go
     those of other paths that were made from it, or it from them.
 
@@ -199,7 +201,9 @@ def erase(
     gone = {version: None for held in found for version in known.ids_of(held)}
     gone.update({told.source: None for name in episodes for told in known.episodes.find(user, name)})
     keys = {(held.user, held.path, held.key) for held in found}
-    reviews: set[str] = set()
+    reviews = {yes for version in gone if (yes := known.reviews.yes_to(version))}
+    reviews.update(name for name in names if known.reviews.is_of_words_alone(name, user))
+    gone.update(dict.fromkeys(sorted(reviews & set(names))))
 
     def speaks(event: Event) -> bool:
         body = event.body or {}
@@ -225,6 +229,7 @@ def erase(
 
 def what_goes(known: Book, names: Sequence[str], *, user: str = OWNER, path: str = "") -> tuple[list[Held], list[str]]:
     """The beliefs that an erasure of these names destroys, and which of the names are episodes'."""
+    names = [name for name in names if not known.reviews.is_of_words_alone(name, user)]
     whole = {name for name in names if known.find(name, user=user, path=path, short=False)}
     episodes = [name for name in names if name not in whole and known.episodes.find(user, name)]
     found = [known.get(name, user=user, path=path) for name in names if name not in episodes]
@@ -246,6 +251,8 @@ def _tells(event: Event, user: str, names: list[str], gone: dict[str, None]) -> 
 def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str]) -> bool:
     """Whether a question is about what goes, or an answer, with its reason, about such a question."""
     action = body.get("action", {})
+    if action and body["review"] in reviews:
+        return True
     because = sources_in(action.get("changes", {}).get("views"))
     if any(name in gone for name in (*action.get("target", ()), *because)):
         reviews.add(body["review"])

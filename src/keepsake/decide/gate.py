@@ -1,7 +1,11 @@
 """May this happen? The gate that every write passes.
 
-It looks at who asks, what is asked, and how far what it would change is trusted. It never looks at words: no text can
-talk its way through. The answer is one of four, each with its reason in one line.
+It looks at who asks, what is asked, and what it would state or change: how far that is trusted, and its fields. It
+never looks at words: no text can talk its way through. The answer is one of four, each with its reason in one line.
+
+An action that touches several beliefs is judged for each, and the strictest answer counts. A change is judged as what
+was there and as what would be there instead, so that nobody takes a mark off and passes; the confidence is that of what
+would be said, or, where nothing is said, of what is there.
 """
 
 from __future__ import annotations
@@ -9,31 +13,48 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from keepsake.records.policy import ALLOW, QUARANTINE, RANK, REFUSE, REVIEW, REVIEW_ABOVE, Policy, is_above
+from keepsake.records.errors import Refused
+from keepsake.records.policy import ALLOW, QUARANTINE, REFUSE, REVIEW, REVIEW_ABOVE, STRICT, Policy, Subject, is_above
 from keepsake.records.review import Action
 
 
 class Verdict(NamedTuple):
-    """`kind` is allow, quarantine, review or refuse."""
+    """`kind` is allow, quarantine, review or refuse; `rule` is the number of the rule that says so, 0 for none."""
 
     kind: str
     why: str = ""
+    rule: int = 0
 
 
-def gate(policy: Policy, action: Action, touched: Iterable[str]) -> Verdict:
-    """Judge an action. `touched` is the trust of each belief that it would change."""
-    asker = action.trust
-    claimed = action.changes.get("trust", asker)
-    if is_above(claimed, asker):
-        return Verdict(REFUSE, f"trust {claimed} cannot be given by one who has only {asker}")
-    kind = "revise" if action.kind == "remember" and action.target else action.kind
-    rule = policy.rule(kind, asker)
-    if rule == REVIEW_ABOVE:
-        most = max(touched, key=RANK.__getitem__, default=asker)
-        if is_above(most, asker):
-            return Verdict(REVIEW, f"{asker} asks, and it would change what has the trust of {most}")
-        return Verdict(ALLOW)
-    return Verdict(rule, _WHY[rule].format(asker=asker, kind=kind))
+def gate(policy: Policy, action: Action, subjects: Iterable[Subject]) -> Verdict:
+    """Judge an action by what it would state or change."""
+    asked = list(subjects) or [Subject(user=action.user, path=action.path)]
+    return max((_judge(policy, action, each) for each in asked), key=lambda found: STRICT[found.kind])
+
+
+def refuse_claims(action: Action) -> None:
+    """Refused, if somebody gives more trust than they have."""
+    claimed = action.changes.get("trust", action.trust)
+    if is_above(claimed, action.trust):
+        raise Refused(f"trust {claimed} cannot be given by one who has only {action.trust}")
+
+
+def _judge(policy: Policy, action: Action, subject: Subject) -> Verdict:
+    asker, kind = action.trust, action.verb
+    first = policy.first(kind, asker, action.by, subject)
+    if first is not None:
+        number, rule = first
+        return Verdict(rule.then, _told(rule.then, action, f", by rule {number} of the policy"), number)
+    usual = policy.usual(kind, asker)
+    if usual != REVIEW_ABOVE:
+        return Verdict(usual, _told(usual, action))
+    if subject.trust and is_above(subject.trust, asker):
+        return Verdict(REVIEW, f"{asker} asks, and it would change what has the trust of {subject.trust}")
+    return Verdict(ALLOW)
+
+
+def _told(then: str, action: Action, by: str = "") -> str:
+    return _WHY[then].format(asker=action.trust, kind=action.called or action.verb) + (by if then != ALLOW else "")
 
 
 _WHY = {

@@ -12,14 +12,15 @@ none. What is brought passes the gate as the asker's revision of what stands the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keepsake.decide import review
 from keepsake.decide.belief import Draw, carried, in_its_place
 from keepsake.decide.gate import gate
 from keepsake.decide.path import must_be_a_branch, must_go_on, named
+from keepsake.decide.refusal import refuse
 from keepsake.records.belief import recorded
-from keepsake.records.beliefs import Held
+from keepsake.records.beliefs import PUT, Held
 from keepsake.records.book import Book
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
@@ -27,7 +28,7 @@ from keepsake.records.memory_path import ABANDONED, MERGED
 from keepsake.records.merged import BRANCH, NEWEST, RULES, Conflict
 from keepsake.records.merged import REVIEW as ASKED
 from keepsake.records.paths import MERGE, shown
-from keepsake.records.policy import REFUSE, REVIEW, Policy, is_above
+from keepsake.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, is_above, lower
 from keepsake.records.review import Action
 
 CHANGED = "both sides changed it"
@@ -186,16 +187,20 @@ def _takes_the_branchs(step: Step, rule: str) -> bool:
 
 
 def _why_asked(known: Book, step: Step, planned: Plan, asker: Asker) -> str:
-    """Why the gate wants a person's yes to what a step changes; empty, if it does not."""
-    if step.target is None or asker.trust in asker.policy.free:
+    """Why the gate wants a person's yes to what a step states or changes there; empty, if it does not."""
+    if asker.trust in asker.policy.free_as(asker.by):
         return ""
-    version = step.target.body()["id"]
+    there = (step.target.body()["id"],) if step.target else ()
+    verb = "revise" if there else "remember"
     action = Action(
-        kind="revise", user=planned.user, path=planned.into, target=(version,), by=asker.by, trust=asker.trust
-    )
-    verdict = gate(asker.policy, action, [review.standing(known, version, planned.user)])
+        kind=verb, user=planned.user, path=planned.into, target=there, by=asker.by, trust=asker.trust
+    )  # fmt: skip
+    said = Draft(PUT, {"belief": {**step.mine.body(), "path": planned.into}, "replaces": list(there)})
+    verdict = gate(asker.policy, action, review.subjects(known, action, [said]))
     if verdict.kind == REFUSE:
-        raise Refused(verdict.why)
+        refuse(known, action, "refused", message=verdict.why)
+    if verdict.kind == QUARANTINE:  # what is kept out already goes on being kept out, on both paths
+        return "" if step.mine.body().get("trust", "human") in asker.policy.quarantined else verdict.why
     return verdict.why if verdict.kind == REVIEW else ""
 
 
@@ -229,17 +234,21 @@ def _refs(known: Book, refs: Iterable[str], planned: Plan, there: Mapping[str, s
 
 def _action(known: Book, step: Step, planned: Plan, there: Mapping[str, str], asker: Asker) -> Action:
     """What a person is asked: to say there what the branch says."""
-    assert step.target is not None  # a person is asked only about what would be changed
-    mine, stands = step.mine.belief(), step.target.belief()
+    mine = step.mine.belief()
+    asked: dict[str, Any] = {"user": planned.user, "path": planned.into, "by": asker.by, "trust": asker.trust}
+    if step.target is None:
+        said = {name: value for name, value in carried(mine).items() if name in _ASKED or name == "key"}
+        said["rests_on"] = _refs(known, mine.rests_on, planned, there)
+        said["trust"] = lower((mine.trust, asker.trust))
+        return Action(kind="remember", changes=said, reason=f"merged from path {planned.path}", **asked)
+    stands = step.target.belief()
     said = {name: getattr(mine, name) for name in mine.to_body().keys() | stands.to_body().keys() if name in _ASKED}
     said["rests_on"] = _refs(known, mine.rests_on, planned, there)
     changes = {name: value for name, value in said.items() if value != getattr(stands, name)}
     if not is_above(mine.trust, asker.trust):
         changes["trust"] = mine.trust
-    return Action(
-        kind="revise", user=planned.user, path=planned.into, target=(stands.id,), changes=changes, by=asker.by,
-        reason=f"merged from path {planned.path}", trust=asker.trust,
-    )  # fmt: skip
+    reason = f"merged from path {planned.path}"
+    return Action(kind="revise", target=(stands.id,), changes=changes, reason=reason, **asked)
 
 
 def _ask(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:

@@ -11,37 +11,76 @@ a review that is approved and not done, and approving it again goes on from ther
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from keepsake.decide import belief as decide
+from keepsake.decide.action import as_stated, carried_out, targets
 from keepsake.decide.belief import Draw
-from keepsake.decide.gate import gate
-from keepsake.records.belief import OWNER, thawed
-from keepsake.records.beliefs import Held
+from keepsake.decide.gate import gate, refuse_claims
+from keepsake.decide.refusal import refuse
+from keepsake.records.belief import OWNER
 from keepsake.records.book import Book
 from keepsake.records.errors import Moved, NeedsApproval, Refused
 from keepsake.records.event import Draft
-from keepsake.records.policy import REFUSE, REVIEW, Policy, is_above
-from keepsake.records.review import Action, Review
-from keepsake.records.reviews import ANSWER, ASK
+from keepsake.records.policy import ALLOW, QUARANTINE, REFUSE, REVIEW, Policy, Subject, lower
+from keepsake.records.review import Action, Approval, Review
+from keepsake.records.reviews import ANSWER, ASK, BY_POLICY, GRANT
+
+KEPT_OUT = "tool"  # the trust of what a rule keeps out of recall, unless it has less already
 
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
 def judged(known: Book, policy: Policy, action: Action, drafts: list[Draft], draw: Draw) -> list[Draft]:
     """What may be recorded of `drafts`, which would carry out `action`; or the question to ask instead."""
-    verdict = gate(policy, action, [standing(known, version, action.user) for version in action.target])
+    refuse_claims(action)
+    verdict = gate(policy, action, subjects(known, action, drafts))
     if verdict.kind == REFUSE:
-        raise Refused(verdict.why)
+        refuse(known, action, "refused", message=verdict.why)
     if verdict.kind == REVIEW:
         return ask(known, action, verdict.why, draw)
     drafts = as_stated(drafts, action)
+    if verdict.kind == QUARANTINE:
+        for said in (draft.body["belief"] for draft in drafts if "belief" in draft.body):
+            said["trust"] = lower((said.get("trust", "human"), KEPT_OUT))
     return drafts + quarantine(known, policy, drafts, action.by, draw)
+
+
+def subjects(known: Book, action: Action, drafts: Sequence[Draft]) -> list[Subject]:
+    """What an action would state or change, as rules look at it."""
+    found: list[Subject] = []
+    seen: set[str] = set()
+    for draft in drafts:
+        said = draft.body.get("belief")
+        if said is not None:
+            found.append(_subject(said, ""))
+        for version in targets([draft]):
+            seen.add(version)
+            found += _there(known, version, action.user, said["confidence"] if said is not None else None)
+    for version in action.target:
+        if version not in seen:
+            found += _there(known, version, action.user, None)
+    return found
+
+
+def _there(known: Book, version: str, user: str, confidence: float | None) -> list[Subject]:
+    held = known.find(version, user=user, short=False)
+    if held is None:
+        return [Subject("human", user)]
+    subject = _subject(held.body(), standing(known, version, user))
+    return [subject if confidence is None else subject._replace(confidence=confidence)]
+
+
+def _subject(body: dict[str, object], trust: str) -> Subject:
+    told = {name: body[name] for name in ("user", "session", "agent", "path", "about", "kind") if name in body}
+    tags, confidence = body.get("tags", ()), body["confidence"]
+    return Subject(trust, **told, tags=tuple(tags), confidence=confidence)  # type: ignore[arg-type]
 
 
 def ask(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:
     """Put an action to a person. One that waits already is not asked twice: NeedsApproval, and nothing is written."""
     waiting = known.reviews.asked(action)
+    if waiting is None and action.kind == "trust":
+        waiting = known.reviews.find(known.reviews.in_question(action.target[0]))
     if waiting:
         raise needs_approval(waiting)
     return [_question(known, action, why, draw)]
@@ -62,12 +101,18 @@ def needs_approval(review: Review) -> NeedsApproval:
 
 
 def quarantine(known: Book, policy: Policy, drafts: Sequence[Draft], by: str, draw: Draw) -> list[Draft]:
-    """A question for each version in `drafts` that must stay out of recall until a person says yes."""
+    """A question for each version in `drafts` that must stay out of recall until a person says yes.
+
+    Where a rule of the policy lets such statements be heard, the version says so instead.
+    """
     asked = []
     for draft in drafts:
         belief = draft.body.get("belief")
         if belief and belief.get("trust", "human") in policy.quarantined and not _takes_over(known, draft):
             trust = belief["trust"]
+            if _is_heard(policy, belief, by):
+                draft.body["approved"] = BY_POLICY
+                continue
             action = Action(
                 kind="trust", user=belief.get("user", OWNER), path=belief.get("path", ""), target=(belief["id"],),
                 by=by, trust=trust,
@@ -75,6 +120,11 @@ def quarantine(known: Book, policy: Policy, drafts: Sequence[Draft], by: str, dr
             why = f"what {trust} states is kept out of recall until a person says yes"
             asked.append(_question(known, action, why, draw))
     return asked
+
+
+def _is_heard(policy: Policy, belief: dict[str, object], by: str) -> bool:
+    first = policy.first("remember", str(belief["trust"]), by, _subject(belief, ""))
+    return first is not None and first[1].then == ALLOW
 
 
 def _takes_over(known: Book, draft: Draft) -> bool:
@@ -89,26 +139,6 @@ def _question(known: Book, action: Action, why: str, draw: Draw) -> Draft:
         continue
     body = {"review": name, "user": action.user, "action": action.to_body(), "digest": action.digest, "why": why}
     return Draft(ASK, body)
-
-
-def targets(drafts: Iterable[Draft]) -> tuple[str, ...]:
-    """The versions that drafts change, or hide on a branch."""
-    found: list[str] = []
-    for draft in drafts:
-        replaced = draft.body.get("replaces") or draft.body.get("over")
-        found += replaced or ([draft.body["id"]] if "id" in draft.body else [])
-    return tuple(found)
-
-
-def as_stated(drafts: list[Draft], action: Action) -> list[Draft]:
-    """A revision is no more trusted than the one who made it, nor than what it revises, unless a trust was named."""
-    if action.kind != "revise" or "trust" in action.changes:
-        return drafts
-    for draft in drafts:
-        belief = draft.body["belief"]
-        if is_above(belief.get("trust", "human"), action.trust):
-            belief["trust"] = action.trust
-    return drafts
 
 
 def standing(known: Book, version: str, user: str) -> str:
@@ -130,19 +160,73 @@ def approve(
     `digest` is that of the action that was shown to the person. Nothing for an erasure that has its yes already.
     """
     review = _open(known, name, user)
+    if digest != review.digest:
+        refuse(known, review.action, "other", review.id)
+    return _allowed(known, policy, review, draw, reason)
+
+
+def _allowed(
+    known: Book, policy: Policy, review: Review, draw: Draw, reason: str = "", marker: str = ""
+) -> list[Draft]:  # fmt: skip
+    """The answer and what it allows, unless that is no more what it was, or the policy says no by now."""
     action = review.action
-    if digest != action.digest:
-        raise Refused(f"this is the approval of another action than {review.id} asks for; look at it again")
     try:
         drafts = carried_out(known, action, draw)
     except (Moved, Refused) as error:
+        if marker:
+            refuse(known, action, "stale", review.id)
         return [_answer(review, "stale", str(error))]
     if review.is_unfinished:
         return []
+    if gate(policy, action, subjects(known, action, drafts)).kind == REFUSE:
+        refuse(known, action, "refused", review.id)
     for draft in drafts[:1]:  # what an invalidation weakens beside it was shown, but nobody said yes to its words
         draft.body["approved"] = review.id
+        if marker:
+            draft.body["marker"] = marker
     asked = quarantine(known, policy, drafts[1:], action.by, draw)
-    return [_answer(review, "approve", reason), *drafts, *asked]
+    return [_answer(review, "approve", reason, marker), *drafts, *asked]
+
+
+def grant(
+    known: Book, name: str, digest: str, *, marker: str, expires: str, now: str, user: str = OWNER
+) -> list[Draft]:  # fmt: skip
+    """The yes alone, to be carried out until `expires`. It names the review; a digest of words would outlive them."""
+    review = _open(known, name, user)
+    if review.is_unfinished:
+        raise Refused(f"{review.id} is approved; approving it again finishes it")
+    if digest != review.digest:
+        refuse(known, review.action, "other", review.id)
+    if expires <= now:
+        raise Refused(f"a yes that ends at {expires} is over already; give it a later end")
+    return [Draft(GRANT, {"review": review.id, "user": user, "marker": marker, "expires": expires})]
+
+
+def apply(known: Book, policy: Policy, action: Action, approval: Approval, draw: Draw, now: str) -> list[Draft]:
+    """What a yes that was given before allows, once. NotApproved, if it does not count."""
+    review = known.reviews.find(approval.review)
+    if review is None or review.action.user != action.user:
+        refuse(known, action, "forged")
+    if why := why_not(policy, review, action, approval, now):
+        refuse(known, action, why, review.id)
+    return _allowed(known, policy, review, draw, marker=approval.marker)
+
+
+def why_not(policy: Policy, review: Review, action: Action, approval: Approval, now: str) -> str:
+    """Why a yes does not count for an action, in a word; nothing if it does. Only the ledger's own record counts."""
+    if not approval.covers(action) or review.digest != action.digest:
+        return "other"
+    if not approval.marker or approval.marker != review.marker:
+        return "forged"
+    if review.status == "waiting" and approval != review.approval:
+        return "forged"
+    if review.status == "approved" and not review.is_unfinished:
+        return "used"
+    if not review.is_open:
+        return "closed"
+    if not policy.names(review.granted_by):
+        return "stranger"
+    return "expired" if review.expires <= now and not review.is_unfinished else ""
 
 
 def reject(known: Book, name: str, *, user: str = OWNER, reason: str = "") -> list[Draft]:
@@ -156,6 +240,17 @@ def reject(known: Book, name: str, *, user: str = OWNER, reason: str = "") -> li
     return drafts
 
 
+def trusted(known: Book, action: Action, draw: Draw) -> list[Draft]:
+    """The yes to what is kept out of recall, by one who need not ask: to the question that waits, or to one put now."""
+    version = action.target[0]
+    if known.reviews.is_approved(version):
+        return []
+    waiting = known.reviews.find(known.reviews.in_question(version))
+    asked: Iterable[Draft] = () if waiting else [_question(known, action, "it was asked and answered at once", draw)]
+    name = waiting.id if waiting else next(draft.body["review"] for draft in asked)
+    return [*asked, _answer(waiting or Review(id=name, action=action, why=""), "approve", action.reason)]
+
+
 def _open(known: Book, name: str, user: str) -> Review:
     review = known.reviews.get(name, user=user)
     if not review.is_open:
@@ -163,40 +258,11 @@ def _open(known: Book, name: str, user: str) -> Review:
     return review
 
 
-def carried_out(known: Book, action: Action, draw: Draw) -> list[Draft]:
-    """The drafts that do what was asked, to exactly what it was asked for. Moved, if that is not the same any more."""
-    found = [_unmoved(known, version, action) for version in action.target]
-    if action.kind in ("trust", "erase"):
-        return []
-    drafts = as_stated(_drafts(known, action, draw), action)
-    touched = {known.get(version, user=action.user, path=action.path).ref for version in targets(drafts)}
-    if touched != {held.ref for held in found}:
-        raise Moved("what it would change is not what it was asked for any more")
-    return drafts
-
-
-def _unmoved(known: Book, version: str, action: Action) -> Held:
-    held = known.get(version, user=action.user, path=action.path)
-    if known.read_before(version, held):
-        raise Moved(f"{version} has been revised since")
-    return held
-
-
-def _drafts(known: Book, action: Action, draw: Draw) -> list[Draft]:
-    name, changes = action.target[0], thawed(action.changes)
-    where: dict[str, Any] = {"user": action.user, "path": action.path}
-    if action.kind == "remember":
-        return decide.put(known, changes, draw, idempotency_key=action.idempotency_key)
-    if action.kind == "revise":
-        return decide.revise(known, name, changes, draw, reason=action.reason, **where)
-    if action.kind == "forget":
-        return decide.forget(known, name, draw, reason=action.reason, **where)
-    return decide.invalidate(known, name, draw, reason=action.reason, **where)
-
-
-def _answer(review: Review, answer: str, reason: str) -> Draft:
+def _answer(review: Review, answer: str, reason: str, marker: str = "") -> Draft:
     """The marker. It names the review, which is one action's; a digest of words would outlive them."""
     body = {"review": review.id, "user": review.action.user, "answer": answer}
     if reason:
         body["reason"] = reason
+    if marker:
+        body["marker"] = marker
     return Draft(ANSWER, body)

@@ -2,10 +2,11 @@
 
 A write is decided, judged and recorded under one lock, so that what was judged is what is recorded. Whoever may do
 anything (a person, by default) passes with one look at a set. A held action leaves the question in the ledger and
-raises `NeedsApproval`; nothing else is changed.
+raises `NeedsApproval`; nothing else is changed. An attempt that the policy, or the ledger's record of a yes, does not
+let through leaves that it was made, and raises `NotApproved`.
 
 Inside a batch the question belongs to the batch. If the error leaves the block, the batch is taken back and the
-question is asked once more, by itself: what the message names is there to be answered.
+question is asked once more, by itself: what the message names is there to be answered. So is the record of an attempt.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from keepsake.decide import belief as decide
-from keepsake.decide import review
+from keepsake.decide import refusal, review
+from keepsake.decide.action import carried_out, on_page, targets
 from keepsake.decide.belief import Draw
 from keepsake.decide.path_merge import Asker
+from keepsake.memory.policy_file import PolicyFile
 from keepsake.records.belief import TRUST, Belief
-from keepsake.records.errors import Moved, NeedsApproval, Refused
+from keepsake.records.errors import Moved, NeedsApproval, NotApproved, Refused
 from keepsake.records.event import Draft, Event
-from keepsake.records.policy import ALLOW, DEFAULT, Policy, is_above
-from keepsake.records.review import Action, Review
+from keepsake.records.pages import NOTES
+from keepsake.records.policy import ALLOW, Policy, is_above
+from keepsake.records.review import Action, Approval, Review
 from keepsake.records.reviews import ASK
 from keepsake.stores.shelf import Shelf
 
@@ -32,14 +36,27 @@ Decision = Callable[[Draw], list[Draft]]
 class Gated:
     """The writes of one program, which has one trust. `erased` is called after words were destroyed."""
 
-    def __init__(
-        self, shelf: Shelf, *, by: str, trust: str, erased: Callable[[], None], policy: Policy = DEFAULT
-    ) -> None:
+    def __init__(self, shelf: Shelf, *, by: str, trust: str, erased: Callable[[], None]) -> None:
         if trust not in TRUST:
             raise Refused(f"trust {trust!r} is not known; it is one of {', '.join(TRUST)}")
-        self.trust, self._by, self._policy = trust, by, policy
+        self.trust, self.by = trust, by
         self._shelf, self._erased, self._book = shelf, erased, shelf.book
-        self._free, self._quarantined = policy.free, policy.quarantined
+        self._file = PolicyFile(shelf.ledger.folder.root / "keepsake.toml")
+        self._policy: Policy | None = None
+        self._free: frozenset[str] = frozenset()  # with which trusts this program is never asked anything
+        self._attempts: list[dict[str, object]] = []  # what was refused in the batch that is open now
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force. Refused, if it cannot be read: nothing is written on a guess."""
+        found = self._file.now()
+        if found is not self._policy:
+            self._policy, self._free = found, found.free_as(self.by)
+        return found
+
+    def is_free(self, trust: str) -> bool:
+        """Whether this program is never asked anything when it speaks with that trust."""
+        return bool(self.policy) and trust in self._free
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
@@ -50,10 +67,10 @@ class Gated:
         def decision(draw: Draw) -> list[Draft]:
             return decide.put(self._book, fields, draw, idempotency_key=idempotency_key)
 
-        if trust in self._free:  # on the path of nearly every write: nothing is gathered that nobody will judge
+        if self.is_free(trust):  # on the path of nearly every write: nothing is gathered that nobody will judge
             return self._shelf.ledger.write(lambda: self._freely(decision))
         asked = {"changes": fields, "idempotency_key": idempotency_key, "user": fields["user"], "path": fields["path"]}
-        return self._write("remember", decision, trust=trust, **asked)
+        return self.write("remember", decision, trust=trust, **asked)
 
     def revise(
         self, name: str, changes: dict[str, Any], *, reason: str, user: str, path: str, trust: str = ""
@@ -63,13 +80,13 @@ class Gated:
         def decision(draw: Draw) -> list[Draft]:
             return decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path)
 
-        return self._write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
+        return self.write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
 
     def forget(self, name: str, *, reason: str, user: str, path: str) -> list[Event]:
         def decision(draw: Draw) -> list[Draft]:
             return decide.forget(self._book, name, draw, reason=reason, user=user, path=path)
 
-        return self._write("forget", decision, reason=reason, user=user, path=path)
+        return self.write("forget", decision, reason=reason, user=user, path=path)
 
     def invalidate(self, name: str, *, reason: str, user: str, path: str) -> list[Belief]:
         """What was weakened by it."""
@@ -77,21 +94,28 @@ class Gated:
         def decision(draw: Draw) -> list[Draft]:
             return decide.invalidate(self._book, name, draw, reason=reason, user=user, path=path)
 
-        events = self._write("invalidate", decision, reason=reason, user=user, path=path)
+        events = self.write("invalidate", decision, reason=reason, user=user, path=path)
         said = [event.body["belief"] for event in events if event.body and "belief" in event.body]
         weakened = [belief["id"] for belief in said if belief.get("status", "active") != "invalidated"]
         with self._shelf.known() as known:
             return [held.belief() for version in weakened if (held := known.version(version))]
 
     def erase(self, names: Sequence[str], *, user: str, path: str) -> None:
-        if self.trust not in self._free:
-            held = self._shelf.ledger.write(lambda: self._judge_erasure(names, user, path))
-            self._raise_if_held(held)
+        if not self.is_free(self.trust):
+            self._record(lambda draw: self._judge_erasure(names, user, path, draw))
         self._destroy(lambda: self._may_erase(names, user, path), names, user, path)
+
+    def write(self, kind: str, decision: Decision, *, trust: str = "", **asked: Any) -> list[Event]:
+        """Record what `decision` comes to, if an action of that kind may do it. `asked` are fields of the action."""
+        asker = trust or self.trust
+        if self.is_free(asker):
+            return self._shelf.ledger.write(lambda: self._freely(decision))
+        return self._record(lambda draw: self._judge(kind, decision, {**asked, "trust": asker}, draw))
 
     @contextmanager
     def batch(self) -> Iterator[None]:
         held: Review | None = None
+        self._attempts = []
         try:
             with self._shelf.ledger.batch():
                 try:
@@ -103,42 +127,115 @@ class Gated:
             if held is not None:
                 self._ask_anew(held)
             raise
+        except NotApproved:
+            for attempt in self._attempts:
+                self._note(attempt)
+            raise
+
+    # -- lifecycle actions -------------------------------------------------------------------------------------------
+
+    def carry_out(self, action: Action, approval: Approval | None) -> list[Event]:
+        """Do what an action says, if it may be done, or if `approval` is a yes to it that counts.
+
+        The events; of an erasure, or the folding of a page, only those of the yes: the caller does the rest, as it does
+        after `approve`.
+        """
+        if self._is_anothers(action, approval):
+            return self._record(lambda _: refusal.refuse(self._book, action, "name"))
+        if approval is not None:
+            now = self._shelf.ledger.now
+            return self._record(lambda draw: review.apply(self._book, self.policy, action, approval, draw, now()))
+        return self._record(lambda draw: self._judge_action(action, draw))
+
+    def _is_anothers(self, action: Action, approval: Approval | None) -> bool:
+        """Nobody speaks in another's name; but what somebody else asked for, and has its yes, may be carried out."""
+        return is_above(action.trust, self.trust) or (approval is None and action.by != self.by)
+
+    def _judge_action(self, action: Action, draw: Draw) -> list[Draft]:
+        drafts = carried_out(self._book, action, draw, may_be_done=True)
+        if action.kind == "trust":
+            drafts = review.trusted(self._book, action, draw)
+        if not drafts and action.kind not in ("erase", "compact"):
+            return []
+        return review.judged(self._book, self.policy, action, drafts, draw)
 
     # -- answering ---------------------------------------------------------------------------------------------------
 
     def approve(self, name: str, digest: str, *, user: str, reason: str) -> list[Event]:
         """The yes, and what it allows; the first event is the answer. None for an erasure that has its yes already."""
-        return self._answer(
-            lambda draw: review.approve(self._book, self._policy, name, digest, draw, user=user, reason=reason)
-        )
+
+        def yes(draw: Draw) -> list[Draft]:
+            return review.approve(self._book, self.policy, name, digest, draw, user=user, reason=reason)
+
+        return self._answer(name, user, yes)
 
     def reject(self, name: str, *, user: str, reason: str) -> list[Event]:
-        return self._answer(lambda _: review.reject(self._book, name, user=user, reason=reason))
+        return self._answer(name, user, lambda _: review.reject(self._book, name, user=user, reason=reason))
 
-    def _answer(self, decision: Decision) -> list[Event]:
-        if self._policy.rule("answer", self.trust) != ALLOW:
-            raise Refused(f"a review is answered by a person, and this program has the trust of {self.trust}")
-        return self._shelf.ledger.write(lambda: decision(self._shelf.draw()))
+    def grant(self, name: str, digest: str, *, user: str, marker: str, expires: str) -> list[Event]:
+        """The yes alone, to be carried out later."""
 
-    def finish_erasing(self, action: Action) -> None:
-        """Destroy what an approved action names, if it still is what it was when it was asked."""
+        def yes(_: Draw) -> list[Draft]:
+            now = self._shelf.ledger.now()
+            return review.grant(self._book, name, digest, marker=marker, expires=expires, now=now, user=user)
+
+        return self._answer(name, user, yes)
+
+    def _answer(self, name: str, user: str, decision: Decision) -> list[Event]:
+        def judged(draw: Draw) -> list[Draft]:
+            asked = self._book.reviews.get(name, user=user)
+            if self.policy.usual("answer", self.trust) != ALLOW:
+                message = f"a review is answered by a person, and this program has the trust of {self.trust}"
+                refusal.refuse(self._book, asked.action, "approver", asked.id, message)
+            if not self.policy.names(self.by):
+                refusal.refuse(self._book, asked.action, "approver", asked.id)
+            return decision(draw)
+
+        return self._record(judged)
+
+    def finish_erasing(self, action: Action, *, has_yes: bool = True) -> None:
+        """Destroy what an action names, which has its yes or needs none, if it still is what it was when asked."""
         draw = self._shelf.draw()
-        self._destroy(lambda: review.carried_out(self._book, action, draw), action.target, action.user, action.path)
+
+        def check() -> None:
+            carried_out(self._book, action, draw)
+            if not has_yes and review.judged(self._book, self.policy, action, [], draw):
+                raise Moved("what was to be erased has changed meanwhile; read it again, then decide")
+
+        self._destroy(check, action.target, action.user, action.path)
 
     def may_set(self, what: str) -> None:
         """Refused, if this program may not decide how the memory works for everyone who uses it."""
-        if self.trust not in self._free:
+        if self.policy.usual("answer", self.trust) != ALLOW:
             raise Refused(f"{what} are set by a person, and this program has the trust of {self.trust}")
+
+    def may_clean(self) -> None:
+        """Refused, if this program may not put everything away at once."""
+        self.may_set("memories")
+        if not self.is_free(self.trust):
+            raise Refused("the policy asks for a yes to what a person does; put things away one by one instead")
+
+    def may_fold(self, user: str, about: str, reason: str) -> None:
+        """NeedsApproval or NotApproved, if the policy asks for a yes to a person's folding of a page, or forbids it.
+
+        What is not a person is refused where pages are folded.
+        """
+        if self.trust == "human" and not self.is_free("human"):
+            with self._shelf.ledger.reading():
+                target = on_page(self._book, user, "" if about == NOTES else about)
+            if target:
+                asked: dict[str, Any] = {"user": user, "reason": reason, "by": self.by, "trust": self.trust}
+                self.carry_out(Action(kind="compact", target=target, **asked), None)
 
     # -- for whoever decides more than one thing at once ---------------------------------------------------------------
 
     def as_asker(self) -> Asker:
         """Who this program is, to the gate."""
-        return Asker(self._by, self.trust, self._policy)
+        return Asker(self.by, self.trust, self.policy)
 
     def kept_out(self, drafts: list[Draft], draw: Draw) -> list[Draft]:
         """A question for each version in drafts that stays out of recall until a person says yes."""
-        return review.quarantine(self._book, self._policy, drafts, self._by, draw)
+        return review.quarantine(self._book, self.policy, drafts, self.by, draw)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -152,32 +249,37 @@ class Gated:
             raise Refused(f"trust {trust} cannot be claimed by a program that has only {self.trust}")
         return trust
 
-    def _write(self, kind: str, decision: Decision, *, trust: str = "", **asked: Any) -> list[Event]:
-        asker = trust or self.trust
-        if asker in self._free:
-            return self._shelf.ledger.write(lambda: self._freely(decision))
-        return self._raise_if_held(
-            self._shelf.ledger.write(lambda: self._judge(kind, decision, {**asked, "trust": asker}))
-        )
+    def _record(self, decision: Decision) -> list[Event]:
+        """Write what a decision comes to. One that is refused leaves that it was asked for."""
+        try:
+            return self._passed(self._shelf.ledger.write(lambda: decision(self._shelf.draw())))
+        except NotApproved as error:
+            if self._shelf.ledger.in_batch():
+                self._attempts.append(error.attempt)
+            self._note(error.attempt)
+            raise
+
+    def _note(self, attempt: dict[str, object]) -> None:
+        ledger = self._shelf.ledger
+        ledger.write(lambda: refusal.recorded(self._book, attempt, self.by, ledger.now()))
 
     def _freely(self, decision: Decision) -> list[Draft]:
         draw = self._shelf.draw()
         drafts = decision(draw)
         for draft in drafts:
-            if draft.body.get("belief", _NOTHING).get("trust", "human") in self._quarantined:
-                return drafts + review.quarantine(self._book, self._policy, drafts, self._by, draw)
+            if draft.body.get("belief", _NOTHING).get("trust", "human") in self.policy.quarantined:
+                return drafts + review.quarantine(self._book, self.policy, drafts, self.by, draw)
         return drafts
 
-    def _judge(self, kind: str, decision: Decision, asked: Mapping[str, Any]) -> list[Draft]:
+    def _judge(self, kind: str, decision: Decision, asked: Mapping[str, Any], draw: Draw) -> list[Draft]:
         """What may be recorded. What changes nothing needs nobody's yes."""
-        draw = self._shelf.draw()
         drafts = decision(draw)
         if not drafts:
             return []
-        action = Action(kind=kind, target=review.targets(drafts), by=self._by, **asked)
-        return review.judged(self._book, self._policy, action, drafts, draw)
+        action = Action(kind=kind, target=targets(drafts), by=self.by, **asked)
+        return review.judged(self._book, self.policy, action, drafts, draw)
 
-    def _judge_erasure(self, names: Sequence[str], user: str, path: str) -> list[Draft]:
+    def _judge_erasure(self, names: Sequence[str], user: str, path: str, draw: Draw) -> list[Draft]:
         """The question that stands in the way of an erasure, if one does."""
         decide.erase(self._book, names, user=user, path=path)  # every name is one of something
         held = [self._book.find(name, user=user, path=path) for name in names]
@@ -186,11 +288,11 @@ class Gated:
         target = tuple(dict.fromkeys(each.body()["id"] for each in held if each))
         if not target:
             return []
-        action = Action(kind="erase", target=target, user=user, path=path, by=self._by, trust=self.trust)
-        return review.judged(self._book, self._policy, action, [], self._shelf.draw())
+        action = Action(kind="erase", target=target, user=user, path=path, by=self.by, trust=self.trust)
+        return review.judged(self._book, self.policy, action, [], draw)
 
     def _may_erase(self, names: Sequence[str], user: str, path: str) -> None:
-        if self.trust not in self._free and self._judge_erasure(names, user, path):
+        if not self.is_free(self.trust) and self._judge_erasure(names, user, path, self._shelf.draw()):
             raise Moved("what was to be erased has changed meanwhile; read it again, then decide")
 
     def _destroy(self, check: Callable[[], object], names: Sequence[str], user: str, path: str) -> None:
@@ -202,16 +304,14 @@ class Gated:
         self._erased()
 
     def _ask_anew(self, held: Review) -> None:
-        decision = self._shelf.ledger.write
-        draw = self._shelf.draw
-        self._raise_if_held(decision(lambda: review.ask_anew(self._book, held.action, held.why, draw())))
+        self._record(lambda draw: review.ask_anew(self._book, held.action, held.why, draw))
 
-    def _raise_if_held(self, events: list[Event]) -> list[Event]:
+    def _passed(self, events: list[Event]) -> list[Event]:
         """A question that comes first is all there is; one that comes after what it is about holds up nobody."""
         if events and events[0].op == ASK and events[0].body:
             asked = self._book.reviews.find(events[0].body["review"])
-            assert asked is not None
-            raise review.needs_approval(asked)
+            if asked is not None and asked.status == "waiting":
+                raise review.needs_approval(asked)
         return events
 
 

@@ -25,9 +25,9 @@ from keepsake.memory.beliefs import BeliefsOf
 from keepsake.memory.corrections import corrected
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
+from keepsake.memory.governs import Governs
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.restore import restore
-from keepsake.memory.reviews import ReviewsOf
 from keepsake.memory.status import Erasure, Status, status_of, what_would_go
 from keepsake.memory.walks import Walks
 from keepsake.memory.work import ConfigOf, WorkOf
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from keepsake.records.rule import ConsolidationRule
 
 
-class Memory(Asks, Walks):
+class Memory(Asks, Walks, Governs):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(
@@ -133,11 +133,6 @@ class Memory(Asks, Walks):
     def episodes(self) -> EpisodesOf:
         """What was said or happened."""
         return self._episodes
-
-    @cached_property
-    def reviews(self) -> ReviewsOf:
-        """What waits for a person's yes."""
-        return ReviewsOf(self._shelf, self._gated, self.user)
 
     @cached_property
     def work(self) -> WorkOf:

@@ -148,8 +148,11 @@ class PagesOf:
         has it, the Markdown of the whole page. Refused, if a fact would be lost by it; then the page stays flagged."""
         self._must_be_writable()
         if isinstance(path, Folding):
-            return self._folds.carry_out(path.user, self._shown_about(path), rewrite, reason, shown=path)
-        return self._folds.carry_out(self._user, self._about(path), rewrite, reason)
+            user, about, shown = path.user, self._shown_about(path), path
+        else:
+            user, about, shown = self._user, self._about(path), None
+        self._gated.may_fold(user, about, reason)
+        return self._folds.carry_out(user, about, rewrite, reason, shown=shown)
 
     @cached_property
     def _folds(self) -> Folds:
@@ -273,7 +276,7 @@ class PagesOf:
         """Put all that this user holds out of sight, and the pages with it; with `everything`, also what was observed,
         and the rules. Returns how many beliefs and episodes went. They stay in history: `erase` destroys."""
         self._must_be_writable()
-        self._gated.may_set("memories")
+        self._gated.may_clean()
         book = self._shelf.book
         with self._at.working():
             self._synced(None)

@@ -6,29 +6,38 @@ anything else is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from datetime import datetime, timedelta
+from secrets import token_hex
 
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import Belief
-from keepsake.records.errors import Moved
+from keepsake.records.clock import parse_moment, stamp
+from keepsake.records.errors import Moved, NotFound, Refused
 from keepsake.records.event import Event
-from keepsake.records.review import Review
+from keepsake.records.policy import kind_of
+from keepsake.records.review import Action, Answered, Approval, Review
 from keepsake.stores.shelf import Shelf
+
+Fold = Callable[[Action], None]
 
 
 class ReviewsOf:
-    """The reviews of one user."""
+    """The reviews of one user. `fold` carries out the folding of a page that has its yes."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, user: str) -> None:
-        self._shelf, self._gated, self._user = shelf, gated, user
+    def __init__(self, shelf: Shelf, gated: Gated, user: str, fold: Fold) -> None:
+        self._shelf, self._gated, self._user, self._fold = shelf, gated, user, fold
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def waiting(self) -> list[Review]:
-        """What a person has to answer, oldest first; also an approved erasure that was cut short."""
+        """What a person has to answer, oldest first; also an approved erasure that was cut short.
+
+        What has a yes that is still to be carried out does not wait, until that yes ends.
+        """
         with self._shelf.ledger.reading():
-            return self._shelf.book.reviews.waiting(self._user)
+            return self._shelf.book.reviews.waiting(self._user, self._shelf.ledger.now())
 
     def all(self) -> list[Review]:
         """Every review, answered or not, oldest first. Those of erased beliefs went with them."""
@@ -39,6 +48,21 @@ class ReviewsOf:
         """A review by its id, or by the last six characters of it."""
         with self._shelf.ledger.reading():
             return self._shelf.book.reviews.get(name, user=self._user)
+
+    def find(self, *, kind: str = "", trust: str = "", about: str = "") -> list[Review]:
+        """Of what waits: what asks for that kind of action, is asked for with that trust, is about that entity."""
+        wanted = kind_of(kind) if kind else ""
+        with self._shelf.ledger.reading():
+            return [
+                review for review in self.waiting()
+                if wanted in ("", review.action.kind, review.action.verb) and trust in ("", review.action.trust)
+                and (not about or about in self._abouts(review))
+            ]  # fmt: skip
+
+    def _abouts(self, review: Review) -> set[str]:
+        known, action = self._shelf.book, review.action
+        held = (known.find(version, user=self._user, short=False) for version in action.target)
+        return {action.changes.get("about", ""), *(each.body().get("about", "") for each in held if each)}
 
     def is_approved(self, belief: Belief) -> bool:
         """Whether a person said yes to this version of a belief."""
@@ -56,14 +80,80 @@ class ReviewsOf:
         asked = self.get(name)
         events = self._gated.approve(asked.id, digest or asked.digest, user=self._user, reason=reason)
         answered = _answered(asked, events)
-        if answered.action.kind == "erase":
-            self._gated.finish_erasing(answered.action)
+        self.do_the_rest(answered.action)
         return answered
 
     def reject(self, name: str, *, reason: str = "") -> Review:
         """Say no. A belief that was to be trusted goes out of sight; for anything else, nothing is changed."""
         asked = self.get(name)
         return _answered(asked, self._gated.reject(asked.id, user=self._user, reason=reason))
+
+    def grant(
+        self, name: str, *, digest: str = "", expires: datetime | timedelta | str | None = None
+    ) -> Approval:  # fmt: skip
+        """Say yes, and leave it to whoever has the marker to do it (`memory.apply`), once, until it `expires`.
+
+        Without an end it lasts as long as the policy says. Another grant of the same review takes the place of this
+        one, and so does any other answer.
+        """
+        asked = self.get(name)
+        end = self._end(expires)
+        self._gated.grant(asked.id, digest or asked.digest, user=self._user, marker=token_hex(16), expires=end)
+        granted = self.get(asked.id).approval
+        if granted is None:
+            raise Moved(f"{asked.id} was answered meanwhile; look at it again")
+        return granted
+
+    def _end(self, expires: datetime | timedelta | str | None) -> str:
+        if isinstance(expires, str):
+            return parse_moment(expires)
+        if isinstance(expires, datetime):
+            return stamp(expires)
+        lasts = self._gated.policy.expires if expires is None else expires
+        try:
+            return stamp(datetime.fromisoformat(self._shelf.ledger.now()) + lasts)
+        except OverflowError:
+            raise Refused(f"a yes cannot last {lasts}; give it a shorter time") from None
+
+    def approve_all(self, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
+        """Say yes to each that is named, or to all that waits; `which` narrows that as `find` does.
+
+        Each is decided by itself: one that cannot be answered does not stop the others.
+        """
+        return self._each(names, which, lambda name, digest: self.approve(name, reason=reason, digest=digest))
+
+    def reject_all(self, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
+        """Say no to each, in the same way."""
+        return self._each(names, which, lambda name, _: self.reject(name, reason=reason))
+
+    def _each(
+        self, names: Iterable[str] | None, which: dict[str, str], answer: Callable[[str, str], Review]
+    ) -> list[Answered]:  # fmt: skip
+        if names is not None and which:
+            raise Refused("say which reviews by name, or by what they have in common, not both")
+        if isinstance(names, str):
+            raise Refused("names are a list of reviews, not one text")
+        shown = [(each.id, each.digest) for each in self.find(**which)] if names is None else [(n, "") for n in names]
+        done: list[Answered] = []
+        for name, digest in shown:
+            try:
+                done.append(Answered(name, answer(name, digest)))
+            except (Moved, Refused) as error:
+                done.append(Answered(name, self._now(name), error))
+        return done
+
+    def _now(self, name: str) -> Review | None:
+        try:
+            return self.get(name)
+        except NotFound:
+            return None
+
+    def do_the_rest(self, action: Action, *, has_yes: bool = True) -> None:
+        """What an action takes beyond events about beliefs, if it is one that does."""
+        if action.kind == "erase":
+            self._gated.finish_erasing(action, has_yes=has_yes)
+        elif action.kind == "compact":
+            self._fold(action)
 
     def __iter__(self) -> Iterator[Review]:
         return iter(self.waiting())

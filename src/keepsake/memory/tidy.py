@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
+from typing import Any
 
 from keepsake.decide import belief as decide
 from keepsake.decide.use import may_tidy
@@ -121,7 +122,8 @@ class TidyOf:
             return self._use.fade(proposal.ids, reason=because, user=proposal.user)
         if proposal.action == MERGE:
             may_tidy(self._gated.trust, "beliefs are merged")
-            self._shelf.ledger.write(lambda: self._merge(proposal, because))
+            said: dict[str, Any] = {"user": proposal.user, "reason": because, "changes": self._joined(proposal)}
+            self._gated.write("merge", lambda _: self._merge(proposal, because), **said)
             return list(proposal.goes)
         with self._together():
             self._refuse_moved(proposal)
@@ -141,8 +143,12 @@ class TidyOf:
     def _merge(self, proposal: Proposal, reason: str) -> list[Draft]:
         self._refuse_moved(proposal)
         known, names, user = self._shelf.book, list(proposal.ids), proposal.user
-        changes = merged([known.get(name, user=user) for name in names])
-        return decide.merge(known, names, changes, self._shelf.draw(), reason=reason, user=user)
+        return decide.merge(known, names, self._joined(proposal), self._shelf.draw(), reason=reason, user=user)
+
+    def _joined(self, proposal: Proposal) -> dict[str, Any]:
+        """What the first takes over from the others."""
+        known = self._shelf.book
+        return merged([known.get(name, user=proposal.user) for name in proposal.ids])
 
     def _refuse_moved(self, proposal: Proposal) -> None:
         known = self._shelf.book

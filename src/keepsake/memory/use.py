@@ -45,6 +45,11 @@ class UseOf:
             every = [*named, *(source for source, _ in served if self._is_known(source, whose))]
             return decide.outcome(self._shelf.book, every, signal, weight, user=whose, reason=reason, path=on)
 
+        if signal == 1:
+            told = {"weight": weight} if weight != 1 else {}
+            return _ids(
+                self._gated.write("reinforce", lambda _: decision(), user=whose, reason=reason, changes=told)
+            )  # fmt: skip
         return _ids(self._shelf.ledger.write(decision))
 
     def fade(self, names: Iterable[str], *, reason: str = "", user: str | None = None) -> list[str]:

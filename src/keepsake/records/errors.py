@@ -4,6 +4,7 @@ KeepsakeError
 ├── Refused          change the request; nothing was changed
 │   ├── NotFound       no such belief, event, backup or stretch
 │   ├── NeedsApproval  a person must say yes first; only the question was recorded
+│   ├── NotApproved    the policy says no, or the yes does not count; only the attempt was recorded
 │   ├── MemoryScopeError        a user, session or agent that cannot be, or that contradicts what it is said of
 │   ├── ConsolidationRuleError  a rule that cannot be read; where a filter goes wrong is pointed at
 │   ├── MigrationNotSupported   a change of a store's shape other than one more column that may be empty
@@ -38,6 +39,17 @@ class NeedsApproval(Refused):
     def __init__(self, message: str, review: str = "") -> None:
         super().__init__(message)
         self.review = review
+
+
+class NotApproved(Refused):
+    """The policy says no, or a yes does not count. Nothing was changed; the attempt is on record.
+
+    `why` is a word for programs; `attempt` is what is recorded.
+    """
+
+    def __init__(self, message: str, why: str = "", attempt: dict[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.why, self.attempt = why, attempt or {}
 
 
 class MemoryScopeError(Refused):

@@ -2,6 +2,9 @@
 
 A review is about exactly one action. The action's digest covers everything that was shown: what would be done, to which
 versions, with which words, who asks. A yes to one action is no yes to another.
+
+A yes may be given before it is carried out: then it has a marker, an end, and is used once. A marker is a name that was
+drawn; whether it counts is known to the ledger alone, so nothing is gained by making one up.
 """
 
 from __future__ import annotations
@@ -14,16 +17,20 @@ from typing import Any
 import orjson
 
 from keepsake.records.belief import OWNER, TRUST
-from keepsake.records.errors import Refused
+from keepsake.records.errors import KeepsakeError, Refused
+from keepsake.records.event import Event
+from keepsake.records.policy import kind_of
 from keepsake.records.strict_json import check
 
-ACTIONS = ("remember", "revise", "forget", "invalidate", "erase", "trust")
 STATUSES = ("waiting", "approved", "rejected", "stale")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """What somebody wants done. `trust` is the asker's; an action of the kind `trust` lets a belief be recalled."""
+    """What somebody wants done. `trust` is the asker's; an action of the kind `trust` lets a belief be recalled.
+
+    `kind` may be said in another word for the same (archive for forget); it is then kept in `called`, to be shown.
+    """
 
     kind: str
     user: str = OWNER
@@ -34,10 +41,15 @@ class Action:
     by: str = ""  # the asker's door and source
     trust: str = "human"
     idempotency_key: str = ""
+    called: str = ""  # what the asker calls it, if that is another word than its kind
 
     def __post_init__(self) -> None:
-        if self.kind not in ACTIONS:
-            raise Refused(f"action {self.kind!r} is not known; it is one of {', '.join(ACTIONS)}")
+        kind = kind_of(self.kind)
+        if kind != self.kind:
+            object.__setattr__(self, "called", self.kind)
+            object.__setattr__(self, "kind", kind)
+        elif self.called and kind_of(self.called) != kind:
+            raise Refused(f"an action to {kind} is not called {self.called!r}")
         if self.trust not in TRUST:
             raise Refused(f"trust {self.trust!r} is not known; it is one of {', '.join(TRUST)}")
         if self.kind != "remember" and not self.target:
@@ -49,13 +61,19 @@ class Action:
 
     @property
     def digest(self) -> str:
-        """What was shown to the person: equal for equal actions, and for no others."""
-        return sha256(orjson.dumps(self.to_body(), option=orjson.OPT_SORT_KEYS)).hexdigest()
+        """What was shown to the person: equal for equal actions, whatever they are called, and for no others."""
+        shown = {name: value for name, value in self.to_body().items() if name != "called"}
+        return sha256(orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+    @property
+    def verb(self) -> str:
+        """What it comes to: what is said under a name that is known is a revision."""
+        return "revise" if self.kind == "remember" and self.target else self.kind
 
     @property
     def label(self) -> str:
         """The action in two words: what is done, and to which version."""
-        verb = "revise" if self.kind == "remember" and self.target else self.kind
+        verb = self.called or self.verb
         more = f" and {len(self.target) - 1} more" if len(self.target) > 1 else ""
         return " ".join(filter(None, (verb, self.target[0][-6:] if self.target else ""))) + more
 
@@ -75,15 +93,70 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A person's yes to exactly one action."""
+    """A person's yes to exactly one action. One that is still to be carried out has a marker, and an end."""
 
     review: str
     action_digest: str  # what was shown to the person, not what is applied later
     by: str
     at: str
+    expires: str = ""
+    marker: str = ""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if type(getattr(self, each.name)) is not str:
+                raise Refused(f"{each.name} of an approval is text, not {type(getattr(self, each.name)).__name__}")
 
     def covers(self, action: Action) -> bool:
         return self.action_digest == action.digest
+
+    def to_dict(self) -> dict[str, str]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Approval:
+        """The approval that `to_dict` gave. Refused, with the reason."""
+        known = {each.name for each in fields(cls)}
+        given: object = told
+        if not isinstance(given, Mapping) or set(given) != known:
+            raise Refused(f"no approval: it is an object with {', '.join(sorted(known))}")
+        return cls(**told)
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An action that was carried out: the events that say so, and the review whose yes it had, if it needed one."""
+
+    action: Action
+    events: tuple[Event, ...] = ()  # none, if it was so already
+    review: str = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The versions that were stated by it."""
+        bodies = (event.body for event in self.events if event.body)
+        return tuple(body["belief"]["id"] for body in bodies if "belief" in body)
+
+    def to_dict(self) -> dict[str, Any]:
+        events = [event.to_dict() for event in self.events]
+        return {"action": self.action.to_dict(), "events": events, "review": self.review, "ids": list(self.ids)}
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What came of answering one of several reviews: the review as it is now, or why it could not be answered."""
+
+    id: str
+    review: Review | None = None
+    error: KeepsakeError | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.error is None
+
+    def to_dict(self) -> dict[str, Any]:
+        review = self.review.to_dict() if self.review else None
+        return {"id": self.id, "review": review, "error": str(self.error) if self.error else ""}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +172,10 @@ class Review:
     answered_by: str = ""
     answered_at: str = ""
     reason: str = ""  # of the answer
+    granted_by: str = ""  # who said yes, if it is still to be carried out
+    granted_at: str = ""
+    expires: str = ""  # when that yes ends
+    marker: str = ""
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -118,12 +195,18 @@ class Review:
         """Whether a person has something to do here."""
         return self.status == "waiting" or self.is_unfinished
 
+    def is_granted(self, now: str) -> bool:
+        """Whether it has a yes that is still to be carried out."""
+        return self.status == "waiting" and bool(self.marker) and now < self.expires
+
     @property
     def approval(self) -> Approval | None:
-        """The yes, if there is one."""
+        """The yes, if there is one; it may have ended since."""
+        if self.status == "waiting" and self.marker:
+            return Approval(self.id, self.digest, self.granted_by, self.granted_at, self.expires, self.marker)
         if self.status != "approved":
             return None
-        return Approval(self.id, self.digest, self.answered_by, self.answered_at)
+        return Approval(self.id, self.digest, self.answered_by, self.answered_at, self.expires, self.marker)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, for printing or sending."""

@@ -4,13 +4,18 @@ A review is answered once. One about a belief that has changed since, or is no l
 erased, every review that names one of their versions goes with them, as it would if the ledger were read anew.
 
 A version is approved when a person said yes to it, and stays so through whatever replaces it: the gate lets nobody
-replace an approved version but a person, or with a person's yes.
+replace an approved version but a person, or with a person's yes. Where a person's policy says that a source is to be
+heard, that is such a yes.
+
+A yes that is still to be carried out (a grant) stands with its review. The newest one counts, until it ends; then the
+review waits again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import orjson
@@ -26,8 +31,13 @@ from keepsake.records.undo import Undoable
 
 ASK = "review.ask/1"
 ANSWER = "review.answer/1"
+GRANT = "review.grant/1"
+REFUSE = "review.refuse/1"
+BY_POLICY = "policy"  # stands where a review's id does: a rule of the policy is the yes
 
 OUTCOMES = {"approve": "approved", "reject": "rejected", "stale": "stale"}
+
+Refusal = tuple[str, str, str, tuple[str, ...], str, str]  # by, user, kind, versions, review, why
 
 
 class _Kept(NamedTuple):
@@ -64,12 +74,13 @@ class Reviews(Undoable):
         self._waiting: dict[str, str] = {}  # digest of an action → the review in which it waits
         self._in_question: dict[str, str] = {}  # version → the waiting review that asks whether to trust it
         self._approved: dict[str, str] = {}  # version → the review that said yes to it
+        self._refused: dict[Refusal, str] = {}  # what was refused lately, and when that was last recorded
         self._because: dict[str, tuple[str, ...]] = {}  # an episode's event → the reviews that were asked because of it
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
     def knows(self, op: str) -> bool:
-        return op in (ASK, ANSWER)
+        return op in (ASK, ANSWER, GRANT, REFUSE)
 
     def apply(self, event: Event) -> None:
         """Take in one event. An answer to what is not known, or is answered already, changes nothing."""
@@ -85,10 +96,31 @@ class Reviews(Undoable):
         kept = self._kept.get(body["review"])
         if kept is None or not kept.review().is_open:
             return
-        self._close(body["review"], OUTCOMES[body["answer"]], event, body.get("reason", ""))
+        self._close(body["review"], OUTCOMES[body["answer"]], event, body.get("reason", ""), body.get("marker", ""))
         if body["answer"] == "approve" and kept.kind == "trust":
             for version in kept.target:
                 self._set(self._approved, version, body["review"])
+
+    def _grant(self, event: Event, body: dict[str, Any]) -> None:
+        kept = self._kept.get(body["review"])
+        if kept is not None and kept.status == "waiting":
+            end, marker = body["expires"], body["marker"]
+            self._keep(
+                replace(kept.review(), granted_by=event.by, granted_at=event.ts, expires=end, marker=marker)
+            )  # fmt: skip
+
+    def _refuse(self, event: Event, body: dict[str, Any]) -> None:
+        """An attempt that failed. One that shows that a review is stale closes it."""
+        kept = self._kept.get(body["review"])
+        if kept is not None and kept.status == "waiting" and body["why"] == "stale":
+            self._close(body["review"], "stale", event, "it has changed since it was asked")
+        for refusal, at in list(self._refused.items()):
+            if is_recent(at, event.ts):
+                break
+            self._drop(self._refused, refusal)
+        refusal = refusal_in(event.by, body)
+        self._drop(self._refused, refusal)
+        self._set(self._refused, refusal, event.ts)  # the newest last
 
     def _state(self, event: Event, body: dict[str, Any]) -> None:
         """A version is stated. What a merge brings over has the yes of the branch's version, and no other."""
@@ -110,19 +142,23 @@ class Reviews(Undoable):
 
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         gone = set(body.get("ids", ()))
-        for name in [name for name, kept in self._kept.items() if not gone.isdisjoint((*kept.target, *kept.sources))]:
-            self._let_go(self._kept[name])
+        gone |= {self._approved[name] for name in gone & self._approved.keys()}  # what allowed a version has its words
+        for name, kept in list(self._kept.items()):
+            if gone.isdisjoint((name, *kept.target, *kept.sources)):
+                continue
+            self._let_go(kept)
             self._drop(self._kept, name)
         for name in gone:
             self._drop(self._approved, name)
             self._drop(self._because, name)
 
-    def _close(self, name: str, status: str, event: Event, reason: str) -> None:
+    def _close(self, name: str, status: str, event: Event, reason: str, marker: str = "") -> None:
+        """With a marker, the answer is of whoever gave it, and not of the program that used it."""
         kept = self._kept[name]
         self._let_go(kept)
-        self._keep(
-            replace(kept.review(), status=status, answered_by=event.by, answered_at=event.ts, reason=reason),
-        )
+        review = kept.review()
+        by = review.granted_by if marker and marker == review.marker else event.by
+        self._keep(replace(review, status=status, answered_by=by, answered_at=event.ts, reason=reason))
 
     def _keep(self, review: Review) -> None:
         kept = _Kept.of(review)
@@ -146,6 +182,7 @@ class Reviews(Undoable):
         return {
             "reviews": [orjson.Fragment(kept.line) for kept in self._in_order()],
             "approved": list(self._approved.items()),
+            "refused": [[*refusal, at] for refusal, at in self._refused.items()],
         }
 
     def load(self, dumped: dict[str, Any]) -> None:
@@ -153,6 +190,8 @@ class Reviews(Undoable):
         for body in dumped.get("reviews", ()):
             self._keep(Review.from_body(body))
         self._approved.update(dict(dumped.get("approved", ())))
+        for by, user, kind, versions, review, why, at in dumped.get("refused", ()):
+            self._refused[by, user, kind, tuple(versions), review, why] = at
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -164,9 +203,13 @@ class Reviews(Undoable):
         kept = self._kept.get(name)
         return kept.review() if kept else None
 
-    def waiting(self, user: str = OWNER) -> list[Review]:
-        """What a person has to answer, oldest first; also an approved erasure that was cut short."""
-        return [review for review in self._of(user, ("waiting", "approved")) if review.is_open]
+    def waiting(self, user: str = OWNER, now: str = "") -> list[Review]:
+        """What a person has to answer, oldest first; also an approved erasure that was cut short.
+
+        With `now`, without what has a yes by then that is still to be carried out.
+        """
+        found = (review for review in self._of(user, ("waiting", "approved")) if review.is_open)
+        return [review for review in found if not (now and review.is_granted(now))]
 
     def all(self, user: str = OWNER) -> list[Review]:
         """Every review, answered or not, oldest first."""
@@ -205,6 +248,24 @@ class Reviews(Undoable):
         """Whether a person said yes to this version of a belief."""
         return version in self._approved
 
+    def yes_to(self, version: str) -> str:
+        """The review whose yes a version has, or `policy`; nothing if it has none."""
+        return self._approved.get(version, "")
+
+    def was_refused(self, refusal: Refusal, now: str) -> bool:
+        """Whether exactly that was refused, and recorded, within the last hour."""
+        at = self._refused.get(refusal)
+        return at is not None and is_recent(at, now)
+
+    def refusals(self, by: str, now: str) -> int:
+        """How many refusals of that source were recorded within the last hour."""
+        return sum(refusal[0] == by and is_recent(at, now) for refusal, at in self._refused.items())
+
+    def is_of_words_alone(self, name: str, user: str) -> bool:
+        """Whether it is a review of that user about words that no belief has: they are erased by the review's id."""
+        kept = self._kept.get(name)
+        return kept is not None and kept.user == user and not kept.target
+
     def is_in_question(self, version: str) -> bool:
         """Whether a person is being asked to trust this version of a belief."""
         return version in self._in_question
@@ -214,7 +275,18 @@ class Reviews(Undoable):
         return self._in_question.get(version, "")
 
 
+def refusal_in(by: str, body: Mapping[str, Any]) -> Refusal:
+    """Which refusal an event records: equal for equal attempts of one source."""
+    return by, body.get("user", OWNER), body["kind"], tuple(body["target"]), body["review"], body["why"]
+
+
+def is_recent(at: str, now: str) -> bool:
+    """Whether a moment lies within the hour before `now`."""
+    return abs(datetime.fromisoformat(now) - datetime.fromisoformat(at)) < _AN_HOUR
+
+
+_AN_HOUR = timedelta(hours=1)
 _ACTS = {
-    ASK: Reviews._ask, ANSWER: Reviews._answer, PUT: Reviews._state, SUPERSEDE: Reviews._state,
-    TOMBSTONE: Reviews._retract, INVALIDATE: Reviews._retract, ERASE: Reviews._erase,
+    ASK: Reviews._ask, ANSWER: Reviews._answer, GRANT: Reviews._grant, REFUSE: Reviews._refuse, PUT: Reviews._state,
+    SUPERSEDE: Reviews._state, TOMBSTONE: Reviews._retract, INVALIDATE: Reviews._retract, ERASE: Reviews._erase,
 }  # fmt: skip

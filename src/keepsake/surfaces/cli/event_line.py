@@ -87,6 +87,16 @@ def _answer(body: Mapping[str, Any]) -> str:
     return f"{body['review'][-6:]}: {_ANSWERS[body['answer']]}{_because(body)}"
 
 
+def _grant(body: Mapping[str, Any]) -> str:
+    return f"{body['review'][-6:]}: may be done once, until {body['expires'][:16].replace('T', ' ')} UTC"
+
+
+def _refuse(body: Mapping[str, Any]) -> str:
+    names = _few(body["target"]) if body["target"] else ""
+    what = " ".join(filter(None, (body["kind"], names)))
+    return f"{body['review'][-6:]}: " * bool(body["review"]) + f"{what} was not let through: {body['why']}"
+
+
 def _plainly(body: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in body.items())
 
@@ -179,6 +189,8 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "ledger.restore/1": _restore,
     "review.ask/1": _ask,
     "review.answer/1": _answer,
+    "review.grant/1": _grant,
+    "review.refuse/1": _refuse,
     "ledger.copy/1": lambda body: f"copied to {body['place']}",
     "session.end/1": _end,
     "session.start/1": _start,
