@@ -36,6 +36,7 @@ from keepsake.records.book import Book
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, NotWritable, NotWritten, RolledBack
 from keepsake.records.event import Event
+from keepsake.records.trust import CORROBORATE
 from keepsake.records.use import FADE, OUTCOME
 
 Tell = Callable[[str], None]
@@ -322,7 +323,7 @@ class IndexOf:
         if first == 0:
             return index.catch_up(events_from(self._ledger, 0, tick))
         until_then = takewhile(lambda event: event.seq <= end.seq, events_from(self._ledger, first, tick))
-        told = (event for event in until_then if event.op in (OBSERVE, OUTCOME, FADE, RETRACT))
+        told = (event for event in until_then if event.op in (OBSERVE, OUTCOME, FADE, RETRACT, CORROBORATE))
         mark = Bookmark(end.seq, end.hash, self._book.work.clock, since=end.seq)
         return index.plant(chain(held_now(self._book), told), mark, self._ledger.standing.begun)
 

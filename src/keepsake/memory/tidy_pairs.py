@@ -54,7 +54,8 @@ def _pairs(group: list[Kept]) -> Iterator[tuple[Kept, Kept, Conflict]]:
 
 def _support(kept: Kept) -> tuple[float, ...]:
     source = kept.source
-    trusted = RANK["human"] if source.approved_seq is not None else RANK[source.trust]
+    is_approved = source.approved_seq is not None and not source.borne_out
+    trusted = RANK["human"] if is_approved else RANK[source.trust]
     return trusted, kept.said, source.proved(), source.since_seq
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import orjson
 
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import Source
+from keepsake.projections.index.block import BACK, WITHHELD, Source
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.scripts import has_no_spaces
 from keepsake.recall.filters import tags_of
@@ -69,12 +69,16 @@ def _why(question: Question, text: str, sources: Sequence[Source], signals: Mapp
         reasons.append(f"said by {first.agent}" if first.what == "episode" else "about whom the question names")
     if signals.get("date"):
         reasons.append("at that time")
-    if len(sources) > 1:
-        reasons.append(f"said {len(sources)} times")
+    if (times := sum(not source.echo for source in sources)) > 1:
+        reasons.append(f"said {times} times")
     if first.standing:
         reasons.append("always served" if first.standing > 1 else f"a standing {first.kind}")
     if first.quarantined:
         reasons.append("waits for a person's yes")
+    if first.sight == WITHHELD:
+        reasons.append(f"withheld, because {first.by} is not trusted")
+    elif first.sight == BACK:
+        reasons.append("what took its place is withheld")
     return "; ".join(reasons) or "near what answers"
 
 

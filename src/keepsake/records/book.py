@@ -14,6 +14,7 @@ from keepsake.records.event import Event
 from keepsake.records.pages import Pages
 from keepsake.records.reviews import Reviews
 from keepsake.records.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Rules
+from keepsake.records.trust import Distrusts
 from keepsake.records.use import RECEIPTS
 from keepsake.records.uses import Uses
 from keepsake.records.work import Work
@@ -33,9 +34,10 @@ class Book(Beliefs):
         self.uses = Uses()
         self.rules = Rules()
         self.pages = Pages()
-        self._parts: dict[str, Work | Reviews | Episodes | Uses | Rules | Pages] = {
+        self.distrusts = Distrusts()
+        self._parts: dict[str, Work | Reviews | Episodes | Uses | Rules | Pages | Distrusts] = {
             "work": self.work, "reviews": self.reviews, "episodes": self.episodes, "uses": self.uses,
-            "rules": self.rules, "pages": self.pages,
+            "rules": self.rules, "pages": self.pages, "distrusts": self.distrusts,
         }  # fmt: skip
         super().__init__()
 
