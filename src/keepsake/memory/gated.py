@@ -16,11 +16,13 @@ from typing import Any
 
 from keepsake.decide import belief as decide
 from keepsake.decide import review
+from keepsake.decide import trust as worth
 from keepsake.decide.belief import Draw
+from keepsake.memory.echo import NO_ECHO, Echo
 from keepsake.records.belief import TRUST, Belief
 from keepsake.records.errors import Moved, NeedsApproval, Refused
 from keepsake.records.event import Draft, Event
-from keepsake.records.policy import ALLOW, DEFAULT, Policy, is_above
+from keepsake.records.policy import ALLOW, DEFAULT, RANK, Policy, is_above
 from keepsake.records.review import Action, Review
 from keepsake.records.reviews import ASK
 from keepsake.stores.shelf import Shelf
@@ -39,28 +41,35 @@ class Gated:
         self.trust, self._by, self._policy = trust, by, policy
         self._shelf, self._erased, self._book = shelf, erased, shelf.book
         self._free, self._quarantined = policy.free, policy.quarantined
+        self.echoes: Callable[[str, str], Echo] | None = None  # what a text of a user's repeats of what was served
+        self.corroborators: Callable[[], int] = lambda: worth.CORROBORATORS
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
     def put(self, fields: dict[str, Any], idempotency_key: str) -> list[Event]:
         """State a belief with the trust that stands in `fields`, or with this program's own."""
-        trust = fields["trust"] = self.asker(fields["trust"])
+        user, path = fields["user"], fields["path"]
+        asker = self.asker(fields["trust"])
+        trust, echo = self._worth(asker, fields.get("text", ""), fields.get("rests_on", ()), user, path)
+        fields["trust"] = trust
 
         def decision(draw: Draw) -> list[Draft]:
-            return decide.put(self._book, fields, draw, idempotency_key=idempotency_key)
+            return _marked(decide.put(self._book, fields, draw, idempotency_key=idempotency_key), echo)
 
         if trust in self._free:  # on the path of nearly every write: nothing is gathered that nobody will judge
             return self._shelf.ledger.write(lambda: self._freely(decision))
-        asked = {"changes": fields, "idempotency_key": idempotency_key, "user": fields["user"], "path": fields["path"]}
+        asked = {"changes": fields, "idempotency_key": idempotency_key, "user": user, "path": path}
         return self._write("remember", decision, trust=trust, **asked)
 
     def revise(
         self, name: str, changes: dict[str, Any], *, reason: str, user: str, path: str, trust: str = ""
     ) -> list[Event]:
         """Say it otherwise, with this program's own trust, or with the lower one that is named."""
+        said, grounds = changes.get("text", ""), changes.get("rests_on", ())
+        trust, echo = self._worth(trust or self.trust, said, grounds, user, path)
 
         def decision(draw: Draw) -> list[Draft]:
-            return decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path)
+            return _marked(decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path), echo)
 
         return self._write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
 
@@ -140,6 +149,25 @@ class Gated:
             raise Refused(f"trust {trust} cannot be claimed by a program that has only {self.trust}")
         return trust
 
+    def echo(self, text: str, user: str, trust: str) -> Echo:
+        """What a text repeats of what recall served. A person's own words repeat nothing."""
+        return NO_ECHO if trust == "human" or self.echoes is None else self.echoes(text, user)
+
+    def borne_out(self, drafts: list[Draft]) -> list[Draft]:
+        """The drafts, and what is in doubt and is confirmed by them."""
+        return drafts + worth.borne_out(self._book, drafts, self._by, self.corroborators)
+
+    def _worth(self, asker: str, text: object, grounds: Any, user: str, path: str) -> tuple[str, Echo]:
+        """With which trust a program can say this: not above what it rests on or repeats. A person is judged later."""
+        if asker == "human" or not isinstance(text, str):
+            return asker, NO_ECHO
+        echo = self.echo(text, user, asker)
+        trusts = [asker, *filter(None, (echo.trust,))]
+        if grounds:
+            with self._shelf.ledger.reading():
+                trusts.append(worth.weakest(self._book, grounds, user, path)[0])
+        return min(trusts, key=RANK.__getitem__), echo
+
     def _write(self, kind: str, decision: Decision, *, trust: str = "", **asked: Any) -> list[Event]:
         asker = trust or self.trust
         if asker in self._free:
@@ -150,20 +178,22 @@ class Gated:
 
     def _freely(self, decision: Decision) -> list[Draft]:
         draw = self._shelf.draw()
-        drafts = decision(draw)
+        drafts = worth.lowered(self._book, decision(draw))
         for draft in drafts:
             if draft.body.get("belief", _NOTHING).get("trust", "human") in self._quarantined:
-                return drafts + review.quarantine(self._book, self._policy, drafts, self._by, draw)
-        return drafts
+                drafts = drafts + review.quarantine(self._book, self._policy, drafts, self._by, draw)
+                return self.borne_out(worth.explained(self._book, drafts))
+        return self.borne_out(drafts)
 
     def _judge(self, kind: str, decision: Decision, asked: Mapping[str, Any]) -> list[Draft]:
         """What may be recorded. What changes nothing needs nobody's yes."""
         draw = self._shelf.draw()
-        drafts = decision(draw)
+        drafts = worth.lowered(self._book, decision(draw))
         if not drafts:
             return []
         action = Action(kind=kind, target=review.targets(drafts), by=self._by, **asked)
-        return review.judged(self._book, self._policy, action, drafts, draw)
+        judged = review.judged(self._book, self._policy, action, drafts, draw)
+        return self.borne_out(worth.explained(self._book, judged))
 
     def _judge_erasure(self, names: Sequence[str], user: str, path: str) -> list[Draft]:
         """The question that stands in the way of an erasure, if one does."""
@@ -201,6 +231,14 @@ class Gated:
             assert asked is not None
             raise review.needs_approval(asked)
         return events
+
+
+def _marked(drafts: list[Draft], echo: Echo) -> list[Draft]:
+    """The drafts; what repeats something says so."""
+    for draft in drafts if echo.ids else ():
+        if "belief" in draft.body:
+            draft.body["echo"] = list(echo.ids)
+    return drafts
 
 
 _NOTHING: dict[str, Any] = {}

@@ -25,14 +25,16 @@ _SHOWN = (  # of all the signals, those that mean something by themselves
 
 
 def hits_of(
-    question: Question, block: str, content: str, sources: Sequence[Source], score: float, signals: Mapping[str, float]
+    question: Question, block: str, content: str, sources: Sequence[Source], score: float,
+    signals: Mapping[str, float], *, is_now: bool = True,
 ) -> Iterator[Hit]:  # fmt: skip
     """One hit for each way in which it was said: "Password: ABC" is not "password: abc"."""
     shown = {name: min(max(signals[name], 0.0), 1.0) for name in _SHOWN if name in signals}
     for text, said_so in _by_their_words(content, sources):
         first = _speaking(question, said_so)
         rest = [source for source in said_so if source is not first]
-        yield _hit(text, score, _why(question, text, [first, *rest], signals), [first, *rest], block, shown)
+        why = _why(question, text, [first, *rest], signals) + (_sight(first) if is_now else "")
+        yield _hit(text, score, why, [first, *rest], block, shown)
 
 
 def _hit(
@@ -75,11 +77,14 @@ def _why(question: Question, text: str, sources: Sequence[Source], signals: Mapp
         reasons.append("always served" if first.standing > 1 else f"a standing {first.kind}")
     if first.quarantined:
         reasons.append("waits for a person's yes")
-    if first.sight == WITHHELD:
-        reasons.append(f"withheld, because {first.by} is not trusted")
-    elif first.sight == BACK:
-        reasons.append("what took its place is withheld")
     return "; ".join(reasons) or "near what answers"
+
+
+def _sight(source: Source) -> str:
+    """Whether it is seen otherwise than it would be if everybody were trusted."""
+    if source.sight == WITHHELD:
+        return f"; withheld, because {source.by} is not trusted"
+    return "; what took its place is withheld" if source.sight == BACK else ""
 
 
 def _held(question: Question, text: str) -> list[str]:

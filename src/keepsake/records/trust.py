@@ -1,7 +1,7 @@
 """Which sources nobody relies on any more, what is in doubt, and what was borne out, folded from events.
 
     trust.set/1          {"user", "source", "trust": "none" or "usual", "since", "first", "reason"}
-    trust.corroborate/1  {"user", "ids", "by"}: others, who are trusted, said what these said
+    trust.corroborate/1  {"user", "ids"}: others, who are trusted, said what these said
 
 A source is named by its door and id as the ledger has them ("mcp:3f9a"), by its door alone ("mcp:*"), or by what was
 said of it: `agent:NAME`, `session:NAME`, `trust:CLASS`. It is a person's word on a source, not on a memory, so an
@@ -31,6 +31,8 @@ CORROBORATE = "trust.corroborate/1"
 NONE, USUAL = "none", "usual"
 
 ANY = "*"  # every id of a door
+AS_A_PERSON = "human "
+LATEST = 1 << 62  # later than any event
 _LONGEST = 200
 _NAMED = ("agent", "session", "trust")
 
@@ -165,7 +167,7 @@ class Distrusts(Undoable):
             self._set(self._doubts, name, _Doubt(*key, event.by))
             self._set(self._marked.setdefault(key, {}), name, None)
         elif self._marked.get(key):
-            self._set(self._voices.setdefault(key, {}), _voice(event.by, trust), None)
+            self._set(self._voices.setdefault(key, {}), voice(event.by, trust), None)
 
     def _bear_out(self, _: Event, body: dict[str, Any]) -> None:
         for name in body["ids"]:
@@ -212,12 +214,17 @@ class Distrusts(Undoable):
         """Why something that was said so is withheld; None if it is not."""
         if not self._none:
             return None
-        found = (each for each in self.of(user) if each.covers(by=by, seq=seq, agent=agent, session=session, trust=trust))
-        return next(found, None)
+        said = {"by": by, "agent": agent, "session": session, "trust": trust}
+        return next((each for each in self.of(user) if each.covers(seq=seq, **said)), None)
 
     def is_borne_out(self, name: str) -> bool:
         """Whether others, who are trusted, said what this version or episode said."""
         return name in self._borne_out
+
+    @property
+    def has_doubts(self) -> bool:
+        """Whether anything of anyone's is in doubt."""
+        return bool(self._doubts)
 
     def borne_out(self) -> list[str]:
         return list(self._borne_out)
@@ -267,9 +274,9 @@ def distrust_of(event: Event) -> Distrust:
     )  # fmt: skip
 
 
-def _voice(by: str, trust: str) -> str:
+def voice(by: str, trust: str) -> str:
     """Who spoke. A person is another than the program that they speak through."""
-    return f"{trust} {by}" if trust == "human" else by
+    return AS_A_PERSON + by if trust == "human" else by
 
 
 _ACTS = {

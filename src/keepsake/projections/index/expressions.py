@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
+    Text,
     and_,
     bindparam,
     delete,
@@ -103,8 +104,8 @@ def _of_blocks_and_sources() -> dict[str, Any]:
         "SET_SOURCE": update(sources).where(sources.c.id == bindparam("of")).values(
             quarantined=bindparam("kept_out"), approved_seq=bindparam("approved"), until_seq=bindparam("until"),
             good=bindparam("good"), bad=bindparam("bad"), confidence=bindparam("sure"), tags=bindparam("tagged"),
-            standing=bindparam("stands"), borne_out=bindparam("confirmed"), after=bindparam("next"), closed_by=bindparam("closer"),
-            sight=bindparam("seen"),
+            standing=bindparam("stands"), borne_out=bindparam("confirmed"), after=bindparam("next"),
+            closed_by=bindparam("closer"), sight=bindparam("seen"),
         ),
         "ADD_LETTERS": insert(letters).values(rowid=bindparam("row"), said=bindparam("said")),
         "ADD_NAME": insert(names).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in names.c}),
@@ -137,7 +138,7 @@ def _of_what_hangs_on_them() -> dict[str, Any]:
 
 def _refs_from() -> Any:
     """Every belief and episode of which a source said or ended a version. `door` is NULL unless all of it is meant."""
-    said, closed, door = sources.c.by, sources.c.closed_by, bindparam("door")
+    said, closed, door = sources.c.by, sources.c.closed_by, bindparam("door", type_=Text)
     named = (
         and_(bindparam("kind") == literal_column(f"'{kind}'"), sources.c[kind] == bindparam("name"))
         for kind in ("agent", "session", "trust")

@@ -10,7 +10,6 @@ One connection is held as long as the file is open. Every statement is prepared 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 

@@ -57,7 +57,8 @@ def _was_ended_by_them(against: list[Distrust], source: Source, versions: Mappin
         after = versions.get(last.after or "")
         if after is None:
             by, seq = last.closed_by or "", last.until_seq
-            return any(each.covers(by=by, seq=seq) for each in against)
+            later = (each for each in versions.values() if each.since_seq > seq)
+            return any(each.covers(by=by, seq=seq) for each in against) and all(_is_from(against, v) for v in later)
         if after.id in seen or not _is_from(against, after):
             return False
         seen.add(after.id)
@@ -66,12 +67,8 @@ def _was_ended_by_them(against: list[Distrust], source: Source, versions: Mappin
 
 
 def _is_from(against: list[Distrust], source: Source) -> bool:
-    return any(
-        each.covers(
-            by=source.by, seq=source.since_seq, agent=source.agent, session=source.session, trust=source.trust
-        )  # fmt: skip
-        for each in against
-    )
+    said = {"by": source.by, "agent": source.agent, "session": source.session, "trust": source.trust}
+    return any(each.covers(seq=source.since_seq, **said) for each in against) if against else False
 
 
 def _see(desk: Desk, source: Source, wanted: int, seq: int) -> bool:
