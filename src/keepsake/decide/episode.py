@@ -11,15 +11,18 @@ from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft
 
 
-def put(known: Episodes, episode: Episode) -> list[Draft]:
-    """Record what happened. The same thing told again under its name is no event; another thing under it is refused."""
+def put(known: Episodes, episode: Episode, echo: Sequence[str] = ()) -> list[Draft]:
+    """Record what happened; `echo` is what it repeats of what recall served.
+
+    The same thing told again under its name is no event; another thing under it is refused.
+    """
     body = episode.to_body()
     for told in known.find(episode.user, episode.id) if episode.id else ():
         if (told.session, told.agent) == (episode.session, episode.agent):
             if told.gist == gist_of(body):
                 return []
             raise Refused(f"{episode.id!r} was told before, and otherwise; give this another id: what happened stays")
-    return [Draft(OBSERVE, {"episode": body})]
+    return [Draft(OBSERVE, {"episode": body, "echo": list(echo)} if echo else {"episode": body})]
 
 
 def retract(known: Episodes, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:

@@ -4,7 +4,8 @@ A fact is a belief with a triple and a lineage, so a delta comes down to what ca
 same gate. What is decided here:
 
 - The same thing said again corroborates: the lineage grows, and with it the confidence. Who is trusted less than what
-  stands adds no weight to it. Who is trusted more says it anew, in their own words.
+  stands adds no weight to it, nor does an echo of what recall served. Who is trusted more says it anew, in their own
+  words.
 - Another object for the same user, agent, subject and predicate takes the place of the one before, unless several may
   hold, or it happened before the one that stands: then it is a fact that has ended.
 - What was retracted stays retracted: nothing told before brings it back.
@@ -165,6 +166,8 @@ def _corroborate(known: Book, held: Held, delta: Any, evidence: Evidence) -> lis
     gone = [each for each in rivals if each.status != "active" and tuple(each.body().get("triple", ())) == triple]
     if evidence.told and gone and _is_of_before(evidence, gone, evidence.happened):
         return [_note(delta, evidence, "it is about days before it was retracted", gone)]
+    if evidence.told and all(known.distrusts.is_echo(told.source) for told in evidence.told):
+        return [_note(delta, evidence, "it repeats what recall had served", [held])]
     trust = body.get("trust", "human")
     if is_above(trust, evidence.trust):
         return [_note(delta, evidence, "who says it is trusted less than what stands", [held])]
@@ -174,7 +177,8 @@ def _corroborate(known: Book, held: Held, delta: Any, evidence: Evidence) -> lis
         earlier = began and held_time(began) < fields["valid_from"]
         return [_revise(held, fields | {"valid_from": began} if earlier else fields, delta)]
     before = set(sources_in(body.get("views")))
-    witnesses = [told for source in before | set(evidence.sources) if (told := known.episodes.of(source))]
+    sources = (each for each in before | set(evidence.sources) if not known.distrusts.is_echo(each))
+    witnesses = [told for source in sources if (told := known.episodes.of(source))]
     firmness = min(1.0, delta.confidence / evidence.earned(1))  # one who is not sure is half a witness
     sure = round(evidence.earned(len({(told.session, told.agent) for told in witnesses})) * firmness, 4)
     changes = {"confidence": max(held.confidence, sure), "views": _views(body, delta, evidence)}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from keepsake.memory.tends import Tends
+from keepsake.memory.trusts import Trusts
 from keepsake.memory.work import FramesOf
 from keepsake.records.frame import Frame
 from keepsake.records.framed import Framed
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Tick = Callable[[int], None]
 
 
-class Asks(Tends):
+class Asks(Tends, Trusts):
     """What a memory answers. `Memory` is one."""
 
     _embedder: Embedder | str | None
@@ -73,11 +74,13 @@ class Asks(Tends):
         person's yes is shown only if `quarantined`. A `receipt` says what was served; without being told, as
         `keepsake.toml` says.
         """
-        return self._recall.recall(
-            question, k=k, user=user, session=session, agent=agent, path=path, believed_at=believed_at, as_of=as_of,
-            filters=filters, frame=self._frame(frame), without=without, floor=floor, explain=explain, by_words=words,
-            quarantined=quarantined, receipt=receipt, keep_question=keep_question, tick=tick,
-        )  # fmt: skip
+        asked: dict[str, Any] = {
+            "question": question, "k": k, "user": user, "session": session, "agent": agent, "path": path,
+            "believed_at": believed_at, "as_of": as_of, "filters": filters, "frame": self._frame(frame),
+            "without": without, "floor": floor, "explain": explain, "by_words": words, "quarantined": quarantined,
+            "receipt": receipt, "keep_question": keep_question, "tick": tick,
+        }  # fmt: skip
+        return self._served(self._recall.recall(**asked), self._recall, self._user(user), asked)
 
     def frame(
         self,
@@ -103,11 +106,13 @@ class Asks(Tends):
         Whatever the frame guarantees is in it, or named in `dropped` with what it would have needed.
         """
         frame = self.frames.get(name) if isinstance(name, str) else name
-        return self._recall.frame(
+        filled = self._recall.frame(
             question, frame=frame, budget=budget, user=user, session=session, agent=agent, path=path,
             believed_at=believed_at, as_of=as_of, filters=filters, without=without, floor=floor,
             quarantined=quarantined, receipt=receipt, keep_question=keep_question,
         )  # fmt: skip
+        self._echoes.serve(self._user(user), filled.hits)
+        return filled
 
     def replay(self, receipt: str, *, question: str = "") -> Replayed:
         """What a receipt says was served, the same question put again at that place, and what differs and why.

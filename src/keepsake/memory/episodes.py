@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from keepsake.decide import episode as decide
+from keepsake.memory.echo import NO_ECHO
 from keepsake.memory.gated import Gated
 from keepsake.memory.shape import ShapeOf
 from keepsake.projections.index import prepared as sql
@@ -19,12 +20,13 @@ from keepsake.records.clock import parse_moment
 from keepsake.records.episode import Episode
 from keepsake.records.episodes import OBSERVE
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
-from keepsake.records.event import Draft
+from keepsake.records.event import Draft, Event
 from keepsake.records.fact import Fact
 from keepsake.records.health import MigrationPlan, StoreHealth
 from keepsake.records.lineage import fact_of, sources_in
 from keepsake.records.policy import is_above
 from keepsake.records.scope import checked
+from keepsake.records.trust import Distrust
 from keepsake.stores.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -71,6 +73,10 @@ class EpisodesOf:
         self._shelf, self._gated, self._user = shelf, gated, user
         self._index, self._propose = index, propose
         self._shape = ShapeOf(shelf, gated, "episodes")
+
+    @property
+    def index(self) -> IndexOf:
+        return self._index()
 
     # -- the store ---------------------------------------------------------------------------------------------------
 
@@ -119,14 +125,36 @@ class EpisodesOf:
         return self._tell(Episode(timestamp=happened, trust=self._gated.asker(trust), **said))
 
     def _tell(self, episode: Episode) -> Episode:
+        known, echo = self._shelf.book, NO_ECHO
+        if not (episode.id and known.episodes.find(episode.user, episode.id)):  # told again under its name, no echo
+            echo = self._gated.echo(episode.content, episode.user, episode.trust)
+            if echo.trust and is_above(episode.trust, echo.trust):
+                episode = replace(episode, trust=echo.trust)
+
         def decision() -> list[Draft]:
-            drafts = decide.put(self._shelf.book.episodes, episode)
+            drafts = decide.put(known.episodes, episode, echo.ids)
             if drafts:
-                self._shelf.book.writable(episode.user, episode.path)
-            return drafts
+                known.writable(episode.user, episode.path)
+            return self._gated.borne_out(drafts)
 
         events = self._shelf.ledger.write(decision)
         return Episode.of(events[0]) if events else self._same(episode)
+
+    def withheld(self, name: str, user: str) -> Distrust | None:
+        """Why an episode is left out of recall, if that is because its source is not trusted. Of several, the first."""
+        known = self._shelf.book
+        if not known.distrusts.of(user):
+            return None
+        told = known.episodes.find(user, name) or tuple(filter(None, (known.episodes.of(name),)))
+        events = (event for each in told for event in self._shelf.ledger.events(each.seq, each.seq + 1))
+        return next((why for event in events if (why := self._against(event, user))), None)
+
+    def _against(self, event: Event, user: str) -> Distrust | None:
+        said = (event.body or {}).get("episode", {})
+        return self._shelf.book.distrusts.against(
+            user, by=event.by, seq=event.seq, agent=said.get("agent", ""), session=said.get("session", ""),
+            trust=said.get("trust", "human"),
+        )  # fmt: skip
 
     def _same(self, episode: Episode) -> Episode:
         """The one that was told before under its name, in its scope."""
@@ -263,13 +291,15 @@ class EpisodesOf:
         return episode
 
     def since(self, seq: int, *, user: str) -> Iterator[Episode]:
-        """The episodes that were recorded from an event on, in that order, without what was taken back.
+        """The episodes that were recorded from an event on, in that order; nothing taken back or withheld.
 
         Those of a path that was merged are told as where it was merged into; of what was given up or closed, none.
         """
         known, paths = self._shelf.book.episodes, self._shelf.book.paths
         for event in self._shelf.events_of(user, seq):
-            if event.op == OBSERVE and event.body is not None and not known.is_retracted(event.id):
+            if event.op != OBSERVE or event.body is None or known.is_retracted(event.id):
+                continue
+            if self._against(event, user) is None:
                 episode = Episode.of(event)
                 home = paths.home(user, episode.path)
                 if home is not None:

@@ -16,10 +16,12 @@ from keepsake.consolidate.confidence import earned
 from keepsake.decide import fact as decide
 from keepsake.decide.fact import Evidence, Plan
 from keepsake.decide.review import needs_approval
+from keepsake.decide.trust import SET_ASIDE
 from keepsake.memory import channels, versions
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.memory.shape import ShapeOf
+from keepsake.memory.withheld import brought_back, withheld_among
 from keepsake.records.belief import Belief
 from keepsake.records.beliefs import Beliefs, Held
 from keepsake.records.clock import comparable, held_time, parse_moment, said_time, stamp
@@ -136,7 +138,7 @@ class FactsOf:
     def evidence(self, delta: Delta, episodes: tuple[Episode, ...] = ()) -> Evidence:
         """What stands behind a delta. The episodes are read, unless they are at hand."""
         read = episodes or tuple(self._read(told) for told in self._told(delta))
-        trusts = [self._gated.trust, *(episode.trust for episode in read)]
+        trusts = [self._gated.trust, *map(self._worth, read)]
         trust = min(trusts, key=RANK.__getitem__)
         happened = max((stamp(episode.timestamp) for episode in read), default=stamp(delta.promotion_ts))
         known = self._shelf.book.episodes
@@ -146,6 +148,11 @@ class FactsOf:
             return earned(trust=trust, witnesses=max(witnesses, 1))
 
         return Evidence(told, trust, happened, sure)
+
+    def _worth(self, episode: Episode) -> str:
+        """How far what was told can be built on."""
+        is_withheld = self._episodes.withheld(episode.source, episode.user) is not None
+        return min(episode.trust, SET_ASIDE, key=RANK.__getitem__) if is_withheld else episode.trust
 
     def _told(self, delta: Delta) -> Iterator[Told]:
         """The episodes that a delta names. Of several of one name, those of its agent, if there are any."""
@@ -185,16 +192,27 @@ class FactsOf:
         then = stamp(self._now()) if as_of is None else parse_moment(comparable(said_time(as_of)))
         if as_of is None:
             with self._shelf.known(believed_at) as known:
-                held = self._seen(known, self._candidates(known, whose, wanted))
-                found = [fact_of(each.belief()) for each in held if each.status == "active"]
+                every = self._seen(known, self._candidates(known, whose, wanted))
+                found = [fact_of(each.belief()) for each in every if each.status == "active"]
+                if believed_at is None and not quarantined and self._shelf.book.distrusts.of(whose):
+                    found += map(fact_of, brought_back(self._shelf, self._episodes.index, (each.ref for each in every)))
         else:
             found = versions.true_once(self._versions(whose, believed_at).values(), self._several)
         fitting = [fact for fact in found if _fits(fact, wanted) and _holds(fact, then)]
-        return fitting if quarantined else [fact for fact in fitting if self._is_heard(fact)]
+        return fitting if quarantined else self._heard(fitting, whose, believed_at)
 
-    def _is_heard(self, fact: Fact) -> bool:
-        """Whether recall may serve it: its tellers are trusted, or a person said yes to it."""
-        return fact.trust not in DEFAULT.quarantined or self._shelf.book.reviews.is_approved(fact.version)
+    def _heard(self, facts: list[Fact], user: str, believed_at: Moment | None) -> list[Fact]:
+        """Those that recall may serve: their tellers are trusted, or a person, or enough others, said yes to them."""
+        known = self._shelf.book
+        found = [
+            fact for fact in facts
+            if fact.trust not in DEFAULT.quarantined
+            or known.reviews.is_approved(fact.version) or known.distrusts.is_borne_out(fact.version)
+        ]  # fmt: skip
+        with self._shelf.ledger.reading():
+            out = withheld_among(self._shelf, self._episodes.index, (fact.version for fact in found), user)
+            at = None if believed_at is None else self._shelf.seq_at(believed_at)
+        return [fact for fact in found if fact.version not in out or (at is not None and out[fact.version].seq > at)]
 
     def get(self, fact_id: str, *, user: str | None = None) -> Fact:
         """A fact by its id, or by that of any of its versions."""

@@ -17,15 +17,17 @@ from typing import Any
 
 from keepsake.decide import belief as decide
 from keepsake.decide import refusal, review
+from keepsake.decide import trust as worth
 from keepsake.decide.action import carried_out, on_page, targets
 from keepsake.decide.belief import Draw
 from keepsake.decide.path_merge import Asker
+from keepsake.memory.echo import NO_ECHO, Echo
 from keepsake.memory.policy_file import PolicyFile
 from keepsake.records.belief import TRUST, Belief
 from keepsake.records.errors import Moved, NeedsApproval, NotApproved, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.pages import NOTES
-from keepsake.records.policy import ALLOW, Policy, is_above
+from keepsake.records.policy import ALLOW, RANK, Policy, is_above
 from keepsake.records.review import Action, Approval, Review
 from keepsake.records.reviews import ASK
 from keepsake.stores.shelf import Shelf
@@ -45,6 +47,8 @@ class Gated:
         self._policy: Policy | None = None
         self._free: frozenset[str] = frozenset()  # with which trusts this program is never asked anything
         self._attempts: list[dict[str, object]] = []  # what was refused in the batch that is open now
+        self.echoes: Callable[[str, str], Echo] | None = None  # what a text of a user's repeats of what was served
+        self.corroborators: Callable[[], int] = lambda: worth.CORROBORATORS
 
     @property
     def policy(self) -> Policy:
@@ -62,23 +66,28 @@ class Gated:
 
     def put(self, fields: dict[str, Any], idempotency_key: str) -> list[Event]:
         """State a belief with the trust that stands in `fields`, or with this program's own."""
-        trust = fields["trust"] = self.asker(fields["trust"])
+        user, path = fields["user"], fields["path"]
+        asker = self.asker(fields["trust"])
+        trust, echo = self._worth(asker, fields.get("text", ""), fields.get("rests_on", ()), user, path)
+        fields["trust"] = trust
 
         def decision(draw: Draw) -> list[Draft]:
-            return decide.put(self._book, fields, draw, idempotency_key=idempotency_key)
+            return _marked(decide.put(self._book, fields, draw, idempotency_key=idempotency_key), echo)
 
         if self.is_free(trust):  # on the path of nearly every write: nothing is gathered that nobody will judge
             return self._shelf.ledger.write(lambda: self._freely(decision))
-        asked = {"changes": fields, "idempotency_key": idempotency_key, "user": fields["user"], "path": fields["path"]}
+        asked = {"changes": fields, "idempotency_key": idempotency_key, "user": user, "path": path}
         return self.write("remember", decision, trust=trust, **asked)
 
     def revise(
         self, name: str, changes: dict[str, Any], *, reason: str, user: str, path: str, trust: str = ""
     ) -> list[Event]:
         """Say it otherwise, with this program's own trust, or with the lower one that is named."""
+        said, grounds = changes.get("text", ""), changes.get("rests_on", ())
+        trust, echo = self._worth(trust or self.trust, said, grounds, user, path)
 
         def decision(draw: Draw) -> list[Draft]:
-            return decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path)
+            return _marked(decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path), echo)
 
         return self.write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
 
@@ -263,21 +272,43 @@ class Gated:
         ledger = self._shelf.ledger
         ledger.write(lambda: refusal.recorded(self._book, attempt, self.by, ledger.now()))
 
+    def echo(self, text: str, user: str, trust: str) -> Echo:
+        """What a text repeats of what recall served. A person's own words repeat nothing."""
+        return NO_ECHO if trust == "human" or self.echoes is None else self.echoes(text, user)
+
+    def borne_out(self, drafts: list[Draft]) -> list[Draft]:
+        """The drafts, and what is in doubt and is confirmed by them."""
+        return drafts + worth.borne_out(self._book, drafts, self.by, self.corroborators)
+
+    def _worth(self, asker: str, text: object, grounds: Any, user: str, path: str) -> tuple[str, Echo]:
+        """With which trust a program can say this: not above what it rests on or repeats. A person is judged later."""
+        if asker == "human" or not isinstance(text, str):
+            return asker, NO_ECHO
+        echo = self.echo(text, user, asker)
+        trusts = [asker, *filter(None, (echo.trust,))]
+        if grounds:
+            with self._shelf.ledger.reading():
+                trusts.append(worth.weakest(self._book, grounds, user, path)[0])
+        return min(trusts, key=RANK.__getitem__), echo
+
+
     def _freely(self, decision: Decision) -> list[Draft]:
         draw = self._shelf.draw()
-        drafts = decision(draw)
+        drafts = worth.lowered(self._book, decision(draw))
         for draft in drafts:
             if draft.body.get("belief", _NOTHING).get("trust", "human") in self.policy.quarantined:
-                return drafts + review.quarantine(self._book, self.policy, drafts, self.by, draw)
-        return drafts
+                drafts = drafts + review.quarantine(self._book, self.policy, drafts, self.by, draw)
+                return self.borne_out(worth.explained(self._book, drafts))
+        return self.borne_out(drafts)
 
     def _judge(self, kind: str, decision: Decision, asked: Mapping[str, Any], draw: Draw) -> list[Draft]:
         """What may be recorded. What changes nothing needs nobody's yes."""
-        drafts = decision(draw)
+        drafts = worth.lowered(self._book, decision(draw))
         if not drafts:
             return []
         action = Action(kind=kind, target=targets(drafts), by=self.by, **asked)
-        return review.judged(self._book, self.policy, action, drafts, draw)
+        judged = review.judged(self._book, self.policy, action, drafts, draw)
+        return self.borne_out(worth.explained(self._book, judged))
 
     def _judge_erasure(self, names: Sequence[str], user: str, path: str, draw: Draw) -> list[Draft]:
         """The question that stands in the way of an erasure, if one does."""
@@ -313,6 +344,14 @@ class Gated:
             if asked is not None and asked.status == "waiting":
                 raise review.needs_approval(asked)
         return events
+
+
+def _marked(drafts: list[Draft], echo: Echo) -> list[Draft]:
+    """The drafts; what repeats something says so."""
+    for draft in drafts if echo.ids else ():
+        if "belief" in draft.body:
+            draft.body["echo"] = list(echo.ids)
+    return drafts
 
 
 _NOTHING: dict[str, Any] = {}

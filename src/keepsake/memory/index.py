@@ -37,6 +37,7 @@ from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, NotWritable, NotWritten, RolledBack
 from keepsake.records.event import Event
 from keepsake.records.paths import MERGE
+from keepsake.records.trust import CORROBORATE
 from keepsake.records.use import FADE, OUTCOME
 
 Tell = Callable[[str], None]
@@ -323,7 +324,8 @@ class IndexOf:
         if first == 0:
             return index.catch_up(events_from(self._ledger, 0, tick))
         until_then = takewhile(lambda event: event.seq <= end.seq, events_from(self._ledger, first, tick))
-        told = (event for event in until_then if event.op in (OBSERVE, OUTCOME, FADE, RETRACT, MERGE))
+        kept = (OBSERVE, OUTCOME, FADE, RETRACT, MERGE, CORROBORATE)
+        told = (event for event in until_then if event.op in kept)
         mark = Bookmark(end.seq, end.hash, self._book.work.clock, since=end.seq)
         return index.plant(chain(held_now(self._book), told), mark, self._ledger.standing.begun)
 

@@ -85,6 +85,7 @@ class Memory(Asks, Walks, Governs):
         self._gated = Gated(self._shelf, by=by, trust=trust, erased=self._after_erasing)
         self._episodes = EpisodesOf(self._shelf, self._gated, self.user, self._index_of, self._propose)
         self._tell, self._embedder = tell, embedder
+        self._gated.echoes, self._gated.corroborators = self._echo_of, lambda: self._settings.corroborate
         self._shelf.ledger.then, self._shelf.zone = self._after_writing, lambda: self._zone
 
     def _pins(self, ledger_id: str) -> list[Witness]:
@@ -198,6 +199,8 @@ class Memory(Asks, Walks, Governs):
             fields["key"] = key
         elif self._gated.asker(trust) not in DEFAULT.quarantined:
             fields = corrected(self._shelf, self._index, fields, self._gated.asker(trust))
+        if (same := self._repeated(fields)) is not None:
+            return same
         events = self._gated.put(fields, idempotency_key)
         if events and events[0].body:
             return Belief.just(events[0].body["belief"], events[0].seq, events[0].ts)
@@ -363,6 +366,7 @@ class Memory(Asks, Walks, Governs):
     def _after_erasing(self) -> None:
         """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""
         self.ledger.note_erasures()
+        self._echoes.forget()
         self._index.grow_back()
         self._follower.look_at_all()
         if (self.folder / "vectors").is_dir():

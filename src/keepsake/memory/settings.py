@@ -35,6 +35,9 @@ TEMPLATE = """\
 # extractor = "none"      # or "english", "https://HOST/v1#MODEL": who reads claims out of what was said
 # several = []            # predicates of yours of which more than one object may hold, such as "knows"
 
+[policy]
+# corroborate = 1         # how many trusted, independent sources let out what is quarantined; 0: only a person's yes
+
 [pages]
 # follow = true           # false: pages are written by `keepsake sync` and `memory.pages` alone
 # zone = "Europe/Berlin"  # the clock on which pages are written; without it, this machine's
@@ -64,6 +67,7 @@ class Settings(NamedTuple):
     auto_dormant_days: int = 90
     soft_limit_tokens: int = 20_000
     hard_limit_tokens: int = 50_000
+    corroborate: int = 1  # trusted, independent sources
 
 
 def locate(path: str | Path | None = None) -> Path:
@@ -109,6 +113,7 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
         recall.get("receipts", False), consolidate.get("extractor", "none"), tuple(several),
         **{name: pages[name] for name in ("follow", "zone", "auto_dormant_days") if name in pages},
         **{name: writer[name] for name in ("soft_limit_tokens", "hard_limit_tokens") if name in writer},
+        corroborate=_corroborate(raw.get("policy", {}), path),
     )  # fmt: skip
     _check_pages(found, path)
     if not isinstance(found.extractor, str):
@@ -122,6 +127,16 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
     if type(found.receipts) is not bool:
         raise Refused(f"{path}: recall.receipts is true or false, not {found.receipts!r}")
     return found
+
+
+def _corroborate(policy: Any, path: Path) -> int:
+    """How many sources bear something out."""
+    if not isinstance(policy, dict):
+        raise Refused(f"{path}: [policy] is a section, in brackets on its own line")
+    needed = policy.get("corroborate", 1)
+    if type(needed) is not int or needed < 0:
+        raise Refused(f"{path}: policy.corroborate is a whole number from 0 up, not {needed!r}")
+    return needed
 
 
 def _check_pages(found: Settings, path: Path) -> None:

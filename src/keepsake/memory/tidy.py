@@ -143,6 +143,9 @@ class TidyOf:
     def _merge(self, proposal: Proposal, reason: str) -> list[Draft]:
         self._refuse_moved(proposal)
         known, names, user = self._shelf.book, list(proposal.ids), proposal.user
+        together = [known.get(name, user=user) for name in names]
+        if len({(held.body().get("trust"), known.reviews.is_approved(held.body()["id"])) for held in together}) > 1:
+            raise Refused("they are not trusted alike: one belief in their place would be as weak as the weakest")
         return decide.merge(known, names, self._joined(proposal), self._shelf.draw(), reason=reason, user=user)
 
     def _joined(self, proposal: Proposal) -> dict[str, Any]:

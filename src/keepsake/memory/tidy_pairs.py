@@ -54,7 +54,8 @@ def _pairs(group: list[Kept]) -> Iterator[tuple[Kept, Kept, Conflict]]:
 
 def _support(kept: Kept) -> tuple[float, ...]:
     source = kept.source
-    trusted = RANK["human"] if source.approved_seq is not None else RANK[source.trust]
+    is_approved = source.approved_seq is not None and not source.borne_out
+    trusted = RANK["human"] if is_approved else RANK[source.trust]
     return trusted, kept.said, source.proved(), source.since_seq
 
 
@@ -95,7 +96,8 @@ def _merges(known: Book, names: list[str], user: str) -> Iterator[Proposal]:
     beliefs = [held.belief() for name in names if (held := known.find(name, user=user, short=False))]
     groups: dict[tuple[object, ...], list[Belief]] = {}
     for belief in sorted(beliefs, key=lambda belief: _standing(known, belief), reverse=True):
-        groups.setdefault(tuple(getattr(belief, name) for name in _ALIKE), []).append(belief)
+        shared = (belief.trust, _trust(known, belief), *(getattr(belief, name) for name in _ALIKE))
+        groups.setdefault(shared, []).append(belief)
     for first, *others in groups.values():
         alike = [other for other in others if other.data in ({}, first.data) and other.views in ({}, first.views)]
         if alike:
@@ -109,8 +111,12 @@ def _merges(known: Book, names: list[str], user: str) -> Iterator[Proposal]:
 
 def _standing(known: Book, belief: Belief) -> tuple[float, ...]:
     """The oldest goes on, unless another is more trusted, surer, or has a name that a person gave it."""
-    trusted = RANK["human"] if known.reviews.is_approved(belief.id) else RANK[belief.trust]
-    return trusted, belief.confidence, belief.key != belief.id, -belief.seq
+    return RANK[_trust(known, belief)], belief.confidence, belief.key != belief.id, -belief.seq
+
+
+def _trust(known: Book, belief: Belief) -> str:
+    """What a person said yes to is the person's word."""
+    return "human" if known.reviews.is_approved(belief.id) else belief.trust
 
 
 def merged(together: Sequence[Held]) -> dict[str, Any]:

@@ -112,7 +112,8 @@ class Ranking:
             signals = {name: float(values[place]) for name, values in self.measured.signals.items()}
             signals |= {"similarity": float(self.likeness[place])} | self.support.at(place)
             score = min(max(float(self.scores[place]) * scale, 0.0), 1.0)
-            made += hits_of(self.question, block, self.states[block].content, whole[block], score, signals)
+            said, is_now = self.states[block].content, self.scope.at >= NOW
+            made += hits_of(self.question, block, said, whole[block], score, signals, is_now=is_now)
         return made
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import orjson
 
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import Source
+from keepsake.projections.index.block import BACK, WITHHELD, Source
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.scripts import has_no_spaces
 from keepsake.recall.filters import tags_of
@@ -25,14 +25,16 @@ _SHOWN = (  # of all the signals, those that mean something by themselves
 
 
 def hits_of(
-    question: Question, block: str, content: str, sources: Sequence[Source], score: float, signals: Mapping[str, float]
+    question: Question, block: str, content: str, sources: Sequence[Source], score: float,
+    signals: Mapping[str, float], *, is_now: bool = True,
 ) -> Iterator[Hit]:  # fmt: skip
     """One hit for each way in which it was said: "Password: ABC" is not "password: abc"."""
     shown = {name: min(max(signals[name], 0.0), 1.0) for name in _SHOWN if name in signals}
     for text, said_so in _by_their_words(content, sources):
         first = _speaking(question, said_so)
         rest = [source for source in said_so if source is not first]
-        yield _hit(text, score, _why(question, text, [first, *rest], signals), [first, *rest], block, shown)
+        why = _why(question, text, [first, *rest], signals) + (_sight(first) if is_now else "")
+        yield _hit(text, score, why, [first, *rest], block, shown)
 
 
 def _hit(
@@ -69,13 +71,20 @@ def _why(question: Question, text: str, sources: Sequence[Source], signals: Mapp
         reasons.append(f"said by {first.agent}" if first.what == "episode" else "about whom the question names")
     if signals.get("date"):
         reasons.append("at that time")
-    if len(sources) > 1:
-        reasons.append(f"said {len(sources)} times")
+    if (times := sum(not source.echo for source in sources)) > 1:
+        reasons.append(f"said {times} times")
     if first.standing:
         reasons.append("always served" if first.standing > 1 else f"a standing {first.kind}")
     if first.quarantined:
         reasons.append("waits for a person's yes")
     return "; ".join(reasons) or "near what answers"
+
+
+def _sight(source: Source) -> str:
+    """Whether it is seen otherwise than it would be if everybody were trusted."""
+    if source.sight == WITHHELD:
+        return f"; withheld, because {source.by} is not trusted"
+    return "; what took its place is withheld" if source.sight == BACK else ""
 
 
 def _held(question: Question, text: str) -> list[str]:

@@ -69,7 +69,7 @@ def support_of(
     """What speaks for each candidate beside likeness."""
     blocks, _, confidence, reinforced, decay, last = zip(*states, strict=True)
     hours = np.maximum(now - np.array(last, dtype=float), 0.0)
-    voices = np.log(np.array([len(each) for each in sources], dtype=float))
+    voices = np.log(np.array([len(each) if len(each) == 1 else _voices(each) for each in sources], dtype=float))
     most = max(degree.values(), default=0.0)
     central = np.array([degree.get(block, 0.0) for block in blocks]) / most if most else np.zeros(len(blocks))
     return Support(
@@ -79,6 +79,11 @@ def support_of(
         shares(np.array(reinforced, dtype=float)),
         np.minimum(voices / math.log(_MANY), 1.0),
     )
+
+
+def _voices(said: Sequence[Told]) -> int:
+    """How many say it; whoever repeats what recall served says nothing of their own."""
+    return max(sum(not source.echo for source in said), 1)
 
 
 def weighed(weights: Mapping[str, float], likeness: Floats, support: Support) -> Floats:

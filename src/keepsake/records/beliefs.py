@@ -163,7 +163,7 @@ class Beliefs(Kin):
     def _install(self, ref: str, belief: dict[str, Any], event: Event, *, first: int, words: int) -> None:
         if ref in self.held:
             self._forget_places(self.held[ref])
-        self._hold(Held.of(ref, belief, first, event.seq, event.ts, words), belief)
+        self._hold(Held.of(ref, belief, first, event.seq, event.ts, words, event.by), belief)
 
     def _hold(self, held: Held, body: dict[str, Any]) -> None:
         ref, version = held.ref, body["id"]

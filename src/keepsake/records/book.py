@@ -15,6 +15,7 @@ from keepsake.records.pages import Pages
 from keepsake.records.paths import Paths
 from keepsake.records.reviews import Reviews
 from keepsake.records.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Rules
+from keepsake.records.trust import Distrusts
 from keepsake.records.use import RECEIPTS
 from keepsake.records.uses import Uses
 from keepsake.records.work import Work
@@ -35,9 +36,10 @@ class Book(Beliefs):
         self.rules = Rules()
         self.pages = Pages()
         self.paths = Paths()
-        self._parts: dict[str, Work | Reviews | Episodes | Uses | Rules | Pages | Paths] = {
+        self.distrusts = Distrusts()
+        self._parts: dict[str, Work | Reviews | Episodes | Uses | Rules | Pages | Paths | Distrusts] = {
             "work": self.work, "reviews": self.reviews, "episodes": self.episodes, "uses": self.uses,
-            "rules": self.rules, "pages": self.pages, "paths": self.paths,
+            "rules": self.rules, "pages": self.pages, "paths": self.paths, "distrusts": self.distrusts,
         }  # fmt: skip
         super().__init__()
 

@@ -15,7 +15,7 @@ class Held(NamedTuple):
     """The current version of one belief. `ref`, its first version's id, is its identity."""
 
     ref: str
-    line: bytes  # as a snapshot holds it: [what was recorded, ref, first, seq, at, words]
+    line: bytes  # as a snapshot holds it: [what was recorded, ref, first, seq, at, words, by]
     key: str
     user: str
     path: str
@@ -26,6 +26,7 @@ class Held(NamedTuple):
     seq: int
     at: str
     words: int  # how often its words have changed
+    by: str = ""  # who recorded it, or withdrew it; empty where an older program's snapshot did not say
 
     def belief(self) -> Belief:
         return Belief.from_body(self.body(), self.seq, self.at)
@@ -35,21 +36,24 @@ class Held(NamedTuple):
         return body
 
     @classmethod
-    def of(cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int) -> Held:
-        return cls._of(orjson.dumps([body, ref, first, seq, at, words]), ref, body, first, seq, at, words)
+    def of(cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int, by: str = "") -> Held:
+        line = orjson.dumps([body, ref, first, seq, at, words, by])
+        return cls._of(line, ref, body, first, seq, at, words, by)
 
     @classmethod
     def read(cls, line: bytes) -> tuple[Held, dict[str, Any]]:
         """A belief from its line in a snapshot, and what was recorded of it."""
-        body, ref, first, seq, at, words = orjson.loads(line)
-        return cls._of(line, ref, body, first, seq, at, words), body
+        body, ref, first, seq, at, words, *by = orjson.loads(line)
+        return cls._of(line, ref, body, first, seq, at, words, *by), body
 
     @classmethod
-    def _of(cls, line: bytes, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int) -> Held:
+    def _of(
+        cls, line: bytes, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int, by: str = ""
+    ) -> Held:
         get = body.get
         return cls(
             ref, line, body["key"], intern(get("user", OWNER)), intern(get("path", "")), intern(get("kind", "fact")),
-            intern(get("status", "active")), body["confidence"], first, seq, at, words,
+            intern(get("status", "active")), body["confidence"], first, seq, at, words, intern(by),
         )  # fmt: skip
 
 

@@ -32,6 +32,8 @@ from keepsake.projections.index.tables import (
     names,
     path_proof,
     path_use,
+    served,
+    sights,
     sources,
     terms,
     texts,
@@ -53,7 +55,7 @@ _FREE = (
 _TOLD = (  # in the order of `fulltext.Told`
     sources.c.id, sources.c.what, sources.c.block_id, sources.c.session, sources.c.agent, sources.c.path,
     sources.c.trust, sources.c.about, sources.c.happened, sources.c.at, sources.c.since_seq, sources.c.standing,
-    sources.c.expires, sources.c.valid_from,
+    sources.c.expires, sources.c.valid_from, sources.c.echo,
 )  # fmt: skip
 
 
@@ -64,7 +66,8 @@ def shown(among: FromClause = sources) -> ColumnElement[bool]:
     return and_(
         of.user == bindparam("user"),
         of.since_seq <= bindparam("at"),
-        or_(of.until_seq.is_(None), of.until_seq > bindparam("at")),
+        or_(of.until_seq.is_(None), of.until_seq > bindparam("at"), and_(of.sight > _PLAIN, _seen(of, is_back=True))),
+        or_(of.sight == _PLAIN, bindparam("quarantined") > _PLAIN, ~_seen(of, is_back=False)),
         of.quarantined <= bindparam("quarantined"),
         or_(
             of.approved_seq.is_(None),
@@ -81,6 +84,19 @@ def shown(among: FromClause = sources) -> ColumnElement[bool]:
                 or_(of.valid_to.is_(None), of.valid_to > bindparam("as_of")),
             ),
         ),
+    )
+
+
+_PLAIN: ColumnElement[int] = literal_column("0")
+
+
+def _seen(of: Any, *, is_back: bool) -> ColumnElement[bool]:
+    """Whether a source was shown again, or withheld, at this moment, because somebody is not trusted."""
+    return exists().where(
+        sights.c.source_id == of.id,
+        sights.c.is_back == literal_column(str(int(is_back))),
+        sights.c.since_seq <= bindparam("at"),
+        or_(sights.c.until_seq.is_(None), sights.c.until_seq > bindparam("at")),
     )
 
 
@@ -185,6 +201,18 @@ def _blocks() -> dict[str, Any]:
             .where(bindparam("after") < ROW, lives.c.user == bindparam("user"))
             .order_by(ROW)
         ),
+        "SERVED": select(served.c.mark, served.c.block_id).where(
+            served.c.user == bindparam("user"), served.c.mark.in_(among("marks"))
+        ),
+        "SAID_IN": select(*sources.c)
+        .where(sources.c.block_id.in_(among("ids")))
+        .order_by(sources.c.since_seq.desc(), sources.c.id),
+        "SAID_BY": select(
+            sources.c.by, sources.c.trust, sources.c.agent, sources.c.session, sources.c.what, func.count(),
+            func.sum(sources.c.quarantined), func.min(sources.c.at), func.max(sources.c.at),
+        )
+        .where(sources.c.user == bindparam("user"), sources.c.until_seq.is_(None))
+        .group_by(sources.c.by, sources.c.trust, sources.c.agent, sources.c.session, sources.c.what),
         "BLOCKS_OF": select(lives.c.block_id).where(lives.c.user == bindparam("user")),
         "USERS": select(lives.c.user).distinct(),
         "NEXT_EXPIRY": select(func.min(sources.c.expires)).where(
@@ -270,7 +298,7 @@ def _beside() -> Select[Any]:
     wanted = select(named.label("name"), session.label("session"), seq.label("seq")).cte("wanted")
 
     def next_to(is_it: ColumnElement[bool], order: Any) -> Any:
-        held = sources.c.until_seq.is_(None), sources.c.quarantined == literal_column("0")
+        held = sources.c.until_seq.is_(None), sources.c.quarantined == _PLAIN, sources.c.sight < literal_column("2")
         of = sources.c.user == bindparam("user"), sources.c.session == wanted.c.session
         turn = sources.c.session != literal_column("''"), sources.c.what == literal_column("'episode'")
         told = or_(in_main(sources.c), sources.c.path.in_(among("heard")))

@@ -11,6 +11,7 @@ import orjson
 from keepsake.records.policy import DEFAULT
 
 QUARANTINED = DEFAULT.quarantined  # until a person approves, or someone who is trusted says the same
+PLAIN, AS_USUAL, WITHHELD, BACK = range(4)  # who sees a source: as ever, as ever again, only who asks, all again
 FAITH = 4.0  # how many uses a stated confidence is worth
 
 # How fast a block fades, for each hour of work.
@@ -25,7 +26,7 @@ class Source:
         "id", "what", "name", "ref", "block_id", "user", "session", "agent", "path", "trust", "quarantined",
         "approved_seq", "by", "kind", "about", "confidence", "said", "tags", "happened", "at", "since_seq",
         "until_seq", "standing", "decay", "expires", "valid_from", "valid_to", "triple", "claim", "good", "bad",
-        "key", "is_new",
+        "key", "borne_out", "echo", "after", "closed_by", "sight", "is_new",
     )  # fmt: skip
 
     def __init__(
@@ -34,7 +35,8 @@ class Source:
         about: str, confidence: float, said: str | None, tags: str | None, happened: str | None, at: str,
         since_seq: int, until_seq: int | None, standing: int = 0, decay: float = STANDARD, expires: str | None = None,
         valid_from: str | None = None, valid_to: str | None = None, triple: str | None = None, claim: str | None = None,
-        good: float = 0.0, bad: float = 0.0, key: str | None = None,
+        good: float = 0.0, bad: float = 0.0, key: str | None = None, borne_out: int = 0, echo: int = 0,
+        after: str | None = None, closed_by: str | None = None, sight: int = PLAIN,
     ) -> None:  # fmt: skip
         self.id, self.what, self.name, self.ref, self.block_id, self.user = id, what, name, ref, block_id, user
         self.session, self.agent, self.path, self.trust = session, agent, path, trust
@@ -44,11 +46,23 @@ class Source:
         self.standing, self.decay, self.expires = standing, decay, expires
         self.valid_from, self.valid_to, self.triple, self.claim = valid_from, valid_to, triple, claim
         self.good, self.bad, self.key = good, bad, key
+        self.borne_out, self.echo = borne_out, echo
+        self.after, self.closed_by, self.sight = after, closed_by, sight
 
     @property
     def known_as(self) -> str:
         """What it is called on every path."""
         return self.ref if self.key is None else self.key
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is held, or shown again because what took its place is withheld."""
+        return self.until_seq is None or self.sight == BACK
+
+    @property
+    def is_kept_out(self) -> bool:
+        """Whether recall leaves it out: it waits for a yes, or its source is not trusted."""
+        return bool(self.quarantined) or self.sight == WITHHELD
 
     def lead(self, ref: str) -> None:
         """It belongs to another belief from now on; what it was called until then stays."""
@@ -67,6 +81,14 @@ class Source:
             self.quarantined, self.approved_seq, self.by, self.kind, self.about, self.confidence, self.said, self.tags,
             self.happened, self.at, self.since_seq, self.until_seq, self.standing, self.decay, self.expires,
             self.valid_from, self.valid_to, self.triple, self.claim, self.good, self.bad, self.key,
+            self.borne_out, self.echo, self.after, self.closed_by, self.sight,
+        )  # fmt: skip
+
+    def state(self) -> tuple[object, ...]:
+        """What changes in a source's life, in the order in which it is written."""
+        return (
+            self.quarantined, self.approved_seq, self.confidence, self.tags, self.until_seq, self.standing, self.good,
+            self.bad, self.borne_out, self.after, self.closed_by, self.sight,
         )  # fmt: skip
 
 
@@ -105,11 +127,12 @@ class Block:
         )  # fmt: skip
 
     def _speaking(self) -> list[Source]:
-        """The open sources that count: the trusted ones, if there are any."""
+        """The open sources that count: the trusted ones, if there are any; of these, those that repeat nobody."""
         every = list(self.open.values())
         if len(every) == 1:
             return every
-        return [source for source in every if not source.quarantined] or every
+        heard = [source for source in every if not source.is_kept_out]
+        return [source for source in heard if not source.echo] or heard or every
 
     def tags(self) -> list[str]:
         """What its sources are tagged with; an archived block has none."""
@@ -127,7 +150,7 @@ class Block:
             self.until_seq = seq
             return gone
         speaking = self._speaking()
-        self.status = "inbox" if speaking[0].quarantined else "active"
+        self.status = "inbox" if speaking[0].is_kept_out else "active"
         self.archive_reason = self.until_seq = None
         self.confidence = max([source.proved() for source in speaking])
         self.decay_lambda = min([source.decay for source in speaking])

@@ -18,8 +18,10 @@ from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.address import DIGITS, address, ids_for
 from keepsake.projections.index.block import Block, Source
 from keepsake.projections.index.scripts import has_no_spaces, spread
+from keepsake.records.echo import KEPT, marks_of
 from keepsake.records.edge import Edge
 from keepsake.records.entity import called
+from keepsake.records.trust import ANY, Distrust
 from keepsake.records.work import ActiveHours
 
 Name = tuple[str, str, str, str]  # whose, "agent" or "about", as it was written, on which path
@@ -40,12 +42,15 @@ class Desk:
         self._led: dict[str, str] = {}  # ref → the ref it became part of
         self._new_blocks: list[Block] = []
         self._new_sources: list[Source] = []
+        self._born: dict[str, list[Source]] = {}  # the same, by the ref under which they came
         self._changed_blocks: dict[str, Block] = {}
         self._changed_sources: dict[str, Source] = {}
         self._edges: dict[tuple[str, str], str] = {}  # canonical pair → when it came
         self._cut: dict[str, None] = {}  # blocks whose edges went
         self._later: list[tuple[str, tuple[object, ...]]] = []  # statements that depend on nothing here
         self.names: dict[Name, int] = {}  # → when it first came
+        self._marked: set[str] = set()  # blocks that are known to be known again
+        self._distrusts: list[Distrust] | None = None  # of everyone, once they were read
 
     # -- fetching ----------------------------------------------------------------------------------------------------
 
@@ -74,7 +79,7 @@ class Desk:
         if found:
             for source in self._read_sources(sql.SOURCES_OF_BLOCKS, [block.id for block in found]):
                 block = self._blocks[source.block_id or ""]
-                if block and source.until_seq is None:
+                if block and source.is_open:
                     block.open[source.id] = source
 
     def _read_sources(self, statement: str, names: list[str]) -> list[Source]:
@@ -103,6 +108,39 @@ class Desk:
             ref = self._led[ref]
         return ref
 
+    def versions(self, ref: str) -> dict[str, Source]:
+        """Every version of a belief, or the one of an episode, by id."""
+        refs = [ref, *(led for led in self._led if self._lead_of(led) == ref)]
+        read = self._read_sources(sql.VERSIONS_OF_REFS, refs)
+        return {source.id: source for source in (*read, *(new for each in refs for new in self._born.get(each, ())))}
+
+    def distrusts(self, user: str) -> list[Distrust]:
+        """The sources that a user does not rely on, as the index has it."""
+        if self._distrusts is None:
+            rows = self._db.execute(sql.DISTRUSTS).fetchall()
+            self._distrusts = [Distrust(user=whose, source=source, first=first) for whose, source, first in rows]
+        return [each for each in self._distrusts if each.user == user] if self._distrusts else []
+
+    def set_distrust(self, distrust: Distrust, *, is_on: bool) -> None:
+        """From now on a source is not relied on; or it is again."""
+        self.distrusts(distrust.user)
+        key = (distrust.user, distrust.source)
+        self._distrusts = [each for each in self._distrusts or () if (each.user, each.source) != key]
+        if is_on:
+            self._distrusts.append(distrust)
+            self.later(sql.SET_DISTRUST, *key, distrust.first)
+        else:
+            self.later(sql.DROP_DISTRUST, *key)
+
+    def refs_from(self, distrust: Distrust) -> list[str]:
+        """What a source said or ended. All that came before must be written."""
+        kind, _, name = distrust.source.partition(":")
+        values = {
+            "user": distrust.user, "source": distrust.source, "kind": kind, "name": name,
+            "door": f"{kind}:" if name == ANY else None,
+        }  # fmt: skip
+        return [row[0] for row in self._db.execute(sql.REFS_FROM, values)]
+
     def current(self, ref: str) -> Source | None:
         """The open source of a belief."""
         return self._current.get(ref)
@@ -111,6 +149,18 @@ class Desk:
         if name not in self._sources:
             self._fetch_sources([name])
         return self._sources[name]
+
+    def marks_to_keep(self, source: Source) -> list[str]:
+        """By what the words of a source are known again, if that has not been asked on this desk yet."""
+        if not source.block_id or source.block_id in self._marked:
+            return []
+        self._marked.add(source.block_id)
+        return marks_of(self.block(source.block_id).content, KEPT)[:KEPT]
+
+    def fetch_blocks(self, names: Iterable[str]) -> None:
+        """Ask once for several blocks."""
+        if wanted := [name for name in names if name not in self._blocks]:
+            self._fetch_blocks(wanted)
 
     def block(self, name: str) -> Block:
         if name not in self._blocks:
@@ -151,12 +201,14 @@ class Desk:
     def add_source(self, source: Source) -> None:
         self._sources[source.id] = source
         self._new_sources.append(source)
+        self._born.setdefault(source.ref, []).append(source)
         source.is_new = True
         if source.until_seq is None:
             self._current[source.ref] = source
 
-    def close(self, source: Source, seq: int) -> None:
-        source.until_seq = seq
+    def close(self, source: Source, seq: int, by: str, after: str | None = None) -> None:
+        """It is held no more: who ended it, and which version took its place, if one did."""
+        source.until_seq, source.closed_by, source.after = seq, by, after
         self._current[source.ref] = None
         self.touch(source)
 
@@ -220,7 +272,7 @@ class Desk:
             many(sql.ADD_SOURCE, [source.row() for source in self._new_sources])
         if self._changed_sources:
             changed = self._changed_sources.values()
-            many(sql.SET_SOURCE, [(s.quarantined, s.approved_seq, s.until_seq, s.good, s.bad, s.id) for s in changed])
+            many(sql.SET_SOURCE, [(*source.state(), source.id) for source in changed])
         if self._cut:
             many(sql.DROP_EDGES, [{"of": name} for name in self._cut])
         if self._edges:

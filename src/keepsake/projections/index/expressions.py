@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
+    Text,
+    and_,
     bindparam,
     delete,
     func,
     insert,
+    literal_column,
     or_,
     select,
     update,
@@ -47,6 +50,7 @@ from keepsake.projections.index.tables import (
     asides,
     asked,
     bookmark,
+    distrusts,
     hides,
     letters,
     lives,
@@ -54,6 +58,8 @@ from keepsake.projections.index.tables import (
     own,
     path_proof,
     path_use,
+    served,
+    sights,
     sources,
     texts,
 )  # fmt: skip
@@ -83,14 +89,15 @@ def statements() -> dict[str, Any]:
 
 
 def _of_blocks_and_sources() -> dict[str, Any]:
-    opened = sources.c.until_seq.is_(None)
+    opened, back = sources.c.until_seq.is_(None), sources.c.sight == literal_column("3")
     return {
         "BOOKMARK": select(*bookmark.c),
         "SET_BOOKMARK": _upsert(bookmark, "one"),
         "BLOCKS": select(*BLOCK, *LIFE).join_from(blocks, lives).where(blocks.c.id.in_(among("ids"))),
         "SOURCES": select(*sources.c).where(sources.c.id.in_(among("ids"))),
         "SOURCES_OF_REFS": select(*sources.c).where(sources.c.ref.in_(among("refs")), opened),
-        "SOURCES_OF_BLOCKS": select(*sources.c).where(sources.c.block_id.in_(among("ids")), opened),
+        "VERSIONS_OF_REFS": select(*sources.c).where(sources.c.ref.in_(among("refs"))),
+        "SOURCES_OF_BLOCKS": select(*sources.c).where(sources.c.block_id.in_(among("ids")), or_(opened, back)),
         "ADD_BLOCK": insert(blocks).values({c.name: bindparam(c.name) for c in BLOCK}),
         "ADD_LIFE": _all(lives),
         "ADD_SOURCE": _all(sources),
@@ -105,7 +112,9 @@ def _of_blocks_and_sources() -> dict[str, Any]:
         "SET_LIFE": update(lives).where(lives.c.block_id == bindparam("of")).values(until_seq=bindparam("until")),
         "SET_SOURCE": update(sources).where(sources.c.id == bindparam("of")).values(
             quarantined=bindparam("kept_out"), approved_seq=bindparam("approved"), until_seq=bindparam("until"),
-            good=bindparam("good"), bad=bindparam("bad"),
+            good=bindparam("good"), bad=bindparam("bad"), confidence=bindparam("sure"), tags=bindparam("tagged"),
+            standing=bindparam("stands"), borne_out=bindparam("confirmed"), after=bindparam("next"),
+            closed_by=bindparam("closer"), sight=bindparam("seen"),
         ),
         "ADD_LETTERS": insert(letters).values(rowid=bindparam("row"), said=bindparam("said")),
         "ADD_NAME": insert(names).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in names.c}),
@@ -160,8 +169,32 @@ def _of_what_hangs_on_them() -> dict[str, Any]:
         "DROP_EDGES": delete(edges).where(or_(edges.c.from_id == bindparam("of"), edges.c.to_id == bindparam("of"))),
         "ADD_ASKED": insert(asked).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in asked.c}),
         "ASKED": select(asked.c.review, asked.c.source_id).where(asked.c.review.in_(among("reviews"))),
+        "ADD_SIGHT": _upsert(sights, "source_id", "since_seq"),
+        "END_SIGHT": update(sights)
+        .where(sights.c.source_id == bindparam("of"), sights.c.until_seq.is_(None))
+        .values(until_seq=bindparam("until")),
+        "DISTRUSTS": select(*distrusts.c).order_by(*distrusts.c),
+        "SET_DISTRUST": _upsert(distrusts, "user", "source"),
+        "DROP_DISTRUST": delete(distrusts).where(
+            distrusts.c.user == bindparam("whose"), distrusts.c.source == bindparam("of")
+        ),
+        "REFS_FROM": _refs_from(),
+        "ADD_SERVED": insert(served).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in served.c}),
         "DROP_ASKED": delete(asked).where(asked.c.review == bindparam("of")),
     }  # fmt: skip
+
+
+def _refs_from() -> Any:
+    """Every belief and episode of which a source said or ended a version. `door` is NULL unless all of it is meant."""
+    said, closed, door = sources.c.by, sources.c.closed_by, bindparam("door", type_=Text)
+    named = (
+        and_(bindparam("kind") == literal_column(f"'{kind}'"), sources.c[kind] == bindparam("name"))
+        for kind in ("agent", "session", "trust")
+    )
+    through = (func.substr(each, literal_column("1"), func.length(door)) == door for each in (said, closed))
+    is_from = or_(said == bindparam("source"), closed == bindparam("source"), *through, *named)
+    found = select(sources.c.ref).distinct().where(sources.c.user == bindparam("user"), is_from)
+    return found.order_by(sources.c.ref)
 
 
 def _of_the_memory() -> dict[str, Any]:

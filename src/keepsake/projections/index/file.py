@@ -10,7 +10,6 @@ One connection is held as long as the file is open. Every statement is prepared 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.builtin import CONFIG, FRAMES
 from keepsake.projections.index.desk import Desk, Name
 from keepsake.records.event import Event
+from keepsake.records.trust import SET as TRUST
 from keepsake.records.work import ActiveHours
 
 SHAPE = 4  # of what the fold writes; raise it when the same events give other rows
@@ -82,10 +82,7 @@ class IndexFile(Database):
 
     def _read_on(self, mark: Bookmark, events: Iterator[Event], fresh: set[Name]) -> Bookmark:
         desk = Desk(self.db, mark.clock, self._names)
-        while chunk := list(islice(events, CHUNK)):
-            chunk = [event for event in chunk if event.seq > mark.seq]
-            if not chunk:
-                continue
+        for chunk in _portions(event for event in events if event.seq > mark.seq):
             if chunk[0].seq != mark.seq + 1:
                 break
             if mark is NOTHING:
@@ -106,10 +103,11 @@ class IndexFile(Database):
         with self.writing():
             self._begin(at)
             desk = Desk(self.db, mark.clock)
-            for event in events:
-                fold.apply(desk, event)
-            desk.clock = mark.clock
-            desk.flush()
+            for chunk in _portions(iter(events)):
+                for event in chunk:
+                    fold.apply(desk, event)
+                desk.flush()
+                desk = Desk(self.db, desk.clock)
             self._save(mark)
         return mark
 
@@ -122,3 +120,18 @@ class IndexFile(Database):
         self.db.execute(sql.SET_BOOKMARK, (1, SHAPE, mark.seq, mark.hash, *mark.clock, mark.since))
         if mark.clock.hours:
             self.db.execute(sql.SET_CONFIG, ("total_active_hours", repr(mark.clock.hours)))
+
+
+def _portions(events: Iterator[Event]) -> Iterator[list[Event]]:
+    """Events by the chunk. One that is about all that somebody said stands alone: what came before is written first."""
+    chunk: list[Event] = []
+    for event in events:
+        if chunk and (event.op == TRUST or len(chunk) == CHUNK):
+            yield chunk
+            chunk = []
+        chunk.append(event)
+        if event.op == TRUST:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

@@ -6,7 +6,8 @@ speaks of a belief that is not there.
 
 A block belongs to one user. Whoever says it again reinforces it; a version that changes no words carries on where the
 one before stood. What comes from tools and web pages is kept out of recall until a person approves it or someone who
-is trusted says the same: such a block waits in the inbox, and such a source reinforces nothing.
+is trusted says the same: such a block waits in the inbox, and such a source reinforces nothing. Neither does an echo,
+which repeats what recall served, nor a source that a person does not rely on: see `withhold`.
 
 What is said or used on a path beside the main line changes no row of the main line, until the path is merged. What
 may be seen from which path is not decided here: the reader says which paths it sees.
@@ -25,6 +26,7 @@ from keepsake.projections.index.builtin import FRAMES
 from keepsake.projections.index.claims import claim_key
 from keepsake.projections.index.desk import Desk
 from keepsake.projections.index.using import bring_over, merge, outcome, served, settle
+from keepsake.projections.index.withhold import is_withheld, look_again
 from keepsake.records import work
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
@@ -33,6 +35,8 @@ from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
 from keepsake.records.paths import MERGE
 from keepsake.records.reviews import ANSWER, ASK
+from keepsake.records.trust import CORROBORATE, NONE, distrust_of
+from keepsake.records.trust import SET as TRUST
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS
 
 _DOORS = {"cli": "cli", "python": "sdk"}
@@ -60,7 +64,7 @@ def names_in(events: Iterable[Event]) -> Iterator[str]:
             yield from event.body["belief"].get("rests_on", ())
         elif event.op in (TOMBSTONE, INVALIDATE):
             yield event.body["id"]
-        elif event.op in (OUTCOME, FADE, RETRACT):
+        elif event.op in (OUTCOME, FADE, RETRACT, CORROBORATE):
             yield from event.body["ids"]
         elif event.op == RECEIPTS:
             yield from (name for receipt in event.body["receipts"] for name, *_ in receipt["hits"])
@@ -100,6 +104,7 @@ def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         went = [source for each in replaced if (source := desk.current(each))]
     ref = replaced[0] if replaced else belief["id"]
     source = _source(event, belief, ref)
+    source.echo = int("echo" in body)
     if "approved" in body or _takes_over(went):
         source.quarantined = 0
     if source.until_seq is None and (text := belief.get("text")):
@@ -108,12 +113,13 @@ def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     if source.path:
         _hide(desk, source, body.get("over", ()))
     for gone in went:
-        desk.close(gone, event.seq)
+        desk.close(gone, event.seq, event.by, source.id)
     for other in replaced[1:]:
         desk.lead(other, ref)
     desk.add_source(source)
     _name(desk, source)
     settle(desk, event.seq, [source, *went], "superseded")
+    _see_again(desk, event.seq, source)
     for below in belief.get("rests_on", ()):
         _associate(desk, event, source, below)
 
@@ -145,7 +151,7 @@ def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
         None if held else event.seq, _standing(belief), _decay(belief), _moment(get("expires")),
         _moment(get("valid_from")), _moment(get("valid_to")), orjson.dumps(triple).decode() if triple else None,
         claim_key(get("text", ""), tuple(triple or ())) if held else None,
-        key=None if get("key", ref) == ref else belief["key"],
+        key=None if get("key", ref) == ref else belief["key"], closed_by=None if held else event.by,
     )  # fmt: skip
 
 
@@ -189,12 +195,13 @@ def _observe(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     source = Source(
         event.id, "episode", get("id"), event.id, None, get("user", OWNER), get("session", ""), get("agent", ""),
         get("path", ""), trust, int(trust in QUARANTINED), None, event.by, "observation", "", _OBSERVED, None, None,
-        episode["timestamp"], event.ts, event.seq, None, decay=EPHEMERAL,
+        episode["timestamp"], event.ts, event.seq, None, decay=EPHEMERAL, echo=int("echo" in body),
     )  # fmt: skip
     _name(desk, source)
     _join(desk, event, source, episode["content"], carries_on=set())
     desk.add_source(source)
     settle(desk, event.seq, [source], "")
+    _see_again(desk, event.seq, source)
 
 
 def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
@@ -208,12 +215,43 @@ def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: se
             clock.session or None, source.user, event.seq, None, source.path,
         )  # fmt: skip
         desk.add_block(block)
-    elif not source.quarantined and name not in carries_on:
+    elif name not in carries_on and not (source.quarantined or source.echo or is_withheld(desk, source)):
         block.reinforcement_count += block.status != "inbox"
         block.last_reinforced_at, block.last_session_id = clock.hours, clock.session or None
     source.block_id = name
     source.said = text if text != block.content else None
     block.open[source.id] = source
+
+
+def _see_again(desk: Desk, seq: int, source: Source) -> None:
+    """Somebody may not be trusted: then others see, or do not see, the versions of this belief."""
+    settle(desk, seq, look_again(desk, [source.ref], source.user, seq), "superseded")
+
+
+def _trust(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """A source is not relied on any more, or is again: all that it said, and what it put an end to."""
+    distrust = distrust_of(event)
+    desk.set_distrust(distrust, is_on=body["trust"] == NONE)
+    changed = look_again(desk, desk.refs_from(distrust), distrust.user, event.seq, always=True)
+    desk.fetch_blocks(dict.fromkeys(source.block_id for source in changed if source.block_id))
+    settle(desk, event.seq, changed, "superseded")
+
+
+def _corroborate(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """Others say the same, who are trusted: its words count from now on, as surely as theirs. Nothing else of it does:
+    how it is tagged, and that it be always served, nobody has confirmed."""
+    for name in body["ids"]:
+        source = desk.source(name)
+        if source is None or not source.quarantined:
+            continue
+        source.quarantined, source.approved_seq, source.borne_out = 0, event.seq, 1
+        source.standing, source.tags = 0, None
+        if source.block_id:
+            others = [each for each in desk.block(source.block_id).open.values() if each is not source]
+            sure = [each.confidence for each in others if not each.is_kept_out]
+            source.confidence = min([source.confidence, *sure])
+        desk.touch(source)
+        settle(desk, event.seq, [source] if source.until_seq is None else [], "")
 
 
 def _associate(desk: Desk, event: Event, source: Source, below: str) -> None:
@@ -231,8 +269,9 @@ def _withdraw(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     ref = desk.ref_of(body["id"])
     source = desk.current(ref) if ref else None
     if source is not None:
-        desk.close(source, event.seq)
+        desk.close(source, event.seq, event.by)
         settle(desk, event.seq, [source], "forgotten" if event.op == TOMBSTONE else "superseded")
+        _see_again(desk, event.seq, source)
 
 
 def _erased(desk: Desk, _: Event, body: dict[str, Any]) -> None:
@@ -266,8 +305,9 @@ def _fade(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     for name in body["ids"]:
         source = desk.source(name)
         if source is not None and source.until_seq is None and source.what == "episode":
-            desk.close(source, event.seq)
+            desk.close(source, event.seq, event.by)
             settle(desk, event.seq, [source], "decayed" if event.op == FADE else "forgotten")
+            _see_again(desk, event.seq, source)
 
 
 def _start(desk: Desk, event: Event, body: dict[str, Any]) -> None:
@@ -305,5 +345,5 @@ _ACTS: dict[str, Callable[[Desk, Event, dict[str, Any]], None]] = {
     PUT: _state, SUPERSEDE: _state, OBSERVE: _observe, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased,
     ASK: _ask, ANSWER: _answer, work.START: _start, work.END: _end, work.FRAME: _frame,
     work.FRAME_GONE: _no_frame, work.CONFIG: _config, RECEIPTS: served, OUTCOME: outcome, FADE: _fade,
-    RETRACT: _fade, MERGE: merge,
+    RETRACT: _fade, MERGE: merge, TRUST: _trust, CORROBORATE: _corroborate,
 }  # fmt: skip

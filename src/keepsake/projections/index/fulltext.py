@@ -113,6 +113,7 @@ class Told(NamedTuple):
     standing: int
     expires: str | None
     valid_from: str | None
+    echo: int = 0
 
 
 def words_of(question: str) -> list[str]:

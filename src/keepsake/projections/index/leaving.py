@@ -15,7 +15,7 @@ def _held(each: Any) -> tuple[ColumnElement[bool], ...]:
     """What one user holds now, and nobody need approve."""
     return (
         each.c.user == bindparam("user"), each.c.path == literal_column("''"), each.c.until_seq.is_(None),
-        each.c.quarantined == literal_column("0"),
+        each.c.quarantined == literal_column("0"), each.c.sight < literal_column("2"),
     )  # fmt: skip
 
 
@@ -34,7 +34,10 @@ def statements() -> dict[str, Any]:
     """What may leave sight. Each row: a source, the content, how often it is said, and how its block fades."""
     other, expires, claim, block = sources.alias("other"), sources.c.expires, sources.c.claim, sources.c.block_id
     in_block = other.c.block_id == blocks.c.id, other.c.until_seq.is_(None)
-    counted = other.c.user == sources.c.user, other.c.quarantined == literal_column("0")
+    counted = (
+        other.c.user == sources.c.user, other.c.quarantined == literal_column("0"),
+        other.c.echo == literal_column("0"), other.c.sight < literal_column("2"),
+    )  # fmt: skip
     said = select(func.count()).select_from(other).where(*in_block, *counted).scalar_subquery()
     rows = select(*sources.c, blocks.c.content, said, blocks.c.decay_lambda, blocks.c.last_reinforced_at).select_from(
         sources.join(blocks, block == blocks.c.id)

@@ -12,6 +12,8 @@ from keepsake.records.beliefs import PUT, SUPERSEDE, Held
 from keepsake.records.book import Book
 from keepsake.records.event import Event
 from keepsake.records.reviews import ASK
+from keepsake.records.trust import CORROBORATE, NONE
+from keepsake.records.trust import SET as TRUST
 
 _BY = "ledger:snapshot"
 
@@ -22,8 +24,12 @@ def held_now(book: Book) -> Iterator[Event]:
         yield Event(0, frame["created_at"], work.FRAME, "", _BY, "", {"frame": frame})
     for key, value in book.work.config.items():
         yield Event(0, "", work.CONFIG, "", _BY, "", {"key": key, "value": value})
+    for each in book.distrusts.all():
+        body = {"user": each.user, "source": each.source, "trust": NONE, "first": each.first}
+        yield Event(each.seq, each.at, TRUST, "", each.by, "", body)
     for held in sorted(book.held.values(), key=lambda held: held.seq):
         yield from _belief(book, held)
+    yield Event(0, "", CORROBORATE, "", _BY, "", {"ids": book.distrusts.borne_out()})
     for user in {held.user for held in book.held.values()}:
         for review in book.reviews.waiting(user):
             body = {"review": review.id, "action": {"kind": review.action.kind, "target": list(review.action.target)}}
@@ -39,4 +45,6 @@ def _belief(book: Book, held: Held) -> Iterator[Event]:
         yield Event(held.first, held.at, PUT, "", _BY, "", {"belief": first})
     if book.reviews.is_approved(belief["id"]):
         body["approved"] = ""
-    yield Event(held.seq, held.at, SUPERSEDE, "", _BY, "", body)
+    if book.distrusts.is_echo(belief["id"]):
+        body["echo"] = []
+    yield Event(held.seq, held.at, SUPERSEDE, "", held.by or _BY, "", body)

@@ -89,6 +89,39 @@ sources = Table(
     Column("good", REAL, nullable=False),  # how much proved right by use
     Column("bad", REAL, nullable=False),  # and how much wrong
     Column("key", Text),  # what a belief is called on every path; NULL: as `ref`
+    Column("borne_out", Integer, nullable=False),  # 1: it was kept out until others, who are trusted, said the same
+    Column("echo", Integer, nullable=False),  # 1: it repeats what recall had served, and counts for nothing
+    Column("after", Text),  # the version that took its place; NULL: none did
+    Column("closed_by", Text),  # who ended it, by door and id; NULL while it is held
+    Column("sight", Integer, nullable=False),  # whether a distrust has changed who sees it: see `withhold`
+)
+
+sights = Table(
+    "sights",
+    own,
+    Column("source_id", Text, primary_key=True),
+    Column("since_seq", Integer, primary_key=True),
+    Column("until_seq", Integer),  # NULL while it is so
+    Column("is_back", Integer, nullable=False),  # 0: it is withheld; 1: it is shown again, though it was replaced
+    sqlite_with_rowid=False,
+)
+
+distrusts = Table(
+    "distrusts",
+    own,
+    Column("user", Text, primary_key=True),
+    Column("source", Text, primary_key=True),
+    Column("first", Integer, nullable=False),  # from which event on
+    sqlite_with_rowid=False,
+)
+
+served = Table(
+    "served",
+    own,
+    Column("user", Text, primary_key=True),
+    Column("mark", Text, primary_key=True),  # by which a text is known again
+    Column("block_id", Text, primary_key=True),  # what was served
+    sqlite_with_rowid=False,
 )
 
 names = Table(

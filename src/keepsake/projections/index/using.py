@@ -17,10 +17,16 @@ from keepsake.records.event import Event
 
 def settle(desk: Desk, seq: int, touched: Iterable[Source], reason: str) -> None:
     """See how the blocks of these sources stand now."""
-    for name in dict.fromkeys(source.block_id for source in touched if source.block_id):
+    by_block: dict[str, list[Source]] = {}
+    for source in touched:
+        if source.block_id:
+            by_block.setdefault(source.block_id, []).append(source)
+    for name, sources in by_block.items():
         block = desk.block(name)
-        for source in touched:
-            if source.until_seq is not None:
+        for source in sources:
+            if source.is_open:
+                block.open[source.id] = source
+            else:
                 block.open.pop(source.id, None)
         if block.settle(seq, reason):
             desk.cut_edges(name)
@@ -33,6 +39,7 @@ def served(desk: Desk, _: Event, body: dict[str, Any]) -> None:
     A path that used what it has from above reinforces it for itself alone.
     """
     for receipt in body["receipts"]:
+        _mark_served(desk, receipt)
         path = receipt.get("asked", {}).get("path", "")
         blocks = {source.block_id for name, *_ in receipt["hits"] if (source := desk.source(name)) and _counts(source)}
         for name in sorted(filter(None, blocks)):
@@ -45,8 +52,16 @@ def served(desk: Desk, _: Event, body: dict[str, Any]) -> None:
             desk.touch(block)
 
 
+def _mark_served(desk: Desk, receipt: dict[str, Any]) -> None:
+    """Whatever was served is known when it is fed in again, what waits for a yes no less."""
+    found = (source for name, *_ in receipt["hits"] if (source := desk.source(name)))
+    for source in found:
+        for mark in desk.marks_to_keep(source):
+            desk.later(sql.ADD_SERVED, source.user, mark, source.block_id)
+
+
 def _counts(source: Source) -> bool:
-    return source.until_seq is None and not source.quarantined
+    return source.is_open and not source.is_kept_out
 
 
 def outcome(desk: Desk, event: Event, body: dict[str, Any]) -> None:

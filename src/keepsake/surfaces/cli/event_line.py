@@ -168,6 +168,12 @@ def _noop(body: Mapping[str, Any]) -> str:
     return f"the rule {body['step']['rule_id']} saw {_few(body['step']['source_episode_ids'])}: {body['why']}"
 
 
+def _trust(body: Mapping[str, Any]) -> str:
+    since = f" since {body['since']}" if body.get("since") else ""
+    how = f"is not trusted{since}" if body["trust"] == "none" else "is trusted again"
+    return f"{body['source']} {how}{_because(body)}"
+
+
 def _few(ids: list[str]) -> str:
     more = f" and {len(ids) - 2} more" if len(ids) > 2 else ""
     return " ".join(handle(str(name)) for name in ids[:2]) + more
@@ -205,6 +211,8 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "rule.found/1": _found,
     "rule.put/1": _rule,
     "rule.ran/1": _ran,
+    "trust.corroborate/1": lambda body: f"{_few(body['ids'])} borne out: others, who are trusted, said the same",
+    "trust.set/1": _trust,
     "erase/1": lambda body: f"{count(len(body['lines']), 'event')} lost {their(len(body['lines']))} words",
     "erase.done/1": lambda body: f"the erasure of event {body['of']} is complete",
 }

@@ -31,7 +31,10 @@ LOOK = (
     Entry("log", "List the events, oldest first"),
     Entry("pages", "List the pages, read one, or search them"),
 )
-DECIDE = (Entry("review", "Answer what waits for a person's yes"),)
+DECIDE = (
+    Entry("review", "Answer what waits for a person's yes"),
+    Entry("trust", "List the sources, and say which of them recall leaves out"),
+)
 MOVE = (Entry("sync", "Take in what was edited on pages, and bring them up to date"),)
 CARE = (
     Entry("check", "Look for damage, and change nothing"),

@@ -97,4 +97,6 @@ def _page(memory: Memory, belief: Belief) -> Iterator[str]:
     below = {ref: memory.get(ref) for ref in belief.rests_on}
     episodes = {name: memory.episodes.find(name) for name in fact_of(belief).episodes[-EPISODES:]}
     told = {name: found.content for name, found in episodes.items() if found}
-    return page(belief, {ref: found.key for ref, found in below.items() if found}, told)
+    yield from page(belief, {ref: found.key for ref, found in below.items() if found}, told)
+    if belief.is_held and (why := memory.withheld(belief.id)):
+        yield from row("withheld", shown(why.why))
