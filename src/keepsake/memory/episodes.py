@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.decide import episode as decide
 from keepsake.memory.gated import Gated
+from keepsake.memory.secrets import Cleared
 from keepsake.memory.shape import ShapeOf
 from keepsake.projections.index import prepared as sql
 from keepsake.records.belief import OWNER
@@ -82,7 +83,9 @@ class EpisodesOf:
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
-    def put(self, episode: Episode, *, user: str, session: str, agent: str) -> Episode:
+    def put(
+        self, episode: Episode, *, user: str, session: str, agent: str, keep_secrets: bool = False
+    ) -> Episode:
         """Record an episode in a scope, and return it as it is recorded.
 
         One whose own scope says otherwise is refused (MemoryScopeError). The same one again is no event; another one
@@ -94,21 +97,24 @@ class EpisodesOf:
             if own not in (given, usual):
                 raise MemoryScopeError(f"the episode's own {name} is {own!r}, and it was put to {given!r}; say which")
         placed = replace(episode, user=user, session=session, agent=agent, seq=-1, recorded="")
-        return self._tell(replace(placed, trust=self._lower(episode.trust)))
+        return self._tell(replace(placed, trust=self._lower(episode.trust)), keep_secrets)
 
     def _lower(self, trust: str) -> str:
         """An episode is no more trusted than the program that tells it."""
         return self._gated.trust if is_above(trust, self._gated.trust) else trust
 
-    def observe(self, *, timestamp: datetime | str | None, trust: str | None, **said: Any) -> Episode:
+    def observe(
+        self, *, timestamp: datetime | str | None, trust: str | None, keep_secrets: bool = False, **said: Any
+    ) -> Episode:
         """Record an episode, and return it as it is recorded."""
         if isinstance(timestamp, str):
             timestamp = datetime.fromisoformat(parse_moment(timestamp))
         happened = timestamp or datetime.fromisoformat(self._shelf.ledger.now())
-        return self._tell(Episode(timestamp=happened, trust=self._gated.asker(trust), **said))
+        return self._tell(Episode(timestamp=happened, trust=self._gated.asker(trust), **said), keep_secrets)
 
-    def _tell(self, episode: Episode) -> Episode:
-        events = self._shelf.ledger.write(lambda: decide.put(self._shelf.book.episodes, episode))
+    def _tell(self, episode: Episode, keep_secrets: bool) -> Episode:
+        episode = self._gated.masks.episode(episode, keep_secrets=keep_secrets)
+        events = self._shelf.ledger.write(lambda: Cleared(decide.put(self._shelf.book.episodes, episode)))
         return Episode.of(events[0]) if events else self._same(episode)
 
     def _same(self, episode: Episode) -> Episode:

@@ -17,6 +17,7 @@ from typing import Any
 from keepsake.decide import belief as decide
 from keepsake.decide import review
 from keepsake.decide.belief import Draw
+from keepsake.memory.secrets import Cleared, Masker
 from keepsake.records.belief import TRUST, Belief
 from keepsake.records.errors import Moved, NeedsApproval, Refused
 from keepsake.records.event import Draft, Event
@@ -32,11 +33,18 @@ class Gated:
     """The writes of one program, which has one trust. `erased` is called after words were destroyed."""
 
     def __init__(
-        self, shelf: Shelf, *, by: str, trust: str, erased: Callable[[], None], policy: Policy = DEFAULT
+        self,
+        shelf: Shelf,
+        *,
+        by: str,
+        trust: str,
+        erased: Callable[[], None],
+        masks: Masker,
+        policy: Policy = DEFAULT,
     ) -> None:
         if trust not in TRUST:
             raise Refused(f"trust {trust!r} is not known; it is one of {', '.join(TRUST)}")
-        self.trust, self._by, self._policy = trust, by, policy
+        self.trust, self._by, self._policy, self.masks = trust, by, policy, masks
         self._shelf, self._erased, self._book = shelf, erased, shelf.book
         self._free, self._quarantined = policy.free, policy.quarantined
 
@@ -45,6 +53,7 @@ class Gated:
     def put(self, fields: dict[str, Any], idempotency_key: str) -> list[Event]:
         """State a belief with the trust that stands in `fields`, or with this program's own."""
         trust = fields["trust"] = self.asker(fields["trust"])
+        self.masks.fields(fields)
 
         def decision(draw: Draw) -> list[Draft]:
             return decide.put(self._book, fields, draw, idempotency_key=idempotency_key)
@@ -58,6 +67,7 @@ class Gated:
         self, name: str, changes: dict[str, Any], *, reason: str, user: str, path: str, trust: str = ""
     ) -> list[Event]:
         """Say it otherwise, with this program's own trust, or with the lower one that is named."""
+        reason = self.masks.fields(changes, reason)
 
         def decision(draw: Draw) -> list[Draft]:
             return decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path)
@@ -65,6 +75,8 @@ class Gated:
         return self._write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
 
     def forget(self, name: str, *, reason: str, user: str, path: str) -> list[Event]:
+        reason = self.masks.words(reason)
+
         def decision(_: Draw) -> list[Draft]:
             return decide.tombstone(self._book, name, reason=reason, user=user, path=path)
 
@@ -72,6 +84,7 @@ class Gated:
 
     def invalidate(self, name: str, *, reason: str, user: str, path: str) -> list[Belief]:
         """What was weakened by it."""
+        reason = self.masks.words(reason)
 
         def decision(draw: Draw) -> list[Draft]:
             return decide.invalidate(self._book, name, draw, reason=reason, user=user, path=path)
@@ -106,17 +119,19 @@ class Gated:
 
     def approve(self, name: str, digest: str, *, user: str, reason: str) -> list[Event]:
         """The yes, and what it allows; the first event is the answer. None for an erasure that has its yes already."""
+        reason = self.masks.words(reason)
         return self._answer(
             lambda draw: review.approve(self._book, self._policy, name, digest, draw, user=user, reason=reason)
         )
 
     def reject(self, name: str, *, user: str, reason: str) -> list[Event]:
+        reason = self.masks.words(reason)
         return self._answer(lambda _: review.reject(self._book, name, user=user, reason=reason))
 
     def _answer(self, decision: Decision) -> list[Event]:
         if self._policy.rule("answer", self.trust) != ALLOW:
             raise Refused(f"a review is answered by a person, and this program has the trust of {self.trust}")
-        return self._shelf.ledger.write(lambda: decision(self._shelf.draw()))
+        return self._shelf.ledger.write(lambda: Cleared(decision(self._shelf.draw())))
 
     def finish_erasing(self, action: Action) -> None:
         """Destroy what an approved action names, if it still is what it was when it was asked."""
@@ -153,8 +168,8 @@ class Gated:
         drafts = decision(draw)
         for draft in drafts:
             if draft.body.get("belief", _NOTHING).get("trust", "human") in self._quarantined:
-                return drafts + review.quarantine(self._book, self._policy, drafts, self._by, draw)
-        return drafts
+                return Cleared(drafts + review.quarantine(self._book, self._policy, drafts, self._by, draw))
+        return Cleared(drafts)
 
     def _judge(self, kind: str, decision: Decision, asked: Mapping[str, Any]) -> list[Draft]:
         """What may be recorded. What changes nothing needs nobody's yes."""
@@ -163,7 +178,7 @@ class Gated:
         if not drafts:
             return []
         action = Action(kind=kind, target=review.targets(drafts), by=self._by, **asked)
-        return review.judged(self._book, self._policy, action, drafts, draw)
+        return Cleared(review.judged(self._book, self._policy, action, drafts, draw))
 
     def _judge_erasure(self, names: Sequence[str], user: str, path: str) -> list[Draft]:
         """The question that stands in the way of an erasure, if one does."""

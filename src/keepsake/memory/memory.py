@@ -28,6 +28,7 @@ from keepsake.memory.gated import Gated
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.restore import restore
 from keepsake.memory.reviews import ReviewsOf
+from keepsake.memory.secrets import Masker
 from keepsake.memory.status import Erasure, Status, status_of, what_would_go
 from keepsake.memory.work import ConfigOf, WorkOf
 from keepsake.records.belief import OWNER, Belief, texts
@@ -81,10 +82,12 @@ class Memory(Asks):
                 raise NotWritable(f"{self.folder} was written by chronomemory; `keepsake backup` takes it over")
             take_over(self.folder, **options)
         self._shelf = Shelf(self.folder, pins=self._pins, **options)
-        self._gated = Gated(self._shelf, by=by, trust=trust, erased=self._after_erasing)
+        self._masks = Masker(self._shelf.book, trust, lambda: self._settings.keep_secrets, tell)
+        self._gated = Gated(self._shelf, by=by, trust=trust, erased=self._after_erasing, masks=self._masks)
         self._episodes = EpisodesOf(self._shelf, self._gated, self.user, self._index_of, self._propose)
         self._tell, self._embedder = tell, embedder
         self._shelf.ledger.then, self._shelf.zone = self._after_writing, lambda: self._zone
+        self._shelf.ledger.before = self._masks.drafts
 
     def _pins(self, ledger_id: str) -> list[Witness]:
         """Who has seen the ledger, beside the lock file: the checkpoints, and the index."""
@@ -180,12 +183,14 @@ class Memory(Asks):
         agent: str = "",
         path: str = "",
         idempotency_key: str = "",
+        keep_secrets: bool = False,
     ) -> Belief:
         """Hold something true, and return it.
 
         A `key` that is known is superseded; without one, this is a belief of its own, unless it corrects one that is
         held ("the port is 6543" after "the port is 5432"): then it takes its place, and its `reason` says so. The same
-        thing said again under its key, or with an `idempotency_key` that was used, writes nothing.
+        thing said again under its key, or with an `idempotency_key` that was used, writes nothing. Secrets in it are
+        masked, unless a person's program says `keep_secrets`; `masked` tells which were.
         """
         said: object = text
         if not isinstance(said, str) or not said.strip():
@@ -196,7 +201,7 @@ class Memory(Asks):
             "rests_on": texts(rests_on, "rests_on"), "triple": texts(triple, "triple"),
             "valid_from": said_time(valid_from), "valid_to": said_time(valid_to), "expires": said_time(expires),
             "always": always, "data": dict(data or {}), "trust": trust, "user": self._user(user), "session": session,
-            "agent": agent, "path": path,
+            "agent": agent, "path": path, "keep_secrets": keep_secrets,
         }  # fmt: skip
         if key:
             fields["key"] = key
@@ -225,6 +230,7 @@ class Memory(Asks):
         trust: str | None = None,
         user: str | None = None,
         path: str = "",
+        keep_secrets: bool = False,
     ) -> Episode:
         """Record something that was said or happened, verbatim, and return it. `at` is when it happened; else now.
 
@@ -232,7 +238,7 @@ class Memory(Asks):
         """
         return self._episodes.observe(
             content=text, timestamp=at, id=id, source_node=source_node, agent=agent, user=self._user(user),
-            session=session, metadata=dict(metadata or {}), path=path, trust=trust,
+            session=session, metadata=dict(metadata or {}), path=path, trust=trust, keep_secrets=keep_secrets,
         )  # fmt: skip
 
     def revise(
@@ -243,6 +249,7 @@ class Memory(Asks):
         reason: str = "",
         user: str | None = None,
         path: str = "",
+        keep_secrets: bool = False,
         **changes: Any,
     ) -> Belief:
         """Replace a belief by a better one; the old version stays in its history.
@@ -254,6 +261,7 @@ class Memory(Asks):
                 changes[name_of_list] = texts(changes[name_of_list], name_of_list)
         if text is not None:
             changes["text"] = text
+        changes["keep_secrets"] = keep_secrets
         self._gated.revise(name, changes, reason=reason, user=self._user(user), path=path)
         return self._now(name, user, path)
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from keepsake.records.secrets_cards import cards
 from keepsake.records.secrets_shapes import WALL, shaped
 from keepsake.records.secrets_stated import stated
 from keepsake.records.secrets_wire import passed_on
+
+But = Callable[[], str]
 
 _LONG = 20  # letters without a space: no token is shorter
 _WORDS = ("pass", "pwd", "secret", "token", "key", "bearer", "authoriz", "cookie", "cvv", "cvc", "pin", "contrase",
@@ -61,11 +63,17 @@ def _has(words: tuple[str, ...], text: str) -> bool:
     return False
 
 
-def masked(text: str, keep: Collection[str] = ()) -> tuple[str, list[str]]:
-    """The text with its secrets masked, and what kinds they were. Those of a kind in `keep` stay."""
+def masked(text: str, keep: Collection[str] = (), but: But | None = None) -> tuple[str, list[str]]:
+    """The text with its secrets masked, and what kinds they were.
+
+    Those of a kind in `keep` stay, and so do those that stand, letter for letter, in what `but` gives.
+    """
     kinds = list[str]()
     for _ in range(_ROUNDS):  # what stood beside a secret may be seen as one only when that is gone
         found = [secret for secret in find(text) if secret.kind not in keep]
+        if found and but is not None:
+            known = but()
+            found = [secret for secret in found if text[secret.start : secret.end] not in known]
         if not found:
             break
         text = _without(text, found)

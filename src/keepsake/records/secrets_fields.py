@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from keepsake.records.secrets import masked
+from keepsake.records.secrets import But, masked
 from keepsake.records.secrets_stated import is_none
 
 _PASSWORDS = ("password", "passwd", "passwort", "passphrase", "passcode", "pwd")
@@ -20,12 +20,12 @@ _LEAST = 8  # letters that make a token of what has no digit
 _DEEPEST = 64
 
 
-def masked_fields(fields: Mapping[str, Any], keep: Collection[str] = ()) -> tuple[dict[str, Any], list[str]]:
-    """The same data with every secret masked, in keys too, and what kinds they were."""
-    kinds = list[str]()
-    found = _masked(fields, "", keep, kinds, 0)
-    assert isinstance(found, dict)
-    return found, kinds
+def masked_fields(
+    fields: Mapping[str, Any], keep: Collection[str] = (), but: But | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """The same data with every secret masked, in keys too, and what kinds they were. `keep`, `but`: as in `masked`."""
+    look = _Look(keep, but)
+    return {look.key(key): look.value(each, _kind(key), 1) for key, each in fields.items()}, look.kinds
 
 
 def kind_under(key: str) -> str:
@@ -40,34 +40,39 @@ def kind_under(key: str) -> str:
     return "secret" if name.endswith(_SECRETS) else _OTHERS.get(name, "")
 
 
-def _masked(value: Any, kind: str, keep: Collection[str], kinds: list[str], depth: int) -> Any:
-    if isinstance(value, str):
-        text, found = masked(value, keep)
-        kinds += found
-        if kind and kind not in keep and not found and _is_one(value, kind):
-            kinds.append(kind)
-            return f"[secret: {kind}]"
-        return text
-    if depth > _DEEPEST:  # deeper than anything that is written; it is refused further on
+class _Look:
+    """One walk through nested data, and what it has found so far."""
+
+    def __init__(self, keep: Collection[str], but: But | None) -> None:
+        self._keep, self._but, self.kinds = keep, but, list[str]()
+
+    def value(self, value: Any, kind: str, depth: int) -> Any:
+        if isinstance(value, str):
+            return self._text(value, kind)
+        if type(value) is int and kind in ("password", "card number", "card code") and kind not in self._keep:
+            return self._mask(kind)
+        if depth > _DEEPEST:  # deeper than anything that can be written: it is refused further on
+            return value
+        if isinstance(value, Mapping):
+            return {self.key(key): self.value(each, _kind(key), depth + 1) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            found = [self.value(each, kind, depth + 1) for each in value]
+            return tuple(found) if isinstance(value, tuple) else found
         return value
-    if isinstance(value, Mapping):
-        return {
-            _key(key, keep, kinds): _masked(each, _kind(key), keep, kinds, depth + 1) for key, each in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return type(value)([_masked(each, kind, keep, kinds, depth + 1) for each in value])
-    if type(value) is int and kind in ("password", "card number", "card code") and kind not in keep:
-        kinds.append(kind)
+
+    def key(self, key: Any) -> Any:
+        return self._text(key, "") if isinstance(key, str) else key
+
+    def _text(self, text: str, kind: str) -> str:
+        without, found = masked(text, self._keep, self._but)
+        self.kinds += found
+        if not kind or found or kind in self._keep or not _is_one(text, kind):
+            return without
+        return text if self._but is not None and text in self._but() else self._mask(kind)
+
+    def _mask(self, kind: str) -> str:
+        self.kinds.append(kind)
         return f"[secret: {kind}]"
-    return value
-
-
-def _key(key: Any, keep: Collection[str], kinds: list[str]) -> Any:
-    if not isinstance(key, str):
-        return key
-    text, found = masked(key, keep)
-    kinds += found
-    return text
 
 
 def _kind(key: Any) -> str:
