@@ -101,6 +101,13 @@ class Masker:
         self._report(kinds)
         return found
 
+    def edited(self, text: str, but: str = "") -> tuple[str, list[str]]:
+        """What a person wrote on a page, without the secrets in it, and their kinds: whoever asks tells the person."""
+        return masked(text, self._policy(), (lambda: but) if but else None)
+
+    def edited_fields(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        return masked_fields(fields, self._policy())
+
     # -- as it is recorded -------------------------------------------------------------------------------------------
 
     def drafts(self, drafts: Sequence[Draft]) -> Sequence[Draft]:
@@ -126,7 +133,10 @@ class Masker:
         """The kinds that may stay: none of what anybody but a person says."""
         if self._trust != "human" or trust not in (None, "human"):
             return ()
-        said = wish or self._keeps()
+        return Everything() if wish else self._policy()
+
+    def _policy(self) -> Collection[str]:
+        said = self._keeps()
         return Everything() if said is True else said or ()
 
     def _may_hold(self, fields: Mapping[str, Any], reason: str) -> bool:
