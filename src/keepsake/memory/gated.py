@@ -17,7 +17,7 @@ from typing import Any
 from keepsake.decide import belief as decide
 from keepsake.decide import review
 from keepsake.decide.belief import Draw
-from keepsake.memory.secrets import Cleared, Masker
+from keepsake.memory.secrets import Cleared, Masker, refuse_name
 from keepsake.records.belief import TRUST, Belief
 from keepsake.records.errors import Moved, NeedsApproval, Refused
 from keepsake.records.event import Draft, Event
@@ -54,6 +54,7 @@ class Gated:
         """State a belief with the trust that stands in `fields`, or with this program's own."""
         trust = fields["trust"] = self.asker(fields["trust"])
         self.masks.fields(fields)
+        refuse_name("idempotency_key", idempotency_key)
 
         def decision(draw: Draw) -> list[Draft]:
             return decide.put(self._book, fields, draw, idempotency_key=idempotency_key)

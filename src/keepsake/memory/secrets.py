@@ -159,16 +159,20 @@ def _holds(said: Iterable[Any]) -> bool:
     return bool(find("\n".join([each for each in said if isinstance(each, str)])))
 
 
-def _text(text: Any, keep: Collection[str], but: str = "") -> tuple[Any, list[str]]:
+def _text(text: str, keep: Collection[str], but: str = "") -> tuple[str, list[str]]:
     """What is no text is refused further on, by whoever knows what it should be."""
     return masked(text, keep, (lambda: but) if but else None) if isinstance(text, str) else (text, [])
 
 
 def _refuse_names(fields: Mapping[str, Any]) -> None:
     for name in _NAMES:
-        value = fields.get(name)
-        if isinstance(value, str) and (found := find(value)):
-            raise Refused(f"{name} holds a secret ({found[0].kind}), and a name is kept as it is; choose another")
+        refuse_name(name, fields.get(name))
+
+
+def refuse_name(what: str, value: Any) -> None:
+    """Refused, if a name holds a secret."""
+    if value and isinstance(value, str) and (found := find(value)):
+        raise Refused(f"{what} holds a secret ({found[0].kind}), and a name is kept as it is; choose another")
 
 
 def _log(what: str) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from keepsake.records.secrets import But, masked
+from keepsake.records.secrets import But, find, masked
 from keepsake.records.secrets_stated import is_none
 
 _PASSWORDS = ("password", "passwd", "passwort", "passphrase", "passcode", "pwd")
@@ -16,6 +16,7 @@ _OTHERS = {"cardnumber": "card number", "cvv": "card code", "cvc": "card code", 
            "setcookie": "cookie", "authorization": "authorization"}  # fmt: skip
 _NO_SECRET = ("pagetoken", "continuationtoken", "nexttoken", "synctoken", "stoptoken", "eostoken", "padtoken")
 _APART = re.compile(r"[^a-z0-9]+")
+_NUMBERS = ("password", "card number", "card code")  # kinds that may be given as a number
 _LEAST = 8  # letters that make a token of what has no digit
 _DEEPEST = 64
 
@@ -40,6 +41,13 @@ def kind_under(key: str) -> str:
     return "secret" if name.endswith(_SECRETS) else _OTHERS.get(name, "")
 
 
+def kinds_in(value: str | int, kind: str) -> list[str]:
+    """What secrets one value holds that stands under a key which says that it is of that kind, or of none."""
+    if isinstance(value, str):
+        return [secret.kind for secret in find(value)] or ([kind] if kind and _is_one(value, kind) else [])
+    return [kind] if type(value) is int and kind in _NUMBERS else []
+
+
 class _Look:
     """One walk through nested data, and what it has found so far."""
 
@@ -49,7 +57,7 @@ class _Look:
     def value(self, value: Any, kind: str, depth: int) -> Any:
         if isinstance(value, str):
             return self._text(value, kind)
-        if type(value) is int and kind in ("password", "card number", "card code") and kind not in self._keep:
+        if type(value) is int and kind in _NUMBERS and kind not in self._keep:
             return self._mask(kind)
         if depth > _DEEPEST:  # deeper than anything that can be written: it is refused further on
             return value
