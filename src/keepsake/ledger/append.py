@@ -37,6 +37,7 @@ from keepsake.records.strict_json import check
 
 Reach = Callable[[Disk, Folder, Collection[str]], None]
 Then = Callable[[list[Event]], None]
+Before = Callable[[Sequence[Draft]], Sequence[Draft]]
 
 _HEADER_ROOM = 640  # more than any header needs beside its data
 
@@ -91,6 +92,7 @@ class Writer(Follower):
         self.by, self.durability, self._clock = fmt.check_by(by), durability, clock
         self._begin_with, self._reach = begin_with, reach
         self.then: Then | None = None  # told of what was written, when it is on disk and the lock is free
+        self.before: Before | None = None  # shown what is about to be written, and says what is written instead
         self._queue: deque[Ticket] = deque()
         self._batch: list[_Pending] | None = None
         self._batch_owner = 0
@@ -232,7 +234,7 @@ class Writer(Follower):
     def _take(self, drafts: Sequence[Draft], by: str, seq: int) -> list[tuple[_Pending, Event]]:
         """Check and apply drafts, as the events they will be from `seq` on."""
         ts = self.now()
-        pending = [self._prepare(draft, by, ts) for draft in drafts]
+        pending = [self._prepare(draft, by, ts) for draft in (self.before(drafts) if self.before else drafts)]
         taken, known = [], len(self._applied)
         try:
             for number, item in enumerate(pending, seq):

@@ -13,6 +13,7 @@ import orjson
 from keepsake.decide import episode as decide
 from keepsake.memory.echo import NO_ECHO
 from keepsake.memory.gated import Gated
+from keepsake.memory.secrets import Cleared
 from keepsake.memory.shape import ShapeOf
 from keepsake.projections.index import prepared as sql
 from keepsake.records.belief import OWNER
@@ -99,7 +100,9 @@ class EpisodesOf:
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
-    def put(self, episode: Episode, *, user: str, session: str, agent: str) -> Episode:
+    def put(
+        self, episode: Episode, *, user: str, session: str, agent: str, keep_secrets: bool = False
+    ) -> Episode:
         """Record an episode in a scope, and return it as it is recorded.
 
         One whose own scope says otherwise is refused (MemoryScopeError). The same one again is no event; another one
@@ -111,20 +114,23 @@ class EpisodesOf:
             if own not in (given, usual):
                 raise MemoryScopeError(f"the episode's own {name} is {own!r}, and it was put to {given!r}; say which")
         placed = replace(episode, user=user, session=session, agent=agent, seq=-1, recorded="")
-        return self._tell(replace(placed, trust=self._lower(episode.trust)))
+        return self._tell(replace(placed, trust=self._lower(episode.trust)), keep_secrets)
 
     def _lower(self, trust: str) -> str:
         """An episode is no more trusted than the program that tells it."""
         return self._gated.trust if is_above(trust, self._gated.trust) else trust
 
-    def observe(self, *, timestamp: datetime | str | None, trust: str | None, **said: Any) -> Episode:
+    def observe(
+        self, *, timestamp: datetime | str | None, trust: str | None, keep_secrets: bool = False, **said: Any
+    ) -> Episode:
         """Record an episode, and return it as it is recorded."""
         if isinstance(timestamp, str):
             timestamp = datetime.fromisoformat(parse_moment(timestamp))
         happened = timestamp or datetime.fromisoformat(self._shelf.ledger.now())
-        return self._tell(Episode(timestamp=happened, trust=self._gated.asker(trust), **said))
+        return self._tell(Episode(timestamp=happened, trust=self._gated.asker(trust), **said), keep_secrets)
 
-    def _tell(self, episode: Episode) -> Episode:
+    def _tell(self, episode: Episode, keep_secrets: bool) -> Episode:
+        episode = self._gated.masks.episode(episode, keep_secrets=keep_secrets)
         known, echo = self._shelf.book, NO_ECHO
         if not (episode.id and known.episodes.find(episode.user, episode.id)):  # told again under its name, no echo
             echo = self._gated.echo(episode.content, episode.user, episode.trust)
@@ -135,7 +141,7 @@ class EpisodesOf:
             drafts = decide.put(known.episodes, episode, echo.ids)
             if drafts:
                 known.writable(episode.user, episode.path)
-            return self._gated.borne_out(drafts)
+            return Cleared(self._gated.borne_out(drafts))
 
         events = self._shelf.ledger.write(decision)
         return Episode.of(events[0]) if events else self._same(episode)

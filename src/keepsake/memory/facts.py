@@ -75,13 +75,13 @@ class FactsOf:
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
-    def pin(self, fact: Fact) -> Fact:
-        """State a fact under its id; one that is known by it is superseded."""
+    def pin(self, fact: Fact, *, keep_secrets: bool = False) -> Fact:
+        """State a fact under its id; one that is known by it is superseded. `keep_secrets` as for `m.remember`."""
         checked(user=fact.user)
         fields: dict[str, Any] = {
             "key": fact.id, "text": text_of(fact.payload), "triple": triple_of(fact.payload), "user": fact.user,
             "agent": fact.agent, "path": self._path, "confidence": fact.confidence, "valid_from": fact.valid_from,
-            "valid_to": fact.valid_to, "source_type": "pinned", "trust": None,
+            "valid_to": fact.valid_to, "source_type": "pinned", "trust": None, "keep_secrets": keep_secrets,
             "views": {"fact": {"payload": fact.payload, "lineage": fact.lineage, "metadata": fact.metadata}},
         }  # fmt: skip
         self._gated.put(fields, "")

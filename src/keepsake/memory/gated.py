@@ -23,6 +23,7 @@ from keepsake.decide.belief import Draw
 from keepsake.decide.path_merge import Asker
 from keepsake.memory.echo import NO_ECHO, Echo
 from keepsake.memory.policy_file import PolicyFile
+from keepsake.memory.secrets import Cleared, Masker, refuse_name
 from keepsake.records.belief import TRUST, Belief
 from keepsake.records.errors import Moved, NeedsApproval, NotApproved, Refused
 from keepsake.records.event import Draft, Event
@@ -38,10 +39,10 @@ Decision = Callable[[Draw], list[Draft]]
 class Gated:
     """The writes of one program, which has one trust. `erased` is called after words were destroyed."""
 
-    def __init__(self, shelf: Shelf, *, by: str, trust: str, erased: Callable[[], None]) -> None:
+    def __init__(self, shelf: Shelf, *, by: str, trust: str, erased: Callable[[], None], masks: Masker) -> None:
         if trust not in TRUST:
             raise Refused(f"trust {trust!r} is not known; it is one of {', '.join(TRUST)}")
-        self.trust, self.by = trust, by
+        self.trust, self.by, self.masks = trust, by, masks
         self._shelf, self._erased, self._book = shelf, erased, shelf.book
         self._file = PolicyFile(shelf.ledger.folder.root / "keepsake.toml")
         self._policy: Policy | None = None
@@ -67,7 +68,9 @@ class Gated:
     def put(self, fields: dict[str, Any], idempotency_key: str) -> list[Event]:
         """State a belief with the trust that stands in `fields`, or with this program's own."""
         user, path = fields["user"], fields["path"]
-        asker = self.asker(fields["trust"])
+        asker = fields["trust"] = self.asker(fields["trust"])
+        self.masks.fields(fields)
+        refuse_name("idempotency_key", idempotency_key)
         trust, echo = self._worth(asker, fields.get("text", ""), fields.get("rests_on", ()), user, path)
         fields["trust"] = trust
 
@@ -83,6 +86,7 @@ class Gated:
         self, name: str, changes: dict[str, Any], *, reason: str, user: str, path: str, trust: str = ""
     ) -> list[Event]:
         """Say it otherwise, with this program's own trust, or with the lower one that is named."""
+        reason = self.masks.fields(changes, reason)
         said, grounds = changes.get("text", ""), changes.get("rests_on", ())
         trust, echo = self._worth(trust or self.trust, said, grounds, user, path)
 
@@ -92,6 +96,8 @@ class Gated:
         return self.write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
 
     def forget(self, name: str, *, reason: str, user: str, path: str) -> list[Event]:
+        reason = self.masks.words(reason)
+
         def decision(draw: Draw) -> list[Draft]:
             return decide.forget(self._book, name, draw, reason=reason, user=user, path=path)
 
@@ -99,6 +105,7 @@ class Gated:
 
     def invalidate(self, name: str, *, reason: str, user: str, path: str) -> list[Belief]:
         """What was weakened by it."""
+        reason = self.masks.words(reason)
 
         def decision(draw: Draw) -> list[Draft]:
             return decide.invalidate(self._book, name, draw, reason=reason, user=user, path=path)
@@ -172,6 +179,7 @@ class Gated:
 
     def approve(self, name: str, digest: str, *, user: str, reason: str) -> list[Event]:
         """The yes, and what it allows; the first event is the answer. None for an erasure that has its yes already."""
+        reason = self.masks.words(reason)
 
         def yes(draw: Draw) -> list[Draft]:
             return review.approve(self._book, self.policy, name, digest, draw, user=user, reason=reason)
@@ -179,6 +187,7 @@ class Gated:
         return self._answer(name, user, yes)
 
     def reject(self, name: str, *, user: str, reason: str) -> list[Event]:
+        reason = self.masks.words(reason)
         return self._answer(name, user, lambda _: review.reject(self._book, name, user=user, reason=reason))
 
     def grant(self, name: str, digest: str, *, user: str, marker: str, expires: str) -> list[Event]:
@@ -198,7 +207,7 @@ class Gated:
                 refusal.refuse(self._book, asked.action, "approver", asked.id, message)
             if not self.policy.names(self.by):
                 refusal.refuse(self._book, asked.action, "approver", asked.id)
-            return decision(draw)
+            return Cleared(decision(draw))
 
         return self._record(judged)
 
@@ -298,8 +307,8 @@ class Gated:
         for draft in drafts:
             if draft.body.get("belief", _NOTHING).get("trust", "human") in self.policy.quarantined:
                 drafts = drafts + review.quarantine(self._book, self.policy, drafts, self.by, draw)
-                return self.borne_out(worth.explained(self._book, drafts))
-        return self.borne_out(drafts)
+                return Cleared(self.borne_out(worth.explained(self._book, drafts)))
+        return Cleared(self.borne_out(drafts))
 
     def _judge(self, kind: str, decision: Decision, asked: Mapping[str, Any], draw: Draw) -> list[Draft]:
         """What may be recorded. What changes nothing needs nobody's yes."""
@@ -308,7 +317,7 @@ class Gated:
             return []
         action = Action(kind=kind, target=targets(drafts), by=self.by, **asked)
         judged = review.judged(self._book, self.policy, action, drafts, draw)
-        return self.borne_out(worth.explained(self._book, judged))
+        return Cleared(self.borne_out(worth.explained(self._book, judged)))
 
     def _judge_erasure(self, names: Sequence[str], user: str, path: str, draw: Draw) -> list[Draft]:
         """The question that stands in the way of an erasure, if one does."""

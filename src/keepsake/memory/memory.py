@@ -28,6 +28,7 @@ from keepsake.memory.gated import Gated
 from keepsake.memory.governs import Governs
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.restore import restore
+from keepsake.memory.secrets import Masker
 from keepsake.memory.status import Erasure, Status, status_of, what_would_go
 from keepsake.memory.walks import Walks
 from keepsake.memory.work import ConfigOf, WorkOf
@@ -82,11 +83,13 @@ class Memory(Asks, Walks, Governs):
                 raise NotWritable(f"{self.folder} was written by chronomemory; `keepsake backup` takes it over")
             take_over(self.folder, **options)
         self._shelf = Shelf(self.folder, pins=self._pins, **options)
-        self._gated = Gated(self._shelf, by=by, trust=trust, erased=self._after_erasing)
+        self._masks = Masker(self._shelf.book, trust, lambda: self._settings.keep_secrets, tell)
+        self._gated = Gated(self._shelf, by=by, trust=trust, erased=self._after_erasing, masks=self._masks)
         self._episodes = EpisodesOf(self._shelf, self._gated, self.user, self._index_of, self._propose)
         self._tell, self._embedder = tell, embedder
         self._gated.echoes, self._gated.corroborators = self._echo_of, lambda: self._settings.corroborate
         self._shelf.ledger.then, self._shelf.zone = self._after_writing, lambda: self._zone
+        self._shelf.ledger.before = self._masks.drafts
 
     def _pins(self, ledger_id: str) -> list[Witness]:
         """Who has seen the ledger, beside the lock file: the checkpoints, and the index."""
@@ -177,12 +180,14 @@ class Memory(Asks, Walks, Governs):
         agent: str = "",
         path: str = "",
         idempotency_key: str = "",
+        keep_secrets: bool = False,
     ) -> Belief:
         """Hold something true, and return it.
 
         A `key` that is known is superseded; without one, this is a belief of its own, unless it corrects one that is
         held ("the port is 6543" after "the port is 5432"): then it takes its place, and its `reason` says so. The same
-        thing said again under its key, or with an `idempotency_key` that was used, writes nothing.
+        thing said again under its key, or with an `idempotency_key` that was used, writes nothing. Secrets in it are
+        masked, unless a person's program says `keep_secrets`; `masked` tells which were.
         """
         said: object = text
         if not isinstance(said, str) or not said.strip():
@@ -193,7 +198,7 @@ class Memory(Asks, Walks, Governs):
             "rests_on": texts(rests_on, "rests_on"), "triple": texts(triple, "triple"),
             "valid_from": said_time(valid_from), "valid_to": said_time(valid_to), "expires": said_time(expires),
             "always": always, "data": dict(data or {}), "trust": trust, "user": self._user(user), "session": session,
-            "agent": agent, "path": path,
+            "agent": agent, "path": path, "keep_secrets": keep_secrets,
         }  # fmt: skip
         if key:
             fields["key"] = key
@@ -224,6 +229,7 @@ class Memory(Asks, Walks, Governs):
         trust: str | None = None,
         user: str | None = None,
         path: str = "",
+        keep_secrets: bool = False,
     ) -> Episode:
         """Record something that was said or happened, verbatim, and return it. `at` is when it happened; else now.
 
@@ -231,7 +237,7 @@ class Memory(Asks, Walks, Governs):
         """
         return self._episodes.observe(
             content=text, timestamp=at, id=id, source_node=source_node, agent=agent, user=self._user(user),
-            session=session, metadata=dict(metadata or {}), path=path, trust=trust,
+            session=session, metadata=dict(metadata or {}), path=path, trust=trust, keep_secrets=keep_secrets,
         )  # fmt: skip
 
     def revise(
@@ -242,6 +248,7 @@ class Memory(Asks, Walks, Governs):
         reason: str = "",
         user: str | None = None,
         path: str = "",
+        keep_secrets: bool = False,
         **changes: Any,
     ) -> Belief:
         """Replace a belief by a better one; the old version stays in its history.
@@ -253,6 +260,7 @@ class Memory(Asks, Walks, Governs):
                 changes[name_of_list] = texts(changes[name_of_list], name_of_list)
         if text is not None:
             changes["text"] = text
+        changes["keep_secrets"] = keep_secrets
         self._gated.revise(name, changes, reason=reason, user=self._user(user), path=path)
         return self._now(name, user, path)
 
@@ -362,6 +370,7 @@ class Memory(Asks, Walks, Governs):
     def _after_writing(self, events: list[Event]) -> None:
         self._index.follow(events)
         self._follower.follow(events)
+        self._audit.follow(events)
 
     def _after_erasing(self) -> None:
         """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""
@@ -369,6 +378,7 @@ class Memory(Asks, Walks, Governs):
         self._echoes.forget()
         self._index.grow_back()
         self._follower.look_at_all()
+        self._audit.follow(())
         if (self.folder / "vectors").is_dir():
             self._recall.sweep()
 

@@ -44,7 +44,7 @@ class Opened:
     def _pages_at(self) -> PagesAt:
         from keepsake.memory.pages_at import PagesAt
 
-        return PagesAt(self._shelf, lambda: self._zone)
+        return PagesAt(self._shelf, lambda: self._zone, self._gated.masks)
 
     @cached_property
     def _zone(self) -> tzinfo:

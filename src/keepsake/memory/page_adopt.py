@@ -33,6 +33,7 @@ from keepsake.records.page import Told
 from keepsake.records.pages import NOTES
 from keepsake.records.review import Action
 from keepsake.records.reviews import ASK
+from keepsake.records.secrets import told
 
 BY = "page:edit"
 _EDITED, _STRUCK = "edited on the page", "struck on the page"
@@ -54,15 +55,17 @@ class Adopter:
     """Records the changes of one page."""
 
     def __init__(self, at: PagesAt, path: str, user: str, about: str, base: bytes, into: Adopted) -> None:
-        self._ledger, self._book, self._draw = at.ledger, at.book, at.draw
+        self._ledger, self._book, self._draw, self._masks = at.ledger, at.book, at.draw, at.masks
         self._path, self._user, self._base, self._into = path, user, base, into
         self._page_about = about
         self._about = "" if about == NOTES else about
         self._times: dict[bytes, int] = {}
         self._coming: set[str] = set()
         self._named: list[tuple[Written, str]] = []  # what was added, and as what
+        self._hidden: set[int] = set()  # lines with something that was masked
 
     def run(self, found: Compared, *, is_new: bool) -> None:
+        found.changes, found.front = [self._masked(each) for each in found.changes], self._masked_front(found.front)
         self._coming = {each.entry.id for each in found.changes if each.kind == edits.NEW and each.entry}
         with self._ledger.batch():
             said = found.front.items()
@@ -90,6 +93,29 @@ class Adopter:
             if change.kind not in (edits.STRUCK, edits.SUPERSEDED) or not (entry and entry.body.strip()):
                 self._into.recorded.add(row.id)
 
+    # -- secrets -----------------------------------------------------------------------------------------------------
+
+    def _masked(self, change: Change) -> Change:
+        """The change without the secrets in it. What the entry held already stays; what is masked leaves the file."""
+        entry, row = change.entry, change.row
+        if entry is None or self._masks is None:
+            return change
+        body, kinds = self._masks.edited(entry.body, row.content if row else "")
+        tags, more = self._masks.edited("\n".join(entry.tags))
+        if not kinds and not more:
+            return change
+        self._tell(change.line, f"masked {told(kinds + more)}")
+        self._hidden.add(change.line)
+        return change._replace(entry=entry._replace(body=body, tags=tuple(filter(None, tags.split("\n")))))
+
+    def _masked_front(self, front: dict[str, Any]) -> dict[str, Any]:
+        if self._masks is None or not front:
+            return front
+        found, kinds = self._masks.edited_fields(front)
+        if kinds:
+            self._tell(0, f"masked {told(kinds)}")
+        return found
+
     # -- what is new -------------------------------------------------------------------------------------------------
 
     def _new(self, entry: Written) -> None:
@@ -101,6 +127,7 @@ class Adopter:
         key = "" if name else self._key(entry)
         if key and (said := self._book.said(self._user, key)):
             self._complete(entry, said.belief().id)
+            self._rewrite(entry, said.belief().id)
             return
         name = name or self._draw()()
         fields = self._fields(entry)
@@ -111,9 +138,15 @@ class Adopter:
             given = {**fields, "id": name, "key": name, "user": self._user, "trust": "human"}
             self._write(lambda: decide.put(self._book, given, lambda: name, idempotency_key=key))
         self._named.append((entry, name))
+        self._rewrite(entry, name)
         self._tell(entry.line, f"added {name}")
         if name != entry.id or not entry.time:
             self._complete(entry, name)
+
+    def _rewrite(self, entry: Written, name: str) -> None:
+        """What was masked is masked in the file too."""
+        if entry.line in self._hidden:
+            self._into.recorded.add(name)
 
     def _before(self, entry: Written) -> list[str]:
         """What was recorded of the entries that name this one as what took their place."""

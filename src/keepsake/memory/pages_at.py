@@ -23,6 +23,7 @@ from typing import TypeVar
 
 from keepsake.ledger.disk import remove_all
 from keepsake.memory.events import events_from
+from keepsake.memory.secrets import Masker
 from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index.plant import held_now
 from keepsake.projections.markdown import Page, parse
@@ -49,9 +50,9 @@ _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 class PagesAt:
     """The pages of one folder."""
 
-    def __init__(self, shelf: Shelf, zone: Callable[[], tzinfo]) -> None:
+    def __init__(self, shelf: Shelf, zone: Callable[[], tzinfo], masks: Masker | None = None) -> None:
         self._ledger = self.ledger = shelf.ledger
-        self.book, self.draw = shelf.book, shelf.draw
+        self.book, self.draw, self.masks = shelf.book, shelf.draw, masks
         self._zone_of = zone
         self.folder = PageFolder(self._ledger.folder.pages, self._ledger.disk)
         self._lock = threading.RLock()

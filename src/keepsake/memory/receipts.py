@@ -32,7 +32,7 @@ class ReceiptsOf:
 
     def __init__(self, shelf: Shelf, gated: Gated, user: str, tell: Callable[[str], None] | None = None) -> None:
         self._shelf, self._user, self._tell = shelf, user, tell or _log
-        self._is_off = gated.trust in DEFAULT.quarantined
+        self._is_off, self._masks = gated.trust in DEFAULT.quarantined, gated.masks
         self._waiting: list[Receipt] = []
         self._pen = threading.Lock()  # whoever holds it writes, and takes off the list what is written
         self._told = False
@@ -43,6 +43,8 @@ class ReceiptsOf:
         """Put a receipt with those that wait. Now and then that writes them; it never fails."""
         if self._is_off or len(self._waiting) >= MOST:
             return
+        if receipt.question:
+            receipt = replace(receipt, question=self._masks.words(receipt.question))
         self._waiting.append(receipt)
         if len(self._waiting) < GROUP or self._shelf.ledger.in_batch():
             return

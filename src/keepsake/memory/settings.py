@@ -46,9 +46,15 @@ TEMPLATE = """\
 [writer]
 # soft_limit_tokens = 20000  # a page above this is proposed to be folded
 # hard_limit_tokens = 50000  # a page above this is flagged for it at once
+
+[policy]
+# keep_secrets = false    # true, or a list of kinds such as ["card number"]: what a person says is written unmasked
+
+[audit]
+# follow = true           # false: audit.jsonl is written by `keepsake rebuild-index` alone
 """
 
-_SECTIONS = ("ledger", "recall", "consolidate", "pages", "writer")
+_SECTIONS = ("ledger", "recall", "consolidate", "pages", "writer", "policy", "audit")
 _UTC = ("Etc/UTC", "Etc/UCT", "Etc/Zulu", "UCT", "Universal", "Zulu")
 _SYNCED = ("dropbox", "onedrive", "google drive", "googledrive", "icloud", "mobile documents", "nextcloud", "syncthing")
 
@@ -68,6 +74,8 @@ class Settings(NamedTuple):
     soft_limit_tokens: int = 20_000
     hard_limit_tokens: int = 50_000
     corroborate: int = 1  # trusted, independent sources
+    keep_secrets: bool | tuple[str, ...] = False
+    audit: bool = True
 
 
 def locate(path: str | Path | None = None) -> Path:
@@ -104,7 +112,7 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
     if not all(isinstance(section, dict) for section in sections):
         names = ", ".join(f"[{name}]" for name in _SECTIONS)
         raise Refused(f"{path}: {names} are sections, each in brackets on its own line")
-    ledger, recall, consolidate, pages, writer = sections
+    ledger, recall, consolidate, pages, writer, policy, audit = sections
     several = consolidate.get("several", [])
     if not isinstance(several, list) or not all(isinstance(name, str) for name in several):
         raise Refused(f'{path}: consolidate.several is a list of predicates such as ["knows"], not {several!r}')
@@ -113,9 +121,12 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
         recall.get("receipts", False), consolidate.get("extractor", "none"), tuple(several),
         **{name: pages[name] for name in ("follow", "zone", "auto_dormant_days") if name in pages},
         **{name: writer[name] for name in ("soft_limit_tokens", "hard_limit_tokens") if name in writer},
-        corroborate=_corroborate(raw.get("policy", {}), path),
+        corroborate=_corroborate(policy, path),
+        keep_secrets=_kept(policy.get("keep_secrets", False), path), audit=audit.get("follow", True),
     )  # fmt: skip
     _check_pages(found, path)
+    if type(found.audit) is not bool:
+        raise Refused(f"{path}: audit.follow is true or false, not {found.audit!r}")
     if not isinstance(found.extractor, str):
         raise Refused(f'{path}: consolidate.extractor is a text such as "english" or "none", not {found.extractor!r}')
     if found.durability not in ("full", "group"):
@@ -129,14 +140,21 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
     return found
 
 
-def _corroborate(policy: Any, path: Path) -> int:
+def _corroborate(policy: dict[str, Any], path: Path) -> int:
     """How many sources bear something out."""
-    if not isinstance(policy, dict):
-        raise Refused(f"{path}: [policy] is a section, in brackets on its own line")
     needed = policy.get("corroborate", 1)
     if type(needed) is not int or needed < 0:
         raise Refused(f"{path}: policy.corroborate is a whole number from 0 up, not {needed!r}")
     return needed
+
+
+def _kept(said: Any, path: Path) -> bool | tuple[str, ...]:
+    """What kinds of secrets are written as they are."""
+    if isinstance(said, list) and all(isinstance(kind, str) for kind in said):
+        return tuple(said)
+    if type(said) is not bool:
+        raise Refused(f'{path}: policy.keep_secrets is true, false or a list such as ["card number"], not {said!r}')
+    return said
 
 
 def _check_pages(found: Settings, path: Path) -> None:

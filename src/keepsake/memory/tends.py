@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keepsake.ledger.backup import back_up
+from keepsake.memory.audit import Accounts
 from keepsake.memory.learns import Learns
 from keepsake.memory.receipts import ReceiptsOf
 from keepsake.memory.use import UseOf
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from keepsake.memory.tidy import TidyOf
 
 
-class Tends(Learns):
+class Tends(Learns, Accounts):
     """What becomes of memories after they were said. `Memory` is one."""
 
     @cached_property
@@ -70,4 +71,5 @@ class Tends(Learns):
         """
         if pages and self._shelf.ledger.writable:
             self.pages.rebuild()
+        self._audit.rebuild()
         return self._index.rebuild(tick).seq + 1

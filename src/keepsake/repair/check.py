@@ -27,7 +27,7 @@ from keepsake.ledger.read import first_line
 from keepsake.ledger.scan import Progress
 from keepsake.ledger.verify import verify
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound
-from keepsake.repair import compare, files
+from keepsake.repair import audit, compare, files, secrets
 from keepsake.repair.findings import Finding, found, worst_first
 from keepsake.repair.survey import Flaw, Survey, survey
 from keepsake.repair.witness import seen_by_the_index
@@ -87,7 +87,7 @@ def check(root: Path, *, keyring: Keyring | None = None, progress: Progress | No
             if not any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings):
                 findings += _verified(look, keyring)
         if not any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings):
-            findings += compare.findings(folder)
+            findings += [*compare.findings(folder), *audit.findings(folder), *_limited(secrets.findings(folder))]
     except OSError as error:
         findings.append(found("file-unreadable", str(error.filename or root), error.strerror or str(error)))
     return worst_first(findings)

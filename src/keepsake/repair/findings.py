@@ -104,6 +104,10 @@ CODES: dict[str, Code] = {
         "warning", "words were erased on the record, and their bytes still stand", "keepsake repair erasure-unfinished",
         "destroys them",
     ),
+    "secret-found": Code(
+        "warning", "a key, a token, a password or a card number is written down",
+        "keepsake erase ID; if it is meant to stay, name its kind in keep_secrets of keepsake.toml",
+    ),
     "modes-wide": Code(
         "warning", "other users of this machine may read or change a file of the memory", "keepsake repair modes-wide",
         "leaves each file to its owner alone",
@@ -126,6 +130,9 @@ CODES: dict[str, Code] = {
     "stretch-pruned": Code(
         "note", "earlier events were moved away by `keepsake ledger prune`",
         "nothing; to read them, put their files back into sealed/",
+    ),
+    "audit-differs": Code(
+        "note", "audit.jsonl does not say what the ledger says; nothing is decided by it", "keepsake rebuild-index",
     ),
     "left-behind-damaged": Code(
         "note", "what a restore left behind is damaged, as it may have been then", "remove it when nobody needs it",

@@ -91,11 +91,11 @@ class Shelf:
         What the ledger records about itself names nobody, and is for everyone.
         """
         for event in self.events(start):
-            owner = self._owner(event)
+            owner = self.owner(event)
             if owner in (None, user):
                 yield event
 
-    def _owner(self, event: Event) -> str | None:
+    def owner(self, event: Event) -> str | None:
         """Whose event it is; None if it is the ledger's own, or its words are gone."""
         if event.body is None or not event.op.startswith(_SOMEONES):
             return None

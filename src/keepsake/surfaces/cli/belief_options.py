@@ -37,10 +37,13 @@ _OPTIONS = (
 speaker = click.option(
     "--trust", type=click.Choice(TRUST), metavar="WHO", help="Who speaks: human, agent, tool, web, import.  [human]"
 )
+keep_secrets = click.option(
+    "--keep-secrets", is_flag=True, help="Write keys, tokens, passwords and card numbers as they are, not masked."
+)
 
 
 def belief_options(function: F) -> F:
-    for option in reversed((*_OPTIONS, speaker, whose)):
+    for option in reversed((*_OPTIONS, keep_secrets, speaker, whose)):
         function = option(function)
     return function
 

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from keepsake.records.audit import AuditLine
+from keepsake.records.event import Event
+from keepsake.surfaces.cli.audit_line import audit_line
 from keepsake.surfaces.cli.call import Call, pass_call, print_json
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.event_line import event_line
@@ -16,7 +19,8 @@ from keepsake.surfaces.cli.map import LOOK
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.records.event import Event
+
+Shown = Event | AuditLine
 
 _AT_ONCE = 200  # lines printed together
 
@@ -26,21 +30,24 @@ _AT_ONCE = 200  # lines printed together
     example="""
 keepsake log --last 20
 keepsake log --op belief.put
+keepsake log --audit --follow
 keepsake log 40""",
 )
 @click.argument("start", required=False, type=click.IntRange(min=0), metavar="[SEQ]")
 @click.option("-f", "--follow", is_flag=True, help="Go on as others write, until Ctrl-C.")
 @click.option("-n", "--last", type=click.IntRange(min=0), metavar="N", help="Only the last N.")
 @click.option("--op", default="", metavar="KIND", help="Only of that kind: belief, belief.put, erase, ledger …")
+@click.option("--audit", is_flag=True, help="Who did what, to what, and on whose approval; no words of the memory.")
 @pass_call
-def log(call: Call, start: int | None, follow: bool, last: int | None, op: str) -> None:
+def log(call: Call, start: int | None, follow: bool, last: int | None, op: str, audit: bool) -> None:
     """List the events, oldest first
 
     From event SEQ on, or all. Prints a line each: number, time, by whom, kind, and what it says in short. With --json,
-    an array; with --follow as well, an object a line.
+    an array; with --follow as well, an object a line. With --audit, an act a line: number, time, by whom, what, to
+    what, and how it went; `keepsake ledger prove SEQ` proves it.
     """
     with call.memory(read_only=True) as memory:
-        events = _chosen(memory, start or 0, last, op, follow)
+        events = _chosen(memory, start or 0, last, op, follow, audit)
         if call.json and follow:
             for event in events:
                 print_json(event.to_dict(), indent=None)
@@ -50,25 +57,34 @@ def log(call: Call, start: int | None, follow: bool, last: int | None, op: str) 
             _print_lines(memory, events, 1 if follow else _AT_ONCE)
 
 
-def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool) -> Iterator[Event]:
+def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool, audit: bool) -> Iterator[Shown]:
+    def told(start: int, follow: bool = False) -> Iterator[Shown]:
+        if not audit:
+            return memory.log(start, op=op, follow=follow)
+        return (line for line in memory.audit(start, follow=follow) if line.op.startswith(op))
+
     if last is None:
-        yield from memory.log(start, op=op, follow=follow)
+        yield from told(start, follow)
         return
     end = memory.status().events
-    near = start if op else max(start, end - last)  # those of one kind may be far back
-    recent = deque(memory.log(near, op=op), maxlen=last)
+    near = start if op or audit else max(start, end - last)  # those of one kind may be far back
+    recent = deque(told(near), maxlen=last)
     yield from recent
     if follow:
-        yield from memory.log(max(end, recent[-1].seq + 1 if recent else 0), op=op, follow=True)
+        yield from told(max(end, recent[-1].seq + 1 if recent else 0), follow=True)
 
 
-def _print_lines(memory: Memory, events: Iterator[Event], at_once: int) -> None:
+def _print_lines(memory: Memory, events: Iterator[Shown], at_once: int) -> None:
     room = max(len(str(memory.status().events)), 4)
-    while some := [event_line(event, memory.get, room) for event in islice(events, at_once)]:
+    while some := [_line(memory, event, room) for event in islice(events, at_once)]:
         click.echo("\n".join(some))
 
 
-def _print_array(events: Iterable[Event]) -> None:
+def _line(memory: Memory, event: Shown, room: int) -> str:
+    return audit_line(event, room) if isinstance(event, AuditLine) else event_line(event, memory.get, room)
+
+
+def _print_array(events: Iterable[Shown]) -> None:
     between = "["
     for event in events:
         click.echo(between, nl=False)

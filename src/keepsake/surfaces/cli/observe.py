@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from keepsake.surfaces.cli.belief_options import from_standard_input, speaker, text_from, whose
+from keepsake.surfaces.cli.belief_options import from_standard_input, keep_secrets, speaker, text_from, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
@@ -26,6 +26,7 @@ keepsake observe "The build broke" --at 2026-05-03T14:00:00Z --meta branch=main"
 @click.option("--at", metavar="TIME", help="When it happened.  [now]")
 @click.option("--id", "name", metavar="NAME", default="", help="Your own name for it, once in its session and agent.")
 @click.option("--meta", multiple=True, metavar="KEY=VALUE", help="Something about it. Repeat for more.")
+@keep_secrets
 @speaker
 @whose
 @pass_call
@@ -37,13 +38,15 @@ def observe(
     at: str | None,
     name: str,
     meta: tuple[str, ...],
+    keep_secrets: bool,
     trust: str | None,
     user: str | None,
 ) -> None:
     """Record something that was said or happened
 
-    TEXT is kept word for word; `-`, or nothing, takes it from standard input. It is an episode: nobody holds it true by
-    that, and it is found by `recall`. Prints the id by which it is known.
+    TEXT is kept word for word, but secrets in it are masked, and that is said; `-`, or nothing, takes it from standard
+    input. It is an episode: nobody holds it true by that, and it is found by `recall`. Prints the id by which it is
+    known.
     """
     words = text_from(text, "observe")
     if words is None:
@@ -52,8 +55,12 @@ def observe(
         words = from_standard_input()
     about = dict(_pair(each) for each in meta)
     with call.memory(user=user, trust=trust, make=True) as memory:
-        episode = memory.observe(words, session=session, agent=agent, at=at, metadata=about, id=name)
-    call.answer(episode.to_dict(), lambda: [f"{dim('Observed')} {bold(episode.id)}: {short(episode.content, 60)}"])
+        episode = memory.observe(
+            words, session=session, agent=agent, at=at, metadata=about, id=name, keep_secrets=keep_secrets
+        )
+        masked = list(memory.masked)
+    told = {**episode.to_dict(), "masked": masked}
+    call.answer(told, lambda: [f"{dim('Observed')} {bold(episode.id)}: {short(episode.content, 60)}"])
 
 
 def _pair(text: str) -> tuple[str, str]:

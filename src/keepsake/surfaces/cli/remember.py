@@ -26,12 +26,21 @@ git log -1 --format=%B | keepsake remember --kind decision""",
 @click.option("--key", metavar="NAME", help="Your own name for it. A name that is known gets a new version.")
 @belief_options
 @pass_call
-def remember(call: Call, /, text: tuple[str, ...], user: str | None, trust: str | None, **options: Any) -> None:
+def remember(
+    call: Call,
+    /,
+    text: tuple[str, ...],
+    user: str | None,
+    trust: str | None,
+    keep_secrets: bool,
+    **options: Any,
+) -> None:
     """Hold something true
 
     TEXT is what is held; `-`, or nothing, takes it from standard input. The memory is made on first use. Prints the
     name under which it is known; it is on disk by then. What corrects something that is held ("the port is 6543" after
-    "the port is 5432") takes its place; give it a --key to keep both.
+    "the port is 5432") takes its place; give it a --key to keep both. Secrets in it are masked, and that
+    is said.
     """
     words = text_from(text, "remember")
     if words is None:
@@ -41,8 +50,9 @@ def remember(call: Call, /, text: tuple[str, ...], user: str | None, trust: str 
     fields = given(options)
     with call.memory(user=user, trust=trust, make=True) as memory:
         before = memory.get(fields["key"]) if fields.get("key") else None
-        belief = memory.remember(words, **fields)
+        belief = memory.remember(words, keep_secrets=keep_secrets, **fields)
+        masked = list(memory.masked)
         if belief.trust in DEFAULT.quarantined and not memory.reviews.is_approved(belief):
             call.note("keepsake: it is kept out of recall until a person says yes: keepsake review")
     done = "Corrected" if belief.reason.startswith("corrects ") and "key" not in fields else "Remembered"
-    call.answer(belief.to_dict(), lambda: said(done, belief, before))
+    call.answer({**belief.to_dict(), "masked": masked}, lambda: said(done, belief, before))

@@ -26,7 +26,15 @@ keepsake revise ana-tea --confidence 0.9""",
 @belief_options
 @pass_call
 def revise(
-    call: Call, /, name: str, text: tuple[str, ...], reason: str, user: str | None, trust: str | None, **options: Any
+    call: Call,
+    /,
+    name: str,
+    text: tuple[str, ...],
+    reason: str,
+    user: str | None,
+    trust: str | None,
+    keep_secrets: bool,
+    **options: Any,
 ) -> None:
     """Replace a belief by a better one; its history stays
 
@@ -41,5 +49,6 @@ def revise(
         raise click.UsageError("say what to change: a new TEXT, or an option such as --confidence")
     with call.memory(user=user, trust=trust) as memory:
         before = memory.get(name)
-        belief = memory.revise(name, words, reason=reason, **changes)
-    call.answer(belief.to_dict(), lambda: said("Revised", belief, before))
+        belief = memory.revise(name, words, reason=reason, keep_secrets=keep_secrets, **changes)
+        masked = list(memory.masked)
+    call.answer({**belief.to_dict(), "masked": masked}, lambda: said("Revised", belief, before))

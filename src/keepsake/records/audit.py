@@ -1,0 +1,189 @@
+"""Who did what, when, on whose approval, and how it went: each event of the ledger that acts, as one readable line.
+
+    {"action":"revise","approval":null,"at":"…","by":"cli:local","hash":"…","op":"belief.supersede/1",
+     "outcome":"applied","schema_version":1,"seq":42,"subject":["20260421-0915-c4f1a5"],"trust":"human","user":"me"}
+
+(shown here on two lines). A line names ids and kinds and repeats no words of the memory, so there is nothing in it to
+be erased. `seq` and `hash` are the event's own: `keepsake ledger prove SEQ` proves that it is in the ledger.
+
+Of an event whose words are gone a line still tells who acted, when and how; to what, only where an older line said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import orjson
+
+from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
+from keepsake.records.episodes import OBSERVE
+from keepsake.records.errors import Refused
+from keepsake.records.event import Event
+from keepsake.records.review import Review
+from keepsake.records.reviews import ANSWER, ASK
+
+SCHEMA_VERSION = 1
+APPLIED, HELD, REFUSED = "applied", "held", "refused"
+OUTCOMES = (APPLIED, HELD, REFUSED)
+SILENT = ("snapshot/1", "receipt.put/1", "delta.noop/1", "rule.found/1")  # nobody acts by these
+
+_GRANT, _REFUSE, _ERASE = "review.grant/1", "review.refuse/1", "erase/1"
+_VERBS = {
+    PUT: "remember", SUPERSEDE: "revise", TOMBSTONE: "forget", INVALIDATE: "invalidate", OBSERVE: "observe",
+    "episode.fade/1": "put out of recall", "episode.retract/1": "take back", "outcome.put/1": "judge",
+    "rule.put/1": "set rule", "rule.drop/1": "drop rule", "rule.ran/1": "run rule", "frame.put/1": "set frame",
+    "frame.drop/1": "drop frame", "config.set/1": "set", "session.start/1": "begin work", "session.end/1": "end work",
+    "page.put/1": "change page", "page.fold/1": "fold page", "page.clean/1": "clean pages", _ERASE: "erase",
+    "erase.done/1": "finish erasing", "trust.set/1": "trust", "path.branch/1": "branch path",
+    "path.merge/1": "merge path", "path.abandon/1": "abandon path", "path.compact/1": "close path",
+    "graph.put/1": "change graph", "graph.merge/1": "merge nodes", "graph.unmerge/1": "part nodes",
+    "ledger.begin/1": "begin", "ledger.seal/1": "compact", "ledger.torn/1": "set aside what a crash left",
+    "ledger.prune/1": "prune", "ledger.restore/1": "restore", "ledger.repair/1": "repair", "ledger.copy/1": "back up",
+    ASK: "ask", ANSWER: "answer", _GRANT: "approve", _REFUSE: "attempt",
+}  # fmt: skip
+
+Find = Callable[[str], Review | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditLine:
+    """One act. `approval` is the yes it rests on: the review, who gave it, when, and its marker if it has one."""
+
+    seq: int
+    at: str
+    by: str
+    action: str
+    op: str
+    hash: str
+    outcome: str = APPLIED
+    subject: tuple[str, ...] = ()
+    approval: dict[str, str] | None = None
+    trust: str = ""  # with which trust it was said, where that was recorded
+    user: str = ""  # whose it is; empty: the ledger's own, or its words are gone
+    schema_version: int = field(default=SCHEMA_VERSION)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"subject": list(self.subject)}
+
+    def to_line(self) -> bytes:
+        """The act as one line of the file, newline included, in ASCII: nothing in a name can turn or hide the rest."""
+        line = orjson.dumps(self.to_dict(), option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+        return line if line.isascii() and b"\x7f" not in line else _in_ascii(line)
+
+    @classmethod
+    def from_dict(cls, told: Any) -> AuditLine:
+        """The act that `to_dict` gave. Refused, with the reason."""
+        if type(told) is not dict or told.keys() != _FIELDS:
+            raise Refused(f"no line of the audit: it is an object with {', '.join(sorted(_FIELDS))}")
+        texts = ("at", "by", "action", "op", "hash", "trust", "user")
+        if any(type(told[name]) is not str for name in texts) or type(told["seq"]) is not int:
+            raise Refused("no line of the audit: its fields are text, and seq is a number")
+        if told["outcome"] not in OUTCOMES or type(told["subject"]) is not list:
+            raise Refused(f"no line of the audit: an outcome is one of {', '.join(OUTCOMES)}, and subject a list")
+        if told["schema_version"] != SCHEMA_VERSION:
+            raise Refused(f"schema version {told['schema_version']!r} is not known; {SCHEMA_VERSION} is")
+        return cls(**{**told, "subject": tuple(told["subject"])})
+
+
+_FIELDS = frozenset(f.name for f in fields(AuditLine))
+
+
+def _in_ascii(line: bytes) -> bytes:
+    import json
+
+    return json.dumps(orjson.loads(line), separators=(",", ":")).replace("\x7f", "\\u007f").encode() + b"\n"
+
+
+class Auditor:
+    """Reads events in their order and tells which acts they are. `find` knows reviews from before its first event."""
+
+    def __init__(self, find: Find) -> None:
+        self._find = find
+        self._asked: dict[str, tuple[str, tuple[str, ...]]] = {}  # review → what it asks for, and of what
+        self._yes: dict[str, dict[str, str]] = {}  # review → the approval
+
+    def line(self, event: Event, user: str) -> AuditLine | None:
+        """The act, if it is one. `user` is whose event it is."""
+        if event.op in SILENT:
+            return None
+        body = event.body or {}
+        told: dict[str, Any] = {"action": _VERBS.get(event.op) or _plain(event.op), "subject": _subject(event, body)}
+        if event.op in (ASK, ANSWER, _GRANT, _REFUSE) and body:
+            told |= self._of_review(event, body)
+        elif "approved" in body:
+            told["approval"] = self._approval(str(body["approved"]))
+        elif event.op == _ERASE:
+            told["approval"] = self._approval_to_erase(told["subject"])
+        elif event.op in (ASK, _REFUSE):  # its words are gone
+            told["outcome"] = HELD if event.op == ASK else REFUSED
+        trust = told.pop("trust", "") or _trust(body)
+        return AuditLine(
+            seq=event.seq, at=event.ts, by=event.by, op=event.op, hash=event.hash, trust=trust, user=user, **told
+        )
+
+    def _of_review(self, event: Event, body: Mapping[str, Any]) -> dict[str, Any]:
+        review = str(body.get("review", ""))
+        if event.op == ASK:
+            action = body["action"]
+            self._asked[review] = str(action["kind"]), tuple(action.get("target", ()))
+            return {"action": action["kind"], "outcome": HELD, "trust": action.get("trust", "human")}
+        if event.op == _REFUSE:
+            return {"action": str(body.get("kind", "attempt")), "outcome": REFUSED}
+        answer = "approve" if event.op == _GRANT else body["answer"]
+        if answer == "approve":
+            self._say_yes(review, event, body)
+        return {"action": "reject" if answer == "reject" else "approve",
+                "outcome": REFUSED if answer == "stale" else APPLIED}  # fmt: skip
+
+    def _say_yes(self, review: str, event: Event, body: Mapping[str, Any]) -> None:
+        marker = {"marker": str(body["marker"])} if body.get("marker") else {}
+        self._yes[review] = {"review": review, "by": event.by, "at": event.ts, **marker}
+        if review not in self._asked and (known := self._find(review)):
+            self._asked[review] = known.action.kind, known.action.target
+
+    def _approval(self, review: str) -> dict[str, str]:
+        if review in self._yes:
+            return self._yes[review]
+        known = self._find(review)
+        return {"review": review, **({"by": known.answered_by, "at": known.answered_at} if known else {})}
+
+    def _approval_to_erase(self, gone: tuple[str, ...]) -> dict[str, str] | None:
+        """The yes to an erasure of exactly these, given before it."""
+        for review, yes in reversed(self._yes.items()):
+            kind, target = self._asked.get(review, ("", ()))
+            if kind == "erase" and target and not set(target) - set(gone):
+                return yes
+        return None
+
+
+def _plain(op: str) -> str:
+    """What a newer program did, as it calls it."""
+    return op.partition("/")[0].replace(".", " ")
+
+
+def _subject(event: Event, body: Mapping[str, Any]) -> tuple[str, ...]:
+    """To what it was done, by ids alone: a page's name, or a key, is somebody's words."""
+    belief = body.get("belief")
+    if isinstance(belief, Mapping):
+        return tuple(dict.fromkeys([str(belief.get("id", "")), *map(str, body.get("replaces", ()))]))
+    if event.op in (ASK, ANSWER, _GRANT, _REFUSE) and "review" in body:
+        target = body.get("target") or body.get("action", {}).get("target", ())
+        return tuple(map(str, filter(None, (body["review"], *([target] if isinstance(target, str) else target)))))
+    if event.op.startswith(("path.", "trust.")):
+        return tuple(str(body[name]) for name in ("path", "into", "parent", "source") if body.get(name))
+    if event.op.startswith(("belief.", "rule.")) and "id" in body:
+        return (str(body["id"]),)
+    if event.op == "rule.put/1":
+        return (str(body["rule"]["id"]),) if body else ()
+    if isinstance(body.get("ids"), list):
+        return tuple(map(str, body["ids"]))
+    return (event.id,)
+
+
+def _trust(body: Mapping[str, Any]) -> str:
+    for name in ("belief", "episode"):
+        if isinstance(body.get(name), Mapping):
+            return str(body[name].get("trust", "human"))
+    return ""

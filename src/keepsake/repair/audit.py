@@ -1,0 +1,60 @@
+"""Whether `audit.jsonl` says what the ledger says. One that is not there, or lags behind, is no finding: it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import orjson
+
+from keepsake.ledger.folder import Folder
+from keepsake.ledger.lift import lift
+from keepsake.ledger.read import Chain
+from keepsake.records.audit import AuditLine, Auditor
+from keepsake.records.errors import Refused
+from keepsake.repair.findings import Finding, found
+
+NAME = "audit.jsonl"
+
+_OF_THE_HEADER = ("seq", "at", "by", "op", "hash")
+_OF_THE_WORDS = ("action", "outcome", "subject", "trust")
+
+
+def findings(folder: Folder) -> list[Finding]:
+    """The first line that is not as the ledger gives it."""
+    try:
+        lines = (folder.root / NAME).read_bytes().split(b"\n")[:-1]  # what has no end is being written, or torn
+    except FileNotFoundError:
+        return []
+    expected = _expected(folder)
+    for number, raw in enumerate(lines):
+        line = _read(raw)
+        if line is not None and line.seq < Chain(folder).first:
+            continue
+        should, has_words = next(expected, (None, False))
+        if line is None or should is None or not _agree(line, should, has_words):
+            return [found("audit-differs", f"{NAME}, line {number + 1}", "the ledger gives another line")]
+    return []
+
+
+def _read(raw: bytes) -> AuditLine | None:
+    try:
+        return AuditLine.from_dict(orjson.loads(raw))
+    except (ValueError, Refused):
+        return None
+
+
+def _expected(folder: Folder) -> Iterator[tuple[AuditLine, bool]]:
+    chain, auditor = Chain(folder), Auditor(lambda _: None)
+    for line in chain.lines(chain.first):
+        event = lift(line.event())
+        act = auditor.line(event, "")
+        if act is not None:
+            yield act, event.body is not None
+
+
+def _agree(line: AuditLine, should: AuditLine, has_words: bool) -> bool:
+    names = (*_OF_THE_HEADER, *(_OF_THE_WORDS if has_words else ()))
+    if any(getattr(line, name) != getattr(should, name) for name in names):
+        return False
+    asked = (should.approval or {}).get("review")
+    return asked is None or (line.approval or {}).get("review") == asked
