@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from keepsake.decide.graph import tells_of
 from keepsake.records.belief import OWNER, Belief, recorded
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
 from keepsake.records.book import Book
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft, Event
+from keepsake.records.graph_book import GRAPH
 from keepsake.records.lineage import sources_in, trimmed
 from keepsake.records.rules import FOUND, NOOP
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS
@@ -168,6 +170,8 @@ def erase(
             return _tells(event, user, episodes, gone)
         if event.op in (RECEIPTS, OUTCOME, FADE, RETRACT, FOUND):
             return _holds_words_of(body, gone)
+        if event.op.startswith(GRAPH):
+            return tells_of(event, user, gone, alone=True)
         if event.op == NOOP:  # it has the teller's own name for an episode
             return any(source in gone for source in body.get("step", {}).get("sources", ()))
         if not event.op.startswith("belief."):

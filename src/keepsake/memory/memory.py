@@ -25,6 +25,7 @@ from keepsake.memory.beliefs import BeliefsOf
 from keepsake.memory.corrections import corrected
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
+from keepsake.memory.graphs import Graphs
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.restore import restore
 from keepsake.memory.reviews import ReviewsOf
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from keepsake.records.rule import ConsolidationRule
 
 
-class Memory(Asks):
+class Memory(Asks, Graphs):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(
@@ -98,6 +99,7 @@ class Memory(Asks):
             self._follower.finish()
         if "_pages_at" in self.__dict__:
             self._pages_at.close()
+        self._close_graph()
         if "_index" in self.__dict__:
             self._index.close()
         self._shelf.close()
@@ -363,6 +365,7 @@ class Memory(Asks):
     def _after_writing(self, events: list[Event]) -> None:
         self._index.follow(events)
         self._follower.follow(events)
+        self._follow_graph(events)
 
     def _after_erasing(self) -> None:
         """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""

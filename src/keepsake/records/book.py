@@ -11,6 +11,7 @@ import orjson
 from keepsake.records.beliefs import Beliefs
 from keepsake.records.episodes import Episodes
 from keepsake.records.event import Event
+from keepsake.records.graph_book import GraphBook
 from keepsake.records.pages import Pages
 from keepsake.records.reviews import Reviews
 from keepsake.records.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Rules
@@ -33,9 +34,10 @@ class Book(Beliefs):
         self.uses = Uses()
         self.rules = Rules()
         self.pages = Pages()
-        self._parts: dict[str, Work | Reviews | Episodes | Uses | Rules | Pages] = {
+        self.graph = GraphBook()
+        self._parts: dict[str, Work | Reviews | Episodes | Uses | Rules | Pages | GraphBook] = {
             "work": self.work, "reviews": self.reviews, "episodes": self.episodes, "uses": self.uses,
-            "rules": self.rules, "pages": self.pages,
+            "rules": self.rules, "pages": self.pages, "graph": self.graph,
         }  # fmt: skip
         super().__init__()
 

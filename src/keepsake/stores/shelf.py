@@ -25,7 +25,7 @@ from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why, what_rests_on, why
 
 # Events that belong to a user.
-_SOMEONES = ("belief.", "review.", "episode.", "receipt.", "outcome.", "rule.", "delta.", "page.")
+_SOMEONES = ("belief.", "review.", "episode.", "receipt.", "outcome.", "rule.", "delta.", "page.", "graph.")
 
 
 class Shelf:
@@ -99,7 +99,7 @@ class Shelf:
             return None
         if "receipts" in event.body:
             return str(event.body["receipts"][0].get("user", OWNER)) if event.body["receipts"] else None
-        if "ids" in event.body or event.op.startswith(("rule.", "delta.", "page.")):
+        if "ids" in event.body or event.op.startswith(("rule.", "delta.", "page.", "graph.")):
             return str(event.body.get("user", OWNER))
         if "episode" in event.body:
             return str(event.body["episode"].get("user", OWNER))
