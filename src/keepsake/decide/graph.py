@@ -19,7 +19,7 @@ from keepsake.records.graph_book import (
     GRAPH_PROPOSE,
     GRAPH_PUT,
     GRAPH_UNMERGE,
-    GraphBook,
+    Proposal,
 )
 from keepsake.records.graph_fields import Told, line_of
 
@@ -92,11 +92,11 @@ def merge(user: str, node: Told, into: Told, *, score: float, reasons: Sequence[
 
 
 def propose(
-    known: GraphBook, user: str, node: Told, into: Told, *, score: float, reasons: Sequence[str]
+    user: str, node: Told, into: Told, asked: Sequence[Proposal], *, score: float, reasons: Sequence[str]
 ) -> list[Draft]:
-    """A person is asked whether one node is the other. What is asked already is not asked again."""
+    """A person is asked whether one node is the other. What was `asked` of the two already is not asked again."""
     _must_stand_for_themselves(node, into)
-    if known.proposal(user, node["id"], into["id"]):
+    if asked:
         return []
     return [Draft(GRAPH_PROPOSE, {**_pair(user, node, into), "score": score, "reasons": list(reasons)})]
 
@@ -108,12 +108,11 @@ def unmerge(user: str, node: str, merged_into: str | None) -> list[Draft]:
     return [Draft(GRAPH_UNMERGE, {"user": user, "node": node})]
 
 
-def dismiss(known: GraphBook, user: str, node: str, into: str) -> list[Draft]:
-    """They are two."""
-    asked = known.proposal(user, node, into)
-    if asked is None:
+def dismiss(user: str, node: str, into: str, asked: Sequence[Proposal]) -> list[Draft]:
+    """They are two, whatever was `asked` of them."""
+    if not asked:
         raise Refused(f"nobody proposed that {node!r} is {into!r}; `keepsake graph same` lists what was")
-    return [Draft(GRAPH_DISMISS, {"user": user, "node": asked.node, "into": asked.into})]
+    return [Draft(GRAPH_DISMISS, {"user": user, "node": asked[0].node, "into": asked[0].into})]
 
 
 def _pair(user: str, node: Told, into: Told) -> Told:
@@ -143,6 +142,14 @@ def tells_of(event: Event, user: str, names: Collection[str], *, alone: bool = F
         return not {_short(name) for name in names}.isdisjoint(body["names"])
     found = [is_of(saved.told, names) for saved in records_in(body)]
     return any(found) and (all(found) or not alone)
+
+
+def merges_thing(event: Event, user: str, things: Collection[str]) -> bool:
+    """Whether an event says of one of these plain things, whose names are a belief's words, that it is another."""
+    body = event.body or {}
+    if not event.op.startswith(GRAPH) or body.get("user") != user:
+        return False
+    return body.get("node") in things or body.get("into") in things
 
 
 def records_in(body: Mapping[str, Any]) -> list[Saved]:

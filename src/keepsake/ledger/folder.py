@@ -72,8 +72,8 @@ class Folder:
         return sorted(self.root.glob("*.new")) + sorted(self.sealed.glob("*.new"))
 
     def index_files(self) -> list[Path]:
-        """The index, the pages' and the graph's, what SQLite keeps beside them, and those being made; in the order in which they
-        may be removed."""
+        """The index, the pages' and the graph's, what SQLite keeps beside them, and those being made; in the order in
+        which they may be removed."""
         each = (self.index, self.pages_index, self.graph_index)
         beside = [path.with_name(path.name + end) for path in each for end in ("", "-wal", "-shm", "-journal")]
         return [*beside, *self.root.glob(f"{self.index.name}.*{_MAKING}")]

@@ -103,8 +103,7 @@ class GraphOf(GraphStore):
 
     def proposals(self) -> list[Proposal]:
         """The merges that wait for a person, the oldest first."""
-        with self._at.ledger.reading():
-            return self._at.book.graph.proposals(self._user)
+        return self._at.read(lambda db: db.proposals(self._user))
 
     def merge(self, node: str, into: str, *, sure: bool = False) -> Outcome:
         """Make `node` part of `into`, if that is sure, or a person says so; else propose it, and change nothing."""
@@ -119,7 +118,8 @@ class GraphOf(GraphStore):
             told = {"score": alike.score, "reasons": alike.reasons}
             if is_done:
                 return decide.merge(self._user, gone.to_dict(), kept.to_dict(), **told)  # type: ignore[arg-type]
-            return decide.propose(self._at.book.graph, self._user, gone.to_dict(), kept.to_dict(), **told)  # type: ignore[arg-type]
+            asked = db.proposals(self._user, gone.id, kept.id)
+            return decide.propose(self._user, gone.to_dict(), kept.to_dict(), asked, **told)  # type: ignore[arg-type]
 
         self._write(make)
         return outcome[0]
@@ -149,7 +149,7 @@ class GraphOf(GraphStore):
     def dismiss(self, node: str, into: str) -> None:
         """They are two: what was proposed of them waits no longer."""
         self._must_be_a_person("answers what was proposed")
-        self._write(lambda _: decide.dismiss(self._at.book.graph, self._user, node, into))
+        self._write(lambda db: decide.dismiss(self._user, node, into, db.proposals(self._user, node, into)))
 
     # -- erasing -----------------------------------------------------------------------------------------------------
 
@@ -165,8 +165,7 @@ class GraphOf(GraphStore):
         with ledger.turn():
             told = [each for each in ledger.events(ledger.chain().first) if decide.tells_of(each, self._user, going)]
             self._write(lambda db: self._put(self._beside(db, told, going)))
-            last = max((event.seq for event in told), default=-1)
-            ledger.erase(lambda: ((), lambda e: e.seq <= last and decide.tells_of(e, self._user, going)))
+            ledger.erase(lambda: ((), lambda event: decide.tells_of(event, self._user, going)))
         self._erased()
         return len(told)
 
@@ -179,7 +178,7 @@ class GraphOf(GraphStore):
             return any(db.said_line(self._user, part, name) is not None for part in ("nodes", "edges"))
 
         if not is_text(name) or not self._at.read(is_there):
-            raise NotFound(f"nobody saved a node or edge {ascii(name)[:60]}; what beliefs say goes with `keepsake erase`")
+            raise NotFound(f"nobody saved a node or edge {ascii(name)[:60]}; what beliefs say goes with them")
 
     def _beside(self, db: GraphFile, events: list[Event], going: frozenset[str]) -> Iterable[Saved]:
         """What these events hold that is here still, and is none of what goes."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from contextlib import suppress
+from typing import Any, TypeVar
 
 import orjson
 
@@ -31,6 +32,8 @@ from keepsake.records.graph_fields import Told, line_of
 from keepsake.records.memory_event import MemoryEvent
 from keepsake.records.memory_path import MemoryPath
 from keepsake.records.policy import DEFAULT
+
+Answer = TypeVar("Answer")
 
 _TRIES = 20
 _LAYERED = (b'"merged"', b'"absorbed"', b'"led"', b'"derived"')  # by which a record that was read here is known
@@ -83,7 +86,7 @@ class GraphStore:
     def _load(self, part: str, name: str) -> Any:
         return self._ask(lambda rows: rows.load(part, name))
 
-    def _ask(self, question: Callable[[GraphRows], Any]) -> Any:
+    def _ask(self, question: Callable[[GraphRows], Answer]) -> Answer:
         return self._at.read(lambda db: question(GraphRows(db, self._user)))
 
     # -- saving ------------------------------------------------------------------------------------------------------
@@ -175,12 +178,12 @@ class GraphStore:
             )
         with ledger.turn():
             for _ in range(_TRIES):
-                drafts, seen = self._at.read(lambda db: (make(db), self._last()))
-                try:
-                    return ledger.write(lambda: self._unless_behind(drafts, seen)) if drafts else []
-                except _Behind:
-                    continue
+                with suppress(_Behind):
+                    return self._record(*self._at.read(lambda db: (make(db), self._last())))
         raise Busy("others keep writing to the graph; try again in a moment")
+
+    def _record(self, drafts: list[Draft], seen: int) -> list[Event]:
+        return self._at.ledger.write(lambda: self._unless_behind(drafts, seen)) if drafts else []
 
     def _last(self) -> int:
         return self._at.book.graph.last(self._user)

@@ -7,6 +7,7 @@ import unicodedata
 PREFIXES = ("user", "project", "tool", "topic", "person", "org", "event")
 THING = "thing"  # what is spoken of, and has no page
 
+_LONGEST = 300  # characters of a name; nothing is called by more
 _LEAST = 3  # letters of a part of a name that names someone by itself
 
 
@@ -36,3 +37,8 @@ def name_key(name: str) -> str:
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     seen = (each for each in plain if unicodedata.category(each) != "Cf")
     return " ".join("".join(each if each.isalnum() or unicodedata.combining(each) else " " for each in seen).split())
+
+
+def thing_key(name: str) -> str:
+    """By what a name is found, and what a plain thing of that name is known as; empty, if nothing can be called so."""
+    return (name_key(name) or name.strip()) if len(name) <= _LONGEST else ""

@@ -9,12 +9,15 @@
     graph.propose/1  {"user": …, "node": …, "into": …, "score": …, "reasons": […]}: is it the same?
     graph.dismiss/1  {"user": …, "node": …, "into": …}: it is not
 
-Of a graph only its last event is known here: whoever decided on rows that lag behind it decides again.
+No words are kept here, so that none are left when they are erased: only which event of a graph is the last. Whoever
+decided on rows that lag behind it decides again.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+
+import orjson
 
 from keepsake.records.event import Event
 from keepsake.records.undo import Undoable
@@ -39,9 +42,21 @@ class Proposal(NamedTuple):
     by: str
     at: str
 
+    def to_dict(self) -> dict[str, Any]:
+        return {**self._asdict(), "reasons": list(self.reasons)}
+
+    def text(self) -> str:
+        """As a table holds it; `read` gives it back."""
+        return orjson.dumps(self).decode()
+
+    @classmethod
+    def read(cls, text: str) -> Proposal:
+        node, into, score, reasons, by, at = orjson.loads(text)
+        return cls(node, into, score, tuple(reasons), by, at)
+
 
 class GraphBook(Undoable):
-    """By user: how far the graph has come, and what is proposed."""
+    """By user: how far the graph has come."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,23 +65,16 @@ class GraphBook(Undoable):
     def clear(self) -> None:
         self._first: dict[str, int] = {}  # user → the first event of the graph
         self._last: dict[str, int] = {}
-        self._proposals: dict[tuple[str, str, str], Proposal] = {}  # by user and the two nodes, in their order
 
     def knows(self, op: str) -> bool:
         return op in _OPS
 
     def apply(self, event: Event) -> None:
-        if event.op not in _OPS or event.body is None:
-            return
-        body, user = event.body, event.body["user"]
-        if user not in self._first:
-            self._set(self._first, user, event.seq)
-        self._set(self._last, user, event.seq)
-        if event.op in (GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_DISMISS):
-            self._drop(self._proposals, _pair(user, body["node"], body["into"]))
-        if event.op == GRAPH_PROPOSE:
-            said = body["node"], body["into"], body["score"], tuple(body["reasons"]), event.by, event.ts
-            self._set(self._proposals, _pair(user, *said[:2]), Proposal(*said))
+        if event.op in _OPS and event.body is not None:
+            user = event.body["user"]
+            if user not in self._first:
+                self._set(self._first, user, event.seq)
+            self._set(self._last, user, event.seq)
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -78,27 +86,12 @@ class GraphBook(Undoable):
         """The last event of that user's graph; -1 if there is none."""
         return self._last.get(user, -1)
 
-    def proposals(self, user: str) -> list[Proposal]:
-        """What waits for a person's word, the oldest first."""
-        return [each for (owner, *_), each in self._proposals.items() if owner == user]
-
-    def proposal(self, user: str, node: str, into: str) -> Proposal | None:
-        """What was proposed of these two, in either direction."""
-        return self._proposals.get(_pair(user, node, into))
-
     # -- snapshots ---------------------------------------------------------------------------------------------------
 
     def dump(self) -> dict[str, Any]:
-        proposals = [[user, *each] for (user, *_), each in self._proposals.items()]
-        return {"first": self._first, "last": self._last, "proposals": proposals}
+        return {"first": self._first, "last": self._last}
 
     def load(self, dumped: dict[str, Any]) -> None:
         self.clear()
         self._first.update(dumped.get("first", {}))
         self._last.update(dumped.get("last", {}))
-        for user, node, into, score, reasons, by, at in dumped.get("proposals", ()):
-            self._proposals[_pair(user, node, into)] = Proposal(node, into, score, tuple(reasons), by, at)
-
-
-def _pair(user: str, node: str, into: str) -> tuple[str, str, str]:
-    return (user, *sorted((node, into)))  # type: ignore[return-value]

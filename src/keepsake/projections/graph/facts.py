@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from keepsake.records.clock import held_time
-from keepsake.records.entity import name_key, spoken
+from keepsake.records.entity import spoken, thing_key
 
-_LONGEST = 300  # characters of a name; nothing is called by more
 _VERSIONS = 20  # of a fact, that are named as its sources
 
 Key = tuple[str, str]  # a user, and a name or a node
@@ -52,7 +51,8 @@ class Fact(NamedTuple):
         subject, predicate, thing = belief.get("triple") or ("", "", "")
         bounds = (held_time(belief.get(name, "")) for name in ("valid_to", "expires"))
         return cls(
-            belief["id"], user, belief.get("about", ""), subject, predicate, thing, key_of(subject), key_of(thing),
+            belief["id"], user, belief.get("about", ""), subject, predicate, thing,
+            thing_key(subject), thing_key(thing),
             belief["confidence"], held_time(belief.get("valid_from", "")), min(filter(None, bounds), default=""), "",
             at, seq, orjson.dumps([belief["id"]]).decode(),
         )  # fmt: skip
@@ -77,13 +77,8 @@ class Fact(NamedTuple):
         return bool(self.source and self.target)
 
 
-def key_of(name: str) -> str:
-    """By what a name is found; empty, if nothing can be called so."""
-    return (name_key(name) or name.strip()) if len(name) <= _LONGEST else ""
-
-
 def keys_of(names: Iterable[str]) -> set[str]:
-    return {key for name in names if (key := key_of(name))}
+    return {key for name in names if (key := thing_key(name))}
 
 
 _FACTS = f"SELECT {', '.join(Fact._fields)} FROM facts "

@@ -17,10 +17,11 @@ from typing import NamedTuple
 from keepsake.projections.database import IN_MEMORY, Database
 from keepsake.projections.graph import fold
 from keepsake.projections.graph.compose import Merge
-from keepsake.projections.graph.facts import key_of
 from keepsake.projections.graph.rows import Rows, merge_of, merges_into, said_in
 from keepsake.projections.graph.tables import NAMES, SHAPE, TABLES
+from keepsake.records.entity import thing_key
 from keepsake.records.event import Event
+from keepsake.records.graph_book import Proposal
 from keepsake.records.graph_fields import Told
 
 _PRAGMAS = (
@@ -105,8 +106,8 @@ class GraphFile(Database):
 
     def has_any(self, user: str) -> bool:
         """Whether there is any record of that user."""
-        tables = ("nodes", "edges", "others")
-        return any(self.db.execute(f"SELECT 1 FROM {each} WHERE user = ? LIMIT 1", (user,)).fetchone() for each in tables)
+        asked = (f"SELECT 1 FROM {table} WHERE user = ? LIMIT 1" for table in ("nodes", "edges", "others"))
+        return any(self.db.execute(question, (user,)).fetchone() for question in asked)
 
     def said(self, user: str, part: str) -> list[bytes]:
         """The nodes or edges that somebody saved, as they were saved."""
@@ -145,9 +146,17 @@ class GraphFile(Database):
     def merges_into(self, user: str, node: str) -> list[Merge]:
         return merges_into(self.db, user, node)
 
+    def proposals(self, user: str, *nodes: str) -> list[Proposal]:
+        """The merges that wait for a person, the oldest first; those of two nodes, if they are named."""
+        pair = " AND one = ? AND other = ?" if nodes else ""
+        found = self.db.execute(
+            f"SELECT told FROM proposals WHERE user = ?{pair} ORDER BY seq", (user, *sorted(nodes))
+        )  # fmt: skip
+        return [Proposal.read(told) for (told,) in found]
+
     def named(self, user: str, name: str) -> list[str]:
         """The nodes that go by a name, who has gone by it longest first; plain things have but one."""
-        key = key_of(name)
+        key = thing_key(name)
         found = self.db.execute(
             "SELECT node FROM names WHERE user = ? AND key = ? GROUP BY node ORDER BY min(seq), node", (user, key)
         ).fetchall()  # fmt: skip

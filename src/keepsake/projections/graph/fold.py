@@ -20,7 +20,14 @@ from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.envelope import KEYS, KINDS
 from keepsake.records.event import Event
-from keepsake.records.graph_book import GRAPH_MERGE, GRAPH_PUT, GRAPH_UNMERGE
+from keepsake.records.graph_book import (
+    GRAPH_DISMISS,
+    GRAPH_MERGE,
+    GRAPH_PROPOSE,
+    GRAPH_PUT,
+    GRAPH_UNMERGE,
+    Proposal,
+)
 from keepsake.records.policy import DEFAULT
 from keepsake.records.reviews import ANSWER, ASK
 
@@ -66,6 +73,18 @@ def _joined(rows: Rows, body: dict[str, Any]) -> Any:
 def _merge(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     why = {name: body[name] for name in ("names", "score", "reasons")}
     rows.merge(body["user"], Merge(body["node"], body["into"], {**why, "by": event.by, "at": event.ts}, event.seq))
+    _dismiss(rows, event, body)
+
+
+def _propose(rows: Rows, event: Event, body: dict[str, Any]) -> None:
+    told = Proposal(body["node"], body["into"], body["score"], tuple(body["reasons"]), event.by, event.ts)
+    values = (body["user"], *sorted(told[:2]), told.text(), event.seq)
+    rows.db.execute("INSERT OR REPLACE INTO proposals VALUES (?, ?, ?, ?, ?)", values)
+
+
+def _dismiss(rows: Rows, _: Event, body: dict[str, Any]) -> None:
+    pair = (body["user"], *sorted((body["node"], body["into"])))
+    rows.db.execute("DELETE FROM proposals WHERE user = ? AND one = ? AND other = ?", pair)
 
 
 def _unmerge(rows: Rows, _: Event, body: dict[str, Any]) -> None:
@@ -153,4 +172,5 @@ def _answer(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 _ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {
     PUT: _state, SUPERSEDE: _state, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased, ASK: _ask,
     ANSWER: _answer, GRAPH_PUT: _put, GRAPH_MERGE: _merge, GRAPH_UNMERGE: _unmerge,
+    GRAPH_PROPOSE: _propose, GRAPH_DISMISS: _dismiss,
 }  # fmt: skip

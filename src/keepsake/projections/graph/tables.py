@@ -40,6 +40,11 @@ TABLES = (
         PRIMARY KEY (user, node)
     ) WITHOUT ROWID""",
     'CREATE INDEX merges_into ON merges (user, "into", seq)',
+    # what somebody thinks is the same, by its two nodes in order
+    """CREATE TABLE proposals (
+        user TEXT NOT NULL, one TEXT NOT NULL, other TEXT NOT NULL, told TEXT NOT NULL, seq INTEGER NOT NULL,
+        PRIMARY KEY (user, one, other)
+    ) WITHOUT ROWID""",
     """CREATE TABLE facts (
         id TEXT PRIMARY KEY, user TEXT NOT NULL, about TEXT NOT NULL, subject TEXT NOT NULL, predicate TEXT NOT NULL,
         object TEXT NOT NULL, subject_key TEXT NOT NULL, object_key TEXT NOT NULL, weight REAL NOT NULL,
@@ -70,6 +75,6 @@ TABLES = (
 )
 
 NAMES = (
-    "nodes", "edges", "others", "heads", "merges", "facts", "names", "mentions", "entities", "versions", "waiting",
-    "asked", "bookmark",
+    "nodes", "edges", "others", "heads", "merges", "proposals", "facts", "names", "mentions", "entities", "versions",
+    "waiting", "asked", "bookmark",
 )  # fmt: skip
