@@ -47,7 +47,7 @@ class Proposal(NamedTuple):
 
     def text(self) -> str:
         """As a table holds it; `read` gives it back."""
-        return orjson.dumps(self).decode()
+        return orjson.dumps(tuple(self)).decode()
 
     @classmethod
     def read(cls, text: str) -> Proposal:

@@ -1,8 +1,8 @@
 """What the graph shows of a node or an edge: what somebody saved, what beliefs say, and the merges, put together.
 
 Whatever follows from beliefs carries a mark, `provenance.derived`: in which ledger it was derived, from how many
-beliefs (`told`), how many of them are `held`, when the first and the last were stated, and which of the `properties` are
-theirs. `only` says that nobody saved the record itself. What somebody saved goes before what follows.
+beliefs (`told`), how many of them are `held`, when the first and the last were stated, and which of the `properties`
+are theirs. `only` says that nobody saved the record itself. What somebody saved goes before what follows.
 
 A merge leaves every record as it was saved; it is put on here, and an unmerge only leaves it out. The result has the
 form that the stand-alone graph gives it, so that every store can read it and take it back.
