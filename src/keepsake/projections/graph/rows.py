@@ -27,6 +27,7 @@ _PORTION = 1000  # records that are written at once
 _PUT_NODE = "INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?, ?)"
 _PUT_EDGE = "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?, ?)"
 _SAME = b""  # what somebody saved is what is shown
+_NOT_YET = b""  # it was saved a moment ago, and nobody has seen it yet
 
 
 class Rows:
@@ -80,7 +81,7 @@ class Rows:
         marks = ", ".join("?" * (len(values) + 1))
         self.db.execute(
             f"INSERT INTO {table} VALUES ({marks}) ON CONFLICT (user, id) DO UPDATE SET said = excluded.said",
-            (*values, values[-1]),
+            (*values[:-1], _NOT_YET, values[-1]),
         )
         touched.add(key)
 
@@ -141,11 +142,26 @@ class Rows:
         for table in self._plain:
             self._write_plain(table)
         nodes, edges = self.facts.settle()
-        for user, name in self._nodes | nodes:
+        self._nodes |= nodes
+        self._edges |= edges
+        if self._any("merges"):
+            self._look_around()
+        for user, name in self._nodes:
             self._show_node(user, name)
-        for user, name in self._edges | edges:
+        for user, name in self._edges:
             self._show_edge(user, name)
         self._nodes, self._edges = set(), set()
+
+    def _look_around(self) -> None:
+        """A node that comes or goes changes what it is merged with: a merge counts while both are there."""
+        for user, name in list(self._nodes):
+            if self._is_shown(user, name) != is_there(self.db, user, name):
+                own, others = merge_of(self.db, user, name), merges_into(self.db, user, name)
+                self._touch_around(user, name, *(merge.node for merge in others), *([own.into] if own else []))
+
+    def _is_shown(self, user: str, name: str) -> bool:
+        row = self.db.execute("SELECT line FROM nodes WHERE user = ? AND id = ?", (user, name)).fetchone()
+        return row is not None and row[0] != _NOT_YET
 
     def _show_node(self, user: str, name: str) -> None:
         said = self._said("nodes", user, name)
@@ -153,7 +169,9 @@ class Rows:
         if told is None:
             self.db.execute("DELETE FROM nodes WHERE user = ? AND id = ?", (user, name))
             return
-        told = merged_node(told, merge_of(self.db, user, name), merges_into(self.db, user, name))
+        own = merge_of(self.db, user, name)
+        others = [merge for merge in merges_into(self.db, user, name) if is_there(self.db, user, merge.node)]
+        told = merged_node(told, own if own and is_there(self.db, user, own.into) else None, others)
         line = line_of(told)
         self.db.execute(
             _PUT_NODE, (user, name, told["kind"], "merged" in told, line, _SAME if line == said else said)
@@ -273,6 +291,15 @@ def merges_into(db: sqlite3.Connection, user: str, node: str) -> list[Merge]:
 def ways_of(db: sqlite3.Connection, user: str, node: str) -> list[Merge]:
     """The merges that lead from a node to the one that stands for it now."""
     way: list[Merge] = []
-    while (merge := merge_of(db, user, way[-1].into if way else node)) is not None:
+    while (merge := merge_of(db, user, way[-1].into if way else node)) and is_there(db, user, merge.into):
         way.append(merge)
     return way
+
+
+def is_there(db: sqlite3.Connection, user: str, node: str) -> bool:
+    """Whether somebody saved that node, or tells of it."""
+    asked = (
+        "SELECT 1 FROM entities WHERE user = ? AND node = ?",
+        "SELECT 1 FROM nodes WHERE user = ? AND id = ? AND said IS NOT NULL",
+    )
+    return any(db.execute(question, (user, node)).fetchone() for question in asked)
