@@ -11,17 +11,20 @@ person, the merge is proposed and waits for one who says `sure`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import orjson
 
 from keepsake.decide import graph as decide
 from keepsake.decide.graph import Saved
+from keepsake.ledger.disk import replace as put_in_place
 from keepsake.memory.gated import Gated
 from keepsake.memory.graph_at import GraphAt
 from keepsake.memory.graph_rows import GraphRows, is_text
 from keepsake.memory.graph_store import GraphStore
 from keepsake.projections.graph.file import GraphFile
-from keepsake.records.errors import NotFound, Refused
+from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.errors import NotFound, NotWritten, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph import MemoryNode
 from keepsake.records.graph_book import Proposal
@@ -92,6 +95,17 @@ class GraphOf(GraphStore):
             few = ", ".join([ascii(each)[1:61] for each in nodes][:_FEW]).replace("'", "")
             raise Refused(f"{ascii(name)[:60]} names {len(nodes)} nodes ({few}); write one of these ids")
         return next(iter(nodes.values()))
+
+    def export_to(self, path: str | Path, *, explicit: bool = False, replace: bool = False) -> GraphEnvelope:
+        """Write the envelope to a file, whole or not at all. One that is there is kept unless `replace` is said."""
+        place, envelope = Path(path), self.export_envelope(explicit=explicit)
+        if place.exists() and not replace:
+            raise Refused(f"{place} is there already; choose another name, or replace it with --force")
+        try:
+            put_in_place(self._at.ledger.disk, place, envelope.to_bytes())
+        except OSError as error:
+            raise NotWritten(f"{place} was not written: {error.strerror}; nothing was changed") from error
+        return envelope
 
     # -- the same thing ----------------------------------------------------------------------------------------------
 

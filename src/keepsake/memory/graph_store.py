@@ -133,8 +133,7 @@ class GraphStore:
         parts = {part: Records[Any](part, db.lines(user, part)) for part in KINDS if part not in ("nodes", "edges")}
         for part in ("nodes", "edges"):
             parts[part] = Records(part, db.said(user, part) if explicit else db.lines(user, part))
-        profiles = [each.id for each in parts["profiles"]]
-        first = head.get("head") if head.get("head") in profiles else min(profiles, default="")
+        first = _first_profile(db, user)
         profile = record_in("profiles", db.line(user, "profiles", first) or b"") if first else None
         return GraphEnvelope(
             profile=profile, metadata=head.get("metadata", {}), extra=head.get("extra", {}), **parts  # type: ignore[arg-type]
@@ -253,9 +252,17 @@ def _news(db: GraphFile, user: str, head: Told) -> Told:
         name: {key: value for key, value in head[name].items() if _is_news(known.get(name, {}), key, value)}
         for name in ("metadata", "extra")
     }
-    if head.get("head") not in (None, known.get("head")):
+    if head.get("head") not in (None, _first_profile(db, user)):
         fresh["head"] = head["head"]
     return {name: value for name, value in fresh.items() if value}
+
+
+def _first_profile(db: GraphFile, user: str) -> str:
+    """The profile that was named first; else the first by its id."""
+    named = str(db.head(user).get("head", ""))
+    if named and db.line(user, "profiles", named):
+        return named
+    return min((str(orjson.loads(line)["id"]) for line in db.lines(user, "profiles")), default="")
 
 
 def _is_news(known: Told, key: str, value: object) -> bool:
