@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keepsake import Memory
 from keepsake.records.envelope import GraphEnvelope
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile, Provenance
@@ -19,6 +20,7 @@ from tests.strategies import HOSTILE, json_objects, names, texts
 STORES = [  # whoever keeps a graph in another way joins here: a name, and how to make an empty one in a folder
     ("in-memory", lambda folder: InMemoryMemoryGraphStore()),
     ("file-backed", lambda folder: FileBackedMemoryGraphStore(folder / "graph")),
+    ("a memory's", lambda folder: Memory(folder / "memory").graph),
 ]
 
 NOON = "2026-05-03T12:00:00.000000Z"

@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from keepsake.decide.graph import merges_thing, tells_of
 from keepsake.records.belief import OWNER, Belief, recorded
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
 from keepsake.records.book import Book
+from keepsake.records.entity import thing_key
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft, Event
+from keepsake.records.graph_book import GRAPH
 from keepsake.records.lineage import grown, sources_in, trimmed
 from keepsake.records.rules import FOUND, NOOP
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS
@@ -204,6 +207,7 @@ def erase(
     reviews = {yes for version in gone if (yes := known.reviews.yes_to(version))}
     reviews.update(name for name in names if known.reviews.is_of_words_alone(name, user))
     gone.update(dict.fromkeys(sorted(reviews & set(names))))
+    things: set[str] = set()  # of which the graph knows by these beliefs
 
     def speaks(event: Event) -> bool:
         body = event.body or {}
@@ -214,6 +218,8 @@ def erase(
             return _tells(event, user, episodes, gone)
         if event.op in (RECEIPTS, OUTCOME, FADE, RETRACT, FOUND):
             return _holds_words_of(body, gone)
+        if event.op.startswith(GRAPH):
+            return tells_of(event, user, gone, alone=True) or merges_thing(event, user, things)
         if event.op == NOOP:  # it has the teller's own name for an episode
             return any(source in gone for source in body.get("step", {}).get("sources", ()))
         if not event.op.startswith("belief."):
@@ -221,6 +227,7 @@ def erase(
         key = (belief.get("user", OWNER), belief.get("path", ""), belief.get("key"))
         if key in keys or any(name in gone for name in (belief.get("id"), body.get("id"), *body.get("replaces", ()))):
             gone.update({name: None for name in (belief.get("id"), body.get("id")) if name})
+            things.update(filter(None, map(thing_key, belief.get("triple", ())[::2])))
             return True
         return False
 

@@ -5,6 +5,7 @@
     snapshot.json     beliefs as of some event                                        (derived)
     index.db          what recall searches, with SQLite's own `-wal` and `-shm`       (derived)
     pages.db          what stands on the pages, and as what each was last seen        (derived)
+    graph.db          entities, and how they are related                              (derived)
     memory/           the pages, one Markdown file per entity; people edit them
     pages.lock        held while pages are written
     checkpoint        the last signed statement about the ledger
@@ -44,6 +45,7 @@ class Folder:
         self.snapshot = root / "snapshot.json"
         self.index = root / "index.db"
         self.pages_index = root / "pages.db"
+        self.graph_index = root / "graph.db"
         self.pages = root / "memory"
         self.pages_lock = root / "pages.lock"
         self.settings = root / "keepsake.toml"
@@ -70,10 +72,10 @@ class Folder:
         return sorted(self.root.glob("*.new")) + sorted(self.sealed.glob("*.new"))
 
     def index_files(self) -> list[Path]:
-        """The index and the pages', what SQLite keeps beside them, and those being made; in the order in which they
-        may be removed."""
-        both = (self.index, self.pages_index)
-        beside = [path.with_name(path.name + end) for path in both for end in ("", "-wal", "-shm", "-journal")]
+        """The index, the pages' and the graph's, what SQLite keeps beside them, and those being made; in the order in
+        which they may be removed."""
+        each = (self.index, self.pages_index, self.graph_index)
+        beside = [path.with_name(path.name + end) for path in each for end in ("", "-wal", "-shm", "-journal")]
         return [*beside, *self.root.glob(f"{self.index.name}.*{_MAKING}")]
 
     def new_index(self) -> Path:

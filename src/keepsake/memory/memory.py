@@ -26,6 +26,7 @@ from keepsake.memory.corrections import corrected
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.memory.governs import Governs
+from keepsake.memory.graphs import Graphs
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.restore import restore
 from keepsake.memory.secrets import Masker
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from keepsake.records.rule import ConsolidationRule
 
 
-class Memory(Asks, Walks, Governs):
+class Memory(Asks, Walks, Governs, Graphs):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(
@@ -103,6 +104,7 @@ class Memory(Asks, Walks, Governs):
             self._follower.finish()
         if "_pages_at" in self.__dict__:
             self._pages_at.close()
+        self._close_graph()
         if "_index" in self.__dict__:
             self._index.close()
         self._shelf.close()
@@ -371,6 +373,7 @@ class Memory(Asks, Walks, Governs):
         self._index.follow(events)
         self._follower.follow(events)
         self._audit.follow(events)
+        self._follow_graph(events)
 
     def _after_erasing(self) -> None:
         """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""

@@ -14,6 +14,7 @@ from keepsake.memory.settings import Settings, read_settings, zone_of
 from keepsake.stores.shelf import Shelf
 
 if TYPE_CHECKING:
+    from keepsake.memory.graph_at import GraphAt
     from keepsake.memory.index import IndexOf
     from keepsake.memory.page_follow import Follower
     from keepsake.memory.pages import PagesOf
@@ -45,6 +46,12 @@ class Opened:
         from keepsake.memory.pages_at import PagesAt
 
         return PagesAt(self._shelf, lambda: self._zone, self._gated.masks)
+
+    @cached_property
+    def _graph_at(self) -> GraphAt:
+        from keepsake.memory.graph_at import GraphAt
+
+        return GraphAt(self._shelf)
 
     @cached_property
     def _zone(self) -> tzinfo:

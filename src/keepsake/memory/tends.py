@@ -67,8 +67,10 @@ class Tends(Learns, Accounts):
     def rebuild_index(self, *, pages: bool = True, tick: Callable[[int], None] | None = None) -> int:
         """Make the index anew from the ledger; return how many events it was made from. Readers keep the old one.
 
-        What was edited on pages is taken in first, and their tables are made anew too, unless `pages` is false.
+        What was edited on pages is taken in first, and their tables are made anew too, unless `pages` is false. So are
+        those of the graph, if there are any.
         """
+        self._graph_at.rebuild()
         if pages and self._shelf.ledger.writable:
             self.pages.rebuild()
         self._audit.rebuild()

@@ -11,6 +11,7 @@ import orjson
 from keepsake.records.beliefs import Beliefs
 from keepsake.records.episodes import Episodes
 from keepsake.records.event import Event
+from keepsake.records.graph_book import GraphBook
 from keepsake.records.pages import Pages
 from keepsake.records.paths import Paths
 from keepsake.records.reviews import Reviews
@@ -19,6 +20,8 @@ from keepsake.records.trust import Distrusts
 from keepsake.records.use import RECEIPTS
 from keepsake.records.uses import Uses
 from keepsake.records.work import Work
+
+_Part = Work | Reviews | Episodes | Uses | Rules | Pages | Paths | Distrusts | GraphBook
 
 _CHANGE_NOTHING = (RECEIPTS, RULE, RULE_GONE, RAN, FOUND, NOOP, "snapshot/1")  # of what is remembered
 
@@ -37,9 +40,11 @@ class Book(Beliefs):
         self.pages = Pages()
         self.paths = Paths()
         self.distrusts = Distrusts()
-        self._parts: dict[str, Work | Reviews | Episodes | Uses | Rules | Pages | Paths | Distrusts] = {
+        self.graph = GraphBook()
+        self._parts: dict[str, _Part] = {
             "work": self.work, "reviews": self.reviews, "episodes": self.episodes, "uses": self.uses,
             "rules": self.rules, "pages": self.pages, "paths": self.paths, "distrusts": self.distrusts,
+            "graph": self.graph,
         }  # fmt: skip
         super().__init__()
 

@@ -26,8 +26,9 @@ from keepsake.records.why import Why, what_rests_on, why
 
 # Events that belong to a user.
 _SOMEONES = (
-    "belief.", "review.", "episode.", "receipt.", "outcome.", "rule.", "delta.", "page.", "path.", "trust.",
+    "belief.", "review.", "episode.", "receipt.", "outcome.", "rule.", "delta.", "page.", "path.", "trust.", "graph.",
 )  # fmt: skip
+_SAYS_WHOSE = ("rule.", "delta.", "page.", "path.", "trust.", "graph.")
 
 
 class Shelf:
@@ -101,7 +102,7 @@ class Shelf:
             return None
         if "receipts" in event.body:
             return str(event.body["receipts"][0].get("user", OWNER)) if event.body["receipts"] else None
-        if "ids" in event.body or event.op.startswith(("rule.", "delta.", "page.", "path.", "trust.")):
+        if "ids" in event.body or event.op.startswith(_SAYS_WHOSE):
             return str(event.body.get("user", OWNER))
         if "episode" in event.body:
             return str(event.body["episode"].get("user", OWNER))

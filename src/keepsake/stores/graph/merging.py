@@ -10,12 +10,12 @@ Names alone make nobody sure: two people are called Ana. Who is not sure propose
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 
 from keepsake.records.clock import comparable
+from keepsake.records.entity import name_key
 from keepsake.records.envelope import GraphEnvelope
 from keepsake.records.errors import Refused
 from keepsake.records.graph import MemoryEdge, MemoryNode
@@ -52,13 +52,6 @@ class Outcome:
 
 
 # -- how likely ------------------------------------------------------------------------------------------------------
-
-
-def name_key(name: str) -> str:
-    """A name as it is compared: without case, punctuation, marks that nobody sees, and ways of writing a letter."""
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    seen = (each for each in plain if unicodedata.category(each) != "Cf")
-    return " ".join("".join(each if each.isalnum() or unicodedata.combining(each) else " " for each in seen).split())
 
 
 def likeness(store: MemoryGraphStore, keep: str, gone: str) -> Likeness:

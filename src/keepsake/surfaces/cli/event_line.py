@@ -183,11 +183,30 @@ def _because(body: Mapping[str, Any]) -> str:
     return f" ({body['reason']})" if body.get("reason") else ""
 
 
+def _graph_put(body: Mapping[str, Any]) -> str:
+    if "piece" in body:
+        return f"a piece of one of the graph's {body['part']}, {body['n'] + 1} of {body['of']}"
+    parts = [count(len(body[part]), part[:-1]) for part in _GRAPH_PARTS if part in body]
+    first = next((body[part][0] for part in _GRAPH_PARTS if part in body), {})
+    name = first.get("label") or first.get("id") or first.get("path_id")
+    return f"{', '.join(parts) or 'what is said of the graph as a whole'}{f': {name}' if name else ''}"
+
+
+def _graph_merge(body: Mapping[str, Any]) -> str:
+    return f"{body['node']} is {body['into']} from now on"
+
+
+_GRAPH_PARTS = ("profiles", "nodes", "edges", "paths", "events")
 _ANSWERS = {"approve": "approved", "reject": "rejected", "stale": "stale"}
 _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "config.set/1": _config,
     "frame.drop/1": _no_frame,
     "frame.put/1": _frame,
+    "graph.dismiss/1": lambda body: f"{body['node']} is not {body['into']}",
+    "graph.merge/1": _graph_merge,
+    "graph.propose/1": lambda body: f"is {body['node']} the same as {body['into']}?",
+    "graph.put/1": _graph_put,
+    "graph.unmerge/1": lambda body: f"{body['node']} stands for itself again",
     "ledger.begin/1": _begin,
     "ledger.seal/1": _seal,
     "ledger.torn/1": _torn,

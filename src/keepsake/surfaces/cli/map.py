@@ -43,6 +43,7 @@ CARE = (
     Entry("restore", "Go back to a copy; what is left behind is kept"),
     Entry("tidy", "Propose what may leave sight; nothing goes by itself"),
 )
+GRAPH_GROUP = Entry("graph", "Look at entities and how they are related, bring a graph in or take it along")
 SPECIALIST = (
     Entry("init", "Make a memory in a folder of your choice"),
     Entry("ledger", "Verify, witness, prove, compact and prune the ledger"),
@@ -51,6 +52,7 @@ SPECIALIST = (
     Entry("test", "Put questions whose answers are known, to see that recall still finds them"),
     Entry("consolidate", "Make facts of what was observed, by rules"),
     Entry("clean", "Put all that is held out of sight, and its pages with it"),
+    GRAPH_GROUP,
 )
 LEDGER = (
     Entry("verify", "Read every event and check that none was changed"),
@@ -58,6 +60,15 @@ LEDGER = (
     Entry("prove", "Prove that an event is in the ledger, or check such a proof"),
     Entry("compact", "Begin a new file; the old one is sealed, nothing is lost"),
     Entry("prune", "Move sealed files to another place"),
+)
+
+GRAPH = (
+    Entry("show", "Show an entity and what it is related to"),
+    Entry("export", "Write the graph as one envelope, the same bytes each time"),
+    Entry("import", "Take in a graph, all of it or nothing"),
+    Entry("same", "List what may be the same thing, and what waits for a person's word"),
+    Entry("merge", "Make one node part of another; it can be taken back"),
+    Entry("unmerge", "Take a merge back"),
 )
 
 FIRST_PAGE = (("Daily", DAILY), ("Look", LOOK), ("Decide", DECIDE), ("Move", MOVE), ("Care", CARE))

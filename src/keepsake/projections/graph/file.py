@@ -1,0 +1,163 @@
+"""`graph.db`, open: one connection, its bookmark, reading on from there, and what it answers.
+
+The bookmark is saved in the same transaction as the rows. Whatever a crash leaves is an earlier bookmark with the rows
+that belong to it, or a file that SQLite refuses; both grow back.
+
+Every question names its user, and no answer crosses to another. What is asked for by id, kind, source or target is
+looked up: the cost is that of what is found.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from keepsake.projections.database import IN_MEMORY, Database
+from keepsake.projections.graph import fold
+from keepsake.projections.graph.compose import Merge
+from keepsake.projections.graph.rows import Rows, merge_of, merges_into, said_in
+from keepsake.projections.graph.tables import NAMES, SHAPE, TABLES
+from keepsake.records.entity import thing_key
+from keepsake.records.event import Event
+from keepsake.records.graph_book import Proposal
+from keepsake.records.graph_fields import Told
+
+_PRAGMAS = (
+    "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-32000", "PRAGMA temp_store=MEMORY",
+)  # fmt: skip
+
+
+class Bookmark(NamedTuple):
+    """How far the graph has read."""
+
+    seq: int = -1
+    hash: str = ""
+    shape: int = SHAPE
+
+
+class GraphFile(Database):
+    """The graphs of all users of a folder. `ledger` is the name that derived records carry."""
+
+    def __init__(self, path: Path | str, ledger: str) -> None:
+        self._ledger = ledger
+        if path != IN_MEMORY:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))  # SQLite would let others read it
+        super().__init__(path, _PRAGMAS, TABLES)
+
+    def bookmark(self) -> Bookmark:
+        row = self.db.execute("SELECT seq, hash, shape FROM bookmark").fetchone()
+        return Bookmark(*row) if row else Bookmark()
+
+    def catch_up(self, events: Iterable[Event], *, mark: Bookmark | None = None) -> Bookmark:
+        """Take in the events behind the bookmark, all or none. `mark` is where they lead, if they do not say."""
+        with self.writing():
+            before = last = self.bookmark()
+            rows = Rows(self.db, self._ledger)
+            for event in events:
+                if mark is None and event.seq <= last.seq:
+                    continue
+                if mark is None and event.seq != last.seq + 1:
+                    break
+                fold.apply(rows, event)
+                last = Bookmark(event.seq, event.hash)
+            rows.flush()
+            last = mark or last
+            if last != before:
+                self.db.execute("INSERT OR REPLACE INTO bookmark VALUES (1, ?, ?, ?)", (SHAPE, last.seq, last.hash))
+        return last
+
+    def empty(self) -> None:
+        """Nothing is in it, as if it had just been made."""
+        with self.writing():
+            for name in NAMES:
+                self.db.execute(f"DROP TABLE IF EXISTS {name}")
+            for statement in TABLES:
+                self.db.execute(statement)
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    def line(self, user: str, part: str, name: str) -> bytes | None:
+        """A record, as an envelope has it."""
+        if part in ("nodes", "edges"):
+            row = self.db.execute(f"SELECT line FROM {part} WHERE user = ? AND id = ?", (user, name)).fetchone()
+        else:
+            said = "SELECT line FROM others WHERE user = ? AND part = ? AND id = ?"
+            row = self.db.execute(said, (user, part, name)).fetchone()
+        return row[0] if row else None
+
+    def lines(self, user: str, part: str) -> list[bytes]:
+        """All of a part, by id; events in the order in which they came."""
+        if part in ("nodes", "edges"):
+            found = self.db.execute(f"SELECT line FROM {part} WHERE user = ? ORDER BY id", (user,))
+        else:
+            order = "n" if part == "events" else "id"
+            said = f"SELECT line FROM others WHERE user = ? AND part = ? ORDER BY {order}"
+            found = self.db.execute(said, (user, part))
+        return [line for (line,) in found]
+
+    def said_line(self, user: str, part: str, name: str) -> bytes | None:
+        """A record as somebody saved it; None, if nobody did."""
+        if part not in ("nodes", "edges"):
+            return self.line(user, part, name)
+        row = self.db.execute(f"SELECT said, line FROM {part} WHERE user = ? AND id = ?", (user, name)).fetchone()
+        return said_in(*row) if row else None
+
+    def has_any(self, user: str) -> bool:
+        """Whether there is any record of that user."""
+        asked = (f"SELECT 1 FROM {table} WHERE user = ? LIMIT 1" for table in ("nodes", "edges", "others"))
+        return any(self.db.execute(question, (user,)).fetchone() for question in asked)
+
+    def said(self, user: str, part: str) -> list[bytes]:
+        """The nodes or edges that somebody saved, as they were saved."""
+        found = self.db.execute(
+            f"SELECT said, line FROM {part} WHERE user = ? AND said IS NOT NULL ORDER BY id", (user,)
+        )  # fmt: skip
+        return [said for row in found if (said := said_in(*row)) is not None]
+
+    def nodes(self, user: str, kind: str | None, *, merged: bool) -> list[bytes]:
+        wanted = [("kind = ?", kind)] if kind is not None else []
+        where = "".join(f" AND {clause}" for clause, _ in wanted) + ("" if merged else " AND NOT is_merged")
+        found = self.db.execute(
+            f"SELECT line FROM nodes WHERE user = ?{where} ORDER BY id", (user, *(value for _, value in wanted))
+        )  # fmt: skip
+        return [line for (line,) in found]
+
+    def edges(
+        self, user: str, source: str | None, target: str | None, kind: str | None, limit: int | None
+    ) -> list[bytes]:
+        asked = {"source": source, "target": target, "kind": kind}
+        wanted = {name: value for name, value in asked.items() if value is not None}
+        where = "".join(f" AND {name} = ?" for name in wanted)
+        found = self.db.execute(
+            f"SELECT line FROM edges WHERE user = ?{where} ORDER BY id LIMIT ?",
+            (user, *wanted.values(), -1 if limit is None else limit),
+        )
+        return [line for (line,) in found]
+
+    def head(self, user: str) -> Told:
+        """What was said of the graph as a whole: metadata, extra, and which profile is the first."""
+        return Rows(self.db, self._ledger).head_of(user)
+
+    def merge_of(self, user: str, node: str) -> Merge | None:
+        return merge_of(self.db, user, node)
+
+    def merges_into(self, user: str, node: str) -> list[Merge]:
+        return merges_into(self.db, user, node)
+
+    def proposals(self, user: str, *nodes: str) -> list[Proposal]:
+        """The merges that wait for a person, the oldest first; those of two nodes, if they are named."""
+        pair = " AND one = ? AND other = ?" if nodes else ""
+        found = self.db.execute(
+            f"SELECT told FROM proposals WHERE user = ?{pair} ORDER BY seq", (user, *sorted(nodes))
+        )  # fmt: skip
+        return [Proposal.read(told) for (told,) in found]
+
+    def named(self, user: str, name: str) -> list[str]:
+        """The nodes that go by a name, who has gone by it longest first; plain things have but one."""
+        key = thing_key(name)
+        found = self.db.execute(
+            "SELECT node FROM names WHERE user = ? AND key = ? GROUP BY node ORDER BY min(seq), node", (user, key)
+        ).fetchall()  # fmt: skip
+        return list(dict.fromkeys([*(node for (node,) in found), *([key] if self.line(user, "nodes", key) else [])]))

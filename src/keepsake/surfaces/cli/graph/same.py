@@ -1,0 +1,65 @@
+"""`keepsake graph same`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from keepsake.surfaces.cli.belief_options import whose
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.graph.given import graph_command
+from keepsake.surfaces.cli.moments import ago
+from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.cli.shown import short, shown
+
+if TYPE_CHECKING:
+    from keepsake.records.graph_book import Proposal
+    from keepsake.stores.graph.merging import Likeness
+
+_NAME, _WHY = 60, 200
+
+
+@graph_command(
+    "same",
+    example="""
+keepsake graph same
+keepsake graph same --kind person --limit 10""",
+)
+@click.option("--kind", metavar="KIND", help="Only nodes of that kind.")
+@click.option("--limit", type=click.IntRange(1), default=20, metavar="N", help="How many pairs to show at most.  [20]")
+@whose
+@pass_call
+def same(call: Call, kind: str | None, limit: int, user: str | None) -> None:
+    """List what may be the same thing, and what waits for a person's word
+
+    Prints what was proposed and is not answered, and pairs that share a name, the likeliest first, with the reasons.
+    `keepsake graph merge A B` says that A is B; `keepsake graph merge A B --two` says that they are not.
+    """
+    with call.memory(user=user) as memory, waiting("Comparing …"):
+        proposed, alike = memory.graph.proposals(), memory.graph.find_same(kind, limit=limit)
+    told = {"proposed": [each.to_dict() for each in proposed], "alike": [_told(each) for each in alike]}
+    call.answer(told, lambda: _page(proposed, alike))
+
+
+def _told(each: Likeness) -> dict[str, Any]:
+    return {"node": each.gone, "into": each.keep, "score": each.score, "reasons": list(each.reasons)}
+
+
+def _page(proposed: Sequence[Proposal], alike: Sequence[Likeness]) -> Iterator[str]:
+    for asked in proposed:
+        yield from _pair(asked.node, asked.into, asked.score, asked.reasons)
+        yield f"    {dim(f'proposed by {shown(asked.by)} {ago(asked.at)}')}"
+    known = {frozenset((asked.node, asked.into)) for asked in proposed}
+    rest = [each for each in alike if {each.keep, each.gone} not in known]
+    for each in rest:
+        yield from _pair(each.gone, each.keep, each.score, each.reasons)
+    if not proposed and not rest:
+        yield dim("nothing looks like the same thing twice")
+
+
+def _pair(node: str, into: str, score: float, reasons: Sequence[str]) -> Iterator[str]:
+    yield f"{bold(short(node, _NAME))} {dim('is')} {bold(short(into, _NAME))}?  {dim(f'{score:.0%}')}"
+    yield from (f"    {short(reason, _WHY)}" for reason in reasons)

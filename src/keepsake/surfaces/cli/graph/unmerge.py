@@ -1,0 +1,28 @@
+"""`keepsake graph unmerge`."""
+
+from __future__ import annotations
+
+import click
+
+from keepsake.surfaces.cli.belief_options import whose
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.graph.given import graph_command
+from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.cli.shown import short
+
+_NAME = 60
+
+
+@graph_command("unmerge", example="keepsake graph unmerge person-anna")
+@click.argument("node", metavar="NODE")
+@whose
+@pass_call
+def unmerge(call: Call, node: str, user: str | None) -> None:
+    """Take a merge back
+
+    NODE stands for itself again, with its names and edges, as if it had never been part of another. What was changed
+    since stays changed. Prints the node.
+    """
+    with call.memory(user=user) as memory:
+        found = memory.graph.unmerge(node)
+    call.answer(found.to_dict(), lambda: [f"{bold(short(found.id, _NAME))} {dim('stands for itself again')}"])
