@@ -108,6 +108,7 @@ class Beliefs(Undoable):
 
     def _put(self, event: Event, body: dict[str, Any]) -> None:
         belief = body["belief"]
+        self._must_be_free(belief["id"])
         self._install(belief["id"], belief, event, first=event.seq, words=0)
         if "idempotency_key" in body:
             self._set(self._said, (belief.get("user", OWNER), body["idempotency_key"]), belief["id"])
@@ -117,6 +118,8 @@ class Beliefs(Undoable):
         if not replaced:
             self._put(event, body)
             return
+        if belief["id"] not in body["replaces"]:  # a repair says again, under its own id, what it found elsewhere
+            self._must_be_free(belief["id"])
         before = self.held[replaced[0]]
         said = [self.held[ref].body() for ref in dict.fromkeys(replaced)]
         changed = said[0].get("text", "") != belief.get("text", "")
@@ -129,6 +132,11 @@ class Beliefs(Undoable):
                 self._lead(other, before.ref)
         if "idempotency_key" in body:
             self._set(self._said, (before.user, body["idempotency_key"]), belief["id"])
+
+    def _must_be_free(self, version: str) -> None:
+        """Two versions with one id are nothing that we recorded; whoever follows the ledger counts on that."""
+        if version in self._versions:
+            raise Refused(f"{version} names another version already")
 
     def _lead(self, ref: str, to: str) -> None:
         """From now on every name of `ref` names `to`."""

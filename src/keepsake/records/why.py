@@ -8,6 +8,8 @@ from typing import Any
 from keepsake.records.belief import Belief
 from keepsake.records.beliefs import Beliefs, Held
 
+DEEPEST = 100  # what stands further down is not told: nobody reads it
+
 
 @dataclass(frozen=True, slots=True)
 class Why:
@@ -36,14 +38,22 @@ class Why:
         return "\n".join(self.lines())
 
 
-def why(known: Beliefs, held: Held, seen: frozenset[str] = frozenset()) -> Why:
-    """The reasons for `held`. A circle of beliefs is followed once."""
-    belief, seen = held.belief(), seen | {held.ref}
-    below = [found for ref in belief.rests_on if (found := known.find(ref, user=held.user)) and found.ref not in seen]
+def why(known: Beliefs, held: Held) -> Why:
+    """The reasons for `held`. What is said once is not said again, so that a circle, or a web, comes to an end."""
+    return _why(known, held, {held.ref}, 1)
+
+
+def _why(known: Beliefs, held: Held, seen: set[str], depth: int) -> Why:
+    belief, below = held.belief(), list[Held]()
+    for ref in belief.rests_on if depth < DEEPEST else ():
+        found = known.find(ref, user=held.user)
+        if found and found.ref not in seen:
+            seen.add(found.ref)
+            below.append(found)
     because = [_fallen(known, held.user, cause, via) for cause, via in belief.weakened]
     if belief.reason:
         because.insert(0, f"{_STANDING.get(belief.status, 'revised')}: {belief.reason}")
-    return Why(belief, tuple(because), tuple(why(known, found, seen) for found in below))
+    return Why(belief, tuple(because), tuple(_why(known, found, seen, depth + 1) for found in below))
 
 
 _STANDING = {"tombstone": "forgotten", "invalidated": "no longer held", "superseded": "replaced"}

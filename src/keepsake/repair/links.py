@@ -42,8 +42,8 @@ HELD = ("active", "deprecated")  # what a belief may be so that it matters what 
 _EVENT_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}\Z")
 _EPISODE = "episode:"
 _RESTING = b'"rests_on":'
-_BRANCH, _ENDS = "path.branch/1", ("path.merge/1", "path.abandon/1", "path.compact/1")
-_GRANT, _GRAPH, _JOIN, _PART = "review.grant/1", "graph.put/1", "graph.merge/1", "graph.unmerge/1"
+BRANCH, _ENDS = "path.branch/1", ("path.merge/1", "path.abandon/1", "path.compact/1")
+_GRANT, GRAPH, _JOIN, PART = "review.grant/1", "graph.put/1", "graph.merge/1", "graph.unmerge/1"
 
 Key = tuple[str, str]  # user, name. What is named the same for every user has no user here
 
@@ -222,7 +222,8 @@ class Surveyor:
         """A repair put on record that these lead to nothing."""
         settled = body.get("settled")
         for code, names in settled.items() if isinstance(settled, dict) else ():
-            self._settled.update((code, *map(str, each)) for each in names if isinstance(each, list) and len(each) == 3)
+            for each in names if isinstance(names, list) else ():
+                self._settled.add((code, *_texts(each)))
 
     # -- telling -----------------------------------------------------------------------------------------------------
 
@@ -313,7 +314,7 @@ _ACTS = {
     PUT: Surveyor._state, SUPERSEDE: Surveyor._state, TOMBSTONE: Surveyor._of_one, INVALIDATE: Surveyor._of_one,
     OBSERVE: Surveyor._observe, RETRACT: Surveyor._of_several, FADE: Surveyor._of_several,
     OUTCOME: Surveyor._of_several, FOUND: Surveyor._of_several, ASK: Surveyor._ask, ANSWER: Surveyor._answer,
-    _GRANT: Surveyor._answer, RULE: Surveyor._rule, RULE_GONE: Surveyor._no_rule, _BRANCH: Surveyor._branch,
-    **dict.fromkeys(_ENDS, Surveyor._end_path), _GRAPH: Surveyor._graph, _JOIN: Surveyor._join, _PART: Surveyor._part,
+    _GRANT: Surveyor._answer, RULE: Surveyor._rule, RULE_GONE: Surveyor._no_rule, BRANCH: Surveyor._branch,
+    **dict.fromkeys(_ENDS, Surveyor._end_path), GRAPH: Surveyor._graph, _JOIN: Surveyor._join, PART: Surveyor._part,
     fmt.ERASE: Surveyor._erase, fmt.REPAIR: Surveyor._settle,
 }  # fmt: skip
