@@ -162,15 +162,16 @@ def _leaves_while_folding(fd: int, start: int, end: int, book: Book, standing: S
         yield leaf_hash(line.slice)
 
 
-def fold_line(line: fmt.Line, book: Book, standing: Standing) -> None:
-    """Apply the event of one line. Raises Damaged if we cannot have recorded that, though the line is whole."""
+def fold_line(line: fmt.Line, book: Book, standing: Standing) -> Event:
+    """Apply the event of one line, and return it. Raises Damaged if we cannot have recorded that, though the line is
+    whole."""
     try:
-        _fold_event(line.event(), book, standing)
+        return _fold_event(line.event(), book, standing)
     except (LookupError, TypeError, ValueError, AttributeError, KeepsakeError, fmt.BadLine):
         raise Damaged(f"event {line.seq} is whole, but not what {line.op} should be; run `keepsake check`") from None
 
 
-def _fold_event(event: Event, book: Book, standing: Standing) -> None:
+def _fold_event(event: Event, book: Book, standing: Standing) -> Event:
     """Apply one event, in today's shape, wherever it belongs. One that nobody knows makes the ledger read-only."""
     event = lift(event)
     standing.apply(event)
@@ -178,4 +179,5 @@ def _fold_event(event: Event, book: Book, standing: Standing) -> None:
         book.apply(event)
     else:
         standing.strange = event.op
+    return event
 

@@ -48,15 +48,18 @@ def missing(folder: Folder, start: int, first: int) -> str:
 
 def raw_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
     """The whole lines between two offsets, each with its own offset. Who wants only the first few reads little more."""
-    rest, reach = b"", 1 << 14
+    pieces, at, reach = list[bytes](), start, 1 << 14  # of a line whose end is not read yet, and where it begins
     while start < end and (block := os.pread(fd, min(reach, end - start), start)):
-        buffer, at = rest + block, start - len(rest)
         start, reach = start + len(block), min(2 * reach, 1 << 20)
         position = 0
-        while (cut := buffer.find(b"\n", position)) >= 0:
-            yield at + position, buffer[position : cut + 1]
-            position = cut + 1
-        rest = buffer[position:]
+        while (cut := block.find(b"\n", position)) >= 0:
+            line = block[position : cut + 1]
+            if pieces:
+                line, pieces = b"".join([*pieces, line]), []
+            yield at, line
+            at, position = at + len(line), cut + 1
+        if position < len(block):
+            pieces.append(block[position:])
 
 
 def last_line(fd: int, end: int) -> bytes:

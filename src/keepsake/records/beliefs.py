@@ -72,6 +72,7 @@ class Beliefs(Kin):
 
     def _put(self, event: Event, body: dict[str, Any]) -> None:
         belief = body["belief"]
+        self._must_be_free(belief["id"])
         self._install(belief["id"], belief, event, first=event.seq, words=0)
         self._stem(belief["id"], belief, body)
         if "idempotency_key" in body:
@@ -82,6 +83,8 @@ class Beliefs(Kin):
         if not replaced:
             self._put(event, body)
             return
+        if belief["id"] not in body["replaces"]:  # a repair says again, under its own id, what it found elsewhere
+            self._must_be_free(belief["id"])
         before = self.held[replaced[0]]
         said = [self.held[ref].body() for ref in dict.fromkeys(replaced)]
         changed = said[0].get("text", "") != belief.get("text", "")
@@ -117,6 +120,11 @@ class Beliefs(Kin):
         names = [name for name in self._ids[other.ref] if self._versions[name][1] == other.words]
         names += [name for name, words in known.items() if words == other.words]
         self._set(self._same, ref, {**self._same.get(ref, {}), **dict.fromkeys(names, now)})
+
+    def _must_be_free(self, version: str) -> None:
+        """Two versions with one id are nothing that we recorded; whoever follows the ledger counts on that."""
+        if version in self._versions:
+            raise Refused(f"{version} names another version already")
 
     def _lead(self, ref: str, to: str) -> None:
         """From now on every name of `ref` names `to`."""

@@ -8,6 +8,8 @@ from typing import Any
 from keepsake.records.belief import Belief
 from keepsake.records.beliefs import Beliefs, Held
 
+DEEPEST = 100  # what stands further down is not told: nobody reads it
+
 
 @dataclass(frozen=True, slots=True)
 class Why:
@@ -36,15 +38,23 @@ class Why:
         return "\n".join(self.lines())
 
 
-def why(known: Beliefs, held: Held, seen: frozenset[str] = frozenset(), *, path: str = "") -> Why:
-    """The reasons for `held`, as they are seen from a path. A circle of beliefs is followed once."""
-    belief, seen = held.belief(), seen | {held.ref}
-    named = (known.find(ref, user=held.user, path=path) for ref in belief.rests_on)
-    below = [found for found in named if found and found.ref not in seen]
+def why(known: Beliefs, held: Held, *, path: str = "") -> Why:
+    """The reasons for `held`, as they are seen from a path. What is said once is not said again, so that a circle, or
+    a web, comes to an end."""
+    return _why(known, held, {held.ref}, 1, path)
+
+
+def _why(known: Beliefs, held: Held, seen: set[str], depth: int, path: str) -> Why:
+    belief, below = held.belief(), list[Held]()
+    for ref in belief.rests_on if depth < DEEPEST else ():
+        found = known.find(ref, user=held.user, path=path)
+        if found and found.ref not in seen:
+            seen.add(found.ref)
+            below.append(found)
     because = [_fallen(known, held.user, path, cause, via) for cause, via in belief.weakened]
     if belief.reason:
         because.insert(0, f"{_STANDING.get(belief.status, 'revised')}: {belief.reason}")
-    return Why(belief, tuple(because), tuple(why(known, found, seen, path=path) for found in below))
+    return Why(belief, tuple(because), tuple(_why(known, found, seen, depth + 1, path) for found in below))
 
 
 _STANDING = {"tombstone": "forgotten", "invalidated": "no longer held", "superseded": "replaced"}

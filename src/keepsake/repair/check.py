@@ -27,7 +27,7 @@ from keepsake.ledger.read import first_line
 from keepsake.ledger.scan import Progress
 from keepsake.ledger.verify import verify
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound
-from keepsake.repair import audit, compare, files, secrets
+from keepsake.repair import audit, compare, content, files, secrets
 from keepsake.repair.findings import Finding, found, worst_first
 from keepsake.repair.survey import Flaw, Survey, survey
 from keepsake.repair.witness import seen_by_the_index
@@ -185,7 +185,15 @@ def _in_the_chain(look: Look) -> Iterator[Finding]:
     yield from _rolled_back(look)
     yield from _missing(look)
     yield from _unfinished(look)
-    if strange := seen.standing.strange:
+    yield from _newer(look)
+    yield from content.findings(seen)
+
+
+def _newer(look: Look) -> Iterator[Finding]:
+    for op, spot in look.seen.strange.items():
+        yield found("newer-events", content.place_of(spot), f"event {spot.seq}: this keepsake does not know {op}")
+    if look.seen.standing.strange and not look.seen.strange:
+        strange = look.seen.standing.strange
         yield found("newer-events", _place(look, look.folder.wal), f"this keepsake does not know {strange}")
 
 

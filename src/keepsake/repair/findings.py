@@ -108,6 +108,40 @@ CODES: dict[str, Code] = {
         "warning", "a key, a token, a password or a card number is written down",
         "keepsake erase ID; if it is meant to stay, name its kind in keep_secrets of keepsake.toml",
     ),
+    "rests-on-nothing": Code(
+        "warning", "a belief rests on something that no event brought", "keepsake repair rests-on-nothing",
+        "records the belief anew without that link",
+    ),
+    "rests-on-ring": Code(
+        "warning", "beliefs rest on one another in a ring", "keepsake repair rests-on-ring",
+        "records one of them anew without the link that closes it",
+    ),
+    "replaces-nothing": Code(
+        "warning", "a version takes the place of one that no event brought; it counts as the first",
+        "ask where the ledger comes from; keepsake repair replaces-nothing",
+        "puts on record that they are known to be missing; nothing else changes",
+    ),
+    "replaces-ring": Code(
+        "warning", "versions replace one another in a ring; the one that was recorded last counts",
+        "ask where the ledger comes from; keepsake repair replaces-ring",
+        "puts on record that it is known; nothing else changes",
+    ),
+    "path-orphaned": Code(
+        "warning", "a path was branched from, or merged into, one that is not known", "keepsake repair path-orphaned",
+        "branches the missing one from the root",
+    ),
+    "path-ring": Code(
+        "warning", "paths descend from one another in a ring, and none of them from the root",
+        "keepsake paths abandon NAME takes one of them out of sight",
+    ),
+    "edge-loose": Code(
+        "warning", "an edge of the graph begins or ends at a node that is not there", "keepsake repair edge-loose",
+        "puts a node of that name",
+    ),
+    "node-ring": Code(
+        "warning", "nodes of the graph were merged into one another in a ring", "keepsake repair node-ring",
+        "takes back the merge that closes it",
+    ),
     "modes-wide": Code(
         "warning", "other users of this machine may read or change a file of the memory", "keepsake repair modes-wide",
         "leaves each file to its owner alone",
@@ -126,6 +160,16 @@ CODES: dict[str, Code] = {
     "snapshot-stale": Code(
         "note", "the snapshot is not one that the ledger vouches for; it is not used, and is made anew when it is due",
         "keepsake repair snapshot-stale", "removes it",
+    ),
+    "event-orphaned": Code(
+        "note", "an event speaks of a belief, an episode, a review, a rule or a path that no event brought",
+        "nothing: it has no effect; keepsake repair event-orphaned says so on the record",
+        "puts on record that they are known to be missing; nothing else changes",
+    ),
+    "evidence-dangling": Code(
+        "note", "a belief names as its evidence, or its source, something that is not in this memory",
+        "nothing, if it stands in another; or revise the belief; or keepsake repair evidence-dangling",
+        "puts on record that they are known to be elsewhere; nothing else changes",
     ),
     "stretch-pruned": Code(
         "note", "earlier events were moved away by `keepsake ledger prune`",

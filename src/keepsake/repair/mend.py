@@ -29,7 +29,7 @@ from keepsake.records.book import Book
 from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.errors import NotWritable, Refused
 from keepsake.records.event import Draft
-from keepsake.repair import check, compare, files, surgery
+from keepsake.repair import check, compare, content, files, settle, surgery
 from keepsake.repair.check import Look
 from keepsake.repair.findings import CODES, Finding, check_codes
 from keepsake.repair.operation import Cure, Operation, operation
@@ -38,6 +38,7 @@ from keepsake.repair.survey import Flaw
 LINE = "line-damaged"
 _INDEX = frozenset({"index-ahead", "index-damaged", "index-differs"})
 
+_ANY_TIME = "2000-01-01T00:00:00.000000Z"  # for ids that are only tried
 _BLOCKING = frozenset({"rolled-back", "file-unreadable", "newer-events", "old-ledger"})
 
 
@@ -66,6 +67,15 @@ def plan(root: Path, codes: Sequence[str], *, keyring: Keyring | None = None) ->
     return list(_steps(look, findings, frozenset(codes)))
 
 
+def _cannot_be_told(look: Look, codes: frozenset[str]) -> str:
+    """Why an event that would set something right cannot be written; nothing if all can."""
+    try:
+        settle.drafts(look.seen.links, look.seen.book, codes, settle.fresh_ids(look.seen.book, _ANY_TIME))
+    except Refused as error:
+        return str(error)
+    return ""
+
+
 def _steps(look: Look, findings: list[Finding], codes: frozenset[str]) -> Iterator[Step]:
     asked = [finding for finding in findings if finding.code in codes]
     blocked = _blocked(look, findings, codes) if asked else ""
@@ -87,7 +97,7 @@ def _blocked(look: Look, findings: list[Finding], codes: frozenset[str]) -> str:
             return f"{finding.place}: {finding.text}; {finding.remedy}"
     if look.seen.flaws and LINE not in codes:
         return f"mend the damaged lines first: keepsake repair {LINE}"
-    return ""
+    return _cannot_be_told(look, codes) if content.is_whole(look.seen) else ""
 
 
 def _describe(found: Operation) -> Iterator[Step]:
@@ -151,8 +161,8 @@ def apply(
     disk = disk or Disk()
     how: dict[str, Any] = {"by": by, "clock": clock, "disk": disk, "patience": patience, "pins": _pins(root, keyring)}
     if steps:
-        _mend_files(Folder(root), {step.code for step in steps}, keyring, how)
-        _mend_the_rest(Folder(root), Counter(step.code for step in steps if step.code != LINE), how)
+        look = _mend_files(Folder(root), {step.code for step in steps}, keyring, how)
+        _mend_the_rest(look, Counter(step.code for step in steps if step.code != LINE), how)
     return steps
 
 
@@ -160,8 +170,8 @@ def _pins(root: Path, keyring: Keyring | None) -> Pins | None:
     return None if keyring is None else lambda ledger: checkpoint.witnesses(root, ledger, keyring)
 
 
-def _mend_files(folder: Folder, codes: set[str], keyring: Keyring | None, how: dict[str, Any]) -> None:
-    """What an open ledger cannot do to itself."""
+def _mend_files(folder: Folder, codes: set[str], keyring: Keyring | None, how: dict[str, Any]) -> Look:
+    """What an open ledger cannot do to itself; return what was seen before."""
     if files.is_ready(folder) or not folder.wal.exists():
         Ledger(folder.root, Book(), **how).close()  # finishes what hides the chain from being read
     lock = Lock(folder.lock, how["disk"], patience=how["patience"])
@@ -173,6 +183,7 @@ def _mend_files(folder: Folder, codes: set[str], keyring: Keyring | None, how: d
             _clear_away(look, codes, how["disk"])
             if LINE in codes:
                 _operate(look, lock, how)
+            return look
     finally:
         lock.close()
 
@@ -198,16 +209,19 @@ def _operate(look: Look, lock: Lock, how: dict[str, Any]) -> None:
         surgery.perform(found, how["disk"], lock, stamp(how["clock"]()), how["by"])
 
 
-def _mend_the_rest(folder: Folder, mended: Counter[str], how: dict[str, Any]) -> None:
-    """Open it, which finishes what was begun, and put on record what was mended beside the lines."""
-    ledger = Ledger(folder.root, Book(), **how)
+def _mend_the_rest(look: Look, mended: Counter[str], how: dict[str, Any]) -> None:
+    """Open it, which finishes what was begun; say what sets things right, and what was mended, in one group."""
+    book = Book()
+    ledger = Ledger(look.folder.root, book, **how)
     try:
         if ledger.trouble is not None:
             raise ledger.trouble
         if mended:
-            ledger.append([Draft(fmt.REPAIR, {"mended": dict(mended)})])
+            told = Draft(fmt.REPAIR, {"mended": dict(mended)})
+            fresh = settle.fresh_ids(book, ledger.now())
+            ledger.write(lambda: [*settle.drafts(look.seen.links, book, mended, fresh), told])
     finally:
         ledger.close()
     if "modes-wide" in mended:
-        for path, _ in list(files.wide(folder)):
+        for path, _ in list(files.wide(look.folder)):
             files.narrow(path)

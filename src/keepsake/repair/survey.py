@@ -26,6 +26,8 @@ from keepsake.ledger.scan import GARBLED, Bad, Place, Progress, Scan, finished_e
 from keepsake.ledger.standing import Standing
 from keepsake.records.book import Book
 from keepsake.records.errors import Damaged
+from keepsake.records.event import Event
+from keepsake.repair.links import Spot, Surveyor
 
 _PRUNED = f'"op":"{fmt.PRUNE}"'.encode()
 _NAMING = (fmt.ERASE, fmt.RESTORE, fmt.REPAIR)
@@ -103,6 +105,9 @@ class Survey:
     pruned: list[tuple[int, int, str]] = field(default_factory=list)
     hashes: dict[int, set[str]] = field(default_factory=dict)  # of the events that were asked for
     left_standing: dict[str, Flaw] = field(default_factory=dict)  # by hash: erased on the record, and not in the file
+    links: Surveyor = field(default_factory=Surveyor)  # what the events speak of
+    strange: dict[str, Spot] = field(default_factory=dict)  # kinds of events that this program does not know
+    kept: set[str] = field(default_factory=set)  # files under sealed/ that an event speaks of
     snapshot: str = ""  # the digest of the newest snapshot on record
     last: int = -1  # the last event that can be read
 
@@ -316,24 +321,31 @@ def _tell(seen: Survey, reading: Reading, start: Place, end: int) -> None:
                 line = fmt.parse(raw)
             except fmt.BadLine:
                 continue
-            why = f"its words are not what {line.op} should be"
-            _take(seen, reading, Flaw(reading.path, number, offset, line.seq, why, line.hash, line.op), line)
+            _take(seen, reading, Spot(reading.path, number, offset, line.seq), line)
 
 
-def _take(seen: Survey, reading: Reading, at: Flaw, line: fmt.Line) -> None:
+def _take(seen: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> None:
     seen.last = max(seen.last, line.seq)
     if line.seq in seen.hashes:
         seen.hashes[line.seq].add(line.hash)
     if line.hash in seen.named:
-        _take_erased(seen, reading, at, line)
+        _take_erased(seen, reading, _flaw(spot, line), line)
+        seen.links.take(Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None), spot)
         return
     try:
-        fold_line(line, seen.book, seen.standing)
+        event = fold_line(line, seen.book, seen.standing)
+        seen.links.take(event, spot)
         if line.sound:
             _tell_of_itself(seen, line)
     except Damaged:
-        reading.hollow[line.hash] = at
+        reading.hollow[line.hash] = _flaw(spot, line)
         reading.senseless.add(line.hash)
+    if seen.standing.strange == line.op:
+        seen.strange.setdefault(line.op, spot)
+
+
+def _flaw(spot: Spot, line: fmt.Line) -> Flaw:
+    return Flaw(*spot, f"its words are not what {line.op} should be", line.hash, line.op)
 
 
 def _take_erased(seen: Survey, reading: Reading, at: Flaw, line: fmt.Line) -> None:
@@ -346,6 +358,13 @@ def _take_erased(seen: Survey, reading: Reading, at: Flaw, line: fmt.Line) -> No
 def _tell_of_itself(seen: Survey, line: fmt.Line) -> None:
     if line.op in (fmt.SNAPSHOT, fmt.SEAL):
         seen.snapshot = str(fmt.body_of(line.data).get("snapshot", ""))
+    elif line.op in (fmt.TORN, fmt.REPAIR):
+        seen.kept.update(_files_in(fmt.body_of(line.data).get("kept")))
     elif line.op == fmt.PRUNE:
         body = fmt.body_of(line.data)
         seen.pruned.append((int(body.get("first", -1)), int(body.get("last", -1)), str(body.get("place", "?"))))
+
+
+def _files_in(kept: object) -> list[str]:
+    names = kept if isinstance(kept, list) else [kept]
+    return [Path(name).name for name in names if isinstance(name, str)]
