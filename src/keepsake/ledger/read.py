@@ -57,6 +57,7 @@ def raw_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
             yield at + position, buffer[position : cut + 1]
             position = cut + 1
         rest = buffer[position:]
+        reach = max(reach, len(rest))  # a line without an end in sight is not put together byte by byte
 
 
 def last_line(fd: int, end: int) -> bytes:

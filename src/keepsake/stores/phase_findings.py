@@ -2,7 +2,7 @@
 
 Looking changes nothing. To what `stores/graph/diagnose` finds come: links that lead to nothing or in a ring, events
 that no replay can carry out, what is wrong with the lines of a log that is not the store's own, and an action that is
-on record and was not carried out. An attempt that was denied may be about anything; it is no orphan.
+on record and was not carried out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from keepsake.records.envelope import GraphEnvelope
-from keepsake.records.memory_event import APPLIED, DENIED, MemoryEvent, shown
+from keepsake.records.memory_event import APPLIED, MemoryEvent, shown
 from keepsake.stores.event_log.protocols import DUPLICATE, MALFORMED, TORN, UNKNOWN_SCHEMA, MemoryEventLog
 from keepsake.stores.event_log.replay import replay
 from keepsake.stores.graph import layout
@@ -37,9 +37,7 @@ _RANK = {"error": 0, "warning": 1, "note": 2}
 def findings_in(store: MemoryGraphStore, log: MemoryEventLog, under_way: str = "") -> list[Diagnostic]:
     """All that is wrong, the worst first."""
     events = log.list()
-    denied = {f"event {ascii(event.id)[:60]}" for event in events if event.kind == DENIED}
-    told = diagnose(store) if _is_own(store, log) else _of_both(store, events)
-    found = [each for each in told if each.code != "orphaned-event" or each.place not in denied]
+    found = diagnose(store) if _is_own(store, log) else _of_both(store, events)
     found += [*_of_nodes(store), *_of_paths(store), *_impossible(events), *_unfinished(under_way, log)]
     found += _of_lines(log, is_own=_is_own(store, log))
     return sorted(found, key=lambda each: (_RANK[each.severity], each.code, each.place, each.reason))
