@@ -54,8 +54,9 @@ class MemoryEvent:
 
     def __post_init__(self) -> None:
         if self.schema_version != SCHEMA_VERSION or type(self.schema_version) is not int:
-            told = f"schema version {self.schema_version!r} is not known"
-            raise UnknownVersion(f"{told}; this program writes {SCHEMA_VERSION}: upgrade it")
+            raise UnknownVersion(
+                f"schema version {self.schema_version!r} is not known; this program writes {SCHEMA_VERSION}: upgrade it"
+            )
         _named(self.id, "an event's id")
         if not is_kind(self.kind):
             raise Refused(f"kind {self.kind!r} is not known; it is one of {', '.join(KINDS)}, or begins with custom.")

@@ -41,8 +41,9 @@ class MemoryPath:
 
     def __post_init__(self) -> None:
         if self.schema_version != SCHEMA_VERSION or type(self.schema_version) is not int:
-            told = f"schema version {self.schema_version!r} is not known"
-            raise UnknownVersion(f"{told}; this program writes {SCHEMA_VERSION}: upgrade it")
+            raise UnknownVersion(
+                f"schema version {self.schema_version!r} is not known; this program writes {SCHEMA_VERSION}: upgrade it"
+            )
         names((self.path_id,), "a path's path_id")
         for name in ("parent_id", "merged_into", "abandoned_reason"):
             if type(getattr(self, name)) is not str:

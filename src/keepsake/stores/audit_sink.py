@@ -49,8 +49,9 @@ class AuditRecord:
 
     def __post_init__(self) -> None:
         if type(self.schema_version) is not int or self.schema_version != SCHEMA_VERSION:
-            told = f"schema version {self.schema_version!r} is not known"
-            raise UnknownVersion(f"{told}; this program writes {SCHEMA_VERSION}: upgrade it")
+            raise UnknownVersion(
+                f"schema version {self.schema_version!r} is not known; this program writes {SCHEMA_VERSION}: upgrade it"
+            )
         for name in ("action", "by", "reason"):
             if type(getattr(self, name)) is not str:
                 raise Refused(f"{name} of an audit record is text, not {type(getattr(self, name)).__name__}")

@@ -45,11 +45,13 @@ _PUTS = {"profiles": PROFILE_PUT, "nodes": NODE_PUT, "edges": EDGE_PUT}
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What an envelope brings: the events that are new here, and the paths that no event tells of."""
+    """What an envelope brings: events that are new here, records that become events, paths that no event tells of."""
 
     events: tuple[MemoryEvent, ...]
+    records: tuple[MemoryEvent, ...]
     paths: tuple[MemoryPath, ...]
     known: int  # events that were here already
+    replaced: int  # records that were here and were other
 
 
 class Follows:
@@ -133,7 +135,7 @@ class Follows:
             self._finish()
             taken = self._judged_envelope(envelope, when)
             if not dry_run:
-                self._record_all(list(taken.events))
+                self._record_all([*taken.events, *taken.records])
                 self._save_beside(envelope, taken.paths)
         return taken
 
@@ -144,12 +146,12 @@ class Follows:
         must_be_approved(fresh, self.policy)
         told = replay([*here, *fresh])
         paths = tuple(path for path in envelope.paths if path.path_id not in told.paths)
-        events = (*fresh, *self._puts(envelope, told, when))
-        return Taken(events, paths, len(envelope.events) - len(fresh))
+        records, replaced = self._puts(envelope, told, when)
+        return Taken(tuple(fresh), tuple(records), paths, len(envelope.events) - len(fresh), replaced)
 
-    def _puts(self, envelope: GraphEnvelope, told: GraphSnapshot, when: str) -> list[MemoryEvent]:
-        """An event for each record that the log does not explain."""
-        found = []
+    def _puts(self, envelope: GraphEnvelope, told: GraphSnapshot, when: str) -> tuple[list[MemoryEvent], int]:
+        """An event for each record that the log does not explain, and how many of them are here already."""
+        found, replaced = list[MemoryEvent](), 0
         for part, kind in _PUTS.items():
             explained: dict[str, Told] = getattr(told, part)
             for record in _records(envelope, part):
@@ -159,8 +161,9 @@ class Follows:
                 here = held(self.store, part, name)
                 if here:
                     must_stay_settled(here, record, f"{part[:-1]} {shown(name)}")
+                    replaced += here != record
                 found.append(MemoryEvent.new(kind, when, subject_ids=[name], payload={part[:-1]: record}))
-        return found
+        return found, replaced
 
     def _save_beside(self, envelope: GraphEnvelope, paths: tuple[MemoryPath, ...]) -> None:
         """What no event says: which profile is the first, paths without events, metadata."""

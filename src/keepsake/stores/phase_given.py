@@ -123,9 +123,10 @@ def _event(told: Any, at: str = "") -> MemoryEvent:
         raise Refused("at is missing: when did it happen?")
     fields["at"] = moment(fields["at"])
     if "id" not in told:
-        unnamed = MemoryEvent.from_dict({**fields, "id": "-"})
-        what = {"path_id": unnamed.path_id, "subject_ids": unnamed.subject_ids, "payload": unnamed.payload}
-        return MemoryEvent.new(unnamed.kind, unnamed.at, **what)
+        said = MemoryEvent.from_dict({**fields, "id": "-"})
+        return MemoryEvent.new(
+            said.kind, said.at, path_id=said.path_id, subject_ids=said.subject_ids, payload=said.payload
+        )
     return MemoryEvent.from_dict(fields)
 
 

@@ -8,7 +8,7 @@ that counts. All is judged before anything is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,11 +61,14 @@ def _must_follow(store: MemoryGraphStore, event: MemoryEvent, book: PathBook, pu
 
 def held(store: MemoryGraphStore, part: str, name: str) -> Told:
     """A record as the store has it; nothing, if it has none."""
-    load = {"profiles": store.load_profile, "nodes": store.load_node, "edges": store.load_edge}[part]
+    load: dict[str, Callable[[str], Any]] = {
+        "profiles": store.load_profile, "nodes": store.load_node, "edges": store.load_edge,
+    }  # fmt: skip
     try:
-        return load(name).to_dict()
+        found: Told = load[part](name).to_dict()
     except NotFound:
         return {}
+    return found
 
 
 def must_stay_settled(before: Told, after: Told, what: str) -> None:

@@ -13,11 +13,13 @@ from typing import Any
 
 import orjson
 
+from keepsake.ledger.disk import Disk, replace
 from keepsake.records.clock import Clock, system_clock
 from keepsake.records.envelope import GraphEnvelope
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.graph_fields import SCHEMA_VERSION
 from keepsake.records.memory_event import shown
+from keepsake.stores.event_log.protocols import TORN
 from keepsake.stores.graph import layout
 from keepsake.stores.graph.contents import PARTS
 from keepsake.stores.graph.file_backed import FileBackedMemoryGraphStore
@@ -73,9 +75,21 @@ def inspected(runtime: PhaseMemoryRuntime, last: int = LAST) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def unread(runtime: PhaseMemoryRuntime) -> int:
+    """How many places of the graph and its log could not be read, and so are missing wherever they are looked for."""
+    store = runtime.store
+    problems = store.problems() if isinstance(store, FileBackedMemoryGraphStore) else []
+    return len(problems) + sum(found.code != TORN for found in runtime.log.diagnostics())
+
+
 def _kinds(envelope: GraphEnvelope, part: str) -> dict[str, int]:
     return dict(sorted(Counter(orjson.loads(line)["kind"] for line in envelope.records(part).lines).items()))
 
 
 def _path(path: Any) -> dict[str, Any]:
     return {**path.to_dict(), "state": path.state}
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """A file with `data`, in the place of one that was there: whole, or as it was."""
+    replace(Disk(), Path(os.path.abspath(path)), data)

@@ -167,4 +167,4 @@ def _record(what: str, name: str, told: Any) -> Told:
         raise Refused(f"what is put as {shown(name)} is called {ascii(told.get('id'))[:60]}")
     line = line_of(told)
     settled = settled_line(f"{what}s", line, told)
-    return told if settled == line else orjson.loads(settled)  # type: ignore[no-any-return]
+    return told if settled == line else orjson.loads(settled)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -112,7 +113,7 @@ class Group(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.list_commands(ctx):
             return None
-        module = name.replace("-", "_")
+        module = name.replace("-", "_") + "_" * iskeyword(name)
         found: click.Command = getattr(import_module(f"{self.within}.{module}"), module)
         return found
 
