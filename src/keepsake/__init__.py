@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from keepsake.records.belief import Belief
     from keepsake.records.chrono import ChronoRecord
     from keepsake.records.delta import AddDelta, DeleteDelta, MemoryDelta, NoopDelta, UpdateDelta
+    from keepsake.records.envelope import GraphEnvelope
     from keepsake.records.episode import Episode
     from keepsake.records.errors import (
         Busy,
@@ -33,10 +34,17 @@ if TYPE_CHECKING:
     from keepsake.records.event import Event
     from keepsake.records.fact import Fact, FactPattern
     from keepsake.records.frame import Frame
+    from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile
     from keepsake.records.hit import Hit
+    from keepsake.records.memory_event import MemoryEvent
+    from keepsake.records.memory_path import MemoryPath
     from keepsake.records.rule import ConsolidationRule
+    from keepsake.stores.audit_sink import JsonlAuditSink
     from keepsake.stores.bridge import EsdbBridge
     from keepsake.stores.chrono import ChronoStore
+    from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
+    from keepsake.stores.graph.file_backed import FileBackedMemoryGraphStore
+    from keepsake.stores.phase_runtime import PhaseMemoryRuntime
     from keepsake.stores.sqlite_fact import SQLiteFactStore
     from keepsake.stores.sqlite_memory import SQLiteMemoryStore
 
@@ -58,11 +66,20 @@ __all__ = [
     "Event",
     "Fact",
     "FactPattern",
+    "FileBackedMemoryGraphStore",
     "Frame",
+    "GraphEnvelope",
     "Hit",
+    "JsonlAuditSink",
+    "JsonlMemoryEventLog",
     "KeepsakeError",
     "Memory",
     "MemoryDelta",
+    "MemoryEdge",
+    "MemoryEvent",
+    "MemoryNode",
+    "MemoryPath",
+    "MemoryProfile",
     "MemoryScopeError",
     "MigrationNotSupported",
     "Moved",
@@ -70,6 +87,7 @@ __all__ = [
     "NoopDelta",
     "NotFound",
     "NotWritten",
+    "PhaseMemoryRuntime",
     "Refused",
     "RolledBack",
     "SQLiteFactStore",
@@ -90,11 +108,21 @@ _HOMES = {
     "Event": "records.event",
     "Fact": "records.fact",
     "FactPattern": "records.fact",
+    "FileBackedMemoryGraphStore": "stores.graph.file_backed",
     "Frame": "records.frame",
+    "GraphEnvelope": "records.envelope",
     "Hit": "records.hit",
+    "JsonlAuditSink": "stores.audit_sink",
+    "JsonlMemoryEventLog": "stores.event_log.jsonl",
     "Memory": "memory.memory",
     "MemoryDelta": "records.delta",
+    "MemoryEdge": "records.graph",
+    "MemoryEvent": "records.memory_event",
+    "MemoryNode": "records.graph",
+    "MemoryPath": "records.memory_path",
+    "MemoryProfile": "records.graph",
     "NoopDelta": "records.delta",
+    "PhaseMemoryRuntime": "stores.phase_runtime",
     "SQLiteFactStore": "stores.sqlite_fact",
     "SQLiteMemoryStore": "stores.sqlite_memory",
     "UpdateDelta": "records.delta",

@@ -1,16 +1,18 @@
 """What every store of a graph does."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory
+from keepsake.records.clock import stamp
 from keepsake.records.envelope import GraphEnvelope
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile, Provenance
-from keepsake.records.memory_event import NODE_PUT, MemoryEvent
+from keepsake.records.memory_event import KINDS, NODE_PUT, MemoryEvent
 from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, MemoryGraphStore, diagnose
 from keepsake.stores.graph.merging import find_same, likeness, merge, name_key, unmerge
@@ -262,6 +264,39 @@ def test_whatever_is_in_it_import_after_export_gives_the_same(make, tmp_path_fac
     assert two.export_envelope().to_bytes() == data
     assert two.list_nodes() == one.list_nodes() == three.list_nodes()
     assert [each.id for each in one.list_edges()] == sorted({each.id for each in more})
+
+
+by_id = {"unique_by": lambda record: record.id, "max_size": 3}
+moments = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC)).map(stamp)
+paths = st.builds(
+    MemoryPath, path_id=names.map("p".__add__), parent_id=texts, event_ids=st.lists(names, max_size=3),
+    created_at=moments, merged_from=st.lists(names.map("m".__add__), max_size=2),
+    abandoned_reason=st.just(""),
+)  # fmt: skip
+events = st.builds(
+    MemoryEvent, id=names, kind=st.sampled_from([*KINDS, "custom.x"]), at=moments, path_id=texts,
+    subject_ids=st.lists(names, max_size=2), payload=json_objects,
+)  # fmt: skip
+profiles = st.builds(MemoryProfile, id=names, label=texts, properties=json_objects)
+envelopes = st.builds(
+    GraphEnvelope, profile=st.none() | profiles, nodes=st.lists(nodes, **by_id), edges=st.lists(edges, **by_id),
+    paths=st.lists(paths, unique_by=lambda path: path.path_id, max_size=3), events=st.lists(events, **by_id),
+    metadata=json_objects, extra=st.dictionaries(names.map("x".__add__), json_objects, max_size=2),
+)  # fmt: skip
+
+
+@settings(max_examples=40)
+@given(envelopes, st.lists(profiles, max_size=2, unique_by=lambda profile: profile.id))
+def test_whatever_was_exported_importing_it_gives_the_same_envelope(make, tmp_path_factory, given, more):
+    others = [profile for profile in more if given.profile and profile.id != given.profile.id]
+    envelope = replace(given, profiles=others)
+    store = make(tmp_path_factory.mktemp("graph"))
+    store.import_envelope(GraphEnvelope.from_bytes(envelope.to_bytes()))
+
+    assert store.export_envelope() == envelope
+    assert store.export_envelope().to_bytes() == envelope.to_bytes()
+    store.import_envelope(store.export_envelope())
+    assert store.export_envelope().to_bytes() == envelope.to_bytes()
 
 
 # -- walking ---------------------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from keepsake.records import envelope as module
 from keepsake.records.envelope import GraphEnvelope, Records, record_in
-from keepsake.records.errors import Refused
+from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile, Provenance, edge_id
-from keepsake.records.graph_fields import SCHEMA_VERSION, UnknownVersion, line_of
+from keepsake.records.graph_fields import SCHEMA_VERSION, line_of
 from keepsake.records.memory_event import MemoryEvent
 from keepsake.records.memory_path import MemoryPath
 from keepsake.records.normal import is_normal

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from keepsake.surfaces.cli.command import Command
-from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, GRAPH, LEDGER, LOOK, MOVE, SPECIALIST
+from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, GRAPH, LEDGER, LOOK, MOVE, SPECIALIST, STORE
 from keepsake.surfaces.cli.root import keepsake as program
 
 EVERYWHERE = {"--folder", "--json", "--debug"}
@@ -26,6 +26,7 @@ PAGES = {
     "--all", "--search", "--in", "--limit", "--since", "--until", "--tag", "--tail", "--history", "--path", "--archive",
     "--activate", "--flag", "--schema", "--trust", "--user",
 }  # fmt: skip
+STORED = EVERYWHERE - {"--folder"}
 FROZEN = {
     "": EVERYWHERE | {"--version", "--help-all"},
     "remember": BELIEF | EVERYWHERE | {"--key"},
@@ -66,6 +67,16 @@ FROZEN = {
     "graph same": EVERYWHERE | {"--kind", "--limit", "--user"},
     "graph merge": EVERYWHERE | {"--sure", "--two", "--trust", "--user"},
     "graph unmerge": EVERYWHERE | {"--user"},
+    "store": set(),
+    "store create": STORED,
+    "store import": STORED | {"--at", "--dry-run"},
+    "store append": STORED,
+    "store inspect": STORED | {"--last"},
+    "store export": STORED | {"--force"},
+    "store replay": STORED | {"--write", "--path"},
+    "store approve": STORED | {"--by", "--hours"},
+    "store apply": STORED | {"--approval"},
+    "store diagnose": STORED,
 }
 
 
@@ -81,7 +92,7 @@ def walk(command: click.Command = program, path: str = "") -> Iterator[tuple[str
 
 ALL = dict(walk())
 ENTRIES = {entry.name: entry for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SPECIALIST)}
-GROUPS = {"ledger": LEDGER, "graph": GRAPH}
+GROUPS = {"ledger": LEDGER, "graph": GRAPH, "store": STORE}
 ENTRIES |= {f"{group} {entry.name}": entry for group, entries in GROUPS.items() for entry in entries}
 COMMANDS = {path: command for path, command in ALL.items() if isinstance(command, Command)}
 
@@ -137,7 +148,7 @@ def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(keep
     for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE):
         assert f"\n  {entry.name} " in first.out
         assert entry.line in first.out
-    for entry in (*SPECIALIST, *LEDGER, *GRAPH):
+    for entry in (*SPECIALIST, *LEDGER, *GRAPH, *STORE):
         assert entry.line not in first.out
         assert f"\n  {entry.name} " in second.out
     assert first.out.rstrip().endswith("`keepsake --help-all` shows the specialist commands.")
@@ -170,6 +181,19 @@ def a_graph(keepsake, folder):
         raise AssertionError("the examples have nothing to stand on")
 
 
+def a_workspace(keepsake, folder):
+    """What the examples of `keepsake store` are about."""
+    keepsake("store", "create", "notes")
+    (folder / "ana.json").write_text('{"id": "ana", "label": "Ana"}')
+    nodes = '[{"id": "likes-tea", "kind": "fact", "label": "Ana likes tea"}]'
+    (folder / "graph.json").write_text(f'{{"schema_version": 1, "nodes": {nodes}}}')
+    (folder / "archive.json").write_text('{"kind": "archive", "subject_ids": ["likes-tea"], "by": "bot"}')
+    (folder / "events.jsonl").write_text('{"kind": "path.branch", "path_id": "other", "at": "2026-05-18T09:00:00Z"}\n')
+    assert keepsake("store", "import", "notes", "graph.json").status == 0
+    assert keepsake("store", "append", "notes", stdin='{"kind": "path.branch", "path_id": "main"}').status == 0
+    (folder / "yes.json").write_text(keepsake("store", "approve", "notes", "archive.json", "--by", "ana").out)
+
+
 @pytest.mark.parametrize("path", COMMANDS)
 def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
     """Everything but what goes through a shell is run, in a folder with something in it."""
@@ -189,6 +213,8 @@ def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
         a_graph(keepsake, home / "work")
     if path == "graph merge":
         keepsake("graph", "unmerge", "person-anna")
+    if path.startswith("store ") and path != "store create":
+        a_workspace(keepsake, home / "work")
 
     for line in COMMANDS[path].example.strip().splitlines():
         line = line.replace("20260503T140000", made.name).replace("c4f1a5", asked["id"][-6:])

@@ -17,9 +17,9 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 import orjson
 
-from keepsake.records.errors import Refused
+from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.graph_fields import SCHEMA_VERSION, Told, UnknownVersion, check_record, line_of
+from keepsake.records.graph_fields import SCHEMA_VERSION, Told, check_record, line_of
 from keepsake.records.memory_event import MemoryEvent
 from keepsake.records.memory_path import MemoryPath
 from keepsake.records.normal import is_normal

@@ -9,6 +9,7 @@ KeepsakeError
 │   ├── ConsolidationRuleError  a rule that cannot be read; where a filter goes wrong is pointed at
 │   ├── MigrationNotSupported   a change of a store's shape other than one more column that may be empty
 │   ├── NotWritable    this folder, disk or program version may only read
+│   ├── UnknownVersion a record, file or envelope of a schema version that only a newer program knows
 │   └── Closed         open the memory again (it was closed, or forked)
 ├── Moved            read again and decide again; nothing was changed
 ├── Busy             try again; nothing was changed
@@ -74,6 +75,10 @@ class MigrationNotSupported(Refused):
 
 class NotWritable(Refused):
     """Reading is possible, writing is not."""
+
+
+class UnknownVersion(Refused):
+    """Written by a program that knows more than this one."""
 
 
 class Closed(Refused):

@@ -18,11 +18,10 @@ from typing import Any, TypeVar
 
 import orjson
 
-from keepsake.records.errors import Refused
+from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.graph_fields import (
     SCHEMA_VERSION,
     Told,
-    UnknownVersion,
     as_list,
     as_moment,
     as_object,

@@ -24,10 +24,6 @@ Told = dict[str, Any]
 _HEAVIEST = int(float_info.max)
 
 
-class UnknownVersion(Refused):
-    """Written by a program that knows more than this one."""
-
-
 def line_of(told: Mapping[str, Any]) -> bytes:
     """A record as one line, without its newline: keys sorted, so that equal records are equal bytes."""
     return orjson.dumps(told, option=orjson.OPT_SORT_KEYS)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any
+from unicodedata import category, normalize
 
 from keepsake.records.errors import Refused
 from keepsake.records.memory_event import copied, digest_of, moment, names, shown
@@ -150,13 +151,19 @@ class PhasePolicy:
             return "the approval is for another action, or for this one as it was before; ask again"
         if self.reviewers and approval.by not in self.reviewers:
             return f"{approval.by!r} may not approve; the policy names {', '.join(map(shown, sorted(self.reviewers)))}"
-        if not self.reviewers and approval.by == action.by:
+        if not self.reviewers and _plain(approval.by) == _plain(action.by):
             return f"{approval.by!r} asks for it, and nobody approves what they ask for; ask somebody else"
         if approval.at > now:
             return f"the approval is of {approval.at}, and it is {now}; look at the clock"
         if approval.expires <= now:
             return f"the approval expired at {approval.expires}; ask again"
         return ""
+
+
+def _plain(name: str) -> str:
+    """A name as it is compared: another case, spacing or way of writing a letter makes nobody somebody else."""
+    seen = (sign for sign in normalize("NFKC", name).casefold() if category(sign) not in ("Cf", "Cc"))
+    return " ".join("".join(seen).split())
 
 
 def _several(given: Iterable[str], what: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from keepsake.records.clock import parse_moment, stamp
-from keepsake.records.errors import Refused
+from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.strict_json import check
 
 SCHEMA_VERSION = 1
@@ -54,7 +54,9 @@ class MemoryEvent:
 
     def __post_init__(self) -> None:
         if self.schema_version != SCHEMA_VERSION or type(self.schema_version) is not int:
-            raise Refused(f"schema version {self.schema_version!r} is not known; this program writes {SCHEMA_VERSION}")
+            raise UnknownVersion(
+                f"schema version {self.schema_version!r} is not known; this program writes {SCHEMA_VERSION}: upgrade it"
+            )
         _named(self.id, "an event's id")
         if not is_kind(self.kind):
             raise Refused(f"kind {self.kind!r} is not known; it is one of {', '.join(KINDS)}, or begins with custom.")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from keepsake.records.errors import Refused
+from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.memory_event import moment, names
 from keepsake.records.strict_json import check
 
@@ -41,7 +41,9 @@ class MemoryPath:
 
     def __post_init__(self) -> None:
         if self.schema_version != SCHEMA_VERSION or type(self.schema_version) is not int:
-            raise Refused(f"schema version {self.schema_version!r} is not known; this program writes {SCHEMA_VERSION}")
+            raise UnknownVersion(
+                f"schema version {self.schema_version!r} is not known; this program writes {SCHEMA_VERSION}: upgrade it"
+            )
         names((self.path_id,), "a path's path_id")
         for name in ("parent_id", "merged_into", "abandoned_reason"):
             if type(getattr(self, name)) is not str:

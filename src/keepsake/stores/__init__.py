@@ -6,15 +6,51 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from keepsake.stores.audit_sink import AuditSink, InMemoryAuditSink, JsonlAuditSink
+    from keepsake.stores.event_log.in_memory import InMemoryMemoryEventLog
+    from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
+    from keepsake.stores.event_log.protocols import MemoryEventLog
+    from keepsake.stores.graph.diagnose import Diagnostic
+    from keepsake.stores.graph.file_backed import FileBackedMemoryGraphStore
+    from keepsake.stores.graph.in_memory import InMemoryMemoryGraphStore
+    from keepsake.stores.graph.protocols import MemoryGraphStore
+    from keepsake.stores.phase_runtime import PhaseMemoryRuntime
     from keepsake.stores.protocols import FactStore, MemoryStore
     from keepsake.stores.sqlite_fact import SQLiteFactStore
     from keepsake.stores.sqlite_memory import SQLiteMemoryStore
 
-__all__ = ["FactStore", "MemoryStore", "SQLiteFactStore", "SQLiteMemoryStore"]
+__all__ = [
+    "AuditSink",
+    "Diagnostic",
+    "FactStore",
+    "FileBackedMemoryGraphStore",
+    "InMemoryAuditSink",
+    "InMemoryMemoryEventLog",
+    "InMemoryMemoryGraphStore",
+    "JsonlAuditSink",
+    "JsonlMemoryEventLog",
+    "MemoryEventLog",
+    "MemoryGraphStore",
+    "MemoryStore",
+    "PhaseMemoryRuntime",
+    "SQLiteFactStore",
+    "SQLiteMemoryStore",
+]
 
 _HOMES = {
+    "AuditSink": "audit_sink",
+    "Diagnostic": "graph.diagnose",
     "FactStore": "protocols",
+    "FileBackedMemoryGraphStore": "graph.file_backed",
+    "InMemoryAuditSink": "audit_sink",
+    "InMemoryMemoryEventLog": "event_log.in_memory",
+    "InMemoryMemoryGraphStore": "graph.in_memory",
+    "JsonlAuditSink": "audit_sink",
+    "JsonlMemoryEventLog": "event_log.jsonl",
+    "MemoryEventLog": "event_log.protocols",
+    "MemoryGraphStore": "graph.protocols",
     "MemoryStore": "protocols",
+    "PhaseMemoryRuntime": "phase_runtime",
     "SQLiteFactStore": "sqlite_fact",
     "SQLiteMemoryStore": "sqlite_memory",
 }

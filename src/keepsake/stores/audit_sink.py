@@ -25,7 +25,7 @@ import orjson
 
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.read import raw_lines
-from keepsake.records.errors import Refused
+from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.memory_event import moment, names
 from keepsake.records.strict_json import check, loads
 from keepsake.stores.line_file import LineFile
@@ -49,7 +49,9 @@ class AuditRecord:
 
     def __post_init__(self) -> None:
         if type(self.schema_version) is not int or self.schema_version != SCHEMA_VERSION:
-            raise Refused(f"schema version {self.schema_version!r} is not known; this program writes {SCHEMA_VERSION}")
+            raise UnknownVersion(
+                f"schema version {self.schema_version!r} is not known; this program writes {SCHEMA_VERSION}: upgrade it"
+            )
         for name in ("action", "by", "reason"):
             if type(getattr(self, name)) is not str:
                 raise Refused(f"{name} of an audit record is text, not {type(getattr(self, name)).__name__}")

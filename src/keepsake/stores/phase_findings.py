@@ -1,8 +1,8 @@
 """What is wrong with a graph and its log together: what the graph itself tells, and what only both can tell.
 
 Looking changes nothing. To what `stores/graph/diagnose` finds come: links that lead to nothing or in a ring, events
-that no replay can carry out, what is wrong with the lines of a log that is not the store's own, and an action that is
-on record and was not carried out. An attempt that was denied may be about anything; it is no orphan.
+that no replay can carry out, actions without a yes that counts, what is wrong with the lines of a log that is not the
+store's own, and an event that is on record and was not carried out.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from keepsake.records.envelope import GraphEnvelope
-from keepsake.records.memory_event import APPLIED, DENIED, MemoryEvent, shown
+from keepsake.records.lifecycle import PhasePolicy
+from keepsake.records.memory_event import MemoryEvent, shown
 from keepsake.stores.event_log.protocols import DUPLICATE, MALFORMED, TORN, UNKNOWN_SCHEMA, MemoryEventLog
 from keepsake.stores.event_log.replay import replay
 from keepsake.stores.graph import layout
 from keepsake.stores.graph.diagnose import Diagnostic, Severity, diagnose
 from keepsake.stores.graph.protocols import MemoryGraphStore
+from keepsake.stores.phase_history import why_unapproved
 
 CODES: dict[str, tuple[Severity, str]] = {
     MALFORMED: ("error", "mend the line or take it out; it is read past until then"),
@@ -28,19 +30,21 @@ CODES: dict[str, tuple[Severity, str]] = {
     "dangling-link": ("error", "save the node that it names"),
     "ring": ("error", "save one of them without that link"),
     "impossible-event": ("warning", "nothing: a replay passes over it"),
+    "unapproved-action": ("error", "find out who wrote it; with that line, nothing is rebuilt from the log"),
     "unfinished-action": ("error", "finish it: so does the next action"),
 }
 _OF_FILES = {layout.MALFORMED, layout.UNKNOWN_VERSION, layout.TWICE, "edited-file", "foreign-file"}
 _RANK = {"error": 0, "warning": 1, "note": 2}
 
 
-def findings_in(store: MemoryGraphStore, log: MemoryEventLog, under_way: str = "") -> list[Diagnostic]:
+def findings_in(
+    store: MemoryGraphStore, log: MemoryEventLog, under_way: str = "", policy: PhasePolicy | None = None
+) -> list[Diagnostic]:
     """All that is wrong, the worst first."""
     events = log.list()
-    denied = {f"event {ascii(event.id)[:60]}" for event in events if event.kind == DENIED}
-    told = diagnose(store) if _is_own(store, log) else _of_both(store, events)
-    found = [each for each in told if each.code != "orphaned-event" or each.place not in denied]
+    found = diagnose(store) if _is_own(store, log) else _of_both(store, events)
     found += [*_of_nodes(store), *_of_paths(store), *_impossible(events), *_unfinished(under_way, log)]
+    found += _unapproved(events, policy or PhasePolicy())
     found += _of_lines(log, is_own=_is_own(store, log))
     return sorted(found, key=lambda each: (_RANK[each.severity], each.code, each.place, each.reason))
 
@@ -79,9 +83,10 @@ def with_events(envelope: GraphEnvelope, events: Iterable[MemoryEvent]) -> Graph
 
 def _of_lines(log: MemoryEventLog, *, is_own: bool) -> Iterator[Diagnostic]:
     name = getattr(getattr(log, "path", None), "name", "the event log")
-    for found in log.diagnostics():
-        if found.code == TORN or not is_own:
-            yield _found(found.code, f"{name}, line {found.line}, byte {found.byte}", found.reason)
+    for each in log.diagnostics():
+        if each.code == TORN or not is_own:
+            found = _found(each.code, f"{name}, line {each.line}, byte {each.byte}", each.reason)
+            yield replace(found, line=each.line, byte=each.byte)
 
 
 def _of_nodes(store: MemoryGraphStore) -> Iterator[Diagnostic]:
@@ -132,7 +137,14 @@ def _impossible(events: list[MemoryEvent]) -> Iterator[Diagnostic]:
         yield _found("impossible-event", f"event {shown(skipped.event_id)}", skipped.reason)
 
 
+def _unapproved(events: list[MemoryEvent], policy: PhasePolicy) -> Iterator[Diagnostic]:
+    for event in events:
+        why = why_unapproved(event, policy)
+        if why:
+            yield _found("unapproved-action", f"event {shown(event.id)}", why)
+
+
 def _unfinished(under_way: str, log: MemoryEventLog) -> Iterator[Diagnostic]:
-    if under_way and under_way in log and log.get(under_way).kind == APPLIED:
-        reason = "it was applied on record, and the store was not changed"
+    if under_way and under_way in log:
+        reason = "it is on record, and the store was not changed"
         yield _found("unfinished-action", f"event {shown(under_way)}", reason)

@@ -23,19 +23,18 @@ from keepsake.records.envelope import GraphEnvelope
 from keepsake.records.errors import KeepsakeError, Moved, NeedsApproval, Refused
 from keepsake.records.lifecycle import A_DAY, LifecycleAction, LifecycleApproval, PhasePolicy
 from keepsake.records.memory_event import APPLIED, DENIED, MemoryEvent, names
-from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.audit_sink import AuditSink, InMemoryAuditSink, JsonlAuditSink
 from keepsake.stores.event_log.in_memory import InMemoryMemoryEventLog
 from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
 from keepsake.stores.event_log.path_book import PathBook
 from keepsake.stores.event_log.protocols import MemoryEventLog
-from keepsake.stores.event_log.replay import path_event_in, puts_of
 from keepsake.stores.graph.diagnose import Diagnostic
 from keepsake.stores.graph.layout import AUDIT, EVENTS, RUNTIME
 from keepsake.stores.graph.protocols import MemoryGraphStore
 from keepsake.stores.phase_actions import Effects, concerned, digest_now, effects_of
 from keepsake.stores.phase_activation import LIMIT, ActivationPlan, plan_activation
 from keepsake.stores.phase_findings import findings_in, with_events
+from keepsake.stores.phase_follows import Follows
 from keepsake.stores.phase_turn import Turn
 
 _SHOWN = 500  # letters of a reason
@@ -50,7 +49,7 @@ class Applied:
     event: MemoryEvent
 
 
-class PhaseMemoryRuntime:
+class PhaseMemoryRuntime(Follows):
     """Lifecycle actions on a graph store, under a policy."""
 
     def __init__(
@@ -79,7 +78,7 @@ class PhaseMemoryRuntime:
 
     def diagnostics(self) -> list[Diagnostic]:
         """What is wrong with the graph and its log: where, how bad, and the way out. Nothing is changed."""
-        return findings_in(self.store, self.log, self._turn.under_way())
+        return findings_in(self.store, self.log, self._turn.under_way(), self.policy)
 
     def plan_activation(self, purpose: str, seeds: Iterable[str] = (), limit: int = LIMIT) -> ActivationPlan:
         """What would be brought to mind for a purpose, and why. The plan is kept where the store keeps plans."""
@@ -152,6 +151,9 @@ class PhaseMemoryRuntime:
             self._note(action, approval, now, "denied", str(error))
             self._log_denied(action, now, str(error))
             raise
+        except KeepsakeError as error:
+            self._note(action, approval, now, "failed", str(error))
+            raise
 
     def _must_pass(self, action: LifecycleAction, approval: LifecycleApproval | None, now: str) -> None:
         why = self.policy.why_not(action, approval, now)
@@ -161,12 +163,8 @@ class PhaseMemoryRuntime:
             raise NeedsApproval(f"{action.label}: {why}; nothing was changed", action.digest)
 
     def _record(self, action: LifecycleAction, approval: LifecycleApproval | None, event: MemoryEvent) -> None:
-        """Note it, record it, carry it out, clear the note."""
         try:
-            self._turn.note(event.id)
-            self.log.append(event)
-            self._carry_out(event)
-            self._turn.note("")
+            self._record_all([event])
         except KeepsakeError as error:
             self._note(action, approval, event.at, "failed", str(error))
             raise
@@ -182,40 +180,6 @@ class PhaseMemoryRuntime:
     ) -> None:
         shown = None if approval is None else approval.to_dict()
         self.audit.record(action.label, action.by, now, outcome, shown, concerned(action), reason=reason[:_SHOWN])
-
-    def _carry_out(self, event: MemoryEvent) -> None:
-        """Change the store as an event says, all of it or nothing. Doing it twice is the same as doing it once."""
-        puts: dict[str, list[Any]] = {"node": [], "edge": [], "profile": []}
-        for what, _, record in puts_of(event):
-            puts[what].append(record)
-        paths = self._paths_after(event)
-        self.store.import_envelope(GraphEnvelope(nodes=puts["node"], edges=puts["edge"], paths=paths))
-
-    def _paths_after(self, event: MemoryEvent) -> tuple[MemoryPath, ...]:
-        """The paths that are other than before: what happened to one, and that the event stands on one."""
-        moved = path_event_in(event)
-        if not event.path_id and moved is None:
-            return ()
-        book, changed = PathBook(self.store.list_paths()), {event.path_id} - {""}
-        if moved is not None and moved.id not in book.get(moved.path_id).event_ids:
-            changed.update(book.take(moved))
-        book.stand(event)
-        return tuple(book.get(name) for name in sorted(changed) if name in book)
-
-    def finish(self) -> MemoryEvent | None:
-        """Carry out what a crash left on record and not done; which event that was. Nothing, if there is none."""
-        with self._turn.held():
-            return self._finish()
-
-    def _finish(self) -> MemoryEvent | None:
-        name = self._turn.under_way()
-        if not name:
-            return None
-        event = self.log.get(name) if name in self.log else None
-        if event is not None and event.kind == APPLIED:
-            self._carry_out(event)
-        self._turn.note("")
-        return event
 
 
 def _log_in(folder: Path | None) -> MemoryEventLog:

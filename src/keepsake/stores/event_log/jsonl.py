@@ -28,9 +28,10 @@ from typing import Any
 from keepsake.ledger.disk import Disk, pread_range
 from keepsake.ledger.read import raw_lines
 from keepsake.records.errors import NotFound
+from keepsake.records.graph_fields import line_of
 from keepsake.records.memory_event import MemoryEvent
 from keepsake.stores.event_log.filters import wanted
-from keepsake.stores.event_log.line import Bad, event_of, fields_of, lines_of, must_be_free
+from keepsake.stores.event_log.line import Bad, event_of, fields_of, lines_of, must_be_free, must_fit, new_ones
 from keepsake.stores.event_log.protocols import DUPLICATE, TORN, Events, Findings, LogFinding
 from keepsake.stores.event_log.replay import GraphSnapshot, replay
 from keepsake.stores.line_file import LineFile
@@ -116,6 +117,31 @@ class JsonlMemoryEventLog:
             must_be_free(fresh, self._known.taken)
             pen.append(b"".join(lines))
             self._known.catch_up(pen.fd, pen.end)
+
+    @contextmanager
+    def alongside(self, events: dict[str, bytes]) -> Iterator[None]:
+        """Hold the file while the block does its part, then add those of `events` (lines by id) that are new.
+
+        Refused before the block begins, if an id is taken by another event. Should the block fail, nothing is added.
+        """
+        must_fit(events)
+        with self._turn, self._file.writing() as pen:
+            self._known.catch_up(pen.fd, pen.end)
+            known = {name: self._line(pen.fd, name, pen.end) for name in events if name in self._known.taken}
+            fresh = new_ones(known, events)
+            yield
+            if fresh:
+                pen.append(b"".join(line + b"\n" for line in fresh.values()))
+                self._known.catch_up(pen.fd, pen.end)
+
+    def _line(self, fd: int, name: str, end: int) -> bytes:
+        """The event of that id as it writes itself; nothing, if it cannot be read."""
+        at = self._known.taken[name]
+        return b"" if at < 0 else line_of(fields_of(next(raw_lines(fd, at, end))[1]))
+
+    def lines(self) -> list[bytes]:
+        """Every event as it writes itself, without the newline, as they stand in the file."""
+        return [line_of(told) for told in self._fields()]
 
     def get(self, event_id: str) -> MemoryEvent:
         """One event. NotFound, if there is none of that id."""

@@ -7,13 +7,13 @@ read two things.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import orjson
 
 from keepsake.records.errors import Refused
-from keepsake.records.memory_event import SCHEMA_VERSION, MemoryEvent, fault_in
+from keepsake.records.memory_event import SCHEMA_VERSION, MemoryEvent, fault_in, shown
 from keepsake.records.strict_json import DEPTH, loads
 from keepsake.stores.event_log.protocols import MALFORMED, UNKNOWN_SCHEMA
 
@@ -77,9 +77,23 @@ def lines_of(events: Iterable[MemoryEvent]) -> list[bytes]:
             raise Refused(f"a log takes memory events, not {type(event).__name__}")
         must_be_free((event,), fresh)
         line = fresh[event.id] = event.to_line()
-        if len(line) > MAX_LINE:
-            raise Refused(f"event {event.id!r} is {len(line)} bytes long and {MAX_LINE} are the most; split it")
+        must_fit({event.id: line})
     return list(fresh.values())
+
+
+def must_fit(lines: Mapping[str, bytes]) -> None:
+    """Refused, if a line would be too long to be read again."""
+    for name, line in lines.items():
+        if len(line) >= MAX_LINE:
+            raise Refused(f"event {shown(name)} is {len(line)} bytes long, and a line ends before {MAX_LINE}; split it")
+
+
+def new_ones(known: Mapping[str, bytes], lines: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Those of `lines` whose ids are not known. Refused, if one of a known id says something else."""
+    for name, line in lines.items():
+        if known.get(name, line) != line:
+            raise Refused(f"event {shown(name)} is here already and says otherwise; an event is never changed")
+    return {name: line for name, line in lines.items() if name not in known}
 
 
 def must_be_free(events: Iterable[MemoryEvent], taken: Container[str]) -> None:

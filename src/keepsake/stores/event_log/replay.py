@@ -2,7 +2,7 @@
 
 Replaying is a fold over the events in their order and nothing else: the same events give the same snapshot, on any
 machine and any day. The last put of a node, edge or profile counts. An event that cannot be carried out (a branch from
-a path that is not there, a put without its record) is passed over and named, and the rest goes on.
+a path that is not there, a put of what is no record) is passed over and named, and the rest goes on.
 
 From one path is seen: what happened on no path at all, then what happened on the paths above it, then what happened on
 it and on what was merged into it. What is nearer counts over what is further up. Siblings, and what was abandoned, are
@@ -18,8 +18,10 @@ from typing import Any
 
 import orjson
 
+from keepsake.records.envelope import settled_line
 from keepsake.records.errors import Refused
-from keepsake.records.memory_event import APPLIED, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent
+from keepsake.records.graph_fields import line_of
+from keepsake.records.memory_event import APPLIED, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent, shown
 from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.event_log.path_book import PathBook
 
@@ -39,7 +41,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class GraphSnapshot:
-    """A graph as events made it. Records are as they were put, by id, in the order of their ids."""
+    """A graph as events made it. Records are as they write themselves, by id, in the order of their ids."""
 
     profiles: dict[str, Told] = field(default_factory=dict)
     nodes: dict[str, Told] = field(default_factory=dict)
@@ -69,7 +71,7 @@ def replay(events: Iterable[MemoryEvent], path: str | None = None) -> GraphSnaps
     for event in told if path is None else _seen_from(told, book, path):
         for what, name, record in puts_of(event):
             kept[what][name] = record
-    skipped += [Skipped(event.id, why) for event in told if (why := _unusable(event))]
+    skipped += [Skipped(event.id, why) for event in told if (why := why_unusable(event))]
     graph = {what: {name: found[name] for name in sorted(found)} for what, found in kept.items()}
     return GraphSnapshot(graph["profile"], graph["node"], graph["edge"], book.records(), tuple(skipped), len(told))
 
@@ -122,21 +124,47 @@ def _seen_from(events: list[MemoryEvent], book: PathBook, path: str) -> Iterator
 
 
 def puts_of(event: MemoryEvent) -> Iterator[tuple[str, str, Told]]:
-    """The records that an event puts: what kind of record, its id, and the record."""
+    """The records that an event puts: what kind of record, its id, and the record as it writes itself.
+
+    What is no record is passed over; `why_unusable` says why.
+    """
+    for what, name, told in _put_by(event):
+        try:
+            yield what, name, _record(what, name, told)
+        except Refused:
+            continue
+
+
+def why_unusable(event: MemoryEvent) -> str:
+    """Why an event does not put what it says it puts; nothing, if it does, or if it puts nothing."""
     what = _PUTS.get(event.kind)
-    if what and not _unusable(event):
-        yield what, event.subject_ids[0], event.payload[what]
+    if what and not event.subject_ids:
+        return f"a {event.kind} names what it puts in subject_ids"
+    try:
+        for each, name, told in _put_by(event):
+            _record(each, name, told)
+    except Refused as error:
+        return str(error)
+    return ""
+
+
+def _put_by(event: MemoryEvent) -> Iterator[tuple[str, str, Any]]:
+    what = _PUTS.get(event.kind)
+    if what and event.subject_ids:
+        yield what, event.subject_ids[0], event.payload.get(what)
     elif event.kind == APPLIED:
-        for what in ("node", "edge", "profile"):
+        for what in _PUTS.values():
             records = event.payload.get(f"{what}s")
             if isinstance(records, dict):
-                yield from ((what, name, record) for name, record in records.items() if isinstance(record, dict))
+                yield from ((what, name, told) for name, told in records.items())
 
 
-def _unusable(event: MemoryEvent) -> str:
-    what = _PUTS.get(event.kind)
-    if what is None:
-        return ""
-    if not event.subject_ids:
-        return f"a {event.kind} names what it puts in subject_ids"
-    return "" if isinstance(event.payload.get(what), dict) else f"a {event.kind} carries its {what} in the payload"
+def _record(what: str, name: str, told: Any) -> Told:
+    """A record that is put, as it writes itself. Refused, if it is none, or another's."""
+    if type(told) is not dict:
+        raise Refused(f"a put carries its {what} in the payload")
+    if told.get("id") != name:
+        raise Refused(f"what is put as {shown(name)} is called {ascii(told.get('id'))[:60]}")
+    line = line_of(told)
+    settled = settled_line(f"{what}s", line, told)
+    return told if settled == line else orjson.loads(settled)

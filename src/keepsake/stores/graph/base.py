@@ -16,6 +16,7 @@ from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.graph_fields import Told, check_record, line_of
 from keepsake.records.memory_event import MemoryEvent
 from keepsake.records.memory_path import MemoryPath
+from keepsake.stores.event_log.line import must_fit
 from keepsake.stores.graph.contents import Changes, Contents, copied, row_of
 
 _KINDS: dict[str, type[Any]] = {
@@ -137,6 +138,7 @@ class KeptGraph(ABC):
             for name, line, told in envelope.settled(part):
                 rows[name] = row_of(part, line, told)
         changes.events = {name: line for name, line, _ in envelope.settled("events")}
+        must_fit(changes.events)
         self._save(changes)
 
     # -- how -----------------------------------------------------------------------------------------------------------
@@ -174,11 +176,3 @@ def _edges(held: Contents, source: str | None, target: str | None, kind: str | N
         edge: MemoryEdge = record_in("edges", table[name])
         if source in (None, edge.source) and target in (None, edge.target) and kind in (None, edge.kind):
             yield edge
-
-
-def check_events(known: dict[str, bytes], events: dict[str, bytes]) -> dict[str, bytes]:
-    """Those of `events` that are new. Refused, if one of a known id says something else."""
-    for name, line in events.items():
-        if known.get(name, line) != line:
-            raise Refused(f"event {ascii(name)[:60]} is here already and says otherwise; an event is never changed")
-    return {name: line for name, line in events.items() if name not in known}

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import orjson
 
 from keepsake.ledger.read import raw_lines
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.envelope import KEYS, GraphEnvelope, settled_line
+from keepsake.records.errors import Refused
 from keepsake.records.graph_fields import SCHEMA_VERSION, Told
-from keepsake.records.memory_event import BRANCH, EDGE_PUT, NODE_PUT, PROFILE_PUT, fault_in
+from keepsake.records.memory_event import BRANCH, DENIED, EDGE_PUT, NODE_PUT, PROFILE_PUT
 from keepsake.records.strict_json import loads
+from keepsake.stores.audit_sink import AuditRecord
+from keepsake.stores.event_log import protocols as log
+from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
 from keepsake.stores.graph import layout
 from keepsake.stores.graph.contents import PARTS
 from keepsake.stores.graph.layout import MALFORMED, UNKNOWN_VERSION, Problem
@@ -40,6 +44,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "edited-file": ("note", "nothing; it is written anew with the next save to it"),
     "foreign-file": ("note", "move it elsewhere if it is not meant to be there"),
 }
+_SAME = {log.MALFORMED: MALFORMED, log.UNKNOWN_SCHEMA: UNKNOWN_VERSION, log.DUPLICATE: layout.TWICE}
 _RANK = {"error": 0, "warning": 1, "note": 2}
 _MAKES = (NODE_PUT, EDGE_PUT, PROFILE_PUT, BRANCH)
 
@@ -53,6 +58,8 @@ class Diagnostic:
     place: str
     reason: str
     remedy: str
+    line: int = 0  # of the file; 0 where it is no line
+    byte: int = 0  # where that line begins
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -73,7 +80,7 @@ def diagnose(store: MemoryGraphStore) -> list[Diagnostic]:
     """Everything that is wrong, the worst first."""
     found = list(_in_records(store.export_envelope()))
     if isinstance(store, InFiles):
-        found += [_found(problem.code, problem.place, problem.reason) for problem in _in_files(store)]
+        found += [_placed(problem) for problem in _in_files(store)]
         found += [_found("edited-file", place, "not as a keepsake wrote it") for place in store.edited()]
         found += [_found("foreign-file", name, "no part of the layout") for name in _foreign(store.root)]
     return sorted(found, key=lambda each: (_RANK[each.severity], each.code, each.place, each.reason))
@@ -82,6 +89,11 @@ def diagnose(store: MemoryGraphStore) -> list[Diagnostic]:
 def _found(code: str, place: str, reason: str) -> Diagnostic:
     severity, remedy = CODES[code]
     return Diagnostic(code, severity, place, reason, remedy)
+
+
+def _placed(problem: Problem) -> Diagnostic:
+    found = _found(problem.code, problem.place, problem.reason)
+    return replace(found, line=problem.line, byte=problem.byte)
 
 
 # -- what leads nowhere ----------------------------------------------------------------------------------------------
@@ -96,8 +108,22 @@ def _in_records(envelope: GraphEnvelope) -> Iterator[Diagnostic]:
     for name, into in nodes.items():
         if into and into not in nodes:
             yield _found("merged-nowhere", f"node {_shown(name)}", f"there is no node {_shown(into)}")
-    profiles = {profile.id for profile in (envelope.profile, *envelope.profiles) if profile}
+    profiles = {told["id"] for told in _told(envelope, "profiles")}
+    profiles |= {envelope.profile.id} if envelope.profile else set()
     yield from _of_history(envelope, {*nodes, *edges, *profiles})
+    for part in PARTS[:-1]:
+        yield from _no_records(envelope, part)
+
+
+def _no_records(envelope: GraphEnvelope, part: str) -> Iterator[Diagnostic]:
+    """What a file's header vouches for, and what is no record all the same."""
+    for line in envelope.records(part).lines:
+        told = orjson.loads(line)
+        try:
+            settled_line(part, line, told)
+        except Refused as error:
+            name = told.get(KEYS.get(part, "id"))
+            yield _found(MALFORMED, f"{part[:-1]} {_shown(name)}", str(error)[:200])
 
 
 def _of_edge(told: Told, nodes: dict[str, str]) -> Iterator[Diagnostic]:
@@ -115,7 +141,7 @@ def _of_history(envelope: GraphEnvelope, known: set[str]) -> Iterator[Diagnostic
     events = list(_told(envelope, "events"))
     known = known | paths.keys() | {name for told in events if told["kind"] in _MAKES for name in told["subject_ids"]}
     begun = {told["path_id"] for told in events if told["kind"] == BRANCH}
-    for told in events:
+    for told in (told for told in events if told["kind"] != DENIED):  # an attempt in vain may be about anything
         lost = [name for name in told["subject_ids"] if name not in known]
         if told["path_id"] and told["path_id"] not in known | begun:
             lost.append(told["path_id"])
@@ -144,43 +170,51 @@ def _shown(name: object) -> str:
 
 def _in_files(store: InFiles) -> Iterable[Problem]:
     yield from store.problems()
-    for name in (layout.EVENTS, layout.AUDIT):
-        yield from _in_lines(store.root, name)
+    for found in JsonlMemoryEventLog(store.root / layout.EVENTS).diagnostics():
+        if found.code in _SAME:
+            yield Problem(_SAME[found.code], layout.EVENTS, found.line, found.byte, found.reason)
+    yield from _in_audit(store.root)
     yield from _in_object(store.root, layout.RUNTIME)
 
 
-def _in_lines(root: Path, name: str) -> Iterator[Problem]:
-    seen = set[str]()
-    with LineFile(root / name).reading() as (fd, end):
+def _in_audit(root: Path) -> Iterator[Problem]:
+    with LineFile(root / layout.AUDIT).reading() as (fd, end):
         for number, (byte, raw) in enumerate(raw_lines(fd, 0, end) if fd >= 0 else (), 1):
-            code, reason, own = _judged(raw, is_event=name == layout.EVENTS)
-            if own in seen:
-                code, reason = layout.TWICE, f"the id {_shown(own)} stands further up already"
+            code, reason = _judged(raw)
+            reason = reason or _no_attempt(raw)
             if reason:
-                yield Problem(code, name, number, byte, reason)
-            seen |= {own} if own else set()
+                yield Problem(code, layout.AUDIT, number, byte, reason)
 
 
-def _judged(raw: bytes, *, is_event: bool) -> tuple[str, str, str]:
-    """What is wrong with a line, if anything is, and the id of the event that it is."""
+def _no_attempt(raw: bytes) -> str:
+    try:
+        AuditRecord.from_dict(loads(raw))
+    except Refused as error:
+        return str(error)[:200]
+    return ""
+
+
+def _judged(raw: bytes) -> tuple[str, str]:
+    """What is wrong with an object, if anything is."""
     try:
         told = loads(raw)
     except ValueError as error:
-        return MALFORMED, str(error)[:200], ""
+        return MALFORMED, str(error)[:200]
     if type(told) is not dict:
-        return MALFORMED, f"an object is wanted, not {type(told).__name__}", ""
-    version = told.get("schema_version")
-    if version is not None and version != SCHEMA_VERSION:
-        return UNKNOWN_VERSION, f"schema version {_shown(version)}, and this program knows {SCHEMA_VERSION}", ""
-    fault = fault_in(told) if is_event else ""
-    return MALFORMED, fault, "" if fault or not is_event else told["id"]
+        return MALFORMED, f"an object is wanted, not {type(told).__name__}"
+    if "schema_version" not in told:
+        return MALFORMED, "schema_version is missing"
+    version = told["schema_version"]
+    if type(version) is not int or version != SCHEMA_VERSION:
+        return UNKNOWN_VERSION, f"schema version {_shown(version)}, and this program knows {SCHEMA_VERSION}"
+    return MALFORMED, ""
 
 
 def _in_object(root: Path, name: str) -> Iterator[Problem]:
     path = root / name
     if path.is_symlink() or not path.is_file():
         return
-    code, reason, _ = _judged(path.read_bytes(), is_event=False)
+    code, reason = _judged(path.read_bytes())
     if reason:
         yield Problem(code, name, 0, 0, reason)
 

@@ -14,27 +14,21 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
 
-import orjson
-
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.lock import Lock, Witness
-from keepsake.ledger.read import raw_lines
 from keepsake.records.errors import Damaged, NotWritable, NotWritten, Refused
-from keepsake.records.graph_fields import line_of
-from keepsake.records.memory_event import fault_in
-from keepsake.records.strict_json import loads
+from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
 from keepsake.stores.graph import layout
-from keepsake.stores.graph.base import KeptGraph, check_events
+from keepsake.stores.graph.base import KeptGraph
 from keepsake.stores.graph.commit import commit, finish, is_unfinished, own_folder
 from keepsake.stores.graph.contents import PARTS, Changes, Contents
 from keepsake.stores.graph.files import GraphFiles
 from keepsake.stores.graph.layout import Problem
 from keepsake.stores.graph.plan import note, plan
-from keepsake.stores.line_file import LineFile
 
 PATIENCE = 30.0
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -51,7 +45,7 @@ class FileBackedMemoryGraphStore(KeptGraph):
         self._pid = os.getpid()
         self._mark: Witness | None = None  # what the lock file said when the files were read
         self._is_fresh = False
-        self._events = LineFile(self.root / layout.EVENTS, patience=patience, disk=self._disk)
+        self._log = JsonlMemoryEventLog(self.root / layout.EVENTS, patience=patience, disk=self._disk)
 
     # -- the folder ----------------------------------------------------------------------------------------------------
 
@@ -157,10 +151,12 @@ class FileBackedMemoryGraphStore(KeptGraph):
         return NotWritten(f"{self.root} was not written ({error.strerror}); make room and try again")
 
     def _record(self, changes: Changes, lock: Lock) -> None:
-        known = {_id_of(line): line for line in self._event_lines()} if changes.events else {}
-        events = check_events(known, changes.events)
         for part in PARTS:
             own_folder(self._disk, self.root / part)
+        with self._log.alongside(changes.events) if changes.events else nullcontext():
+            self._put(changes, lock)
+
+    def _put(self, changes: Changes, lock: Lock) -> None:
         made = plan(self._files, changes)
         if not made.is_empty():
             self._is_fresh = False  # until what is on disk is known again
@@ -168,9 +164,6 @@ class FileBackedMemoryGraphStore(KeptGraph):
             note(self._files, changes, made)
             self._leave_mark(lock)
             self._is_fresh = True
-        if events:
-            with self._events.writing() as pen:
-                pen.append(b"".join(line + b"\n" for line in events.values()))
 
     def _leave_mark(self, lock: Lock) -> None:
         """Let others know that something changed."""
@@ -180,26 +173,5 @@ class FileBackedMemoryGraphStore(KeptGraph):
     # -- events --------------------------------------------------------------------------------------------------------
 
     def _event_lines(self) -> list[bytes]:
-        """The lines of `events.jsonl` that are events, an id once. The log itself tells about the others."""
-        found: dict[str, bytes] = {}
-        with self._events.reading() as (fd, end):
-            for _, raw in raw_lines(fd, 0, end) if fd >= 0 else ():
-                line = _event_line(raw[:-1])
-                if line:
-                    found.setdefault(_id_of(line), line)
-        return list(found.values())
-
-
-def _id_of(line: bytes) -> str:
-    return str(orjson.loads(line)["id"])
-
-
-def _event_line(raw: bytes) -> bytes:
-    """An event's line as it writes itself; nothing, if it is none."""
-    try:
-        told = orjson.loads(raw)
-        if type(told) is not dict or line_of(told) != raw:
-            told = loads(raw)
-    except ValueError:
-        return b""
-    return b"" if fault_in(told) else line_of(told)
+        """What the log holds. It tells itself about lines that are no events."""
+        return self._log.lines()

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import RLock
 
-from keepsake.stores.graph.base import KeptGraph, check_events
+from keepsake.stores.event_log.line import new_ones
+from keepsake.stores.graph.base import KeptGraph
 from keepsake.stores.graph.contents import Changes, Contents
 
 
@@ -24,7 +25,7 @@ class InMemoryMemoryGraphStore(KeptGraph):
 
     def _save(self, changes: Changes) -> None:
         with self._lock:
-            fresh = check_events(self._events, changes.events)
+            fresh = new_ones(self._events, changes.events)
             self._contents.apply(changes)
             self._events.update(fresh)
 

@@ -34,8 +34,8 @@ from zlib import crc32
 import orjson
 
 from keepsake.records.envelope import KEYS, KINDS, key_of, settled_line
-from keepsake.records.errors import Refused
-from keepsake.records.graph_fields import SCHEMA_VERSION, UnknownVersion, line_of
+from keepsake.records.errors import Refused, UnknownVersion
+from keepsake.records.graph_fields import SCHEMA_VERSION, line_of
 from keepsake.records.strict_json import loads
 from keepsake.stores.graph.contents import PARTS, Row, row_of
 

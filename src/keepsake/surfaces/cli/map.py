@@ -44,6 +44,7 @@ CARE = (
     Entry("tidy", "Propose what may leave sight; nothing goes by itself"),
 )
 GRAPH_GROUP = Entry("graph", "Look at entities and how they are related, bring a graph in or take it along")
+STORE_GROUP = Entry("store", "Keep a graph and its events in a folder of their own, without a memory")
 SPECIALIST = (
     Entry("init", "Make a memory in a folder of your choice"),
     Entry("ledger", "Verify, witness, prove, compact and prune the ledger"),
@@ -53,6 +54,7 @@ SPECIALIST = (
     Entry("consolidate", "Make facts of what was observed, by rules"),
     Entry("clean", "Put all that is held out of sight, and its pages with it"),
     GRAPH_GROUP,
+    STORE_GROUP,
 )
 LEDGER = (
     Entry("verify", "Read every event and check that none was changed"),
@@ -60,6 +62,17 @@ LEDGER = (
     Entry("prove", "Prove that an event is in the ledger, or check such a proof"),
     Entry("compact", "Begin a new file; the old one is sealed, nothing is lost"),
     Entry("prune", "Move sealed files to another place"),
+)
+STORE = (
+    Entry("create", "Make an empty workspace"),
+    Entry("import", "Take in profiles, graphs and events, all or nothing"),
+    Entry("append", "Record events, and let the graph follow"),
+    Entry("inspect", "Show what is in a workspace: counts, paths, the last events"),
+    Entry("export", "Write the whole graph as one envelope, the same bytes each time"),
+    Entry("replay", "Work the graph out of its events, and compare"),
+    Entry("approve", "Say yes to one action, as it stands"),
+    Entry("apply", "Carry out a lifecycle action, if it has the yes it needs"),
+    Entry("diagnose", "Look for what is wrong, and change nothing"),
 )
 
 GRAPH = (

@@ -1,0 +1,221 @@
+"""A graph that follows its log: what is recorded is carried out, what is brought over is recorded first.
+
+Log first, graph after. Before the first line is written its event is noted (see `phase_turn`), so what a crash leaves
+in between is carried out by whoever comes next. Doing it twice is the same as doing it once.
+
+`take_in` brings an envelope over as a whole. Its events go into the log as they are; a record that the log, with these,
+does not explain becomes an event of its own. So a replay of the log gives the graph. What no event can say (metadata, a
+path without its events) is saved beside it. What a store was told directly, past the log, stays there untold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from keepsake.records.clock import Clock
+from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.errors import KeepsakeError, NotWritten, Refused
+from keepsake.records.graph_fields import Told
+from keepsake.records.lifecycle import PhasePolicy
+from keepsake.records.memory_event import APPLIED, EDGE_PUT, NODE_PUT, PROFILE_PUT, MemoryEvent, moment, shown
+from keepsake.records.memory_path import MemoryPath
+from keepsake.stores.event_log.line import must_be_free
+from keepsake.stores.event_log.protocols import MemoryEventLog
+from keepsake.stores.event_log.replay import GraphSnapshot, replay
+from keepsake.stores.graph.protocols import MemoryGraphStore
+from keepsake.stores.phase_history import (
+    Comparison,
+    after,
+    compared,
+    held,
+    must_be_approved,
+    must_make_sense,
+    must_stay_settled,
+)
+from keepsake.stores.phase_turn import Turn
+
+_PUTS = {"profiles": PROFILE_PUT, "nodes": NODE_PUT, "edges": EDGE_PUT}
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an envelope brings: events that are new here, records that become events, paths that no event tells of."""
+
+    events: tuple[MemoryEvent, ...]
+    records: tuple[MemoryEvent, ...]
+    paths: tuple[MemoryPath, ...]
+    known: int  # events that were here already
+    replaced: int  # records that were here and were other
+
+
+class Follows:
+    """A graph store and the log that it follows."""
+
+    store: MemoryGraphStore
+    log: MemoryEventLog
+    policy: PhasePolicy
+    _clock: Clock
+    _turn: Turn
+
+    # -- recording -----------------------------------------------------------------------------------------------------
+
+    def record(self, events: Iterable[MemoryEvent]) -> None:
+        """Append events and let the graph follow: all of them or, if one is refused, none.
+
+        Refused, if an id is taken, a path is not open, or a put carries no record. NeedsApproval, if it would do what
+        stands behind the gate: that is done by `apply`.
+        """
+        fresh = list(events)
+        with self._turn.held():
+            self._finish()
+            must_make_sense(self.store, fresh)
+            self._record_all(fresh)
+
+    def _record_all(self, fresh: list[MemoryEvent]) -> None:
+        """Note it, record it, carry it out, clear the note."""
+        if not fresh:
+            return
+        must_be_free(fresh[:1], self.log)  # what is noted is what is new
+        self._turn.note(fresh[0].id)
+        try:
+            self.log.extend(fresh)
+        except KeepsakeError:
+            self._clear()
+            raise
+        self._carry_out(fresh)
+        self._clear()
+
+    def _clear(self) -> None:
+        """Nothing is under way any more. A disk that refuses to note that is no reason to fail: it is done."""
+        with suppress(NotWritten):
+            self._turn.note("")
+
+    def _carry_out(self, events: Iterable[MemoryEvent]) -> None:
+        """Change the store as events say, all of it or nothing. Doing it twice is the same as doing it once."""
+        found = after(self.store, events)
+        for told in found.profiles:
+            self.store.import_envelope(GraphEnvelope(profile=told))  # type: ignore[arg-type]
+        self.store.import_envelope(GraphEnvelope(nodes=found.nodes, edges=found.edges, paths=found.paths))  # type: ignore[arg-type]
+
+    def finish(self) -> MemoryEvent | None:
+        """Carry out what a crash left on record and not done; which event it begins with. None, if there is nothing."""
+        with self._turn.held():
+            return self._finish()
+
+    def _finish(self) -> MemoryEvent | None:
+        name = self._turn.under_way()
+        if not name:
+            return None
+        event = self.log.get(name) if name in self.log else None
+        if event is not None:
+            self._carry_out([event] if event.kind == APPLIED else self._from(event))
+        self._turn.note("")
+        return event
+
+    def _from(self, first: MemoryEvent) -> list[MemoryEvent]:
+        events = self.log.list()
+        return events[events.index(first) :]
+
+    # -- bringing over -------------------------------------------------------------------------------------------------
+
+    def take_in(self, envelope: GraphEnvelope, *, at: datetime | str | None = None, dry_run: bool = False) -> Taken:
+        """Bring over all of an envelope, or nothing; `at` is when that is said to happen, now if left out.
+
+        What is here under the same id is replaced, and the log says so; an event never is. NeedsApproval, if an action
+        comes without a yes that counts, or if something here would be archived, settled or merged by the way.
+        """
+        when = moment(self._clock() if at is None else at)
+        with self._turn.held():
+            self._finish()
+            taken = self._judged_envelope(envelope, when)
+            if not dry_run:
+                self._record_all([*taken.events, *taken.records])
+                self._save_beside(envelope, taken.paths)
+        return taken
+
+    def _judged_envelope(self, envelope: GraphEnvelope, when: str) -> Taken:
+        envelope.check()
+        here = self.log.list()
+        fresh = _new_ones(here, envelope.events)
+        must_be_approved(fresh, self.policy)
+        told = replay([*here, *fresh])
+        paths = tuple(path for path in envelope.paths if path.path_id not in told.paths)
+        records, replaced = self._puts(envelope, told, when)
+        return Taken(tuple(fresh), tuple(records), paths, len(envelope.events) - len(fresh), replaced)
+
+    def _puts(self, envelope: GraphEnvelope, told: GraphSnapshot, when: str) -> tuple[list[MemoryEvent], int]:
+        """An event for each record that the log does not explain, and how many of them are here already."""
+        found, replaced = list[MemoryEvent](), 0
+        for part, kind in _PUTS.items():
+            explained: dict[str, Told] = getattr(told, part)
+            for record in _records(envelope, part):
+                name = record["id"]
+                if explained.get(name) == record:
+                    continue
+                here = held(self.store, part, name)
+                if here:
+                    must_stay_settled(here, record, f"{part[:-1]} {shown(name)}")
+                    replaced += here != record
+                found.append(MemoryEvent.new(kind, when, subject_ids=[name], payload={part[:-1]: record}))
+        return found, replaced
+
+    def _save_beside(self, envelope: GraphEnvelope, paths: tuple[MemoryPath, ...]) -> None:
+        """What no event says: which profile is the first, paths without events, metadata."""
+        rest = replace(envelope, nodes=(), edges=(), events=(), paths=paths)
+        if paths or rest.metadata or rest.extra or rest.profiles:
+            self.store.import_envelope(rest)
+
+    # -- replaying -----------------------------------------------------------------------------------------------------
+
+    def compare(self) -> Comparison:
+        """The stored graph beside the one that the log makes. Nothing is changed."""
+        return compared(self.store, self.log.replay())
+
+    def rebuild(self) -> Comparison:
+        """Put every record that the log tells of as the log says. What no event tells of stays as it is.
+
+        What was found before is returned. NeedsApproval, if an action is on record without a yes that counts.
+        """
+        with self._turn.held():
+            self._finish()
+            events = self.log.list()
+            must_be_approved(events, self.policy)
+            found = compared(self.store, replay(events))
+            if not found.is_same:
+                self._put_back(found)
+            return found
+
+    def _put_back(self, found: Comparison) -> None:
+        told = found.snapshot
+        profiles = {each.id for each in found.wrong if each.part == "profiles"}
+        for name in sorted(profiles):
+            self.store.import_envelope(GraphEnvelope(profile=told.profiles[name]))  # type: ignore[arg-type]
+        self.store.import_envelope(
+            GraphEnvelope(
+                nodes=list(told.nodes.values()), edges=list(told.edges.values()), paths=list(told.paths.values())  # type: ignore[arg-type]
+            )
+        )
+
+
+def _new_ones(here: Iterable[MemoryEvent], given: Iterable[MemoryEvent]) -> list[MemoryEvent]:
+    """Those of `given` that are not here. Refused, if one of a known id says something else."""
+    known = {event.id: event for event in here}
+    events = list(given)
+    for event in events:
+        if known.get(event.id, event) != event:
+            raise Refused(f"event {shown(event.id)} is here already and says otherwise; an event is never changed")
+    return [event for event in events if event.id not in known]
+
+
+def _records(envelope: GraphEnvelope, part: str) -> list[Any]:
+    """The records of a part, as they write themselves."""
+    found = [orjson.loads(line) for _, line, _ in envelope.settled(part)]
+    if part == "profiles" and envelope.profile is not None:
+        found.insert(0, envelope.profile.to_dict())
+    return found

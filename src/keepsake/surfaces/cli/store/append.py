@@ -1,0 +1,50 @@
+"""`keepsake store append`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from keepsake.records.clock import stamp, system_clock
+from keepsake.records.memory_event import MemoryEvent
+from keepsake.stores.phase_given import events_in
+from keepsake.stores.workspace import open_workspace
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.cli.store.given import STANDARD_INPUT, folder, read_given, store_command
+
+_SHOWN = 20
+
+
+@store_command(
+    "append",
+    example="""
+keepsake store append notes events.jsonl
+echo '{"kind":"path.branch","path_id":"main"}' | keepsake store append notes""",
+)
+@folder
+@click.argument("file", default=STANDARD_INPUT, type=click.Path(), metavar="[FILE]")
+@pass_call
+def append(call: Call, folder: str, file: str) -> None:
+    """Record events, and let the graph follow
+
+    FILE holds an event a line (default: standard input). One without `at` happens now; one without `id` is named after
+    what it says. All are recorded in DIR, or none: an id that is taken, a path that is not open or a put without its
+    record is refused, and so is what stands behind the gate (see `store apply`). Prints the ids.
+    """
+    runtime = open_workspace(folder)
+    events = list(events_in(*read_given(file), at=stamp(system_clock())))
+    runtime.record(events)
+    call.answer({"events": [event.id for event in events]}, lambda: _page(events))
+
+
+def _page(events: list[MemoryEvent]) -> Iterator[str]:
+    yield f"{dim('Recorded')} {bold(count(len(events), 'event'))}"
+    for event in events[:_SHOWN]:
+        about = event.path_id if event.kind.startswith("path.") else ", ".join(event.subject_ids)
+        yield f"  {shown(event.id)}  {shown(event.kind)}  {short(about, 60)}"
+    if len(events) > _SHOWN:
+        yield dim(f"  … and {len(events) - _SHOWN:,} more")

@@ -1,0 +1,71 @@
+"""`keepsake store import`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from keepsake.records.memory_event import EDGE_PUT, NODE_PUT, PROFILE_PUT
+from keepsake.stores.phase_follows import Taken
+from keepsake.stores.phase_given import Given, given_in, joined
+from keepsake.stores.workspace import open_workspace
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.paint import bold, dim, row
+from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.cli.store.given import folder, read_given, store_command, summed
+
+_PARTS = {"profiles": PROFILE_PUT, "nodes": NODE_PUT, "edges": EDGE_PUT}
+_KINDS = {"envelope": "a graph", "profile": "a profile", "events": "events"}
+
+
+@store_command(
+    "import",
+    example="""
+keepsake store import notes ana.json graph.json
+keepsake store import notes events.jsonl --dry-run
+cat graph.json | keepsake store import notes -""",
+)
+@folder
+@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
+@click.option("--at", metavar="TIME", help="The moment to record for what has no event of its own.  [now]")
+@click.option("--dry-run", is_flag=True, help="Only say what would come in.")
+@pass_call
+def import_(call: Call, folder: str, files: tuple[str, ...], at: str | None, dry_run: bool) -> None:
+    """Take in profiles, graphs and events, all or nothing
+
+    Each FILE is a graph envelope, a profile, or events a line each; `-` is standard input. It is known by what it says,
+    not by its name. Events are kept as they are; a record that no event tells of becomes one, so that a replay gives
+    the graph. What is in DIR under the same id is replaced; an event never is. Prints what came in.
+    """
+    runtime = open_workspace(folder)
+    with waiting("Taking in …"):
+        given = [given_in(*read_given(name)) for name in files]
+        taken = runtime.take_in(joined(given), at=at, dry_run=dry_run)
+    call.answer(_told(given, taken, dry_run), lambda: _page(given, taken, dry_run))
+
+
+def _counts(taken: Taken) -> dict[str, int]:
+    put = Counter(event.kind for event in taken.records)
+    counts = {part: put[kind] for part, kind in _PARTS.items()}
+    return {**counts, "paths": len(taken.paths), "events": len(taken.events)}
+
+
+def _told(given: list[Given], taken: Taken, dry_run: bool) -> dict[str, Any]:
+    files = [{"file": each.name, "kind": each.kind} for each in given]
+    rest = {"replaced": taken.replaced, "known_events": taken.known, "dry_run": dry_run}
+    return {"files": files, "taken": _counts(taken), **rest}
+
+
+def _page(given: list[Given], taken: Taken, dry_run: bool) -> Iterator[str]:
+    yield f"{dim('Would take in' if dry_run else 'Took in')} {bold(summed(_counts(taken)))}"
+    for each in given:
+        yield from row(_KINDS[each.kind], shown(each.name))
+    if taken.replaced:
+        yield from row("replaced", count(taken.replaced, "record"))
+    if taken.known:
+        yield from row("known", f"{count(taken.known, 'event')} that were here already")

@@ -1,0 +1,389 @@
+"""What a local workspace has to be accepted for: each output that was asked for, and each criterion, as a sentence."""
+
+import inspect
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+
+import orjson
+import pytest
+
+import keepsake
+from keepsake import (
+    FileBackedMemoryGraphStore,
+    GraphEnvelope,
+    JsonlAuditSink,
+    JsonlMemoryEventLog,
+    MemoryEdge,
+    MemoryEvent,
+    MemoryNode,
+    MemoryPath,
+    MemoryProfile,
+    PhaseMemoryRuntime,
+    stores,
+)
+from keepsake.records.errors import NeedsApproval, NotFound, Refused
+from keepsake.records.lifecycle import GATED, LifecycleAction
+from keepsake.records.memory_event import APPLIED, DENIED, PATH_KINDS
+from keepsake.stores import phase_paths
+from keepsake.stores.graph.contents import PARTS
+from tests.acceptance.schema import faults
+from tests.acceptance.story import GOLDEN, NINE, command, content, made, runtime_of
+from tests.conftest import ROOT
+
+DOCS = ROOT / "docs"
+NOON = "2026-05-18T12:00:00.000000Z"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The workspace of the story. Nobody changes it."""
+    folder = tmp_path_factory.mktemp("acceptance") / "notes"
+    made(folder)
+    return folder
+
+
+@pytest.fixture
+def store(tmp_path):
+    return FileBackedMemoryGraphStore(tmp_path / "w")
+
+
+@pytest.fixture
+def log(tmp_path):
+    return JsonlMemoryEventLog(tmp_path / "events.jsonl")
+
+
+def node(name, kind="fact", **fields):
+    return MemoryNode(id=name, kind=kind, **fields)
+
+
+# -- a storage layout with schema versions and examples ----------------------------------------------------------------
+
+
+def test_profiles_nodes_edges_paths_events_plans_audit_and_metadata_each_have_their_file(folder):
+    assert set(content(folder)) == {
+        *(f"{part}/all.jsonl" for part in PARTS), "events.jsonl", "audit.jsonl", "runtime.json", "workspace.json",
+    }  # fmt: skip
+
+
+def test_every_file_of_the_layout_says_its_schema_version(folder):
+    for name, data in content(folder).items():
+        objects = [json.loads(data)] if name.endswith(".json") else list(map(json.loads, data.splitlines()))
+        told = objects if name in ("events.jsonl", "audit.jsonl") else objects[:1]
+        assert {each["schema_version"] for each in told} == {1}, name
+
+
+def test_every_file_of_the_layout_is_documented_with_an_example_that_the_tests_run(folder):
+    page = (DOCS / "reference/local-workspace.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r'show\("([\w.]+)"\)', page)) | {f"{part}/all.jsonl" for part in PARTS}
+
+    assert all(f'"{part}"' in page and f"`{part}/`" in page for part in PARTS)
+    assert shown == set(content(folder))
+    assert page.count("schema_version") > 10
+
+
+# -- a file-backed graph store that round-trips ------------------------------------------------------------------------
+
+
+def test_profiles_nodes_and_edges_are_saved_and_loaded_as_they_were(store):
+    profile = MemoryProfile(id="me", properties={"deep": [{"x": None}]})
+    some = [node("a", label="A"), node("b", kind="person", weight=0.25)]
+    edge = MemoryEdge(id="e", source="a", target="b", kind="about", valid_to="2026-06-01")
+    store.save_profile(profile)
+    store.save_nodes(some)
+    store.save_edge(edge)
+    again = FileBackedMemoryGraphStore(store.root)
+
+    assert (again.load_profile("me"), again.list_profiles()) == (profile, [profile])
+    assert (again.list_nodes(), again.load_node("b")) == (some, some[1])
+    assert again.load_edge("e") == edge
+    with pytest.raises(NotFound):
+        again.load_node("c")
+
+
+def test_nodes_are_listed_by_kind_and_edges_by_source_or_target(store):
+    store.save_nodes([node("a"), node("b", "person"), node("c")])
+    ab, cb = (MemoryEdge.between(name, "about", "b") for name in "ac")
+    store.save_edges([ab, cb])
+
+    assert [each.id for each in store.list_nodes("fact")] == ["a", "c"]
+    assert store.list_edges(source="a") == [ab]
+    assert {each.id for each in store.list_edges(target="b")} == {ab.id, cb.id}
+
+
+def test_the_exported_envelope_keeps_the_documented_schema_and_is_the_way_back(folder, store):
+    envelope = FileBackedMemoryGraphStore(folder).export_envelope()
+    schema = orjson.loads((DOCS / "reference/graph-envelope.schema.json").read_bytes())
+    store.import_envelope(GraphEnvelope.from_bytes(envelope.to_bytes()))
+
+    assert faults(orjson.loads(envelope.to_bytes()), schema) == []
+    assert store.export_envelope().to_bytes() == envelope.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda told: told.update(schema_version=2), "$.schema_version: const 1"),
+        (lambda told: told["nodes"][0].pop("kind"), "$.nodes[0]: required"),
+        (lambda told: told["nodes"][0].update(weight=-1), "$.nodes[0].weight: minimum 0"),
+        (lambda told: told["edges"][0].update(source=""), "$.edges[0].source: minLength 1"),
+        (lambda told: told["paths"][0].update(words="hello"), "$.paths[0].words: not allowed"),
+        (lambda told: told["events"][0].update(at="yesterday"), "$.events[0].at: pattern"),
+        (lambda told: told.update(profile=[]), "$.profile: 0 of oneOf"),
+    ],
+)
+def test_the_schema_notices_what_is_no_envelope(change, says):
+    schema = orjson.loads((DOCS / "reference/graph-envelope.schema.json").read_bytes())
+    told = orjson.loads((GOLDEN / "envelope.json").read_bytes())
+    change(told)
+
+    assert says in str(faults(told, schema))
+
+
+# -- an event log ------------------------------------------------------------------------------------------------------
+
+
+def test_events_are_appended_listed_in_their_order_and_filtered_by_kind(log):
+    kinds = ["custom.y", "custom.x"] * 4
+    events = [MemoryEvent(id=f"e{9 - number}", kind=kind, at=NOON) for number, kind in enumerate(kinds)]
+    log.extend(events)
+
+    assert JsonlMemoryEventLog(log.path).list() == events
+    assert log.list(kind="custom.x") == events[1::2]
+
+
+def test_an_event_id_is_taken_once(log):
+    log.append(MemoryEvent(id="e", kind="custom", at=NOON))
+    before = log.path.read_bytes()
+
+    with pytest.raises(Refused, match="there is an event 'e' already"):
+        JsonlMemoryEventLog(log.path).append(MemoryEvent(id="e", kind="custom", at=NOON, payload={"other": 1}))
+
+    assert log.path.read_bytes() == before
+
+
+def test_replaying_events_gives_the_graph_that_was_saved(folder):
+    graph = FileBackedMemoryGraphStore(folder)
+    found = JsonlMemoryEventLog(folder / "events.jsonl").replay()
+
+    assert found.nodes == {each.id: each.to_dict() for each in graph.list_nodes(merged=True)}
+    assert found.edges == {each.id: each.to_dict() for each in graph.list_edges()}
+    assert found.profiles == {each.id: each.to_dict() for each in graph.list_profiles()}
+    assert found.paths == {each.path_id: each for each in graph.list_paths()}
+    assert found.skipped == ()
+
+
+def test_a_malformed_line_is_told_with_its_line_byte_and_reason_and_read_past(log):
+    log.append(MemoryEvent(id="e1", kind="custom", at=NOON))
+    at = log.path.stat().st_size
+    with log.path.open("ab") as file:
+        file.write(b'{"half":\n')
+    log.append(MemoryEvent(id="e2", kind="custom", at=NOON))
+
+    [found] = log.diagnostics()
+    assert (found.code, found.line, found.byte) == ("malformed-line", 2, at)
+    assert "not JSON" in found.reason
+    assert [event.id for event in log.list()] == ["e1", "e2"]
+
+
+# -- conversational paths ----------------------------------------------------------------------------------------------
+
+
+def test_a_path_has_each_marker_that_was_asked_for():
+    path = MemoryPath(path_id="p", created_at=NOON)
+
+    for name in ("path_id", "parent_id", "event_ids", "is_active", "merged_into", "merged_from", "abandoned_reason",
+                 "compaction_status"):  # fmt: skip
+        assert hasattr(path, name)
+
+
+def test_branch_merge_and_abandon_flow_without_a_transcript(folder):
+    paths = {path.path_id: path for path in FileBackedMemoryGraphStore(folder).list_paths()}
+
+    assert {name: path.state for name, path in paths.items()} == {
+        "main": "closed", "try-coffee": "merged", "try-milk": "abandoned",
+    }  # fmt: skip
+    assert paths["try-coffee"].parent_id == "main"
+    assert (paths["try-coffee"].merged_into, paths["main"].merged_from) == ("main", ("try-coffee",))
+    assert paths["try-milk"].abandoned_reason == "she never said so"
+    assert paths["main"].compaction_status == "compacted"
+    log = JsonlMemoryEventLog(folder / "events.jsonl")
+    assert all(name in log for path in paths.values() for name in path.event_ids)
+    assert "likes-coffee" in log.replay("main").nodes
+    assert "likes-milk" not in log.replay("main").nodes
+
+
+# -- safe apply --------------------------------------------------------------------------------------------------------
+
+HOW = {
+    "supersede": {"with": "b"}, "merge": {"into": "b"}, "promote": {"phase": "stable"}, "archive": {}, "retract": {},
+    "compact": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", sorted(GATED))
+def test_an_unapproved_durable_action_is_denied_and_audited_and_an_approved_one_is_applied(store, kind):
+    runtime = PhaseMemoryRuntime(store, clock=lambda: NINE)
+    store.save_nodes([node("a"), node("b")])
+    runtime.record([phase_paths.branch([], "main", at=NINE).event])
+    action = runtime.propose(kind, ["main" if kind == "compact" else "a"], by="bot", changes=HOW[kind])
+    before = store.export_envelope()
+
+    with pytest.raises(NeedsApproval):
+        runtime.apply(action)
+    assert (store.export_envelope().nodes, store.export_envelope().paths) == (before.nodes, before.paths)
+    runtime.apply(action, runtime.approve(action, by="ana"))
+
+    after = store.export_envelope()
+    assert (after.nodes, after.paths) != (before.nodes, before.paths)
+    audit = JsonlAuditSink(store.root / "audit.jsonl").read()
+    assert [(each.by, each.outcome, bool(each.approval)) for each in audit] == [
+        ("bot", "denied", False), ("bot", "granted", True),
+    ]  # fmt: skip
+    assert [event.kind for event in runtime.log.list()][-2:] == [DENIED, APPLIED]
+
+
+# -- import, export and diagnostics ------------------------------------------------------------------------------------
+
+
+def test_profiles_and_graphs_are_imported_and_the_state_exported_by_command(tmp_path, folder):
+    command("create", str(tmp_path / "new"))
+    command("import", str(tmp_path / "new"), str(GOLDEN / "given/ana.json"), str(GOLDEN / "given/graph.json"))
+    told = json.loads(command("export", str(tmp_path / "new")))
+
+    assert told["profile"]["id"] == "ana"
+    assert [each["id"] for each in told["nodes"]] == ["Oslo", "likes-tea", "oslo", "person-ana"]
+    assert command("export", str(folder)).encode() == (GOLDEN / "envelope.json").read_bytes()
+
+
+def test_missing_ends_orphaned_events_and_unknown_schema_versions_are_reported(store):
+    runtime = PhaseMemoryRuntime(store)
+    store.save_edge(MemoryEdge(id="e", source="a", target="gone", kind="about"))
+    runtime.log.append(MemoryEvent(id="lost", kind="custom", at=NOON, subject_ids=["nobody"]))
+    with (store.root / "events.jsonl").open("ab") as file:
+        file.write(b'{"id":"new","schema_version":2}\n')
+
+    found = {(each.code, each.place) for each in runtime.diagnostics()}
+
+    assert {("missing-endpoint", "edge 'e'"), ("orphaned-event", "event 'lost'")} <= found
+    assert any(code == "unknown-schema-version" and "line 2" in place for code, place in found)
+    assert all(each.remedy for each in runtime.diagnostics())
+
+
+# -- documentation -----------------------------------------------------------------------------------------------------
+
+
+def test_the_guide_shows_every_step_and_the_readme_points_to_it():
+    guide = (DOCS / "local-persistence.md").read_text(encoding="utf-8")
+
+    for step in ("create", "import", "append", "inspect", "replay", "apply", "export", "diagnose"):
+        assert f"$ keepsake store {step} " in guide or f"| keepsake store {step} " in guide
+    assert "(docs/local-persistence.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "(local-persistence.md)" in (DOCS / "index.md").read_text(encoding="utf-8")
+
+
+# -- the criteria ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("protocol", "in_memory", "in_files"),
+    [
+        (stores.MemoryGraphStore, stores.InMemoryMemoryGraphStore, keepsake.FileBackedMemoryGraphStore),
+        (stores.MemoryEventLog, stores.InMemoryMemoryEventLog, keepsake.JsonlMemoryEventLog),
+        (stores.AuditSink, stores.InMemoryAuditSink, keepsake.JsonlAuditSink),
+    ],
+    ids=["graph", "event log", "audit"],
+)
+def test_adapters_in_files_satisfy_the_protocols_of_those_in_memory(protocol, in_memory, in_files, tmp_path):
+    assert isinstance(in_memory(), protocol)
+    assert isinstance(in_files(tmp_path / "x"), protocol)
+    for name, asked in inspect.getmembers(protocol, inspect.isfunction):
+        if not name.startswith("_") or name in ("__len__", "__contains__"):
+            for adapter in (in_memory, in_files):
+                assert list(inspect.signature(getattr(adapter, name)).parameters) == list(
+                    inspect.signature(asked).parameters
+                ), f"{adapter.__name__}.{name}"
+
+
+FAR = [(1, "Asia/Kathmandu", "C"), (2, "America/St_Johns", "tr_TR.UTF-8"), (3, "UTC", "POSIX")]
+
+
+@pytest.mark.parametrize(("number", "zone", "tongue"), FAR)
+def test_a_workspace_made_on_another_machine_and_another_day_is_the_same_bytes(folder, tmp_path, number, zone, tongue):
+    odd = {"PYTHONHASHSEED": str(number), "TZ": zone, "LC_ALL": tongue, "LANG": tongue, "PYTHONUTF8": "0"}
+    other = tmp_path / "far away"
+    order = [sys.executable, "-m", "tests.acceptance.story", str(other), str(number)]
+    subprocess.run(order, cwd=ROOT, env={**os.environ, **odd}, check=True, timeout=120)
+
+    assert content(other) == content(folder)
+    assert runtime_of(other).export().to_bytes() == runtime_of(folder).export().to_bytes()
+    assert runtime_of(other).compare() == runtime_of(folder).compare()
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in other.rglob("*") if path.is_file()}
+    assert modes == {0o600}, "whatever the mask"
+
+
+def test_this_days_program_makes_the_bytes_of_the_day_on_which_they_were_kept(folder):
+    assert content(folder) == content(GOLDEN / "notes")
+    assert runtime_of(folder).export().to_bytes() == (GOLDEN / "envelope.json").read_bytes()
+
+
+def test_a_workspace_of_that_day_is_inspected_exported_and_replayed_without_a_byte_changed(tmp_path):
+    kept = tmp_path / "kept"
+    for name, data in content(GOLDEN / "notes").items():
+        (kept / name).parent.mkdir(parents=True, exist_ok=True)
+        (kept / name).write_bytes(data)
+
+    assert command("diagnose", str(kept)) == "Nothing is wrong\n"
+    assert json.loads(command("inspect", str(kept), "--json"))["counts"] == {
+        "profiles": 1, "nodes": 7, "edges": 4, "paths": 3, "activation_plans": 1, "events": 22, "audit": 5,
+    }  # fmt: skip
+    assert command("replay", str(kept)).startswith("The graph is as its log says: 1 profile, 7 nodes, 4 edges")
+    assert command("export", str(kept)).encode() == (GOLDEN / "envelope.json").read_bytes()
+    assert content(kept) == content(GOLDEN / "notes")
+
+
+def test_a_graph_rebuilt_from_its_events_alone_is_the_same_bytes(folder, tmp_path):
+    bare = tmp_path / "bare"
+    command("create", str(bare))
+    (bare / "events.jsonl").write_bytes((folder / "events.jsonl").read_bytes())
+    command("replay", str(bare), "--write")
+
+    found, kept = content(bare), content(folder)
+    for part in ("profiles", "nodes", "edges", "paths"):
+        assert found[f"{part}/all.jsonl"] == kept[f"{part}/all.jsonl"]
+
+
+def test_review_required_actions_cannot_be_applied_without_an_explicit_approval_marker(tmp_path):
+    command("create", str(tmp_path / "w"))
+    runtime = PhaseMemoryRuntime(FileBackedMemoryGraphStore(tmp_path / "w"), clock=lambda: NINE)
+    runtime.store.save_nodes([node("a"), node("b")])
+    before = runtime.store.export_envelope().nodes
+    asked = LifecycleAction(kind="archive", subject_ids=("a",), by="bot")
+    other = LifecycleAction(kind="archive", subject_ids=("b",), by="bot")
+
+    for approval in (None, runtime.approve(other, by="ana"), runtime.approve(asked, by="bot")):
+        with pytest.raises(NeedsApproval):
+            runtime.apply(asked, approval)
+    archived = {"id": "a", "kind": "fact", "properties": {"status": "archived"}}
+    with pytest.raises(NeedsApproval):
+        runtime.record([MemoryEvent.new("node.put", NINE, subject_ids=["a"], payload={"node": archived})])
+    with pytest.raises(NeedsApproval):
+        runtime.take_in(GraphEnvelope(nodes=[archived]))
+
+    assert runtime.store.export_envelope().nodes == before
+    assert runtime.log.list(kind=APPLIED) == []
+
+
+def test_branches_and_merges_are_structured_events_and_hold_nobodys_words(folder):
+    events = [event for event in JsonlMemoryEventLog(folder / "events.jsonl").list() if event.kind in PATH_KINDS]
+
+    assert [(event.kind, event.path_id, event.payload) for event in events] == [
+        ("path.branch", "main", {}),
+        ("path.branch", "try-coffee", {"parent_id": "main"}),
+        ("path.branch", "try-milk", {"parent_id": "main"}),
+        ("path.merge", "try-coffee", {"into": "main"}),
+        ("path.abandon", "try-milk", {"reason": "she never said so"}),
+    ]
