@@ -9,7 +9,7 @@ import click
 import pytest
 
 from keepsake.surfaces.cli.command import Command
-from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, LEDGER, LOOK, MOVE, SPECIALIST
+from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, LEDGER, LOOK, MOVE, PATHS, SPECIALIST
 from keepsake.surfaces.cli.root import keepsake as program
 
 EVERYWHERE = {"--folder", "--json", "--debug"}
@@ -59,6 +59,12 @@ FROZEN = {
     "ledger prove": EVERYWHERE | {"--out", "--check", "--key"},
     "ledger compact": EVERYWHERE,
     "ledger prune": EVERYWHERE | {"--to"},
+    "paths": EVERYWHERE | {"--user"},
+    "paths branch": EVERYWHERE | {"--from", "--trust", "--user"},
+    "paths merge": EVERYWHERE | {"--into", "--conflicts", "--dry-run", "--trust", "--user"},
+    "paths abandon": EVERYWHERE | {"--reason", "--trust", "--user"},
+    "paths compact": EVERYWHERE | {"--summary", "--trust", "--user"},
+    "paths show": EVERYWHERE | {"--user"},
 }
 
 
@@ -95,7 +101,9 @@ def test_every_option_has_a_help_text_that_is_a_sentence(path):
 @pytest.mark.parametrize("path", [path for path in ALL if path])
 def test_a_commands_help_begins_with_an_order_without_a_full_stop(path):
     first, _, rest = (ALL[path].help or "").partition("\n")
-    entry = next(e for e in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SPECIALIST, *LEDGER) if e.name == path.split()[-1])
+    group, _, name = path.rpartition(" ")
+    known = {"ledger": LEDGER, "paths": PATHS}.get(group, (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SPECIALIST))
+    entry = next(entry for entry in known if entry.name == name)
 
     assert first == entry.line
     assert first[0].isupper()
@@ -128,7 +136,7 @@ def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(keep
     for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE):
         assert f"\n  {entry.name} " in first.out
         assert entry.line in first.out
-    for entry in (*SPECIALIST, *LEDGER):
+    for entry in (*SPECIALIST, *LEDGER, *PATHS[:4]):
         assert f"\n  {entry.name} " not in first.out
         assert f"\n  {entry.name} " in second.out
     assert first.out.rstrip().endswith("`keepsake --help-all` shows the specialist commands.")

@@ -15,6 +15,7 @@ from keepsake.decide import path as decide
 from keepsake.decide import path_merge as merging
 from keepsake.decide.belief import Draw
 from keepsake.memory.gated import Gated
+from keepsake.records.belief import Belief
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft, Event
 from keepsake.records.memory_path import MemoryPath
@@ -81,6 +82,13 @@ class PathsOf:
         with self._shelf.ledger.reading():
             return self._plan(name, into).conflicts(self._shelf.book)
 
+    def preview(self, name: str, into: str | None = None) -> Merged:
+        """What a merge would do: the branch's beliefs that would be brought over, and the conflicts. It only looks."""
+        with self._shelf.ledger.reading():
+            planned = self._plan(name, into)
+            brought = tuple(step.mine.belief() for step in planned.steps if not step.conflict)
+            return Merged(planned.path, planned.into, brought, tuple(planned.conflicts(self._shelf.book)))
+
     def abandon(self, name: str, reason: str) -> MemoryPath:
         """Give a path up, with all below it: nobody sees what was said there any more. It stays in history."""
         self._write(lambda _: decide.abandon(self._shelf.book, self._user, name, reason))
@@ -114,6 +122,14 @@ class PathsOf:
         """The path that a name names, empty for the root, which "main" names. NotFound, with the way out."""
         with self._shelf.ledger.reading():
             return decide.named(self._shelf.book, self._user, name)
+
+    def said(self, name: str) -> list[Belief]:
+        """What was said or changed on this very path, and how it stands there now, oldest first."""
+        path = self.named(name)
+        with self._shelf.ledger.reading():
+            book = self._shelf.book
+            found = [held for held in book.held.values() if (held.user, held.path) == (self._user, path)]
+            return [held.belief() for held in sorted(found, key=lambda held: held.first)]
 
     def all(self) -> list[MemoryPath]:
         """Every path but the root, oldest first."""

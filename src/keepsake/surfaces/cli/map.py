@@ -48,6 +48,7 @@ SPECIALIST = (
     Entry("test", "Put questions whose answers are known, to see that recall still finds them"),
     Entry("consolidate", "Make facts of what was observed, by rules"),
     Entry("clean", "Put all that is held out of sight, and its pages with it"),
+    Entry("paths", "Draw the paths of a conversation, branch them, and bring them together"),
 )
 LEDGER = (
     Entry("verify", "Read every event and check that none was changed"),
@@ -55,6 +56,13 @@ LEDGER = (
     Entry("prove", "Prove that an event is in the ledger, or check such a proof"),
     Entry("compact", "Begin a new file; the old one is sealed, nothing is lost"),
     Entry("prune", "Move sealed files to another place"),
+)
+PATHS = (
+    Entry("branch", "Begin a path that sees what another one sees"),
+    Entry("merge", "Bring what was said on a path over to the one above it"),
+    Entry("abandon", "Give a path up, with all below it; it stays in history"),
+    Entry("compact", "Close a path; what is held there stays"),
+    Entry("show", "Show what a path holds of its own, and its events"),
 )
 
 FIRST_PAGE = (("Daily", DAILY), ("Look", LOOK), ("Decide", DECIDE), ("Move", MOVE), ("Care", CARE))
