@@ -110,7 +110,8 @@ def _of_blocks_and_sources() -> dict[str, Any]:
         "ADD_LETTERS": insert(letters).values(rowid=bindparam("row"), said=bindparam("said")),
         "ADD_NAME": insert(names).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in names.c}),
         "LEAD": update(sources).where(sources.c.ref == bindparam("of")).values(
-            ref=bindparam("to"), key=func.coalesce(sources.c.key, sources.c.ref)
+            ref=bindparam("to"), key=func.coalesce(sources.c.key, sources.c.ref),
+            own_ref=func.coalesce(sources.c.own_ref, sources.c.ref),
         ),
     }  # fmt: skip
 
@@ -127,9 +128,6 @@ def _of_paths() -> dict[str, Any]:
     used, proved = path_use.c, path_proof.c
     return {
         "ADD_HIDE": insert(hides).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in hides.c}),
-        "HIDE_FROM_NOW": update(hides).where(hides.c.source_id == bindparam("of"), hides.c.since_seq.is_(None)).values(
-            since_seq=bindparam("since")
-        ),
         "ADD_PATH_USE": use.values({c.name: bindparam(c.name) for c in used}).on_conflict_do_update(
             index_elements=["user", "path", "block_id"],
             set_={

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Select, Text, and_, bindparam, exists, func, literal_column, or_, select
+from sqlalchemy import Select, Text, and_, bindparam, case, exists, func, literal_column, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from keepsake.projections.index.tables import hides
@@ -43,15 +43,17 @@ def in_main(of: Any) -> ColumnElement[bool]:
 
 
 def _is_hidden(of: Any) -> ColumnElement[bool]:
-    """Whether a nearer path of the lineage had a belief of the same key by then."""
+    """Whether a nearer path of the lineage had by then a belief of the same key, or one that was put over it."""
 
     def place(path: Any) -> Any:
         each = func.json_each(bindparam("lineage")).table_valued("key", "value")
         return select(each.c.key).where(each.c.value == path).correlate(hides, of.path.table).scalar_subquery()
 
+    key, ref = func.coalesce(of.key, of.ref), func.coalesce(of.own_ref, of.ref)
     return exists().where(
         hides.c.user == bindparam("user"),
-        hides.c.key == func.coalesce(of.key, of.ref),
+        hides.c.name.in_((key, ref)),
+        hides.c.name == case((hides.c.what == literal_column("'key'"), key), else_=ref),
         hides.c.since_seq <= bindparam("at"),
         place(hides.c.path) < place(of.path),
     )

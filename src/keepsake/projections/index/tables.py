@@ -89,6 +89,7 @@ sources = Table(
     Column("good", REAL, nullable=False),  # how much proved right by use
     Column("bad", REAL, nullable=False),  # and how much wrong
     Column("key", Text),  # what a belief is called on every path; NULL: as `ref`
+    Column("own_ref", Text),  # its identity before it became part of another belief; NULL: as `ref`
 )
 
 names = Table(
@@ -106,11 +107,11 @@ names = Table(
 hides = Table(
     "hides",
     own,
-    Column("source_id", Text, primary_key=True),  # a version on a path beside the main line
-    Column("key", Text, primary_key=True),  # of the beliefs above that are not seen from there
-    Column("user", Text, nullable=False),
-    Column("path", Text, nullable=False),
-    Column("since_seq", Integer),  # NULL: it waits for a person's yes, and hides nothing yet
+    Column("user", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("what", Text, primary_key=True),  # "key": whatever is called so on a path above; "ref": that very belief
+    Column("path", Text, primary_key=True),  # from which, and from below which, it is not seen
+    Column("since_seq", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -144,7 +145,6 @@ asked = Table(
     sqlite_with_rowid=False,
 )
 
-Index("idx_hides_key", hides.c.user, hides.c.key)
 Index("idx_lives_aside", lives.c.user, sqlite_where=lives.c.path != literal_column("''"))
 Index("idx_sources_ref", sources.c.ref)
 Index("idx_sources_block", sources.c.block_id)
