@@ -36,7 +36,8 @@ def branch(known: Book, user: str, name: str, parent: str = ROOT) -> list[Draft]
 def abandon(known: Book, user: str, name: str, reason: str) -> list[Draft]:
     """Give a path up, and say why. It and what is below it are seen no more; all of it stays in history."""
     must_be_a_branch(known, user, name, "abandoned")
-    if not isinstance(reason, str) or not reason.strip():
+    said: object = reason
+    if not isinstance(said, str) or not said.strip():
         raise Refused(f"say why path {name!r} is abandoned: the reason is what later readers have")
     if len(reason) > LONGEST_REASON:
         raise Refused(f"a reason is a sentence, not a transcript: {len(reason)} letters, {LONGEST_REASON} are the most")
@@ -58,7 +59,7 @@ def compact(known: Book, user: str, name: str, draw: Draw, *, summary: str = "",
 
 def named(known: Book, user: str, name: str) -> str:
     """The path of that name; `main` is the root. NotFound, with the way out."""
-    path = ROOT if name == MAIN and not known.paths.is_known(user, MAIN) else name
+    path: object = ROOT if name == MAIN and not known.paths.is_known(user, MAIN) else name
     if not isinstance(path, str) or not known.paths.is_known(user, path):
         raise NotFound(f"there is no path {name!r}; `m.paths.branch({name!r})` makes it")
     return path

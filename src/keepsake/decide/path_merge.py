@@ -214,6 +214,8 @@ def _brought(known: Book, step: Step, planned: Plan, name: str, there: Mapping[s
     }  # fmt: skip
     draft = in_its_place(recorded(fields), target, planned.into)
     draft.body["merged"] = [mine.id]
+    if approved := known.reviews.approved_by(mine.id):
+        draft.body["approved"] = approved
     return draft
 
 

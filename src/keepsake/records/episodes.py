@@ -6,7 +6,7 @@ for an episode is taken in its scope, whether its teller took it back, and which
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -19,6 +19,9 @@ from keepsake.records.undo import Undoable
 
 OBSERVE = "episode.put/1"
 RETRACT = "episode.retract/1"  # {"ids": […], "user": …, "reason"?: …}: it was not so, or is not to be used
+
+
+_LONG_AGO = "1970-01-01T00:00:00Z"
 
 
 class Told(NamedTuple):
@@ -106,6 +109,11 @@ class Episodes(Undoable):
         """How many of them were told after an event, stand, and are for rules to consider, as their path `counts`."""
         told = (each for each in self._of.get(user, {}).values() if each.seq > through)
         return sum(each.source not in self._retracted and (not each.path or counts(each.path)) for each in told)
+
+    def labels(self) -> Iterator[tuple[str, str, int, str]]:
+        """Whose episode stands on which path, by which event. When, only the event knows."""
+        for user, told in self._of.items():
+            yield from ((user, each.path, each.seq, _LONG_AGO) for each in told.values())
 
     def owner(self, source: str) -> str | None:
         """Whose episode the event of that id recorded; None if it is nobody's, or erased."""

@@ -205,6 +205,10 @@ class Reviews(Undoable):
         """Whether a person said yes to this version of a belief."""
         return version in self._approved
 
+    def approved_by(self, version: str) -> str:
+        """The review in which a person said yes to this version; nothing if none did."""
+        return self._approved.get(version, "")
+
     def is_in_question(self, version: str) -> bool:
         """Whether a person is being asked to trust this version of a belief."""
         return version in self._in_question
