@@ -249,7 +249,7 @@ class Beliefs(Kin):
         for each in sight:
             ref = self._keys.get((user, each, name))
             if ref is not None:
-                return self.held[ref]
+                return self._nearest(self.held[ref], sight)
         ref = self._versions[name][0] if name in self._versions else None
         if ref is None and short and ids.SHORT_ID.match(name):
             ref = self._by_short_id(name, user)

@@ -6,6 +6,7 @@ for an episode is taken in its scope, whether its teller took it back, and which
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -105,10 +106,10 @@ class Episodes(Undoable):
         """How many episodes of that user are there."""
         return len(self._of.get(user, ()))
 
-    def waiting(self, user: str, through: int, counts: Callable[[str], bool]) -> int:
-        """How many of them were told after an event, stand, and are for rules to consider, as their path `counts`."""
+    def waiting(self, user: str, through: int, counts: Callable[[str], bool] = operator.not_) -> int:
+        """How many of them were told after an event, stand, and are for rules to consider: those whose path `counts`."""
         told = (each for each in self._of.get(user, {}).values() if each.seq > through)
-        return sum(each.source not in self._retracted and (not each.path or counts(each.path)) for each in told)
+        return sum(each.source not in self._retracted and counts(each.path) for each in told)
 
     def labels(self) -> Iterator[tuple[str, str, int, str]]:
         """Whose episode stands on which path, by which event. When, only the event knows."""
