@@ -107,7 +107,7 @@ class Episodes(Undoable):
         return len(self._of.get(user, ()))
 
     def waiting(self, user: str, through: int, counts: Callable[[str], bool] = operator.not_) -> int:
-        """How many of them were told after an event, stand, and are for rules to consider: those whose path `counts`."""
+        """How many of them were told after an event, stand, and are for rules to consider: their path `counts`."""
         told = (each for each in self._of.get(user, {}).values() if each.seq > through)
         return sum(each.source not in self._retracted and counts(each.path) for each in told)
 
