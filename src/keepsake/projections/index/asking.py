@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 
 from keepsake.projections.index.models import block_tags, blocks, edges
-from keepsake.projections.index.sight import EMPTY, among, in_main, in_sight
+from keepsake.projections.index.sight import EMPTY, among, in_earshot, in_sight
 from keepsake.projections.index.tables import (
     asides,
     letters,
@@ -273,9 +273,8 @@ def _beside() -> Select[Any]:
         held = sources.c.until_seq.is_(None), sources.c.quarantined == literal_column("0")
         of = sources.c.user == bindparam("user"), sources.c.session == wanted.c.session
         turn = sources.c.session != literal_column("''"), sources.c.what == literal_column("'episode'")
-        told = or_(in_main(sources.c), sources.c.path.in_(among("heard")))
         row: Select[Any] = select(literal_column("sources.rowid")).select_from(sources).where(
-            *of, *turn, is_it, *held, told
+            *of, *turn, is_it, *held, in_earshot(sources.c)
         )
         return row.order_by(order).limit(literal_column("1")).offset(literal_column("0")).scalar_subquery()
 

@@ -14,6 +14,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from keepsake.projections.index.tables import hides
 
 EMPTY: ColumnElement[str] = literal_column("''")
+_MAIN: ColumnElement[bool] = bindparam("lineage", type_=Text).is_(None)  # asked first: else SQLite works out the rest
 
 
 def among(name: str) -> Select[Any]:
@@ -27,19 +28,18 @@ def in_sight(of: Any) -> ColumnElement[bool]:
     Else `heard` are the paths whose episodes are seen, and `lineage` those whose beliefs are, the nearest first: the
     nearest that has a belief of some key hides the others.
     """
-    return or_(
-        in_main(of),
-        and_(of.what == literal_column("'episode'"), of.path.in_(among("heard"))),
-        and_(
-            of.what == literal_column("'belief'"),
-            of.path.in_(among("lineage")),
-            or_(of.path == bindparam("path"), ~_is_hidden(of)),
-        ),
-    )
+    is_held = and_(of.path.in_(among("lineage")), or_(of.path == bindparam("path"), ~_is_hidden(of)))
+    return case((_MAIN, of.path == EMPTY), (of.what == literal_column("'episode'"), _is_heard(of)), else_=is_held)
 
 
-def in_main(of: Any) -> ColumnElement[bool]:
-    return and_(bindparam("lineage", type_=Text).is_(None), of.path == EMPTY)
+def in_earshot(of: Any) -> ColumnElement[bool]:
+    """The same, for episodes."""
+    return case((_MAIN, of.path == EMPTY), else_=_is_heard(of))
+
+
+def _is_heard(of: Any) -> ColumnElement[bool]:
+    found: ColumnElement[bool] = of.path.in_(among("heard"))
+    return found
 
 
 def _is_hidden(of: Any) -> ColumnElement[bool]:
