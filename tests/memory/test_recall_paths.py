@@ -173,6 +173,35 @@ def test_a_question_that_is_put_again_sees_the_paths_as_they_were(m: Memory) -> 
     assert "Bob dropped the kettle" in [hit.text for hit in found]
 
 
+def test_who_asks_for_reasons_hears_which_path_hides_a_memory(m: Memory) -> None:
+    m.on("draft").revise("kettle", "The kettle is red")
+    m.on("deep").revise("kettle", "The kettle is blue")
+
+    for path, why in (("draft", ["'draft'"]), ("deep", ["'deep'", "'deep'"]), ("other", []), ("", [])):
+        nearly = m.recall("Is the kettle green?", path=path, k=50, explain=True).nearly
+        said = [each.why for each in nearly if each.why.startswith("hidden")]
+        assert said == [f"hidden by path {each}, which says otherwise" for each in why]
+
+
+def test_where_the_events_were_moved_away_a_path_sees_what_it_saw(tmp_path: Path) -> None:
+    with Memory(tmp_path / "memory") as m:
+        m.remember("The kettle is green", key="kettle")
+        m.paths.branch("draft")
+        m.paths.branch("deep", "draft")
+        m.on("draft").revise("kettle", "The kettle is red")
+        m.on("deep").forget("kettle")
+        m.revise("kettle", "The kettle is light green", key="pot")
+        m.ledger.compact()
+        m.on("draft").remember("The kettle whistles")
+        saw = [texts(m, path) for path in ("", "draft", "deep")]
+        assert saw == [
+            ["The kettle is light green"], ["The kettle is red", "The kettle whistles"], ["The kettle whistles"],
+        ]  # fmt: skip
+        m.ledger.prune(tmp_path / "away")
+        m.rebuild_index()
+        assert [texts(m, path) for path in ("", "draft", "deep")] == saw
+
+
 # -- what a path leaves as it was --------------------------------------------------------------------------------------
 
 

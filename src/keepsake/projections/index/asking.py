@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 
 from keepsake.projections.index.models import block_tags, blocks, edges
-from keepsake.projections.index.sight import EMPTY, among, in_earshot, in_sight
+from keepsake.projections.index.sight import EMPTY, among, hidden_by, in_earshot, in_sight
 from keepsake.projections.index.tables import (
     asides,
     letters,
@@ -140,6 +140,13 @@ def _on_a_path() -> dict[str, Any]:
             .select_from(asides.join(blocks, asides.c.rowid == ROW))
             .where(found, asides.c.rowid.between(bindparam("first"), bindparam("last")), visible)
             .order_by(asides.c.rank, blocks.c.id)
+        ),
+        "HIDDEN": select(sources.c.id, hidden_by(sources.c)).where(
+            sources.c.block_id.in_(among("ids")), sources.c.user == bindparam("user"),
+            sources.c.what == literal_column("'belief'"), sources.c.path.in_(among("lineage")),
+            sources.c.since_seq <= bindparam("at"),
+            or_(sources.c.until_seq.is_(None), sources.c.until_seq > bindparam("at")),
+            sources.c.quarantined == literal_column("0"),
         ),
         "ASIDE_COUNT": select(func.count()).select_from(lives).where(lives.c.path != EMPTY),
         "OUT_OF_SIGHT": select(lives.c.block_id).where(

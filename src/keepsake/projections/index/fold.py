@@ -128,7 +128,7 @@ def _hide(desk: Desk, event: Event, source: Source, over: Iterable[str] = ()) ->
 
     What waits for a person's yes hides nothing until then.
     """
-    names = [("key", source.known_as), *(("ref", ref) for ref in map(desk.ref_of, over) if ref)]
+    names = [("key", source.known_as), *(("ref", desk.ref_of(name) or name) for name in over)]
     for what, name in dict.fromkeys(names):
         desk.later(sql.ADD_HIDE, source.user, name, what, source.path, event.seq)
 

@@ -44,16 +44,27 @@ def _is_heard(of: Any) -> ColumnElement[bool]:
 
 def _is_hidden(of: Any) -> ColumnElement[bool]:
     """Whether a nearer path of the lineage had by then a belief of the same key, or one that was put over it."""
+    return exists().where(*_hidden(of))
 
-    def place(path: Any) -> Any:
-        each = func.json_each(bindparam("lineage")).table_valued("key", "value")
-        return select(each.c.key).where(each.c.value == path).correlate(hides, of.path.table).scalar_subquery()
 
+def hidden_by(of: Any) -> Any:
+    """The nearest path that hides it; nothing, if none does."""
+    nearest = select(hides.c.path).where(*_hidden(of)).order_by(_place(hides.c.path, of))
+    return nearest.limit(literal_column("1")).offset(literal_column("0")).scalar_subquery()
+
+
+def _hidden(of: Any) -> tuple[ColumnElement[bool], ...]:
     key, ref = func.coalesce(of.key, of.ref), func.coalesce(of.own_ref, of.ref)
-    return exists().where(
+    return (
         hides.c.user == bindparam("user"),
         hides.c.name.in_((key, ref)),
         hides.c.name == case((hides.c.what == literal_column("'key'"), key), else_=ref),
         hides.c.since_seq <= bindparam("at"),
-        place(hides.c.path) < place(of.path),
+        _place(hides.c.path, of) < _place(of.path, of),
     )
+
+
+def _place(path: Any, of: Any) -> Any:
+    """How far a path is from the reader; nothing, if it is not seen."""
+    each = func.json_each(bindparam("lineage")).table_valued("key", "value")
+    return select(each.c.key).where(each.c.value == path).correlate(hides, of.path.table).scalar_subquery()
