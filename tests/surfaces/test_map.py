@@ -15,10 +15,11 @@ from keepsake.surfaces.cli.root import keepsake as program
 EVERYWHERE = {"--folder", "--json", "--debug"}
 BELIEF = {
     "--about", "--kind", "--confidence", "--tag", "--evidence", "--rests-on", "--hypothesis", "--valid-from",
-    "--valid-to", "--expires", "--always", "--source-type", "--session", "--agent", "--trust", "--user",
+    "--valid-to", "--expires", "--always", "--source-type", "--session", "--agent", "--path", "--trust", "--user",
 }  # fmt: skip
 RECALL = {
-    "-k", "--at", "--as-of", "--session", "--agent", "--about", "--tag", "--kind", "--what", "--since", "--until",
+    "-k", "--at", "--as-of", "--session", "--agent", "--path", "--about", "--tag", "--kind", "--what", "--since",
+    "--until",
     "--without", "--words", "--floor", "--frame", "--budget", "--explain", "--receipt", "--keep-question", "--replay",
     "--quarantined", "--user",
 }  # fmt: skip
@@ -29,13 +30,13 @@ PAGES = {
 FROZEN = {
     "": EVERYWHERE | {"--version", "--help-all"},
     "remember": BELIEF | EVERYWHERE | {"--key"},
-    "observe": EVERYWHERE | {"--session", "--agent", "--at", "--id", "--meta", "--trust", "--user"},
+    "observe": EVERYWHERE | {"--session", "--agent", "--at", "--id", "--meta", "--path", "--trust", "--user"},
     "recall": RECALL | EVERYWHERE,
     "revise": BELIEF | EVERYWHERE | {"--reason"},
-    "forget": EVERYWHERE | {"--reason", "--withdraw", "--trust", "--user"},
+    "forget": EVERYWHERE | {"--reason", "--withdraw", "--path", "--trust", "--user"},
     "erase": EVERYWHERE | {"--yes", "--dry-run", "--trust", "--user"},
     "status": EVERYWHERE | {"--user"},
-    "show": EVERYWHERE | {"--history", "--why", "--at", "--user"},
+    "show": EVERYWHERE | {"--history", "--why", "--at", "--path", "--user"},
     "log": EVERYWHERE | {"--follow", "--last", "--op"},
     "pages": PAGES | EVERYWHERE,
     "review": EVERYWHERE | {"--approve", "--reject", "--reason", "--all", "--yes", "--user"},

@@ -40,7 +40,7 @@ def remember(call: Call, /, text: tuple[str, ...], user: str | None, trust: str 
         words = from_standard_input()
     fields = given(options)
     with call.memory(user=user, trust=trust, make=True) as memory:
-        before = memory.get(fields["key"]) if fields.get("key") else None
+        before = memory.get(fields["key"], path=fields.get("path", "")) if fields.get("key") else None
         belief = memory.remember(words, **fields)
         if belief.trust in DEFAULT.quarantined and not memory.reviews.is_approved(belief):
             call.note("keepsake: it is kept out of recall until a person says yes: keepsake review")
