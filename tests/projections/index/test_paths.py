@@ -1,12 +1,14 @@
 """What is seen from a path, at any moment; and what a path leaves as it was."""
 
+from math import log
+
 import pytest
 from hypothesis import given
 
 from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index.address import address
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import Scope, count_of, rarity, search, shown
+from keepsake.projections.index.fulltext import Scope, count_of, rarity, search, search_letters, shown
 from keepsake.records.book import Book
 from keepsake.records.episodes import OBSERVE
 from tests.projections.index.ledgers import MadeUp, walks
@@ -72,6 +74,7 @@ def test_nothing_that_is_done_on_paths_that_are_not_merged_changes_a_row_of_the_
         assert count_of(with_paths, user) == count_of(without, user)
         assert rarity(with_paths, words, user) == rarity(without, words, user)
         assert search(with_paths, words, Scope(user), 50) == search(without, words, Scope(user), 50)
+        assert search_letters(with_paths, "茶", Scope(user), 50) == search_letters(without, "茶", Scope(user), 50)
     with_paths.close()
     without.close()
 
@@ -253,6 +256,17 @@ def test_the_same_words_on_two_paths_are_two_blocks_and_no_words_spell_the_addre
         )
     }  # fmt: skip
     assert len(spelled) == 8
+
+
+def test_what_is_said_on_a_path_is_found_there_by_its_words_and_by_its_letters_and_nowhere_else(told):
+    told.put("tea and 茶")
+    told.put("green tea and 茶", "draft")
+    told.put("tea and rum, 茶", "other")
+    here = Scope("me", path="draft").on(told.made.book.paths)
+    for found in (search(told.index, ["tea"], here, 50), search_letters(told.index, "茶", here, 50)):
+        assert sorted(told.index.block(each.block)[1] for each in found) == ["green tea and 茶", "tea and 茶"]
+    assert rarity(told.index, ["tea", "rum"], "me", on=here) == pytest.approx([log(1 + 0.5 / 2.5), log(1 + 1.5 / 1.5)])
+    assert rarity(told.index, ["tea", "rum"], "me") == pytest.approx([log(1 + 0.5 / 1.5)] * 2)
 
 
 def test_closing_a_path_takes_what_happened_there_out_of_sight_and_leaves_what_is_held(told):

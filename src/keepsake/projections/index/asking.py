@@ -26,6 +26,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from keepsake.projections.index.models import block_tags, blocks, edges
 from keepsake.projections.index.sight import EMPTY, among, hidden_by, in_earshot, in_sight
 from keepsake.projections.index.tables import (
+    aside_letters,
     asides,
     letters,
     lives,
@@ -130,7 +131,7 @@ def _text() -> dict[str, Any]:
 
 def _on_a_path() -> dict[str, Any]:
     """The same for who asks on a path: of what stands beside the main line, and how the path used what it has."""
-    found = column("asides").op("MATCH")(bindparam("words"))
+    found, spread = (column(name).op("MATCH")(bindparam("words")) for name in ("asides", "aside_letters"))
     visible = exists().where(sources.c.block_id == blocks.c.id, shown())
     mine = lives.c.user == bindparam("user"), lives.c.since_seq <= bindparam("at"), lives.c.path.in_(among("paths"))
     used, proved = path_use.c, path_proof.c
@@ -140,6 +141,12 @@ def _on_a_path() -> dict[str, Any]:
             .select_from(asides.join(blocks, asides.c.rowid == ROW))
             .where(found, asides.c.rowid.between(bindparam("first"), bindparam("last")), visible)
             .order_by(asides.c.rank, blocks.c.id)
+        ),
+        "ASIDE_LETTER_HITS_SHOWN": _at_most(
+            select(blocks.c.id, aside_letters.c.rank)
+            .select_from(aside_letters.join(blocks, aside_letters.c.rowid == ROW))
+            .where(spread, aside_letters.c.rowid.between(bindparam("first"), bindparam("last")), visible)
+            .order_by(aside_letters.c.rank, blocks.c.id)
         ),
         "HIDDEN": select(sources.c.id, hidden_by(sources.c)).where(
             sources.c.block_id.in_(among("ids")), sources.c.user == bindparam("user"),

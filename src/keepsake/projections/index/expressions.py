@@ -38,12 +38,14 @@ from keepsake.projections.index.models import (
 )  # fmt: skip
 from keepsake.projections.index.sight import EMPTY, among
 from keepsake.projections.index.tables import (
+    ASIDE_LETTERS,
     ASIDES,
     ASIDES_OF,
     LETTERS,
     TERMS,
     TEXTS,
     TEXTS_OF,
+    aside_letters,
     asides,
     asked,
     bookmark,
@@ -108,6 +110,7 @@ def _of_blocks_and_sources() -> dict[str, Any]:
             good=bindparam("good"), bad=bindparam("bad"),
         ),
         "ADD_LETTERS": insert(letters).values(rowid=bindparam("row"), said=bindparam("said")),
+        "ADD_ASIDE_LETTERS": insert(aside_letters).values(rowid=bindparam("row"), said=bindparam("said")),
         "ADD_NAME": insert(names).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in names.c}),
         "LEAD": update(sources).where(sources.c.ref == bindparam("of")).values(
             ref=bindparam("to"), key=func.coalesce(sources.c.key, sources.c.ref),
@@ -187,7 +190,7 @@ def schema() -> Iterator[str]:
         for table in each.sorted_tables:
             yield _text(CreateTable(table))
             yield from sorted(_text(CreateIndex(index)) for index in table.indexes)
-    yield from (TEXTS_OF, ASIDES_OF, TEXTS, ASIDES, TERMS, LETTERS)
+    yield from (TEXTS_OF, ASIDES_OF, TEXTS, ASIDES, TERMS, LETTERS, ASIDE_LETTERS)
 
 
 def _text(statement: Any) -> str:

@@ -43,6 +43,7 @@ SCHEMA = (
     "CREATE VIRTUAL TABLE asides USING fts5(content, content='asides_of', tokenize='porter unicode61')",
     'CREATE VIRTUAL TABLE terms USING fts5vocab(texts, row)',
     "CREATE VIRTUAL TABLE letters USING fts5(said, content='', tokenize='unicode61')",
+    "CREATE VIRTUAL TABLE aside_letters USING fts5(said, content='', tokenize='unicode61')",
 )
 
 # every row of every table
@@ -117,6 +118,9 @@ SET_SOURCE = 'UPDATE sources SET quarantined=?, approved_seq=?, until_seq=?, goo
 
 # row, said
 ADD_LETTERS = 'INSERT INTO letters (rowid, said) VALUES (?, ?)'
+
+# row, said
+ADD_ASIDE_LETTERS = 'INSERT INTO aside_letters (rowid, said) VALUES (?, ?)'
 
 # user, name, what, as_written, path, since_seq
 ADD_NAME = 'INSERT OR IGNORE INTO names (user, name, what, as_written, path, since_seq) VALUES (?, ?, ?, ?, ?, ?)'
@@ -213,6 +217,9 @@ TEXTS_ARE_WHOLE = "INSERT INTO texts (rank, texts) VALUES (1, 'integrity-check')
 
 # words, first, last, user, at, quarantined, lineage, heard, path, now, session, agent, as_of, most
 ASIDE_HITS_SHOWN = 'SELECT blocks.id, asides.rank FROM asides JOIN blocks ON asides.rowid = blocks.rowid WHERE (asides MATCH :words) AND asides.rowid BETWEEN :first AND :last AND (EXISTS (SELECT * FROM sources WHERE sources.block_id = blocks.id AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND CASE WHEN (:lineage IS NULL) THEN sources.path = \'\' WHEN (sources.what = \'episode\') THEN sources.path IN (SELECT anon_1.value FROM json_each(:heard) AS anon_1) ELSE sources.path IN (SELECT anon_2.value FROM json_each(:lineage) AS anon_2) AND (sources.path = :path OR NOT (EXISTS (SELECT * FROM hides WHERE hides.user = :user AND hides.name IN (coalesce(sources."key", sources.ref), coalesce(sources.own_ref, sources.ref)) AND hides.name = CASE WHEN (hides.what = \'key\') THEN coalesce(sources."key", sources.ref) ELSE coalesce(sources.own_ref, sources.ref) END AND hides.since_seq <= :at AND (SELECT anon_3."key" FROM json_each(:lineage) AS anon_3 WHERE hides.path = anon_3.value) < (SELECT anon_4."key" FROM json_each(:lineage) AS anon_4 WHERE sources.path = anon_4.value)))) END = 1 AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, \'\') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)))) ORDER BY asides.rank, blocks.id LIMIT :most OFFSET 0'
+
+# words, first, last, user, at, quarantined, lineage, heard, path, now, session, agent, as_of, most
+ASIDE_LETTER_HITS_SHOWN = 'SELECT blocks.id, aside_letters.rank FROM aside_letters JOIN blocks ON aside_letters.rowid = blocks.rowid WHERE (aside_letters MATCH :words) AND aside_letters.rowid BETWEEN :first AND :last AND (EXISTS (SELECT * FROM sources WHERE sources.block_id = blocks.id AND sources.user = :user AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined <= :quarantined AND (sources.approved_seq IS NULL OR sources.approved_seq <= :at OR :quarantined > 0) AND CASE WHEN (:lineage IS NULL) THEN sources.path = \'\' WHEN (sources.what = \'episode\') THEN sources.path IN (SELECT anon_1.value FROM json_each(:heard) AS anon_1) ELSE sources.path IN (SELECT anon_2.value FROM json_each(:lineage) AS anon_2) AND (sources.path = :path OR NOT (EXISTS (SELECT * FROM hides WHERE hides.user = :user AND hides.name IN (coalesce(sources."key", sources.ref), coalesce(sources.own_ref, sources.ref)) AND hides.name = CASE WHEN (hides.what = \'key\') THEN coalesce(sources."key", sources.ref) ELSE coalesce(sources.own_ref, sources.ref) END AND hides.since_seq <= :at AND (SELECT anon_3."key" FROM json_each(:lineage) AS anon_3 WHERE hides.path = anon_3.value) < (SELECT anon_4."key" FROM json_each(:lineage) AS anon_4 WHERE sources.path = anon_4.value)))) END = 1 AND (sources.expires IS NULL OR sources.expires > :now) AND (:session IS NULL OR sources.session = :session) AND (:agent IS NULL OR sources.agent = :agent) AND (:as_of IS NULL OR coalesce(sources.valid_from, sources.happened, \'\') <= :as_of AND (sources.valid_to IS NULL OR sources.valid_to > :as_of)))) ORDER BY aside_letters.rank, blocks.id LIMIT :most OFFSET 0'
 
 # user, at, lineage, ids
 HIDDEN = 'SELECT sources.id, (SELECT hides.path FROM hides WHERE hides.user = :user AND hides.name IN (coalesce(sources."key", sources.ref), coalesce(sources.own_ref, sources.ref)) AND hides.name = CASE WHEN (hides.what = \'key\') THEN coalesce(sources."key", sources.ref) ELSE coalesce(sources.own_ref, sources.ref) END AND hides.since_seq <= :at AND (SELECT anon_2."key" FROM json_each(:lineage) AS anon_2 WHERE hides.path = anon_2.value) < (SELECT anon_3."key" FROM json_each(:lineage) AS anon_3 WHERE sources.path = anon_3.value) ORDER BY (SELECT anon_4."key" FROM json_each(:lineage) AS anon_4 WHERE hides.path = anon_4.value) LIMIT 1 OFFSET 0) AS anon_1 FROM sources WHERE sources.block_id IN (SELECT anon_5.value FROM json_each(:ids) AS anon_5) AND sources.user = :user AND sources.what = \'belief\' AND sources.path IN (SELECT anon_6.value FROM json_each(:lineage) AS anon_6) AND sources.since_seq <= :at AND (sources.until_seq IS NULL OR sources.until_seq > :at) AND sources.quarantined = 0'

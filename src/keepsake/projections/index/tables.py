@@ -183,4 +183,6 @@ terms = table("terms", column("term"), column("doc"))
 
 # What is written in scripts that put no space between words, letter by letter: a word of the question is a run of them.
 letters = table("letters", column("rowid"), column("said"), column("rank"))
+aside_letters = table("aside_letters", column("rowid"), column("said"), column("rank"))
 LETTERS = "CREATE VIRTUAL TABLE letters USING fts5(said, content='', tokenize='unicode61')"
+ASIDE_LETTERS = "CREATE VIRTUAL TABLE aside_letters USING fts5(said, content='', tokenize='unicode61')"
