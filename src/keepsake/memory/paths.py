@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from keepsake.decide import path as decide
 from keepsake.decide import path_merge as merging
 from keepsake.decide.belief import Draw
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import Belief
-from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft, Event
 from keepsake.records.memory_path import MemoryPath
 from keepsake.records.merged import REVIEW, Conflict, Merged
@@ -113,9 +112,9 @@ class PathsOf:
     def get(self, name: str) -> MemoryPath:
         """A path by its name. The root has no record of its own."""
         with self._shelf.ledger.reading():
-            found = self._shelf.book.paths.get(self._user, name)
+            found = self._shelf.book.paths.get(self._user, name) if isinstance(cast("object", name), str) else None
         if found is None:
-            raise NotFound(f"there is no path {name!r}; `m.paths.branch({name!r})` makes it")
+            raise decide.not_found(name)
         return found
 
     def named(self, name: str) -> str:

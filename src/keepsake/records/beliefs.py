@@ -73,7 +73,8 @@ class Beliefs(Kin):
     def _put(self, event: Event, body: dict[str, Any]) -> None:
         belief = body["belief"]
         self._install(belief["id"], belief, event, first=event.seq, words=0)
-        self._stem(belief["id"], belief, body)
+        if "over" in body or "merged" in body:
+            self._stem(belief["id"], belief, body)
         if "idempotency_key" in body:
             self._set(self._said, (belief.get("user", OWNER), body["idempotency_key"]), belief["id"])
 
@@ -89,7 +90,8 @@ class Beliefs(Kin):
             views = grown(belief.get("views", {}), [each.get("views") for each in said])
             belief = {**belief, "views": views} if views else belief
         self._install(before.ref, belief, event, first=before.first, words=before.words + changed)
-        self._stem(before.ref, belief, body)
+        if "over" in body or "merged" in body:
+            self._stem(before.ref, belief, body)
         for other in dict.fromkeys(replaced[1:]):
             if other != before.ref:
                 self._lead(other, before.ref)
@@ -227,7 +229,7 @@ class Beliefs(Kin):
         for each in sight:
             ref = self._keys.get((user, each, name))
             if ref is not None:
-                return self._nearest(self.held[ref], sight)
+                return self.held[ref] if each == sight[0] else self._nearest(self.held[ref], sight)
         ref = self._versions[name][0] if name in self._versions else None
         if ref is None and short and ids.SHORT_ID.match(name):
             ref = self._by_short_id(name, user)
@@ -238,7 +240,9 @@ class Beliefs(Kin):
 
     def sees(self, held: Held, path: str) -> bool:
         """Whether it is seen from that path, and nothing nearer hides it."""
-        sight = self.sight(held.user, path) if path else _ROOT
+        if not path:
+            return not held.path
+        sight = self.sight(held.user, path)
         return held.path in sight and (held.path == sight[0] or self._nearest(held, sight) is held)
 
     def _by_short_id(self, short: str, user: str) -> str | None:

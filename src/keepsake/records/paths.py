@@ -154,6 +154,9 @@ class Paths(Undoable):
 
     def _line(self, user: str, path: str, at: int | None) -> list[str]:
         """The path and all above it, whatever became of them. A ring, which only a forged ledger has, is cut."""
+        given: object = path
+        if not isinstance(given, str):
+            raise Refused(f"a path is named by a text, not {type(given).__name__}")
         line: dict[str, None] = {}
         while path and path not in line:
             line[path] = None
@@ -241,13 +244,13 @@ class Paths(Undoable):
 
     def writable(self, user: str, path: str) -> None:
         """Refused, with the way out, if nothing more may be said there."""
-        if path and (self._ends or self._closed):
+        if path:
             for name in self._line(user, path, None)[:-1]:
                 end = self._ends.get((user, name))
                 if end and (name == path or end.state == ABANDONED):
                     raise Refused(f"{_where(name, path)} {_how(end)}; say it on another path, or branch a new one")
             if (user, path) in self._closed:
-                raise Refused(f"path {path!r} is closed; branch a new one from it to go on")
+                raise Refused(f"path {path!r:.80} is closed; branch a new one from it to go on")
 
     def all(self, user: str) -> list[MemoryPath]:
         """Every path but the root, as records, oldest first."""
@@ -323,11 +326,11 @@ def _is_by(seq: int, at: int | None) -> bool:
 
 
 def _where(ended: str, path: str) -> str:
-    return f"path {path!r} is" if ended == path else f"path {path!r} is below {ended!r}, which is"
+    return f"path {path!r:.80} is" if ended == path else f"path {path!r:.80} is below {ended!r:.80}, which is"
 
 
 def _how(end: End) -> str:
-    return f"merged into {shown(end.said)!r}" if end.state == MERGED else end.state
+    return f"merged into {shown(end.said)!r:.80}" if end.state == MERGED else end.state
 
 
 _ACTS = {BRANCH: Paths._branch, MERGE: Paths._merge, ABANDON: Paths._abandon, COMPACT: Paths._compact}
