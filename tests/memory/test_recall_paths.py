@@ -245,6 +245,21 @@ def test_a_name_a_turn_and_an_edge_of_a_branch_say_nothing_to_the_main_line(m: M
     assert scores(m, "draft", question=question) != before
 
 
+def test_a_turn_of_a_branch_does_not_come_between_two_turns_of_the_main_line(tmp_path: Path) -> None:
+    def told(folder: str, *, on_a_branch: bool) -> dict[str, object]:
+        with Memory(tmp_path / folder) as m:
+            m.observe("Where is the kettle?", session="s1", agent="Ana")
+            if on_a_branch:
+                m.observe("I like rum", session="s1", agent="Cid", path="draft")
+            m.observe("In the cupboard, behind the jam", session="s1", agent="Bob")
+            m.observe("Something else entirely", session="s2", agent="Bob")
+            return {hit.text: (hit.score, hit.signals) for hit in m.recall("kettle", k=50)}
+
+    alone = told("alone", on_a_branch=False)
+    assert "In the cupboard, behind the jam" in alone, "it is served for the question before it"
+    assert told("both", on_a_branch=True) == alone
+
+
 ACTS = st.sampled_from(
     ["remember", "observe", "revise", "forget", "invalidate", "use", "outcome", "branch", "close", "same"]
 )

@@ -177,6 +177,23 @@ def test_what_a_branch_was_put_over_stays_hidden_there_under_another_name(told):
     assert (told.texts("draft"), told.texts()) == (["coffee"], ["tea"])
 
 
+def test_what_became_part_of_a_hidden_belief_later_was_seen_before(told):
+    told.put("tea", number=KEYED)
+    told.put("coffee")
+    told.say("branch", "me", "draft", "")
+    told.say("change", "revise", "green tea", "me", 0, "draft")
+    before = len(told.made.events) - 1
+    told.say("merge", "tea and coffee", "me", 0, 1)
+    assert told.texts("draft", before) == ["coffee", "green tea"]
+    assert (told.texts("draft"), told.texts()) == (["green tea"], ["tea and coffee"])
+
+
+def test_what_one_user_says_on_a_path_hides_nothing_from_another_on_one_of_the_same_name(told):
+    told.put("tea", number=KEYED)
+    told.say("put", "rum", "ana", "human", [], KEYED, "cli:local", "draft", "")
+    assert told.texts("draft") == ["tea"]
+
+
 def test_what_waits_for_a_yes_on_a_branch_hides_nothing_until_it_is_given(told):
     told.put("rum", "draft", KEYED, trust="web")
     told.put("tea", number=KEYED)
