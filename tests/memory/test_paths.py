@@ -227,6 +227,20 @@ def test_what_was_held_then_is_told_as_the_paths_stood_then(memory: Memory) -> N
     assert [(change.what, change.key) for change in memory.on("b").diff(then - 1, then)] == [("changed", "a")]
 
 
+def test_what_was_seen_then_goes_through_every_path_above(memory: Memory) -> None:
+    memory.paths.branch("b")
+    memory.paths.branch("c", "b")
+    memory.on("b").remember("cake", key="k")
+    then = memory.status().events - 1
+    memory.paths.abandon("c", "no")
+
+    assert [belief.text for belief in memory.beliefs.query(path="c", believed_at=then)] == ["cake"]
+    assert [belief.text for belief in memory.beliefs.query(path="c")] == ["cake"]
+    memory.paths.abandon("b", "no")
+    assert [belief.text for belief in memory.beliefs.query(path="c")] == []
+    assert memory.get("k", path="c", believed_at=then).text == "cake"
+
+
 @pytest.mark.parametrize(
     "name", ["", " ", "\n", "a\nb", "a\x00", " a", "\u202ea", "\u200b", "\ud800", "x" * 201, "main", 5, None, "b"]
 )

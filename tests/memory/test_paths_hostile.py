@@ -1,4 +1,4 @@
-"""Whatever a path is called and whatever is said of it: it is taken, or refused in a short line, and nothing changed."""
+"""Whatever a path is called and whatever is said of it: it is taken, or refused in a short line and nothing changed."""
 
 from __future__ import annotations
 

@@ -215,6 +215,9 @@ def test_the_branchs_rule_takes_what_the_branch_says(memory: Memory) -> None:
     assert (len(done.conflicts), done.reviews) == (4, ())
     assert words(memory) == {**EITHER, **SOURCE}
     assert memory.show("home-Oslo").triple == ("Ana", "lives in", "Bergen")
+    assert memory.show("home-Bergen") == memory.show("home-Oslo")
+    with Memory(memory.folder) as again:
+        assert again.show("home-Bergen") == memory.show("home-Oslo")
 
 
 def test_the_newest_rule_takes_what_was_recorded_later(memory: Memory) -> None:
@@ -250,6 +253,29 @@ def test_a_no_leaves_what_stands_and_a_question_whose_words_moved_is_stale(memor
         memory.reviews.approve(moved)
     assert (memory.show("key").text, memory.show("changed").text) == ("said here", "white tea")
     assert len(memory.reviews) == len(done.reviews) - 2
+
+
+def test_what_was_there_before_the_branch_began_is_no_rival_of_what_is_stated_beside_it(memory: Memory) -> None:
+    memory.remember("Ana lives in Oslo", key="here", triple=["Ana", "lives in", "Oslo"])
+    memory.paths.branch("b")
+    memory.on("b").remember("Ana lives in Bergen", key="there", triple=["Ana", "lives in", "Bergen"])
+
+    assert memory.paths.conflicts("b") == []
+    memory.paths.merge("b")
+    assert sorted(words(memory)) == ["here", "there"]
+
+
+def test_nothing_is_brought_to_a_path_that_takes_no_more(memory: Memory) -> None:
+    memory.paths.branch("b")
+    memory.paths.branch("c", "b")
+    memory.on("c").remember("cake", key="k")
+    memory.paths.compact("b")
+
+    with pytest.raises(Refused, match="'b' is closed"):
+        memory.paths.merge("c")
+    assert memory.paths.get("c").state == "open"
+    memory.paths.merge("c", "main")
+    assert words(memory) == {"k": "cake"}
 
 
 def test_a_conflict_on_the_way_up_is_over_once_it_is_settled(memory: Memory) -> None:
@@ -324,6 +350,18 @@ def test_a_persons_yes_to_a_branchs_version_counts_for_what_is_brought_over(memo
     assert not memory.reviews.is_approved(memory.show("waits"))
     [review] = memory.reviews
     assert review.action.target == (memory.show("waits").id,)
+
+
+def test_what_a_person_said_yes_to_stays_so_when_it_is_changed_on_a_branch(memory: Memory, door: Door) -> None:
+    door("tool").remember("a tool says so", key="a")
+    [review] = memory.reviews
+    memory.reviews.approve(review.id)
+    memory.paths.branch("b")
+    changed = memory.on("b").revise("a", "a tool says so, roughly")
+
+    assert changed.trust == "tool"
+    assert memory.reviews.is_approved(changed)
+    assert list(memory.reviews) == []
 
 
 def test_a_no_to_what_a_tool_said_on_a_branch_puts_it_away_there(memory: Memory, door: Door) -> None:

@@ -91,6 +91,9 @@ class Kin(Undoable):
                 self._set(self._covers, (other.user, belief.get("path", ""), other.ref), ref)
             else:
                 self._set(self._brought, other.ref, ref)
+                called = (other.user, belief.get("path", ""), other.key)
+                if called not in self._keys:  # it took the place of one with another name
+                    self._set(self._keys, called, ref)
             if other.body().get("text", "") == belief.get("text", ""):
                 self._note_the_same(ref, other)
 
