@@ -20,6 +20,7 @@ from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.facts import FactsOf
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.pages import PagesOf
+from keepsake.memory.paths import PathsOf
 from keepsake.memory.receipts import ReceiptsOf
 from keepsake.memory.reviews import ReviewsOf
 from keepsake.memory.rules import RulesOf
@@ -223,6 +224,7 @@ MADE_BY_MEMORY = [
     ("m.beliefs", BeliefsOf), ("m.episodes", EpisodesOf), ("m.facts", FactsOf), ("m.rules", RulesOf),
     ("m.reviews", ReviewsOf), ("m.work", WorkOf), ("m.frames", FramesOf), ("m.config", ConfigOf),
     ("m.receipts", ReceiptsOf), ("m.tidy", TidyOf), ("m.ledger", LedgerOf), ("m.pages", PagesOf),
+    ("m.paths", PathsOf),
 ]  # fmt: skip
 
 

@@ -9,16 +9,17 @@ import click
 import pytest
 
 from keepsake.surfaces.cli.command import Command
-from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, GRAPH, LEDGER, LOOK, MOVE, SPECIALIST, STORE
+from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, GRAPH, LEDGER, LOOK, MOVE, PATHS, SPECIALIST, STORE
 from keepsake.surfaces.cli.root import keepsake as program
 
 EVERYWHERE = {"--folder", "--json", "--debug"}
 BELIEF = {
     "--about", "--kind", "--confidence", "--tag", "--evidence", "--rests-on", "--hypothesis", "--valid-from",
-    "--valid-to", "--expires", "--always", "--source-type", "--session", "--agent", "--trust", "--user",
+    "--valid-to", "--expires", "--always", "--source-type", "--session", "--agent", "--path", "--trust", "--user",
 }  # fmt: skip
 RECALL = {
-    "-k", "--at", "--as-of", "--session", "--agent", "--about", "--tag", "--kind", "--what", "--since", "--until",
+    "-k", "--at", "--as-of", "--session", "--agent", "--path", "--about", "--tag", "--kind", "--what", "--since",
+    "--until",
     "--without", "--words", "--floor", "--frame", "--budget", "--explain", "--receipt", "--keep-question", "--replay",
     "--quarantined", "--user",
 }  # fmt: skip
@@ -30,13 +31,13 @@ STORED = EVERYWHERE - {"--folder"}
 FROZEN = {
     "": EVERYWHERE | {"--version", "--help-all"},
     "remember": BELIEF | EVERYWHERE | {"--key"},
-    "observe": EVERYWHERE | {"--session", "--agent", "--at", "--id", "--meta", "--trust", "--user"},
+    "observe": EVERYWHERE | {"--session", "--agent", "--at", "--id", "--meta", "--path", "--trust", "--user"},
     "recall": RECALL | EVERYWHERE,
     "revise": BELIEF | EVERYWHERE | {"--reason"},
-    "forget": EVERYWHERE | {"--reason", "--withdraw", "--trust", "--user"},
+    "forget": EVERYWHERE | {"--reason", "--withdraw", "--path", "--trust", "--user"},
     "erase": EVERYWHERE | {"--yes", "--dry-run", "--trust", "--user"},
     "status": EVERYWHERE | {"--user"},
-    "show": EVERYWHERE | {"--history", "--why", "--at", "--user"},
+    "show": EVERYWHERE | {"--history", "--why", "--at", "--path", "--user"},
     "log": EVERYWHERE | {"--follow", "--last", "--op"},
     "pages": PAGES | EVERYWHERE,
     "review": EVERYWHERE | {"--approve", "--reject", "--reason", "--all", "--yes", "--user"},
@@ -77,6 +78,12 @@ FROZEN = {
     "store approve": STORED | {"--by", "--hours"},
     "store apply": STORED | {"--approval"},
     "store diagnose": STORED,
+    "paths": EVERYWHERE | {"--user"},
+    "paths branch": EVERYWHERE | {"--from", "--trust", "--user"},
+    "paths merge": EVERYWHERE | {"--into", "--conflicts", "--dry-run", "--trust", "--user"},
+    "paths abandon": EVERYWHERE | {"--reason", "--trust", "--user"},
+    "paths compact": EVERYWHERE | {"--summary", "--trust", "--user"},
+    "paths show": EVERYWHERE | {"--user"},
 }
 
 
@@ -92,7 +99,7 @@ def walk(command: click.Command = program, path: str = "") -> Iterator[tuple[str
 
 ALL = dict(walk())
 ENTRIES = {entry.name: entry for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SPECIALIST)}
-GROUPS = {"ledger": LEDGER, "graph": GRAPH, "store": STORE}
+GROUPS = {"ledger": LEDGER, "paths": PATHS, "graph": GRAPH, "store": STORE}
 ENTRIES |= {f"{group} {entry.name}": entry for group, entries in GROUPS.items() for entry in entries}
 COMMANDS = {path: command for path, command in ALL.items() if isinstance(command, Command)}
 
@@ -148,7 +155,7 @@ def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(keep
     for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE):
         assert f"\n  {entry.name} " in first.out
         assert entry.line in first.out
-    for entry in (*SPECIALIST, *LEDGER, *GRAPH, *STORE):
+    for entry in (*SPECIALIST, *LEDGER, *PATHS, *GRAPH, *STORE):
         assert entry.line not in first.out
         assert f"\n  {entry.name} " in second.out
     assert first.out.rstrip().endswith("`keepsake --help-all` shows the specialist commands.")

@@ -283,9 +283,9 @@ def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: He
         below = [known.find(name, user=user, path=fields.get("path", "")) for name in names]
         for name, held in zip(names, below, strict=True):
             if held is None or not known.sees(held, fields.get("path", "")):
-                raise Refused(f"it is said to rest on {name!r}, which is not known; state that first")
+                raise Refused(f"it is said to rest on {name!r:.80}, which is not known; state that first")
             if current and held.key == current.key:
-                raise Refused(f"{name!r} cannot rest on itself")
+                raise Refused(f"{name!r:.80} cannot rest on itself")
         found["rests_on"] = tuple(held.ref for held in below if held)
     return found
 
@@ -308,7 +308,7 @@ def _current(known: Beliefs, name: str, user: str, path: str) -> Held:
 
 def _must_see(known: Beliefs, name: str, held: Held, path: str) -> None:
     if not known.sees(held, path):
-        raise Refused(f"{name} is on path {held.path!r}, which is not seen from here; use m.on({held.path!r})")
+        raise Refused(f"{name} is on path {held.path!r:.80}, which is not seen from here; use m.on({held.path!r:.80})")
 
 
 def in_its_place(belief: dict[str, Any], held: Held | None, path: str, idempotency_key: str = "") -> Draft:

@@ -31,7 +31,7 @@ def clean(known: Book, user: str, reason: str, *, everything: bool = False) -> l
     """Everything that this user holds goes out of sight, and the pages with it; if `everything`, so do what was
     observed and the rules. All of it stays in history."""
     gone = [held for held in known.held.values() if held.user == user and held.status != "tombstone"]
-    drafts = [draft for held in gone for draft in decide.tombstone(known, held.ref, reason=reason, user=user)]
+    drafts = [draft for held in gone for draft in decide.put_away(known, held.ref, reason=reason, user=user)]
     if everything:
         told = known.episodes.standing(user)
         parts = [told[at : at + _PER_EVENT] for at in range(0, len(told), _PER_EVENT)]

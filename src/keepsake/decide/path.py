@@ -5,6 +5,8 @@ A path ends once, and says how. What was said on it stays in the ledger whatever
 
 from __future__ import annotations
 
+from typing import cast
+
 from keepsake.decide import belief as decide
 from keepsake.decide.belief import Draw
 from keepsake.records.book import Book
@@ -25,19 +27,20 @@ def branch(known: Book, user: str, name: str, parent: str = ROOT) -> list[Draft]
     """A new path that sees what its parent sees."""
     _must_be_a_name(name)
     if name == MAIN or known.paths.is_known(user, name):
-        raise Refused(f"there is a path {name!r} already; choose another name")
+        raise Refused(f"there is a path {name!r:.80} already; choose another name")
     named(known, user, parent)
     must_go_on(known, user, parent, "branch from another one")
     if len(known.paths.lineage(user, parent)) >= DEEPEST:
-        raise Refused(f"path {parent!r} is {DEEPEST} branches deep; branch from one further up")
+        raise Refused(f"path {parent!r:.80} is {DEEPEST} branches deep; branch from one further up")
     return [Draft(BRANCH, {"user": user, "path": name, "parent": parent})]
 
 
 def abandon(known: Book, user: str, name: str, reason: str) -> list[Draft]:
     """Give a path up, and say why. It and what is below it are seen no more; all of it stays in history."""
     must_be_a_branch(known, user, name, "abandoned")
-    if not isinstance(reason, str) or not reason.strip():
-        raise Refused(f"say why path {name!r} is abandoned: the reason is what later readers have")
+    said: object = reason
+    if not isinstance(said, str) or not said.strip():
+        raise Refused(f"say why path {name!r:.80} is abandoned: the reason is what later readers have")
     if len(reason) > LONGEST_REASON:
         raise Refused(f"a reason is a sentence, not a transcript: {len(reason)} letters, {LONGEST_REASON} are the most")
     must_go_on(known, user, name, "it cannot be abandoned any more")
@@ -48,7 +51,9 @@ def compact(known: Book, user: str, name: str, draw: Draw, *, summary: str = "",
     """Close a path: nothing more is said there, and what happened there is recalled no more. What is held stays."""
     must_be_a_branch(known, user, name, "closed")
     known.writable(user, name)
-    drafts, version = list[Draft](), ""
+    given, drafts, version = cast("object", summary), list[Draft](), ""
+    if not isinstance(given, str):
+        raise Refused(f"a summary is said in words, not as {type(given).__name__}")
     if summary.strip():
         said = {"text": summary, "kind": SUMMARY, "user": user, "path": name, "trust": trust}
         drafts = decide.put(known, said, draw)
@@ -58,10 +63,14 @@ def compact(known: Book, user: str, name: str, draw: Draw, *, summary: str = "",
 
 def named(known: Book, user: str, name: str) -> str:
     """The path of that name; `main` is the root. NotFound, with the way out."""
-    path = ROOT if name == MAIN and not known.paths.is_known(user, MAIN) else name
+    path: object = ROOT if name == MAIN and not known.paths.is_known(user, MAIN) else name
     if not isinstance(path, str) or not known.paths.is_known(user, path):
-        raise NotFound(f"there is no path {name!r}; `m.paths.branch({name!r})` makes it")
+        raise not_found(name)
     return path
+
+
+def not_found(name: object) -> NotFound:
+    return NotFound(f"there is no path {name!r:.80}; `m.paths.branch({name!r:.80})` makes it")
 
 
 def must_be_a_branch(known: Book, user: str, name: str, what: str) -> None:
@@ -73,9 +82,9 @@ def must_go_on(known: Book, user: str, name: str, way_out: str) -> None:
     """Refused, if the path was merged or abandoned, or is below one that was abandoned."""
     state = known.paths.state(user, name)
     if state in (MERGED, ABANDONED):
-        raise Refused(f"path {name!r} is {state}; {way_out}")
+        raise Refused(f"path {name!r:.80} is {state}; {way_out}")
     if name and known.paths.lineage(user, name)[0] != name:
-        raise Refused(f"path {name!r} is below one that was abandoned; {way_out}")
+        raise Refused(f"path {name!r:.80} is below one that was abandoned; {way_out}")
 
 
 def _must_be_a_name(name: object) -> None:

@@ -83,11 +83,15 @@ def plan(known: Book, user: str, name: str, into: str | None = None, *, several:
     must_go_on(known, user, name, "it cannot be merged any more")
     target = known.paths.parent(user, name) if into is None else named(known, user, into)
     if target not in known.paths.lineage(user, name)[1:]:
-        raise Refused(f"path {name!r} is merged into one that it branched from, and {shown(target)!r} is none of them")
+        raise Refused(
+            f"path {name!r:.80} is merged into one that it branched from, and {shown(target)!r:.80} is none of them"
+        )
     known.writable(user, target)
     below = [each for each in known.paths.below(user, name) if known.paths.state(user, each) not in (MERGED, ABANDONED)]
     if below:
-        raise Refused(f"path {name!r} has branches ({', '.join(map(repr, below[:3]))}); merge or abandon those first")
+        raise Refused(
+            f"path {name!r:.80} has branches ({', '.join(map(repr, below[:3]))}); merge or abandon those first"
+        )
     mine = known.query(user=user, path=name, status="", where=lambda held: held.path == name)
     found = (_step(known, held, name, target, several) for held in mine)
     return Plan(user, name, target, [step for step in found if step is not None])
@@ -96,7 +100,7 @@ def plan(known: Book, user: str, name: str, into: str | None = None, *, several:
 def merge(known: Book, planned: Plan, rule: str, asker: Asker, draw: Draw) -> list[Draft]:
     """Everything that the merge records: what is brought over, what is asked, and that the path is merged."""
     if rule not in RULES:
-        raise Refused(f"conflicts are resolved by {', '.join(RULES)}, not {rule!r}")
+        raise Refused(f"conflicts are resolved by {', '.join(RULES)}, not {rule!r:.80}")
     taken, asked = _sorted_out(known, planned, rule, asker)
     names = {step.mine.ref: draw() for step in taken}
     there = names | {step.mine.ref: step.target.ref for step in planned.steps if step.target}
@@ -219,6 +223,8 @@ def _brought(known: Book, step: Step, planned: Plan, name: str, there: Mapping[s
     }  # fmt: skip
     draft = in_its_place(recorded(fields), target, planned.into)
     draft.body["merged"] = [mine.id]
+    if approved := known.reviews.yes_to(mine.id):
+        draft.body["approved"] = approved
     return draft
 
 

@@ -46,7 +46,7 @@ def _of_the_same(shelf: Shelf, index: IndexOf, claim: str, user: str, path: str)
     from keepsake.projections.index import prepared as sql
     from keepsake.projections.index.fulltext import Scope
 
-    scope = Scope(user, path=path, now=shelf.ledger.now())
+    scope = Scope(user, path=path, now=shelf.ledger.now()).on(shelf.book.paths)
     if scope.is_nobodys():
         return []
     values = {**scope.values(), "claim": claim}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from keepsake.decide import episode as decide
+from keepsake.memory.asked import can_be_written, check_names
 from keepsake.memory.echo import NO_ECHO
 from keepsake.memory.gated import Gated
 from keepsake.memory.secrets import Cleared
@@ -250,6 +251,9 @@ class EpisodesOf:
         checked(user=whose, session=session, agent=agent)
         if type(limit) is not int or limit < 1:
             raise Refused(f"limit is how many are wanted, from 1 on, not {limit!r}")
+        check_names(path=path)
+        if not can_be_written(path):
+            return []
         with self._shelf.ledger.reading():
             seqs = self._index().read(lambda file: self._newest(file, whose, session, agent, path, limit))
             return self._read_all(seqs)

@@ -313,9 +313,11 @@ class Memory(Asks, Walks, Governs, Graphs):
         """Every version of a belief, oldest first."""
         return self._shelf.history(name, user=self._user(user), path=path)
 
-    def diff(self, before: Moment, after: Moment | None = None, *, user: str | None = None) -> list[Change]:
+    def diff(
+        self, before: Moment, after: Moment | None = None, *, user: str | None = None, path: str = ""
+    ) -> list[Change]:
         """What came, went or changed between two moments (event numbers, times)."""
-        return self._shelf.diff(before, after, user=self._user(user))
+        return self._shelf.diff(before, after, user=self._user(user), path=path)
 
     def why(self, name: str, *, user: str | None = None, path: str = "") -> Why:
         """The chain of reasons for a belief's standing."""

@@ -32,7 +32,8 @@ class _Standing:
 def calls() -> dict[str, Callable[..., Any]]:
     """The public calls of `Memory` that take a path, by name."""
     found = inspect.getmembers(Memory, inspect.isfunction)
-    return {name: call for name, call in found if name[0] != "_" and "path" in inspect.signature(call).parameters}
+    taking = ((name, call) for name, call in found if "path" in inspect.signature(call).parameters)
+    return {name: call for name, call in taking if name[0] != "_" and name != "on"}
 
 
 def _standing(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,7 +50,7 @@ def _standing(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
     return standing
 
 
-_CALLS = {name: _standing(name, call) for name, call in calls().items() if name not in ("on", "restore")}
+_CALLS = {name: _standing(name, call) for name, call in calls().items()}
 
 
 class On(type("Standing", (_Standing,), _CALLS)):  # type: ignore[misc]  # a base that is made here

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from keepsake.decide import path as decide
 from keepsake.decide import path_merge as merging
 from keepsake.decide.belief import Draw
 from keepsake.memory.gated import Gated
-from keepsake.records.errors import NotFound
+from keepsake.records.belief import Belief
 from keepsake.records.event import Draft, Event
 from keepsake.records.memory_path import MemoryPath
 from keepsake.records.merged import REVIEW, Conflict, Merged
@@ -81,6 +81,13 @@ class PathsOf:
         with self._shelf.ledger.reading():
             return self._plan(name, into).conflicts(self._shelf.book)
 
+    def preview(self, name: str, into: str | None = None) -> Merged:
+        """What a merge would do: the branch's beliefs that would be brought over, and the conflicts. It only looks."""
+        with self._shelf.ledger.reading():
+            planned = self._plan(name, into)
+            brought = tuple(step.mine.belief() for step in planned.steps if not step.conflict)
+            return Merged(planned.path, planned.into, brought, tuple(planned.conflicts(self._shelf.book)))
+
     def abandon(self, name: str, reason: str) -> MemoryPath:
         """Give a path up, with all below it: nobody sees what was said there any more. It stays in history."""
         self._write(lambda _: decide.abandon(self._shelf.book, self._user, name, reason))
@@ -105,15 +112,23 @@ class PathsOf:
     def get(self, name: str) -> MemoryPath:
         """A path by its name. The root has no record of its own."""
         with self._shelf.ledger.reading():
-            found = self._shelf.book.paths.get(self._user, name)
+            found = self._shelf.book.paths.get(self._user, name) if isinstance(cast("object", name), str) else None
         if found is None:
-            raise NotFound(f"there is no path {name!r}; `m.paths.branch({name!r})` makes it")
+            raise decide.not_found(name)
         return found
 
     def named(self, name: str) -> str:
         """The path that a name names, empty for the root, which "main" names. NotFound, with the way out."""
         with self._shelf.ledger.reading():
             return decide.named(self._shelf.book, self._user, name)
+
+    def said(self, name: str) -> list[Belief]:
+        """What was said or changed on this very path, and how it stands there now, oldest first."""
+        path = self.named(name)
+        with self._shelf.ledger.reading():
+            book = self._shelf.book
+            found = [held for held in book.held.values() if (held.user, held.path) == (self._user, path)]
+            return [held.belief() for held in sorted(found, key=lambda held: held.first)]
 
     def all(self) -> list[MemoryPath]:
         """Every path but the root, oldest first."""

@@ -27,7 +27,7 @@ from keepsake.recall.hits import hits_of
 from keepsake.recall.meaning import Meaning, Vectors
 from keepsake.recall.question import Question, take_apart
 from keepsake.recall.seen import Seen, View, edges_of
-from keepsake.recall.sight import nearest_alone, out_of_sight, with_use
+from keepsake.recall.sight import hidden, nearest_alone, out_of_sight, with_use
 from keepsake.recall.signals import Measured, measure
 from keepsake.recall.support import State, Support, backing, degrees, support_of, weighed
 from keepsake.records.frame import Frame
@@ -131,7 +131,7 @@ def answer(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> R
         return Recalled(question=ask.question, fit=ranking.fit, floor=floor, nearest=nearest)
     fitting = (place for place in ranking.order if ranking.serves(ask, place))
     hits = ranking.hits(islice(fitting, min(ask.k, len(ranking.order))), scale)
-    nearly = _nearly(ranking, ask, scale, hits) if ask.explain else []
+    nearly = _nearly(index, ranking, ask, scale, hits) if ask.explain else []
     sources = served(ranking, hits[: ask.k])
     return Recalled(
         hits[: ask.k], question=ask.question, fit=ranking.fit, floor=floor, nearly=nearly, served=sources, frame=name
@@ -144,15 +144,15 @@ def served(ranking: Ranking, hits: Sequence[Hit]) -> list[str]:
     return [next(s.id for s in found[hit.block] if s.since_seq == hit.seq) for hit in hits]
 
 
-def _nearly(ranking: Ranking, ask: Ask, scale: float, hits: list[Hit]) -> list[Nearly]:
-    """What came next, and by how much it fell short."""
+def _nearly(index: IndexFile, ranking: Ranking, ask: Ask, scale: float, hits: list[Hit]) -> list[Nearly]:
+    """What came next, and by how much it fell short; and what a nearer path hides."""
     served, least = {hit.block for hit in hits[: ask.k]}, hits[min(len(hits), ask.k) - 1].score if hits else 0.0
     nearly = []
     for place in [p for p in ranking.order if ranking.measured.blocks[p] not in served][: ask.k]:
         behind = f"{float(ranking.scores[place]) * scale:.3f}, and the last that was served has {least:.3f}"
         why = behind if ranking.resembles(place) else "too unlike the question to answer it"
         nearly += [Nearly(hit, why) for hit in ranking.hits([place], scale)]
-    return nearly
+    return nearly + hidden(index, ranking.found.unheard, ask.scope)[: ask.k]
 
 
 def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ranking | None:
@@ -232,7 +232,7 @@ class _Put:
         is_now = self.vectors is not None and ask.scope.at >= NOW
         if self.vectors is None or not is_now:
             return floor_of(kind, count_of(index, ask.scope.user, ask.scope.at) + count_on(index, ask.scope))
-        unseen = out_of_sight(index, self.vectors, ask.scope) if self.seen.asides else 0
+        unseen = out_of_sight(self.seen, self.vectors, ask.scope) if self.seen.asides else 0
         return floor_of(kind, len(self.vectors.file) - unseen)
 
 

@@ -57,6 +57,7 @@ class Candidates:
     sources: dict[str, list[Told]]
     text: dict[str, float]  # bm25 of those that were found by their words
     links: dict[str, Link] = field(default_factory=dict)  # of those that were said in a conversation
+    unheard: tuple[str, ...] = ()  # blocks that were found, and that nobody says whom the reader may hear
 
     def with_beside(self) -> dict[str, None]:
         """All of them, and then the turns beside them."""
@@ -100,6 +101,7 @@ class Gathering:
         found |= self.sources_of(self._by_edges(list(found)))
         gathered = Candidates(found, text)
         self._join_turns(gathered, [*list(text)[:BESIDE], *near[:BESIDE]])
+        gathered.unheard = tuple(sorted(self._looked - self._sources.keys()))
         return gathered
 
     # -- the turns of a conversation ---------------------------------------------------------------------------------

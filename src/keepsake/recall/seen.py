@@ -55,6 +55,7 @@ class Seen:
         self._rarity: dict[tuple[str, int, str, str], float] = {}
         self._count: dict[tuple[str, int], int] = {}  # of each user's blocks
         self._names: dict[int, str] = {}  # of rows
+        self.unseen: dict[tuple[str, str, int], int] = {}  # vectors that some readers do not see
 
     def still_holds(self, index: IndexFile) -> bool:
         return index is self.index and index.bookmark().hash == self.hash and len(self._states) < _MOST

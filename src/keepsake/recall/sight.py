@@ -11,8 +11,11 @@ from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fulltext import Scope
 from keepsake.recall.candidates import Candidates
+from keepsake.recall.hits import as_served
 from keepsake.recall.meaning import Vectors
+from keepsake.recall.seen import Seen
 from keepsake.recall.support import State
+from keepsake.records.recalled import Nearly
 
 
 def nearest_alone(found: Candidates, states: Mapping[str, State], scope: Scope) -> None:
@@ -64,10 +67,23 @@ def _proved(index: IndexFile, states: Iterable[str], proofs: dict[str, tuple[flo
     return found
 
 
-def out_of_sight(index: IndexFile, vectors: Vectors, scope: Scope) -> int:
-    """How many of the user's vectors belong to paths that the reader does not see."""
-    blocks = [row[0] for row in index.db.execute(sql.OUT_OF_SIGHT, (scope.user, scope.paths))]
-    return int(vectors.first_of(blocks)[1].sum()) if blocks else 0
+def out_of_sight(seen: Seen, vectors: Vectors, scope: Scope) -> int:
+    """How many of the user's vectors belong to paths that the reader does not see. Counted once for each state."""
+    key = scope.user, scope.paths, len(vectors.file)
+    if key not in seen.unseen:
+        blocks = [row[0] for row in seen.index.db.execute(sql.OUT_OF_SIGHT, key[:2])]
+        seen.unseen[key] = int(vectors.first_of(blocks)[1].sum()) if blocks else 0
+    return seen.unseen[key]
+
+
+def hidden(index: IndexFile, blocks: Iterable[str], scope: Scope) -> list[Nearly]:
+    """Of the blocks that nobody says here: those that would be seen, if a nearer path did not say otherwise."""
+    if scope.is_main():
+        return []
+    rows = index.db.execute(sql.HIDDEN, {**scope.values(), "ids": _list(blocks)})
+    by = {source: path for source, path in rows if path is not None}
+    hits = as_served(index, [(source, 0.0) for source in sorted(by)], scope.user)
+    return [Nearly(hit, f"hidden by path {by[source]!r}, which says otherwise") for source, hit in hits.items()]
 
 
 def _list(names: Iterable[str]) -> str:

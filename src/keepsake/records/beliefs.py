@@ -74,7 +74,8 @@ class Beliefs(Kin):
         belief = body["belief"]
         self._must_be_free(belief["id"])
         self._install(belief["id"], belief, event, first=event.seq, words=0)
-        self._stem(belief["id"], belief, body)
+        if "over" in body or "merged" in body:
+            self._stem(belief["id"], belief, body)
         if "idempotency_key" in body:
             self._set(self._said, (belief.get("user", OWNER), body["idempotency_key"]), belief["id"])
 
@@ -92,34 +93,13 @@ class Beliefs(Kin):
             views = grown(belief.get("views", {}), [each.get("views") for each in said])
             belief = {**belief, "views": views} if views else belief
         self._install(before.ref, belief, event, first=before.first, words=before.words + changed)
-        self._stem(before.ref, belief, body)
+        if "over" in body or "merged" in body:
+            self._stem(before.ref, belief, body)
         for other in dict.fromkeys(replaced[1:]):
             if other != before.ref:
                 self._lead(other, before.ref)
         if "idempotency_key" in body:
             self._set(self._said, (before.user, body["idempotency_key"]), belief["id"])
-
-    def _stem(self, ref: str, belief: dict[str, Any], body: dict[str, Any]) -> None:
-        """Note from which versions of other paths this one was made, and which of them have its very words."""
-        over, merged = body.get("over", ()), body.get("merged", ())
-        if over:
-            self._set(self._over, ref, tuple(over))
-        for name in (*over, *merged):
-            other = self.held.get(self._versions[name][0]) if name in self._versions else None
-            if other is None or other.ref == ref:
-                continue
-            self._join_kin(ref, other.ref)
-            if name in over:
-                self._set(self._covers, (other.user, belief.get("path", ""), other.ref), ref)
-            if other.body().get("text", "") == belief.get("text", ""):
-                self._note_the_same(ref, other)
-
-    def _note_the_same(self, ref: str, other: Held) -> None:
-        """Whoever read `other` as it is now has read what `ref` says now."""
-        now, known = self.held[ref].words, self._same.get(other.ref, {})
-        names = [name for name in self._ids[other.ref] if self._versions[name][1] == other.words]
-        names += [name for name, words in known.items() if words == other.words]
-        self._set(self._same, ref, {**self._same.get(ref, {}), **dict.fromkeys(names, now)})
 
     def _must_be_free(self, version: str) -> None:
         """Two versions with one id are nothing that we recorded; whoever follows the ledger counts on that."""
@@ -257,40 +237,21 @@ class Beliefs(Kin):
         for each in sight:
             ref = self._keys.get((user, each, name))
             if ref is not None:
-                return self.held[ref]
+                return self.held[ref] if each == sight[0] else self._nearest(self.held[ref], sight)
         ref = self._versions[name][0] if name in self._versions else None
         if ref is None and short and ids.SHORT_ID.match(name):
             ref = self._by_short_id(name, user)
         held = self.held.get(ref) if ref else None
-        return self._nearest(held, sight) if held and held.user == user else None
-
-    def _nearest(self, held: Held, sight: tuple[str, ...]) -> Held:
-        """What is in the place of `held` on the nearest path; itself, if nothing hides it, or it is not seen at all."""
-        if held.path in sight:
-            for path in sight:
-                if path == held.path:
-                    break
-                ref = self._keys.get((held.user, path, held.key)) or self._covers.get((held.user, path, held.ref))
-                if ref is not None:
-                    return self._nearest(self.held[ref], sight)
-        return held
+        if held is None or held.user != user:
+            return None
+        return self._nearest(self._brought_over(held, sight), sight)
 
     def sees(self, held: Held, path: str) -> bool:
         """Whether it is seen from that path, and nothing nearer hides it."""
-        sight = self.sight(held.user, path) if path else _ROOT
+        if not path:
+            return not held.path
+        sight = self.sight(held.user, path)
         return held.path in sight and (held.path == sight[0] or self._nearest(held, sight) is held)
-
-    def origin(self, held: Held) -> Held:
-        """The farthest ancestor's belief that it was made from; itself, if it was made from none."""
-        seen = {held.ref}
-        while (base := next(filter(None, map(self.version, self.over(held.ref))), None)) and base.ref not in seen:
-            held = base
-            seen.add(held.ref)
-        return held
-
-    def version(self, name: str) -> Held | None:
-        """The belief that has exactly that version, on whichever path."""
-        return self.held[self._versions[name][0]] if name in self._versions else None
 
     def _by_short_id(self, short: str, user: str) -> str | None:
         found = {

@@ -93,3 +93,6 @@ class Book(Beliefs):
         parts = orjson.loads(b"{" + dumped.rpartition(b"\n],")[2]).get("parts", {})
         for name, part in self._parts.items():
             part.load(parts.get(name, {}))
+        if "paths" not in parts:
+            self.paths.adopt((held.user, held.path, held.first, held.at) for held in self.held.values())
+            self.paths.adopt(self.episodes.labels())

@@ -6,7 +6,8 @@ for an episode is taken in its scope, whether its teller took it back, and which
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -19,6 +20,9 @@ from keepsake.records.undo import Undoable
 
 OBSERVE = "episode.put/1"
 RETRACT = "episode.retract/1"  # {"ids": […], "user": …, "reason"?: …}: it was not so, or is not to be used
+
+
+_LONG_AGO = "1970-01-01T00:00:00Z"
 
 
 class Told(NamedTuple):
@@ -102,10 +106,15 @@ class Episodes(Undoable):
         """How many episodes of that user are there."""
         return len(self._of.get(user, ()))
 
-    def waiting(self, user: str, through: int, counts: Callable[[str], bool]) -> int:
-        """How many of them were told after an event, stand, and are for rules to consider, as their path `counts`."""
+    def waiting(self, user: str, through: int, counts: Callable[[str], bool] = operator.not_) -> int:
+        """How many of them were told after an event, stand, and are for rules to consider: their path `counts`."""
         told = (each for each in self._of.get(user, {}).values() if each.seq > through)
-        return sum(each.source not in self._retracted and (not each.path or counts(each.path)) for each in told)
+        return sum(each.source not in self._retracted and counts(each.path) for each in told)
+
+    def labels(self) -> Iterator[tuple[str, str, int, str]]:
+        """Whose episode stands on which path, by which event. When, only the event knows."""
+        for user, told in self._of.items():
+            yield from ((user, each.path, each.seq, _LONG_AGO) for each in told.values())
 
     def owner(self, source: str) -> str | None:
         """Whose episode the event of that id recorded; None if it is nobody's, or erased."""

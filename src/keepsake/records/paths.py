@@ -12,7 +12,7 @@ that said it, so that what was seen from where can be told for any moment before
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from keepsake.records.belief import OWNER
@@ -60,6 +60,7 @@ class Paths(Undoable):
         self._ends: dict[_Place, End] = {}
         self._closed: dict[_Place, int] = {}  # the event that closed it
         self._merged: dict[_Place, tuple[tuple[int, str], ...]] = {}  # what was merged into a path, and by which event
+        self._older: dict[_Place, tuple[int, str]] = {}  # labels of which only a snapshot told: first seen, and when
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
@@ -84,13 +85,13 @@ class Paths(Undoable):
 
     def _branch(self, event: Event, body: dict[str, Any]) -> None:
         place = (body["user"], body["path"])
-        if place not in self._parents and body["path"]:
+        if place not in self._parents and body["path"] not in (ROOT, body["parent"]):
             self._set(self._parents, place, (event.seq, body["parent"]))
             self._note(place, event)
 
     def _merge(self, event: Event, body: dict[str, Any]) -> None:
         place, into = (body["user"], body["path"]), (body["user"], body["into"])
-        if self._end(place, event, MERGED, body["into"]):
+        if place != into and self._end(place, event, MERGED, body["into"]):
             self._set(self._merged, into, (*self._merged.get(into, ()), (event.seq, body["path"])))
 
     def _abandon(self, event: Event, body: dict[str, Any]) -> None:
@@ -153,6 +154,9 @@ class Paths(Undoable):
 
     def _line(self, user: str, path: str, at: int | None) -> list[str]:
         """The path and all above it, whatever became of them. A ring, which only a forged ledger has, is cut."""
+        given: object = path
+        if not isinstance(given, str):
+            raise Refused(f"a path is named by a text, not {type(given).__name__}")
         line: dict[str, None] = {}
         while path and path not in line:
             line[path] = None
@@ -191,7 +195,7 @@ class Paths(Undoable):
 
     def is_known(self, user: str, path: str) -> bool:
         """Whether it was branched, or something was said on it. The root always is."""
-        return not path or bool(self._events.get((user, path)))
+        return not path or bool(self._events.get((user, path))) or (user, path) in self._older
 
     def state(self, user: str, path: str) -> str:
         """open, merged, abandoned or closed."""
@@ -207,8 +211,12 @@ class Paths(Undoable):
     def branched(self, user: str, path: str) -> int:
         """The event that branched it; the first on it, if none did; -1 for the root."""
         made = self._parents.get((user, path))
-        stands = self._events.get((user, path), {}).values()
-        return made[0] if made else min((seq for seq, _ in stands), default=-1)
+        return made[0] if made else min((seq for seq, _ in self._moments((user, path))), default=-1)
+
+    def _moments(self, place: _Place) -> list[tuple[int, str]]:
+        """When something was said on a path."""
+        older = [self._older[place]] if place in self._older else []
+        return [*older, *self._events.get(place, {}).values()]
 
     def home(self, user: str, path: str) -> str | None:
         """Where what was told on a path belongs now: there, or where it was merged into; None, if it was given up or
@@ -230,18 +238,19 @@ class Paths(Undoable):
 
     def names(self, user: str) -> list[str]:
         """Every path but the root, oldest first."""
-        known = (path for (owner, path), events in self._events.items() if owner == user and events)
-        return sorted(known, key=lambda path: self.branched(user, path))
+        known = {path for (owner, path), events in self._events.items() if owner == user and events}
+        known |= {path for owner, path in self._older if owner == user}
+        return sorted(known, key=lambda path: (self.branched(user, path), path))
 
     def writable(self, user: str, path: str) -> None:
         """Refused, with the way out, if nothing more may be said there."""
-        if path and (self._ends or self._closed):
+        if path:
             for name in self._line(user, path, None)[:-1]:
                 end = self._ends.get((user, name))
                 if end and (name == path or end.state == ABANDONED):
                     raise Refused(f"{_where(name, path)} {_how(end)}; say it on another path, or branch a new one")
             if (user, path) in self._closed:
-                raise Refused(f"path {path!r} is closed; branch a new one from it to go on")
+                raise Refused(f"path {path!r:.80} is closed; branch a new one from it to go on")
 
     def all(self, user: str) -> list[MemoryPath]:
         """Every path but the root, as records, oldest first."""
@@ -252,7 +261,7 @@ class Paths(Undoable):
         return self._record(user, path) if path and self.is_known(user, path) else None
 
     def _record(self, user: str, path: str) -> MemoryPath:
-        own, end = self._events[user, path], self._ends.get((user, path))
+        own, end = self._moments((user, path)), self._ends.get((user, path))
         from_others = tuple(name for _, name in self._merged.get((user, path), ()))
         stands = dict(sorted(self._with_merged(user, path), key=lambda pair: pair[1]))
         return MemoryPath(
@@ -260,12 +269,12 @@ class Paths(Undoable):
             parent_id=self.parent(user, path),
             event_ids=tuple(stands),
             is_active=self.state(user, path) == OPEN,
-            merged_into=shown(end.said) if end and end.state == MERGED else "",
+            merged_into=(shown(end.said) if path != MAIN else "the root") if end and end.state == MERGED else "",
             merged_from=from_others,
             abandoned_reason=end.said or "no reason was given" if end and end.state == ABANDONED else "",
             compaction_status="compacted" if (user, path) in self._closed else "none",
-            created_at=min(own.values())[1],
-            updated_at=max(own.values())[1],
+            created_at=min(own)[1],
+            updated_at=max(own)[1],
         )
 
     def _with_merged(self, user: str, path: str) -> Iterator[tuple[str, tuple[int, str]]]:
@@ -290,6 +299,7 @@ class Paths(Undoable):
             "ends": [[*place, *end] for place, end in self._ends.items()],
             "closed": [[*place, seq] for place, seq in self._closed.items()],
             "merged": [[*place, into] for place, into in self._merged.items()],
+            "older": [[*place, *first] for place, first in self._older.items()],
         }
 
     def load(self, dumped: dict[str, Any]) -> None:
@@ -302,6 +312,13 @@ class Paths(Undoable):
         self._closed.update({(user, path): seq for user, path, seq in dumped.get("closed", ())})
         for user, path, merged in dumped.get("merged", ()):
             self._merged[user, path] = tuple((seq, name) for seq, name in merged)
+        self._older.update({(user, path): (seq, ts) for user, path, seq, ts in dumped.get("older", ())})
+
+    def adopt(self, labels: Iterable[tuple[str, str, int, str]]) -> None:
+        """Labels in use (user, path, event, time) that a snapshot of an older program holds: it knew of no paths."""
+        for user, path, seq, ts in labels:
+            if path:
+                self._older[user, path] = min((seq, ts), self._older.get((user, path), (seq, ts)))
 
 
 def _is_by(seq: int, at: int | None) -> bool:
@@ -309,11 +326,11 @@ def _is_by(seq: int, at: int | None) -> bool:
 
 
 def _where(ended: str, path: str) -> str:
-    return f"path {path!r} is" if ended == path else f"path {path!r} is below {ended!r}, which is"
+    return f"path {path!r:.80} is" if ended == path else f"path {path!r:.80} is below {ended!r:.80}, which is"
 
 
 def _how(end: End) -> str:
-    return f"merged into {shown(end.said)!r}" if end.state == MERGED else end.state
+    return f"merged into {shown(end.said)!r:.80}" if end.state == MERGED else end.state
 
 
 _ACTS = {BRANCH: Paths._branch, MERGE: Paths._merge, ABANDON: Paths._abandon, COMPACT: Paths._compact}

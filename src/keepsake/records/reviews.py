@@ -124,6 +124,8 @@ class Reviews(Undoable):
 
     def _state(self, event: Event, body: dict[str, Any]) -> None:
         """A version is stated. What a merge brings over has the yes of the branch's version, and no other."""
+        if len(body) == 1:
+            return  # a belief that was made from nothing
         replaced, merged = body.get("replaces", ()), body.get("merged", ())
         approved = [self._approved.get(version) for version in merged or replaced or body.get("over", ())]
         if "approved" in body or (approved and all(approved)):

@@ -106,9 +106,19 @@ def _speaks_of(body: dict[str, Any], wanted: set[str]) -> bool:
     return any(name in wanted for name in named)
 
 
-def diff(before: Beliefs, after: Beliefs, *, user: str = OWNER) -> list[Change]:
-    """What came to be held, ceased to be held, or changed, between two states of one ledger."""
-    old, new = _held_by(before, user), _held_by(after, user)
+def begun(known: Beliefs, held: Held) -> tuple[int, list[str]]:
+    """Where a belief's history begins, and its versions there: a branch's own begins with the ancestor's."""
+    names, seen = list[str](), {held.ref}
+    while (base := known.version(next(iter(known.over(held.ref)), ""))) and base.ref not in seen:
+        ids, name = known.ids_of(base), known.over(held.ref)[0]
+        names, held = [*ids[: ids.index(name) + 1], *names], base
+        seen.add(base.ref)
+    return held.first, names
+
+
+def diff(before: Beliefs, after: Beliefs, *, user: str = OWNER, path: str = "") -> list[Change]:
+    """What came to be held, ceased to be held, or changed, between two states of one ledger, as a path sees it."""
+    old, new = _held_by(before, user, path), _held_by(after, user, path)
     changes = []
     for ref in dict.fromkeys([*old, *new]):
         left, right = old.get(ref), new.get(ref)
@@ -118,8 +128,8 @@ def diff(before: Beliefs, after: Beliefs, *, user: str = OWNER) -> list[Change]:
     return changes
 
 
-def _held_by(known: Beliefs, user: str) -> dict[str, Held]:
-    return {held.ref: held for held in known.held.values() if held.user == user and held.status == "active"}
+def _held_by(known: Beliefs, user: str, path: str) -> dict[str, Held]:
+    return {known.origin(held).ref: held for held in known.query(user=user, path=path)}
 
 
 _NEVER = Held("", b"", "", "", "", "", "", 0.0, 0, 0, "", 0)

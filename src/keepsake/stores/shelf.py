@@ -114,16 +114,18 @@ class Shelf:
             return known.owner(str(event.body.get("id", "")))
 
     def history(self, name: str, *, user: str = OWNER, path: str = "") -> list[Version]:
-        """Every version of a belief, oldest first."""
+        """Every version of a belief, oldest first. A branch's own begins with those it was made from."""
         with self.known() as known:
             held = known.get(name, user=user, path=path)
-            names = known.ids_of(held)
-        return list(timeline.history(self.ledger.events(held.first), names))
+            first, before = timeline.begun(known, held)
+            names = [*before, *known.ids_of(held)]
+        found = timeline.history(self.ledger.events(first), names)
+        return [each for each in found if each.seq < held.first or each.belief.path == held.path]
 
-    def diff(self, before: Moment, after: Moment | None = None, *, user: str = OWNER) -> list[Change]:
-        """What came, went or changed between two moments."""
+    def diff(self, before: Moment, after: Moment | None = None, *, user: str = OWNER, path: str = "") -> list[Change]:
+        """What came, went or changed between two moments, as a path sees it."""
         with self.known(before) as old, self.known(after) as new:
-            return timeline.diff(old, new, user=user)
+            return timeline.diff(old, new, user=user, path=path)
 
     def why(self, name: str, *, user: str = OWNER, path: str = "") -> Why:
         with self.known() as known:

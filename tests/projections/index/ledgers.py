@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from keepsake.decide import belief as decide
 from keepsake.decide import fact as decide_fact
-from keepsake.decide import review
+from keepsake.decide import path as decide_path
+from keepsake.decide import path_merge, review
 from keepsake.decide import rule as decide_rule
 from keepsake.decide import use as decide_use
 from keepsake.decide import work as decide_work
@@ -34,6 +36,7 @@ USERS = ["me", "me", "ana", "U3:ana:tea"]
 TAGS = ["taste", "self/constitutional", "a'b"]
 TRUSTS = ["human", "human", "agent", "tool", "web", "import"]
 PATHS = ["", "", "", "draft"]
+WALKED = ["", "", "draft", "draft", "deep", "other"]
 SESSIONS = ["", "", "s1", "s2"]
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -100,16 +103,20 @@ class MadeUp:
         every = [*beliefs, *told, "20250101-0000-000000"]
         return [every[(number + step) % len(every)] for step in range(number % 3 + 1)]
 
-    def _serve(self, user, number, question, by):
+    def _serve(self, user, number, question, by, path=""):
         hits = tuple((name, 0.5) for name in self._sources(user, number))
         name, head = f"R{len(self.events):025d}", (len(self.events) - 1, self.events[-1].hash)
-        receipt = Receipt(id=name, at=stamp(self.now), head=head, hits=hits, k=5, user=user, question=question)
-        again = Receipt(id=f"{name}b", at=stamp(self.now), head=head, hits=hits[:1], k=5, user=user)
+        asked = {"path": path} if path else {}
+        receipt = Receipt(
+            id=name, at=stamp(self.now), head=head, hits=hits, k=5, user=user, question=question, asked=asked
+        )  # fmt: skip
+        again = replace(receipt, id=f"{name}b", hits=hits[:1], question="")
         self.record(decide_use.receipts([receipt, again]), by)
 
-    def _outcome(self, user, number, signal, reason):
+    def _outcome(self, user, number, signal, reason, path=""):
         names = self._sources(user, number)
-        self.record(decide_use.outcome(self.book, names, signal, number / 3 or 1, user=user, reason=reason))
+        weight = number / 3 or 1
+        self.record(decide_use.outcome(self.book, names, signal, weight, user=user, reason=reason, path=path))
 
     def _fade(self, user, number, reason):
         names = [f"D{number % 5}"] if number % 2 else self._sources(user, number)
@@ -241,6 +248,33 @@ class MadeUp:
             names = [first.body()["id"], second.body()["id"]]
             self.record(decide.merge(self.book, names, {"text": text}, self.draw, user=user))
 
+    def _branch(self, user, path, parent):
+        self.record(decide_path.branch(self.book, user, path, parent))
+
+    def _abandon(self, user, path):
+        self.record(decide_path.abandon(self.book, user, path, "no"))
+
+    def _compact(self, user, path, summary):
+        self.record(decide_path.compact(self.book, user, path, self.draw, summary=summary))
+
+    def _join(self, user, path, into, rule, trust):
+        planned = path_merge.plan(self.book, user, path, into)
+        asker = path_merge.Asker("cli:local", trust, DEFAULT)
+        self.record(path_merge.merge(self.book, planned, rule, asker, self.draw))
+
+    def _change(self, what, text, user, number, path):
+        """One of the user's beliefs, as it is seen from a path, is changed there."""
+        held = self._known(number, user)
+        if held:
+            name, where = held.key, {"user": user, "path": path}
+            made = {
+                "revise": lambda: decide.revise(self.book, name, {"text": text}, self.draw, **where),
+                "rename": lambda: decide.revise(self.book, name, {"key": f"key-{number % 4}"}, self.draw, **where),
+                "forget": lambda: decide.forget(self.book, name, self.draw, **where),
+                "invalidate": lambda: decide.invalidate(self.book, name, self.draw, reason="no", **where),
+            }[what]()
+            self.record(made)
+
     def _start(self, session, by):
         self.record([Draft("session.start/1", {"session": session, "task_type": "general"})], by)
 
@@ -290,6 +324,42 @@ def steps() -> st.SearchStrategy[list[tuple]]:
         st.tuples(st.just("snapshot"), minutes),
     )
     return st.lists(one, max_size=40)
+
+
+def walks(trusts: str = "human human human agent web") -> st.SearchStrategy[list[tuple]]:
+    """Stories on a few paths of two users, branched, merged, abandoned and closed."""
+    minutes, number, user = st.integers(0, 200), st.integers(0, 12), st.sampled_from(["me", "me", "ana"])
+    text, by = st.sampled_from(["tea", "TEA", "coffee", "the port is 5432", "茶"]), "cli:s1"
+    trust, session, path = st.sampled_from(trusts.split()), st.sampled_from(["", "s1"]), st.sampled_from(WALKED)
+    put = st.tuples(st.just("put"), minutes, text, user, trust, st.just(()), number, st.just(by), path, session)
+    what = st.sampled_from(["revise", "revise", "forget", "invalidate", "rename"])
+    change = st.tuples(st.just("change"), minutes, what, text, user, number, path)
+    branched = st.sampled_from([("draft", ""), ("deep", "draft"), ("other", "")])
+    rules = st.sampled_from(["parent", "branch", "newest", "review"])
+    one = st.one_of(
+        put, put, put, change, change, change, change,
+        st.tuples(st.just("observe"), minutes, text, user, trust, number, st.just(by), path, session),
+        st.tuples(st.just("observe"), minutes, text, user, trust, number, st.just(by), path, session),
+        st.tuples(st.just("serve"), minutes, user, number, st.just(""), st.just(by), path),
+        st.tuples(st.just("branch"), minutes, user, branched).map(lambda step: (*step[:3], *step[3])),
+        st.tuples(st.just("join"), minutes, user, path, st.sampled_from(["", None]), rules, trust),
+        st.tuples(st.just("abandon"), minutes, user, path),
+        st.tuples(st.just("compact"), minutes, user, path, st.sampled_from(["", "what it came to"])),
+        st.tuples(st.just("serve"), minutes, user, number, st.just(""), st.just(by), path),
+        st.tuples(st.just("outcome"), minutes, user, number, st.sampled_from([0, 1]), st.just(""), path),
+        st.tuples(st.just("decide"), minutes, user, number, st.booleans()),
+        st.tuples(st.sampled_from(["erase", "erase_episode"]), minutes, user, number),
+        st.tuples(st.just("merge"), minutes, text, user, number, number),
+        st.tuples(st.just("start"), minutes, st.sampled_from(["s1", "s2"]), st.just(by)),
+    )  # fmt: skip
+    return st.lists(one, min_size=8, max_size=30).map(lambda story: [*_BEGUN, *story])
+
+
+_BEGUN = [
+    ("branch", 0, "me", "draft", ""), ("branch", 0, "me", "deep", "draft"), ("branch", 0, "me", "other", ""),
+    *(("put", 1, text, "me", "human", [], 7, "cli:s1", path, "") for text, path in (("tea", ""), ("rum", "draft"))),
+    *(("put", 1, text, "me", "human", [], 3, "cli:s1", path, "s1") for text, path in (("coffee", ""), ("tea", "deep"))),
+]  # fmt: skip
 
 
 def lessons() -> st.SearchStrategy[list[tuple]]:

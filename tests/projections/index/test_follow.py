@@ -19,7 +19,7 @@ from keepsake.records.book import Book
 from keepsake.records.errors import KeepsakeError
 from keepsake.repair.check import check
 from tests.memory.told import known
-from tests.projections.index.ledgers import TAGS, TEXTS, TRUSTS, USERS, MadeUp, lessons, steps
+from tests.projections.index.ledgers import TAGS, TEXTS, TRUSTS, USERS, MadeUp, lessons, steps, walks
 
 
 def rebuilt(events) -> IndexFile:
@@ -28,7 +28,7 @@ def rebuilt(events) -> IndexFile:
     return index
 
 
-@given(steps(), st.lists(st.integers(1, 7), min_size=1))
+@given(steps() | walks(), st.lists(st.integers(1, 7), min_size=1))
 def test_following_in_any_steps_gives_the_rows_of_a_rebuild(story, strides):
     made, index, at = MadeUp(), IndexFile(IN_MEMORY), 0
     for step in story:
@@ -45,7 +45,7 @@ def test_following_in_any_steps_gives_the_rows_of_a_rebuild(story, strides):
     again.close()
 
 
-@given(steps(), st.integers(1, 4))
+@given(steps() | walks(), st.integers(1, 4))
 def test_following_while_things_are_said_and_erased_gives_the_rows_of_a_rebuild(story, often):
     """Whoever holds words that were erased must not go on; one made anew has none of them."""
     made, index = MadeUp(), IndexFile(IN_MEMORY)
@@ -87,7 +87,7 @@ def test_following_what_is_learned_taken_back_and_erased_gives_the_rows_of_a_reb
     again.close()
 
 
-@given(steps() | lessons())
+@given(steps() | lessons() | walks())
 def test_whoever_reads_the_events_anew_or_a_snapshot_knows_what_was_known(story):
     made, anew, loaded = MadeUp(), Book(), Book()
     for step in story:
@@ -115,7 +115,7 @@ def test_what_tools_and_web_pages_say_is_shown_from_a_persons_yes_on_and_not_bef
     index.close()
 
 
-@given(steps(), st.integers(1, 5))
+@given(steps() | walks(), st.integers(1, 5))
 def test_how_many_events_lie_on_a_desk_makes_no_difference(story, size):
     made = MadeUp()
     for step in story:
@@ -130,7 +130,7 @@ def test_how_many_events_lie_on_a_desk_makes_no_difference(story, size):
     again.close()
 
 
-@given(steps())
+@given(steps() | walks())
 def test_what_is_open_in_the_index_is_what_is_held(story):
     made = MadeUp()
     for step in story:
@@ -149,7 +149,7 @@ def test_what_is_open_in_the_index_is_what_is_held(story):
     index.close()
 
 
-@given(steps())
+@given(steps() | walks())
 def test_what_was_held_at_a_moment_is_a_question_of_where(story):
     made = MadeUp()
     for step in story:
@@ -174,14 +174,17 @@ def test_what_was_held_at_a_moment_is_a_question_of_where(story):
     index.close()
 
 
-@given(steps())
+@given(steps() | walks())
 def test_a_block_belongs_to_one_user_and_stands_as_its_sources_say(story):
     made = MadeUp()
     for step in story:
         made.say(step)
     index = rebuilt(made.events)
 
-    crossing = "SELECT count(*) FROM sources s JOIN lives l ON l.block_id = s.block_id WHERE l.user != s.user"
+    crossing = (
+        "SELECT count(*) FROM sources s JOIN lives l ON l.block_id = s.block_id"
+        " WHERE (l.user, l.path) != (s.user, s.path)"
+    )
     assert index.db.execute(crossing).fetchone() == (0,)
     wrong = (
         "SELECT count(*) FROM blocks b WHERE b.status != CASE"

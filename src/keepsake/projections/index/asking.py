@@ -24,8 +24,9 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 
 from keepsake.projections.index.models import block_tags, blocks, edges
-from keepsake.projections.index.sight import EMPTY, among, in_main, in_sight
+from keepsake.projections.index.sight import EMPTY, among, hidden_by, in_earshot, in_sight
 from keepsake.projections.index.tables import (
+    aside_letters,
     asides,
     letters,
     lives,
@@ -146,7 +147,7 @@ def _text() -> dict[str, Any]:
 
 def _on_a_path() -> dict[str, Any]:
     """The same for who asks on a path: of what stands beside the main line, and how the path used what it has."""
-    found = column("asides").op("MATCH")(bindparam("words"))
+    found, spread = (column(name).op("MATCH")(bindparam("words")) for name in ("asides", "aside_letters"))
     visible = exists().where(sources.c.block_id == blocks.c.id, shown())
     mine = lives.c.user == bindparam("user"), lives.c.since_seq <= bindparam("at"), lives.c.path.in_(among("paths"))
     used, proved = path_use.c, path_proof.c
@@ -156,6 +157,19 @@ def _on_a_path() -> dict[str, Any]:
             .select_from(asides.join(blocks, asides.c.rowid == ROW))
             .where(found, asides.c.rowid.between(bindparam("first"), bindparam("last")), visible)
             .order_by(asides.c.rank, blocks.c.id)
+        ),
+        "ASIDE_LETTER_HITS_SHOWN": _at_most(
+            select(blocks.c.id, aside_letters.c.rank)
+            .select_from(aside_letters.join(blocks, aside_letters.c.rowid == ROW))
+            .where(spread, aside_letters.c.rowid.between(bindparam("first"), bindparam("last")), visible)
+            .order_by(aside_letters.c.rank, blocks.c.id)
+        ),
+        "HIDDEN": select(sources.c.id, hidden_by(sources.c)).where(
+            sources.c.block_id.in_(among("ids")), sources.c.user == bindparam("user"),
+            sources.c.what == literal_column("'belief'"), sources.c.path.in_(among("lineage")),
+            sources.c.since_seq <= bindparam("at"),
+            or_(sources.c.until_seq.is_(None), sources.c.until_seq > bindparam("at")),
+            sources.c.quarantined == literal_column("0"),
         ),
         "ASIDE_COUNT": select(func.count()).select_from(lives).where(lives.c.path != EMPTY),
         "OUT_OF_SIGHT": select(lives.c.block_id).where(
@@ -301,9 +315,8 @@ def _beside() -> Select[Any]:
         held = sources.c.until_seq.is_(None), sources.c.quarantined == _PLAIN, sources.c.sight < literal_column("2")
         of = sources.c.user == bindparam("user"), sources.c.session == wanted.c.session
         turn = sources.c.session != literal_column("''"), sources.c.what == literal_column("'episode'")
-        told = or_(in_main(sources.c), sources.c.path.in_(among("heard")))
         row: Select[Any] = select(literal_column("sources.rowid")).select_from(sources).where(
-            *of, *turn, is_it, *held, told
+            *of, *turn, is_it, *held, in_earshot(sources.c)
         )
         return row.order_by(order).limit(literal_column("1")).offset(literal_column("0")).scalar_subquery()
 

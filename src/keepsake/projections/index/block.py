@@ -26,7 +26,7 @@ class Source:
         "id", "what", "name", "ref", "block_id", "user", "session", "agent", "path", "trust", "quarantined",
         "approved_seq", "by", "kind", "about", "confidence", "said", "tags", "happened", "at", "since_seq",
         "until_seq", "standing", "decay", "expires", "valid_from", "valid_to", "triple", "claim", "good", "bad",
-        "key", "borne_out", "echo", "after", "closed_by", "sight", "is_new",
+        "key", "own_ref", "borne_out", "echo", "after", "closed_by", "sight", "is_new",
     )  # fmt: skip
 
     def __init__(
@@ -35,8 +35,8 @@ class Source:
         about: str, confidence: float, said: str | None, tags: str | None, happened: str | None, at: str,
         since_seq: int, until_seq: int | None, standing: int = 0, decay: float = STANDARD, expires: str | None = None,
         valid_from: str | None = None, valid_to: str | None = None, triple: str | None = None, claim: str | None = None,
-        good: float = 0.0, bad: float = 0.0, key: str | None = None, borne_out: int = 0, echo: int = 0,
-        after: str | None = None, closed_by: str | None = None, sight: int = PLAIN,
+        good: float = 0.0, bad: float = 0.0, key: str | None = None, own_ref: str | None = None, borne_out: int = 0,
+        echo: int = 0, after: str | None = None, closed_by: str | None = None, sight: int = PLAIN,
     ) -> None:  # fmt: skip
         self.id, self.what, self.name, self.ref, self.block_id, self.user = id, what, name, ref, block_id, user
         self.session, self.agent, self.path, self.trust = session, agent, path, trust
@@ -45,7 +45,7 @@ class Source:
         self.happened, self.at, self.since_seq, self.until_seq, self.is_new = happened, at, since_seq, until_seq, False
         self.standing, self.decay, self.expires = standing, decay, expires
         self.valid_from, self.valid_to, self.triple, self.claim = valid_from, valid_to, triple, claim
-        self.good, self.bad, self.key = good, bad, key
+        self.good, self.bad, self.key, self.own_ref = good, bad, key, own_ref
         self.borne_out, self.echo = borne_out, echo
         self.after, self.closed_by, self.sight = after, closed_by, sight
 
@@ -65,8 +65,8 @@ class Source:
         return bool(self.quarantined) or self.sight == WITHHELD
 
     def lead(self, ref: str) -> None:
-        """It belongs to another belief from now on; what it was called until then stays."""
-        self.key, self.ref = self.known_as, ref
+        """It belongs to another belief from now on; what it was until then stays known."""
+        self.key, self.own_ref, self.ref = self.known_as, self.own_ref or self.ref, ref
 
     def proved(self) -> float:
         """How sure it is after what came of using it: a share of what spoke for it, in all that spoke."""
@@ -81,7 +81,7 @@ class Source:
             self.quarantined, self.approved_seq, self.by, self.kind, self.about, self.confidence, self.said, self.tags,
             self.happened, self.at, self.since_seq, self.until_seq, self.standing, self.decay, self.expires,
             self.valid_from, self.valid_to, self.triple, self.claim, self.good, self.bad, self.key,
-            self.borne_out, self.echo, self.after, self.closed_by, self.sight,
+            self.own_ref, self.borne_out, self.echo, self.after, self.closed_by, self.sight,
         )  # fmt: skip
 
     def state(self) -> tuple[object, ...]:

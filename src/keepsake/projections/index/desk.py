@@ -307,7 +307,8 @@ class Desk:
         """Index letter by letter what cannot be split at spaces; the blocks have the numbers from `first` on."""
         for row, block in enumerate(new, first):
             if has_no_spaces(block.content):
-                self._db.execute(sql.ADD_LETTERS, (row, spread(block.content)))
+                statement = sql.ADD_ASIDE_LETTERS if block.path else sql.ADD_LETTERS
+                self._db.execute(statement, (row, spread(block.content)))
 
     def _run_later(self) -> None:
         for statement, values in self._later:

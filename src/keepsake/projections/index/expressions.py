@@ -41,12 +41,14 @@ from keepsake.projections.index.models import (
 )  # fmt: skip
 from keepsake.projections.index.sight import EMPTY, among
 from keepsake.projections.index.tables import (
+    ASIDE_LETTERS,
     ASIDES,
     ASIDES_OF,
     LETTERS,
     TERMS,
     TEXTS,
     TEXTS_OF,
+    aside_letters,
     asides,
     asked,
     bookmark,
@@ -117,9 +119,11 @@ def _of_blocks_and_sources() -> dict[str, Any]:
             closed_by=bindparam("closer"), sight=bindparam("seen"),
         ),
         "ADD_LETTERS": insert(letters).values(rowid=bindparam("row"), said=bindparam("said")),
+        "ADD_ASIDE_LETTERS": insert(aside_letters).values(rowid=bindparam("row"), said=bindparam("said")),
         "ADD_NAME": insert(names).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in names.c}),
         "LEAD": update(sources).where(sources.c.ref == bindparam("of")).values(
-            ref=bindparam("to"), key=func.coalesce(sources.c.key, sources.c.ref)
+            ref=bindparam("to"), key=func.coalesce(sources.c.key, sources.c.ref),
+            own_ref=func.coalesce(sources.c.own_ref, sources.c.ref),
         ),
     }  # fmt: skip
 
@@ -136,9 +140,6 @@ def _of_paths() -> dict[str, Any]:
     used, proved = path_use.c, path_proof.c
     return {
         "ADD_HIDE": insert(hides).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in hides.c}),
-        "HIDE_FROM_NOW": update(hides).where(hides.c.source_id == bindparam("of"), hides.c.since_seq.is_(None)).values(
-            since_seq=bindparam("since")
-        ),
         "ADD_PATH_USE": use.values({c.name: bindparam(c.name) for c in used}).on_conflict_do_update(
             index_elements=["user", "path", "block_id"],
             set_={
@@ -222,7 +223,7 @@ def schema() -> Iterator[str]:
         for table in each.sorted_tables:
             yield _text(CreateTable(table))
             yield from sorted(_text(CreateIndex(index)) for index in table.indexes)
-    yield from (TEXTS_OF, ASIDES_OF, TEXTS, ASIDES, TERMS, LETTERS)
+    yield from (TEXTS_OF, ASIDES_OF, TEXTS, ASIDES, TERMS, LETTERS, ASIDE_LETTERS)
 
 
 def _text(statement: Any) -> str:

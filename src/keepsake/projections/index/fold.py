@@ -110,8 +110,8 @@ def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     if source.until_seq is None and (text := belief.get("text")):
         _join(desk, event, source, text, carries_on={gone.block_id for gone in went})
         bring_over(desk, source, body.get("merged", ()))
-    if source.path:
-        _hide(desk, source, body.get("over", ()))
+    if source.path and not source.quarantined:
+        _hide(desk, event, source, body.get("over", ()))
     for gone in went:
         desk.close(gone, event.seq, event.by, source.id)
     for other in replaced[1:]:
@@ -129,15 +129,14 @@ def _takes_over(went: list[Source]) -> bool:
     return bool(went) and all(gone.trust in QUARANTINED and not gone.quarantined for gone in went)
 
 
-def _hide(desk: Desk, source: Source, over: Iterable[str]) -> None:
+def _hide(desk: Desk, event: Event, source: Source, over: Iterable[str] = ()) -> None:
     """From here on, who sees this path does not see what those above hold under the same key, or what it was put over.
 
     What waits for a person's yes hides nothing until then.
     """
-    above = filter(None, map(desk.source, over))
-    since = None if source.quarantined else source.since_seq
-    for key in dict.fromkeys([source.known_as, *(each.known_as for each in above)]):
-        desk.later(sql.ADD_HIDE, source.id, key, source.user, source.path, since)
+    names = [("key", source.known_as), *(("ref", desk.ref_of(name) or name) for name in over)]
+    for what, name in dict.fromkeys(names):
+        desk.later(sql.ADD_HIDE, source.user, name, what, source.path, event.seq)
 
 
 def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
@@ -293,8 +292,8 @@ def _answer(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         source = desk.source(name)
         if body["answer"] == "approve" and source is not None and source.quarantined:
             source.quarantined, source.approved_seq = 0, event.seq
-            if source.path:
-                desk.later(sql.HIDE_FROM_NOW, event.seq, source.id)
+            if source.path and source.what == "belief":
+                _hide(desk, event, source)
             desk.touch(source)
             settle(desk, event.seq, [source], "")
     desk.later(sql.DROP_ASKED, body["review"])

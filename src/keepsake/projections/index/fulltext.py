@@ -132,8 +132,7 @@ def search(
     match = " OR ".join(map(_quoted, words))
     if not match or scope.is_nobodys():
         return []
-    found = _run(index, sql.TEXT_HITS_SHOWN, match, scope, most, rows)
-    return found if scope.is_main() else in_turn(found, _run(index, sql.ASIDE_HITS_SHOWN, match, scope, most, rows))
+    return _both(index, (sql.TEXT_HITS_SHOWN, sql.ASIDE_HITS_SHOWN), match, scope, most, rows)
 
 
 def search_aside(index: IndexFile, words: Iterable[str], scope: Scope, most: int) -> list[Found]:
@@ -142,6 +141,14 @@ def search_aside(index: IndexFile, words: Iterable[str], scope: Scope, most: int
     if not match or scope.is_main() or scope.is_nobodys():
         return []
     return _run(index, sql.ASIDE_HITS_SHOWN, match, scope, most, EVERY_ROW)
+
+
+def _both(
+    index: IndexFile, statements: tuple[str, str], match: str, scope: Scope, most: int, rows: tuple[int, int]
+) -> list[Found]:  # fmt: skip
+    """What the main line has, and on a path as much again of what stands beside it."""
+    found = _run(index, statements[0], match, scope, most, rows)
+    return found if scope.is_main() else in_turn(found, _run(index, statements[1], match, scope, most, rows))
 
 
 def in_turn(found: list[Found], aside: list[Found]) -> list[Found]:
@@ -179,7 +186,7 @@ def search_letters(
     match = " OR ".join(map(_quoted, runs(question, MOST_WORDS)))
     if not match or scope.is_nobodys():
         return []
-    return _run(index, sql.LETTER_HITS_SHOWN, match, scope, most, rows)
+    return _both(index, (sql.LETTER_HITS_SHOWN, sql.ASIDE_LETTER_HITS_SHOWN), match, scope, most, rows)
 
 
 def _run(

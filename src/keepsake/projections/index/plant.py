@@ -43,6 +43,8 @@ def _belief(book: Book, held: Held) -> Iterator[Event]:
     if belief["id"] != held.ref:
         first = {"id": held.ref, "key": held.key, "user": held.user, "confidence": 0.0, "status": "superseded"}
         yield Event(held.first, held.at, PUT, "", _BY, "", {"belief": first})
+    if over := [below.ref for name in book.over(held.ref) if (below := book.version(name))]:
+        body["over"] = over
     if book.reviews.is_approved(belief["id"]):
         body["approved"] = ""
     if book.distrusts.is_echo(belief["id"]):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Select, Text, and_, bindparam, exists, func, literal_column, or_, select
+from sqlalchemy import Select, Text, and_, bindparam, case, exists, func, literal_column, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from keepsake.projections.index.tables import hides
 
 EMPTY: ColumnElement[str] = literal_column("''")
+_MAIN: ColumnElement[bool] = bindparam("lineage", type_=Text).is_(None)  # asked first: else SQLite works out the rest
 
 
 def among(name: str) -> Select[Any]:
@@ -27,31 +28,43 @@ def in_sight(of: Any) -> ColumnElement[bool]:
     Else `heard` are the paths whose episodes are seen, and `lineage` those whose beliefs are, the nearest first: the
     nearest that has a belief of some key hides the others.
     """
-    return or_(
-        in_main(of),
-        and_(of.what == literal_column("'episode'"), of.path.in_(among("heard"))),
-        and_(
-            of.what == literal_column("'belief'"),
-            of.path.in_(among("lineage")),
-            or_(of.path == bindparam("path"), ~_is_hidden(of)),
-        ),
-    )
+    is_held = and_(of.path.in_(among("lineage")), or_(of.path == bindparam("path"), ~_is_hidden(of)))
+    return case((_MAIN, of.path == EMPTY), (of.what == literal_column("'episode'"), _is_heard(of)), else_=is_held)
 
 
-def in_main(of: Any) -> ColumnElement[bool]:
-    return and_(bindparam("lineage", type_=Text).is_(None), of.path == EMPTY)
+def in_earshot(of: Any) -> ColumnElement[bool]:
+    """The same, for episodes."""
+    return case((_MAIN, of.path == EMPTY), else_=_is_heard(of))
+
+
+def _is_heard(of: Any) -> ColumnElement[bool]:
+    found: ColumnElement[bool] = of.path.in_(among("heard"))
+    return found
 
 
 def _is_hidden(of: Any) -> ColumnElement[bool]:
-    """Whether a nearer path of the lineage had a belief of the same key by then."""
+    """Whether a nearer path of the lineage had by then a belief of the same key, or one that was put over it."""
+    return exists().where(*_hidden(of))
 
-    def place(path: Any) -> Any:
-        each = func.json_each(bindparam("lineage")).table_valued("key", "value")
-        return select(each.c.key).where(each.c.value == path).correlate(hides, of.path.table).scalar_subquery()
 
-    return exists().where(
+def hidden_by(of: Any) -> Any:
+    """The nearest path that hides it; nothing, if none does."""
+    nearest = select(hides.c.path).where(*_hidden(of)).order_by(_place(hides.c.path, of))
+    return nearest.limit(literal_column("1")).offset(literal_column("0")).scalar_subquery()
+
+
+def _hidden(of: Any) -> tuple[ColumnElement[bool], ...]:
+    key, ref = func.coalesce(of.key, of.ref), func.coalesce(of.own_ref, of.ref)
+    return (
         hides.c.user == bindparam("user"),
-        hides.c.key == func.coalesce(of.key, of.ref),
+        hides.c.name.in_((key, ref)),
+        hides.c.name == case((hides.c.what == literal_column("'key'"), key), else_=ref),
         hides.c.since_seq <= bindparam("at"),
-        place(hides.c.path) < place(of.path),
+        _place(hides.c.path, of) < _place(of.path, of),
     )
+
+
+def _place(path: Any, of: Any) -> Any:
+    """How far a path is from the reader; nothing, if it is not seen."""
+    each = func.json_each(bindparam("lineage")).table_valued("key", "value")
+    return select(each.c.key).where(each.c.value == path).correlate(hides, of.path.table).scalar_subquery()

@@ -89,6 +89,7 @@ sources = Table(
     Column("good", REAL, nullable=False),  # how much proved right by use
     Column("bad", REAL, nullable=False),  # and how much wrong
     Column("key", Text),  # what a belief is called on every path; NULL: as `ref`
+    Column("own_ref", Text),  # its identity before it became part of another belief; NULL: as `ref`
     Column("borne_out", Integer, nullable=False),  # 1: it was kept out until others, who are trusted, said the same
     Column("echo", Integer, nullable=False),  # 1: it repeats what recall had served, and counts for nothing
     Column("after", Text),  # the version that took its place; NULL: none did
@@ -139,11 +140,11 @@ names = Table(
 hides = Table(
     "hides",
     own,
-    Column("source_id", Text, primary_key=True),  # a version on a path beside the main line
-    Column("key", Text, primary_key=True),  # of the beliefs above that are not seen from there
-    Column("user", Text, nullable=False),
-    Column("path", Text, nullable=False),
-    Column("since_seq", Integer),  # NULL: it waits for a person's yes, and hides nothing yet
+    Column("user", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("what", Text, primary_key=True),  # "key": whatever is called so on a path above; "ref": that very belief
+    Column("path", Text, primary_key=True),  # from which, and from below which, it is not seen
+    Column("since_seq", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -177,7 +178,6 @@ asked = Table(
     sqlite_with_rowid=False,
 )
 
-Index("idx_hides_key", hides.c.user, hides.c.key)
 Index("idx_lives_aside", lives.c.user, sqlite_where=lives.c.path != literal_column("''"))
 Index("idx_sources_ref", sources.c.ref)
 Index("idx_sources_block", sources.c.block_id)
@@ -216,4 +216,6 @@ terms = table("terms", column("term"), column("doc"))
 
 # What is written in scripts that put no space between words, letter by letter: a word of the question is a run of them.
 letters = table("letters", column("rowid"), column("said"), column("rank"))
+aside_letters = table("aside_letters", column("rowid"), column("said"), column("rank"))
 LETTERS = "CREATE VIRTUAL TABLE letters USING fts5(said, content='', tokenize='unicode61')"
+ASIDE_LETTERS = "CREATE VIRTUAL TABLE aside_letters USING fts5(said, content='', tokenize='unicode61')"

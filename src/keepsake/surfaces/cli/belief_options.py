@@ -34,6 +34,7 @@ _OPTIONS = (
     click.option("--session", metavar="NAME", help="The session it was learned in."),
     click.option("--agent", metavar="NAME", help="The agent that learned it."),
 )
+on_path = click.option("--path", metavar="PATH", help="On which path of the conversation.  [main]")
 speaker = click.option(
     "--trust", type=click.Choice(TRUST), metavar="WHO", help="Who speaks: human, agent, tool, web, import.  [human]"
 )
@@ -43,7 +44,7 @@ keep_secrets = click.option(
 
 
 def belief_options(function: F) -> F:
-    for option in reversed((*_OPTIONS, keep_secrets, speaker, whose)):
+    for option in reversed((*_OPTIONS, on_path, keep_secrets, speaker, whose)):
         function = option(function)
     return function
 

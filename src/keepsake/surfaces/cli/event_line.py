@@ -7,6 +7,7 @@ from typing import Any
 
 from keepsake.records.belief import Belief
 from keepsake.records.event import Event
+from keepsake.records.paths import MAIN
 from keepsake.surfaces.cli.moments import count, their, when
 from keepsake.surfaces.cli.names import handle
 from keepsake.surfaces.cli.paint import dim, width
@@ -197,6 +198,18 @@ def _graph_merge(body: Mapping[str, Any]) -> str:
 
 
 _GRAPH_PARTS = ("profiles", "nodes", "edges", "paths", "events")
+def _branch(body: Mapping[str, Any]) -> str:
+    return f"the path {body['path']}, from {body['parent'] or MAIN}"
+
+
+def _merged(body: Mapping[str, Any]) -> str:
+    return f"the path {body['path']} is merged into {body['into'] or MAIN}: {count(len(body['brought']), 'belief')}"
+
+
+def _abandoned(body: Mapping[str, Any]) -> str:
+    return f"the path {body['path']} is abandoned{_because(body)}"
+
+
 _ANSWERS = {"approve": "approved", "reject": "rejected", "stale": "stale"}
 _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "config.set/1": _config,
@@ -225,6 +238,10 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "episode.put/1": _episode,
     "episode.retract/1": _retract,
     "outcome.put/1": _outcome,
+    "path.abandon/1": _abandoned,
+    "path.branch/1": _branch,
+    "path.compact/1": lambda body: f"the path {body['path']} is closed",
+    "path.merge/1": _merged,
     "receipt.put/1": _receipts,
     "rule.drop/1": _no_rule,
     "rule.found/1": _found,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from keepsake.surfaces.cli.belief_options import speaker, whose
+from keepsake.surfaces.cli.belief_options import on_path, speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
@@ -26,11 +26,18 @@ if TYPE_CHECKING:
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete)
 @click.option("--reason", metavar="TEXT", default="", help="Why it is no longer wanted.")
 @click.option("--withdraw", is_flag=True, help="With an episode, the facts that come from it alone as well.")
+@on_path
 @speaker
 @whose
 @pass_call
 def forget(
-    call: Call, names: tuple[str, ...], reason: str, withdraw: bool, trust: str | None, user: str | None
+    call: Call,
+    names: tuple[str, ...],
+    reason: str,
+    withdraw: bool,
+    path: str | None,
+    trust: str | None,
+    user: str | None,
 ) -> None:
     """Put beliefs out of sight; they stay in history
 
@@ -44,7 +51,7 @@ def forget(
         if withdraw and not told:
             raise click.UsageError("--withdraw goes with an episode: keepsake forget EPISODE --withdraw")
         with memory.batch():
-            beliefs = [memory.forget(name, reason=reason) for name in names if name not in told]
+            beliefs = [memory.forget(name, reason=reason, path=path or "") for name in names if name not in told]
             back = memory.episodes.retract(*told, reason=reason, withdraw=withdraw) if told else None
     found = [belief.to_dict() for belief in beliefs]
     value = found if back is None else {"beliefs": found, **back.to_dict()}

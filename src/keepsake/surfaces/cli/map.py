@@ -53,6 +53,7 @@ SPECIALIST = (
     Entry("test", "Put questions whose answers are known, to see that recall still finds them"),
     Entry("consolidate", "Make facts of what was observed, by rules"),
     Entry("clean", "Put all that is held out of sight, and its pages with it"),
+    Entry("paths", "Draw the paths of a conversation, branch them, and bring them together"),
     GRAPH_GROUP,
     STORE_GROUP,
 )
@@ -82,6 +83,14 @@ GRAPH = (
     Entry("same", "List what may be the same thing, and what waits for a person's word"),
     Entry("merge", "Make one node part of another; it can be taken back"),
     Entry("unmerge", "Take a merge back"),
+)
+
+PATHS = (
+    Entry("branch", "Begin a path that sees what another one sees"),
+    Entry("merge", "Bring what was said on a path over to the one above it"),
+    Entry("abandon", "Give a path up, with all below it; it stays in history"),
+    Entry("compact", "Close a path; what is held there stays"),
+    Entry("show", "Show what a path holds of its own, and its events"),
 )
 
 FIRST_PAGE = (("Daily", DAILY), ("Look", LOOK), ("Decide", DECIDE), ("Move", MOVE), ("Care", CARE))

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from keepsake.surfaces.cli.belief_options import from_standard_input, keep_secrets, speaker, text_from, whose
+from keepsake.surfaces.cli.belief_options import from_standard_input, keep_secrets, on_path, speaker, text_from, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
@@ -26,6 +26,7 @@ keepsake observe "The build broke" --at 2026-05-03T14:00:00Z --meta branch=main"
 @click.option("--at", metavar="TIME", help="When it happened.  [now]")
 @click.option("--id", "name", metavar="NAME", default="", help="Your own name for it, once in its session and agent.")
 @click.option("--meta", multiple=True, metavar="KEY=VALUE", help="Something about it. Repeat for more.")
+@on_path
 @keep_secrets
 @speaker
 @whose
@@ -38,6 +39,7 @@ def observe(
     at: str | None,
     name: str,
     meta: tuple[str, ...],
+    path: str | None,
     keep_secrets: bool,
     trust: str | None,
     user: str | None,
@@ -55,9 +57,8 @@ def observe(
         words = from_standard_input()
     about = dict(_pair(each) for each in meta)
     with call.memory(user=user, trust=trust, make=True) as memory:
-        episode = memory.observe(
-            words, session=session, agent=agent, at=at, metadata=about, id=name, keep_secrets=keep_secrets
-        )
+        said = {"session": session, "agent": agent, "id": name, "path": path or ""}
+        episode = memory.observe(words, at=at, metadata=about, keep_secrets=keep_secrets, **said)
         masked = list(memory.masked)
     told = {**episode.to_dict(), "masked": masked}
     call.answer(told, lambda: [f"{dim('Observed')} {bold(episode.id)}: {short(episode.content, 60)}"])

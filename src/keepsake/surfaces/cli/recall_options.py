@@ -25,6 +25,7 @@ _OPTIONS = (
     click.option("--as-of", metavar="DATE", help="Only what was true in the world at that time."),
     click.option("--session", metavar="NAME", help="Only what was learned in that session."),
     click.option("--agent", metavar="NAME", help="Only what that agent learned."),
+    click.option("--path", metavar="PATH", help="As it is seen from that path of the conversation.  [main]"),
     click.option("--about", multiple=True, metavar="NAME", help="Only what is about that. Repeat for more."),
     click.option(
         "tags", "--tag", multiple=True, metavar="PATTERN", help="Only what bears such a tag: self/%. Repeat for more."

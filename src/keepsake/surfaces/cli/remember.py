@@ -49,7 +49,7 @@ def remember(
         words = from_standard_input()
     fields = given(options)
     with call.memory(user=user, trust=trust, make=True) as memory:
-        before = memory.get(fields["key"]) if fields.get("key") else None
+        before = memory.get(fields["key"], path=fields.get("path", "")) if fields.get("key") else None
         belief = memory.remember(words, keep_secrets=keep_secrets, **fields)
         masked = list(memory.masked)
         if belief.trust in DEFAULT.quarantined and not memory.reviews.is_approved(belief):

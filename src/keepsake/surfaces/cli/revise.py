@@ -45,10 +45,10 @@ def revise(
     A version's full id whose words have changed since is refused: read it again with `keepsake show`.
     """
     words, changes = text_from(text, "revise NAME"), given(options)
-    if words is None and not changes:
+    if words is None and not changes.keys() - {"path"}:
         raise click.UsageError("say what to change: a new TEXT, or an option such as --confidence")
     with call.memory(user=user, trust=trust) as memory:
-        before = memory.get(name)
+        before = memory.get(name, path=changes.get("path", ""))
         belief = memory.revise(name, words, reason=reason, keep_secrets=keep_secrets, **changes)
         masked = list(memory.masked)
     call.answer({**belief.to_dict(), "masked": masked}, lambda: said("Revised", belief, before))

@@ -11,7 +11,7 @@ import click
 from keepsake.surfaces.cli import ending
 from keepsake.surfaces.cli.call import Call, is_there, on_a_terminal
 from keepsake.surfaces.cli.command import Group, everywhere, write_block, write_sections
-from keepsake.surfaces.cli.map import FIRST_PAGE, GRAPH, LEDGER, SECOND_PAGE, STORE
+from keepsake.surfaces.cli.map import FIRST_PAGE, GRAPH, LEDGER, PATHS, SECOND_PAGE, STORE
 
 FIRST_STEPS = """\
 keepsake remember "Ana prefers tea" --about person-ana
@@ -62,8 +62,8 @@ def _help_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
         return
     formatter = ctx.make_formatter()
-    groups = ("keepsake ledger", LEDGER), ("keepsake graph", GRAPH), ("keepsake store", STORE)
-    write_sections(formatter, [*SECOND_PAGE, *groups])
+    groups = {"ledger": LEDGER, "paths": PATHS, "graph": GRAPH, "store": STORE}
+    write_sections(formatter, [*SECOND_PAGE, *((f"keepsake {name}", entries) for name, entries in groups.items())])
     write_block(formatter, "Which memory", WHERE.splitlines())
     write_block(formatter, "Completion with the Tab key", COMPLETION.splitlines())
     click.echo(formatter.getvalue().strip())

@@ -9,7 +9,7 @@ import click
 
 from keepsake.records.clock import stamp
 from keepsake.records.lineage import fact_of
-from keepsake.surfaces.cli.belief_options import whose
+from keepsake.surfaces.cli.belief_options import on_path, whose
 from keepsake.surfaces.cli.belief_page import EPISODES, page, table
 from keepsake.surfaces.cli.belief_page import history as history_lines
 from keepsake.surfaces.cli.call import Call, pass_call
@@ -38,9 +38,12 @@ keepsake show --at 2026-05-03""",
 @click.option("--history", is_flag=True, help="Every version it had, oldest first.")
 @click.option("--why", is_flag=True, help="The reasons for its standing, down to what it rests on.")
 @click.option("--at", metavar="MOMENT", help="What was held then: an event's number, a date or a time.")
+@on_path
 @whose
 @pass_call
-def show(call: Call, name: str | None, history: bool, why: bool, at: str | None, user: str | None) -> None:
+def show(
+    call: Call, name: str | None, history: bool, why: bool, at: str | None, path: str | None, user: str | None
+) -> None:
     """Show what is held, or one belief
 
     NAME is a belief's key, any of its ids, or the last six characters of one. Without it, prints every belief that is
@@ -50,18 +53,18 @@ def show(call: Call, name: str | None, history: bool, why: bool, at: str | None,
         raise click.UsageError("choose one of --history, --why and --at")
     if name is None and (history or why):
         raise click.UsageError("say of which belief: keepsake show NAME " + ("--history" if history else "--why"))
-    moment = None if at is None else read_moment(at)
+    moment, path = None if at is None else read_moment(at), path or ""
     with call.memory(user=user, read_only=True) as memory:
         if name is None:
-            _show_all(call, memory.beliefs.query(believed_at=moment))
+            _show_all(call, memory.beliefs.query(believed_at=moment, path=path))
         elif history:
-            versions = memory.history(name)
+            versions = memory.history(name, path=path)
             call.answer([version.to_dict() for version in versions], lambda: history_lines(versions))
         elif why:
-            reasons = memory.why(name)
+            reasons = memory.why(name, path=path)
             call.answer(reasons.to_dict(), lambda: map(_indented, reasons.lines()))
         else:
-            _show_one(call, memory, name, moment)
+            _show_one(call, memory, name, moment, path)
 
 
 def _indented(line: str) -> str:
@@ -74,11 +77,11 @@ def _show_all(call: Call, beliefs: list[Belief]) -> None:
     call.answer(found, lambda: table(beliefs) if beliefs else [dim("nothing is held")])
 
 
-def _show_one(call: Call, memory: Memory, name: str, moment: Moment | None) -> None:
-    if moment is None and memory.get(name) is None and (episode := memory.episodes.find(name)):
+def _show_one(call: Call, memory: Memory, name: str, moment: Moment | None, path: str) -> None:
+    if moment is None and memory.get(name, path=path) is None and (episode := memory.episodes.find(name)):
         call.answer(episode.to_dict(), lambda: _episode(episode))
         return
-    belief = memory.show(name, believed_at=moment)
+    belief = memory.show(name, believed_at=moment, path=path)
     call.answer(belief.to_dict(), lambda: _page(memory, belief))
 
 

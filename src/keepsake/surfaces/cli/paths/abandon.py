@@ -1,0 +1,33 @@
+"""`keepsake paths abandon`."""
+
+from __future__ import annotations
+
+import click
+
+from keepsake.surfaces.cli.belief_options import speaker, whose
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import PATHS
+from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.cli.shown import shown
+
+
+@command(
+    PATHS[2],
+    example="""
+keepsake paths branch try-b
+keepsake paths abandon try-b --reason "it led nowhere" """,
+)
+@click.argument("name")
+@click.option("--reason", metavar="TEXT", required=True, help="Why: it is what later readers have.")
+@speaker
+@whose
+@pass_call
+def abandon(call: Call, name: str, reason: str, trust: str | None, user: str | None) -> None:
+    """Give a path up, with all below it; it stays in history
+
+    Prints the path. What was said on NAME is recalled no more, and what is seen above it is as it was before.
+    """
+    with call.memory(user=user, trust=trust) as memory:
+        path = memory.paths.abandon(name, reason)
+    call.answer(path.to_dict(), lambda: [f"{dim('Abandoned')} {bold(shown(name))}"])

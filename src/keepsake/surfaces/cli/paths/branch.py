@@ -1,0 +1,36 @@
+"""`keepsake paths branch`."""
+
+from __future__ import annotations
+
+import click
+
+from keepsake.records.paths import MAIN
+from keepsake.surfaces.cli.belief_options import speaker, whose
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import PATHS
+from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.cli.shown import shown
+
+
+@command(
+    PATHS[0],
+    example="""
+keepsake paths branch try-b
+keepsake paths branch try-c --from try-b""",
+)
+@click.argument("name")
+@click.option("parent", "--from", metavar="PATH", default="", help="The path that it begins from.  [main]")
+@speaker
+@whose
+@pass_call
+def branch(call: Call, name: str, parent: str, trust: str | None, user: str | None) -> None:
+    """Begin a path that sees what another one sees
+
+    Prints the path. NAME is one line of up to 200 characters that no other path has. What is said on it is seen there
+    and below, and nowhere else until it is merged.
+    """
+    with call.memory(user=user, trust=trust) as memory:
+        path = memory.paths.branch(name, parent)
+    origin = shown(parent or MAIN)
+    call.answer(path.to_dict(), lambda: [f"{dim('Branched')} {bold(shown(name))} {dim(f'from {origin}')}"])

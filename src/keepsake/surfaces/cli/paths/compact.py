@@ -1,0 +1,34 @@
+"""`keepsake paths compact`."""
+
+from __future__ import annotations
+
+import click
+
+from keepsake.surfaces.cli.belief_options import speaker, whose
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import PATHS
+from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.cli.shown import shown
+
+
+@command(
+    PATHS[3],
+    example="""
+keepsake paths branch try-b
+keepsake paths compact try-b --summary "we settled on Friday" """,
+)
+@click.argument("name")
+@click.option("--summary", metavar="TEXT", default="", help="What it came to; it is remembered there first.")
+@speaker
+@whose
+@pass_call
+def compact(call: Call, name: str, summary: str, trust: str | None, user: str | None) -> None:
+    """Close a path; what is held there stays
+
+    Prints the path. Nothing more is said on NAME, and what happened there is recalled no more, there or below; what is
+    held true there stays.
+    """
+    with call.memory(user=user, trust=trust) as memory:
+        path = memory.paths.compact(name, summary=summary)
+    call.answer(path.to_dict(), lambda: [f"{dim('Closed')} {bold(shown(name))}"])

@@ -1,0 +1,132 @@
+"""A merge that is cut short leaves all of it or nothing, and can be done again."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from keepsake import Memory
+from keepsake.records.errors import Refused
+from tests.conftest import ROOT
+from tests.crash.shelf import fresh_copy, lose_witness, set_wal, wal
+
+
+def held(memory: Memory, path: str = "") -> dict[str, tuple[str, str]]:
+    return {each.key: (each.text, each.status) for each in memory.beliefs.query(path=path, status="")}
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """A folder whose last write is a merge of five beliefs, one of them a conflict; and where that write begins."""
+    root = tmp_path_factory.mktemp("merge") / "memory"
+    with Memory(root) as memory:
+        for key in "abc":
+            memory.remember(f"at first {key}", key=key)
+        memory.paths.branch("p")
+        on = memory.on("p")
+        on.revise("a", "changed")
+        on.forget("b")
+        on.revise("c", "theirs")
+        on.remember("new", key="d")
+        on.remember("newer", key="e", rests_on=["d"])
+        memory.revise("c", "ours")
+        start = len(wal(root))
+        memory.paths.merge("p")
+    return root, start
+
+
+def test_a_merge_cut_at_any_byte_is_there_as_a_whole_or_not_at_all(shelf, tmp_path):
+    root, start = shelf
+    whole = wal(root)
+    with Memory(fresh_copy(root, tmp_path / "whole"), read_only=True) as memory:
+        after = held(memory)
+    before = {"a": ("at first a", "active"), "b": ("at first b", "active"), "c": ("ours", "active")}
+    assert after != before
+
+    for end in [*range(start + 1, len(whole), 97), len(whole) - 1]:
+        copy = fresh_copy(root, tmp_path / "cut")
+        set_wal(copy, whole[:end])
+        lose_witness(copy)
+        for seen in (*copy.glob("*.db*"), *copy.glob("memory/*.md")):  # what is derived had not heard of it
+            seen.unlink()
+        with Memory(copy) as memory:
+            assert held(memory) == before
+            assert memory.paths.get("p").state == "open"
+            assert list(memory.reviews) == []
+    with Memory(copy) as memory:  # and it can be done again
+        memory.paths.merge("p")
+        assert held(memory) == after
+
+
+KILLED = """
+import os, sys
+from keepsake import Memory
+memory = Memory(sys.argv[1])
+memory.status()
+write = os.write
+def dies(fd, data):
+    write(fd, bytes(data)[: len(data) // 2])
+    os._exit(9)
+os.write = dies
+try:
+    memory.paths.merge("p")
+finally:
+    os._exit(8)
+"""
+
+
+def test_whoever_dies_in_a_merge_leaves_the_path_open(tmp_path):
+    root = tmp_path / "memory"
+    with Memory(root) as memory:
+        memory.remember("tea", key="a")
+        memory.paths.branch("p")
+        memory.on("p").revise("a", "coffee")
+        memory.on("p").remember("new", key="b")
+    done = subprocess.run([sys.executable, "-c", KILLED, str(root)], cwd=ROOT)
+
+    assert done.returncode == 9
+    with Memory(root) as memory:
+        assert memory.paths.get("p").state == "open"
+        assert held(memory) == {"a": ("tea", "active")}
+        memory.paths.merge("p")
+        assert held(memory) == {"a": ("coffee", "active"), "b": ("new", "active")}
+
+
+MERGING = """
+import sys
+from keepsake import Memory, Refused
+with Memory(sys.argv[1]) as memory:
+    try:
+        print(len(memory.paths.merge("p").brought))
+    except Refused as error:
+        print(error)
+"""
+
+
+def test_two_who_merge_the_same_path_at_once_bring_it_over_once(tmp_path):
+    root = tmp_path / "memory"
+    with Memory(root) as memory:
+        memory.paths.branch("p")
+        for number in range(5):
+            memory.on("p").remember(f"number {number}", key=f"n{number}")
+    command = [sys.executable, "-c", MERGING, str(root)]
+    both = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    told = sorted(each.communicate()[0].strip() for each in both)
+
+    assert told == ["5", "path 'p' is merged; it cannot be merged any more"]
+    with Memory(root) as memory:
+        assert len(held(memory)) == 5
+        assert len(list(memory.log(op="path.merge"))) == 1
+
+
+def test_a_program_that_has_the_folder_open_sees_a_path_end_in_another(tmp_path):
+    root = tmp_path / "memory"
+    with Memory(root) as one, Memory(root) as two:
+        one.paths.branch("p")
+        on = two.on("p")
+        on.remember("tea", key="a")
+        one.paths.abandon("p", "no")
+        with pytest.raises(Refused, match="abandoned"):
+            on.remember("late", key="b")
+        assert held(two, "p") == {}

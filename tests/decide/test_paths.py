@@ -1,0 +1,165 @@
+"""What may be said on and of paths, decided without a disk."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from keepsake.decide import belief as decide
+from keepsake.decide import path as paths
+from keepsake.decide import path_merge as merging
+from keepsake.records.book import Book
+from keepsake.records.errors import NotFound, Refused
+from keepsake.records.event import Draft, Event
+from keepsake.records.policy import DEFAULT
+
+
+class Desk:
+    """Decides, and takes in what was decided."""
+
+    def __init__(self) -> None:
+        self.book, self.events, self.numbers = Book(), [], count()
+
+    def draw(self) -> str:
+        return f"20260520-1200-{next(self.numbers):06x}"
+
+    def do(self, drafts: list[Draft]) -> list[Draft]:
+        for draft in drafts:
+            seq = len(self.events)
+            event = Event(
+                seq, f"2026-05-20T12:{seq // 60:02d}:{seq % 60:02d}Z", draft.op, f"e{seq}", "", "", draft.body
+            )
+            self.events.append(event)
+            self.book.apply(event)
+        return drafts
+
+    def put(self, text: str, key: str, path: str = "", **more: object) -> list[Draft]:
+        fields = {"text": text, "key": key, "path": path, "user": "me", **more}
+        return self.do(decide.put(self.book, fields, self.draw))
+
+    def merge(self, name: str, rule: str = "review", trust: str = "human") -> list[Draft]:
+        planned = merging.plan(self.book, "me", name)
+        return self.do(merging.merge(self.book, planned, rule, merging.Asker("test:x", trust, DEFAULT), self.draw))
+
+
+@pytest.fixture
+def desk() -> Desk:
+    desk = Desk()
+    desk.put("tea", "a")
+    desk.do(paths.branch(desk.book, "me", "b"))
+    return desk
+
+
+def ops(drafts: list[Draft]) -> list[str]:
+    return [draft.op for draft in drafts]
+
+
+def test_what_a_branch_says_of_an_ancestors_belief_names_the_version_it_was_made_from(desk):
+    version = desk.book.get("a").body()["id"]
+    [draft] = desk.put("coffee", "a", "b")
+
+    assert (draft.op, draft.body["over"], draft.body["belief"]["path"]) == ("belief.put/1", [version], "b")
+    [draft] = desk.put("cocoa", "a", "b")
+    assert (draft.op, draft.body["replaces"]) == ("belief.supersede/1", [desk.events[2].body["belief"]["id"]])
+    assert "over" not in draft.body
+
+
+@pytest.mark.parametrize(("how", "status"), [("forget", "tombstone"), ("invalidate", "invalidated")])
+def test_what_falls_on_a_branch_is_a_version_of_the_branchs_own(desk, how, status):
+    [draft] = getattr(decide, how)(desk.book, "a", desk.draw, reason="no", path="b")
+
+    said = draft.body["belief"]
+    assert (draft.op, said["status"], said["reason"], said["text"]) == ("belief.put/1", status, "no", "tea")
+    desk.do([draft])
+    assert getattr(decide, how)(desk.book, "a", desk.draw, reason="no", path="b") == []
+    assert desk.book.get("a").status == "active"
+
+
+def test_a_merge_says_what_each_version_was_made_from_and_ends_with_the_path(desk):
+    [changed] = desk.put("coffee", "a", "b")
+    [new] = desk.put("cake", "c", "b")
+    first, second, last = desk.merge("b")
+
+    assert (first.op, first.body["merged"]) == ("belief.supersede/1", [changed.body["belief"]["id"]])
+    assert (second.op, second.body["merged"]) == ("belief.put/1", [new.body["belief"]["id"]])
+    assert last.body == {
+        "user": "me", "path": "b", "into": "", "rule": "review",
+        "brought": [[*draft.body["merged"], draft.body["belief"]["id"]] for draft in (first, second)],
+    }  # fmt: skip
+
+
+def test_what_comes_from_higher_up_is_brought_over_it(desk):
+    desk.do(paths.branch(desk.book, "me", "c", "b"))
+    desk.put("coffee", "a", "c")
+    first, _ = desk.merge("c")
+
+    assert (first.op, first.body["over"]) == ("belief.put/1", [desk.book.get("a").body()["id"]])
+    assert desk.book.get("a", path="b").body()["text"] == "coffee"
+
+
+def test_the_event_of_a_merge_names_only_so_many(desk, monkeypatch):
+    monkeypatch.setattr(merging, "MOST_NAMED", 2)
+    for number in range(4):
+        desk.put(f"cake {number}", f"k{number}", "b")
+    drafts = desk.merge("b")
+
+    assert len(drafts[-1].body["brought"]) == 2
+    assert [draft.body["merged"] for draft in drafts[:-1] if draft.body.get("merged")][2:]
+
+
+def test_one_question_is_asked_for_each_conflict(desk):
+    desk.put("coffee", "a", "b")
+    desk.put("green tea", "a")
+    drafts = desk.merge("b")
+
+    assert ops(drafts) == ["review.ask/1", "path.merge/1"]
+    action = drafts[0].body["action"]
+    assert (action["kind"], action["changes"]["text"], action.get("path", "")) == ("revise", "coffee", "")
+    assert "both sides changed it" in drafts[0].body["why"]
+
+
+def test_a_yes_to_a_branchs_version_is_a_yes_to_what_was_brought_also_without_saying_so(desk):
+    [said] = desk.put("a tool says so", "t", "b", trust="tool")
+    version = said.body["belief"]["id"]
+    ask = {"kind": "trust", "target": [version]}
+    desk.do([Draft("review.ask/1", {"review": "r1", "user": "me", "action": ask, "digest": "", "why": "x"})])
+    desk.do([Draft("review.answer/1", {"review": "r1", "user": "me", "answer": "approve"})])
+    brought = {**said.body["belief"], "id": "20260520-1200-ffffff", "path": ""}
+    desk.do([Draft("belief.put/1", {"belief": brought, "merged": [version]})])
+
+    assert desk.book.reviews.is_approved("20260520-1200-ffffff")
+
+
+def test_a_new_path_begins_from_one_that_goes_on(desk):
+    desk.do(paths.abandon(desk.book, "me", "b", "no"))
+
+    with pytest.raises(Refused, match="branch from another one"):
+        paths.branch(desk.book, "me", "c", "b")
+    with pytest.raises(NotFound):
+        paths.branch(desk.book, "me", "c", "x")
+    with pytest.raises(Refused, match="already"):
+        paths.branch(desk.book, "me", "b")
+
+
+def test_a_label_in_use_cannot_be_branched_and_can_be_merged(desk):
+    desk.put("said on a label", "k", "draft")
+
+    with pytest.raises(Refused, match="already"):
+        paths.branch(desk.book, "me", "draft")
+    desk.merge("draft")
+    assert desk.book.get("k").body()["text"] == "said on a label"
+
+
+def test_a_summary_and_the_closing_are_decided_together(desk):
+    drafts = paths.compact(desk.book, "me", "b", desk.draw, summary="we settled on tea", trust="agent")
+
+    assert ops(drafts) == ["belief.put/1", "path.compact/1"]
+    said = drafts[0].body["belief"]
+    assert (said["kind"], said["trust"], said["path"], drafts[1].body["summary"]) == (
+        "summary",
+        "agent",
+        "b",
+        said["id"],
+    )
+    assert ops(paths.compact(desk.book, "me", "b", desk.draw)) == ["path.compact/1"]

@@ -1,0 +1,297 @@
+"""What is seen from a path, at any moment; and what a path leaves as it was."""
+
+from math import log
+
+import pytest
+from hypothesis import given
+
+from keepsake.projections.database import IN_MEMORY
+from keepsake.projections.index.address import address
+from keepsake.projections.index.file import IndexFile
+from keepsake.projections.index.fulltext import Scope, count_of, rarity, search, search_letters, shown
+from keepsake.records.book import Book
+from keepsake.records.episodes import OBSERVE
+from tests.projections.index.ledgers import MadeUp, walks
+from tests.projections.index.test_follow import rebuilt
+
+PATHS = ("", "draft", "deep", "other", "nowhere")
+
+
+def seen(index: IndexFile, scope: Scope) -> dict[str, list]:
+    """The sources that a reader sees, by what they are."""
+    blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
+    found = {"belief": [], "episode": []}
+    for each in (source for said in shown(index, blocks, scope).values() for source in said):
+        found[each.what].append(each.id)
+    return found
+
+
+@given(walks("human agent"))
+def test_what_the_index_shows_from_a_path_at_a_moment_is_what_was_held_and_heard_there_then(story):
+    made = MadeUp()
+    for step in story:
+        made.say(step)
+    index, book = rebuilt(made.events), Book()
+
+    for event in made.events:
+        book.apply(event)
+        if event.seq % 4 and event.seq < len(made.events) - 1:
+            continue
+        for user in ("me", "ana"):
+            for path in PATHS:
+                found = seen(index, Scope(user, event.seq, path).on(made.book.paths))
+                held = [each.belief() for each in book.query(user=user, path=path)]
+                assert sorted(found["belief"]) == sorted(each.id for each in held if each.text)
+                heard = book.paths.heard(user, path)
+                assert sorted(found["episode"]) == sorted(told_on(made.events[: event.seq + 1], book, user, heard))
+    index.close()
+
+
+def told_on(events, book, user, heard):
+    for event in events:
+        if event.op == OBSERVE and event.body is not None:
+            episode = event.body["episode"]
+            mine = episode.get("user", "me") == user and episode.get("path", "") in heard
+            if mine and not book.episodes.is_retracted(event.id) and not book.uses.is_faded(event.id):
+                yield event.id
+
+
+@given(walks())
+def test_nothing_that_is_done_on_paths_that_are_not_merged_changes_a_row_of_the_main_line(story):
+    """Told once with all that happened, and once without what happened beside the main line."""
+    made = MadeUp()
+    for step in story:
+        if step[0] not in ("join", "erase", "erase_episode", "merge"):  # these touch several paths at once
+            made.say(step)
+    alone = [event if on_main(event, made) else event._replace(body=None) for event in made.events]
+    with_paths, without = rebuilt(made.events), rebuilt(alone)
+
+    for table, names in MAIN_LINE.items():
+        rows = [sorted(index.db.execute(names), key=repr) for index in (with_paths, without)]
+        assert rows[0] == rows[1], table
+    words = ["tea", "coffee", "port", "the"]
+    for user in ("me", "ana"):
+        assert count_of(with_paths, user) == count_of(without, user)
+        assert rarity(with_paths, words, user) == rarity(without, words, user)
+        assert search(with_paths, words, Scope(user), 50) == search(without, words, Scope(user), 50)
+        assert search_letters(with_paths, "茶", Scope(user), 50) == search_letters(without, "茶", Scope(user), 50)
+    with_paths.close()
+    without.close()
+
+
+MAIN_LINE = {
+    "blocks": "SELECT b.* FROM blocks b JOIN lives l ON l.block_id = b.id WHERE l.path = ''",
+    "tags": "SELECT t.* FROM block_tags t JOIN lives l ON l.block_id = t.block_id WHERE l.path = ''",
+    "lives": "SELECT * FROM lives WHERE path = ''",
+    "sources": "SELECT * FROM sources WHERE path = ''",
+    "names": "SELECT * FROM names WHERE path = ''",
+    "edges": "SELECT e.* FROM edges e JOIN lives a ON a.block_id = e.from_id JOIN lives b ON b.block_id = e.to_id"
+    " WHERE a.path = '' AND b.path = ''",
+    "words": "SELECT term, doc, cnt FROM terms",
+}  # fmt: skip
+
+
+def on_main(event, made) -> bool:
+    """Whether an event says something of the main line. What comes to pass on another path is told by its path."""
+    body = event.body or {}
+    if event.op.startswith(("path.", "receipt.", "outcome.")):
+        asked = [receipt.get("asked", {}) for receipt in body.get("receipts", ())] or [body]
+        return not event.op.startswith("path.") and not any(each.get("path") for each in asked)
+    said = body.get("belief") or body.get("episode")
+    if said is None and "id" in body:
+        held = made.book.version(body["id"])
+        return held is None or not held.path
+    return said is None or not said.get("path")
+
+
+# -- one by one --------------------------------------------------------------------------------------------------------
+
+
+class Told:
+    """A ledger and the index that follows it."""
+
+    def __init__(self):
+        self.made, self.index, self._at = MadeUp(), IndexFile(IN_MEMORY), 0
+
+    def say(self, what, *rest):
+        before = len(self.made.events)
+        self.made.say((what, 1, *rest))
+        assert len(self.made.events) > before, "it was refused"
+        self.index.catch_up(self.made.events[self._at :])
+        self._at = len(self.made.events)
+
+    def put(self, text, path="", number=1, trust="human"):
+        self.say("put", text, "me", trust, [], number, "cli:local", path, "")
+
+    def texts(self, path="", at=None):
+        """What is seen from a path, in the order of the alphabet."""
+        seq = len(self.made.events) if at is None else at
+        scope = Scope("me", seq, path).on(self.made.book.paths)
+        blocks = dict(self.ask("SELECT id, content FROM blocks"))
+        said = shown(self.index, list(blocks), scope)
+        return sorted(each.said or blocks[block] for block, sources in said.items() for each in sources)
+
+    def ask(self, statement, *values):
+        return self.index.db.execute(statement, values).fetchall()
+
+
+@pytest.fixture
+def told():
+    made = Told()
+    yield made
+    made.index.close()
+
+
+KEYED = 7  # a number with which `put` gives a key
+
+
+def test_the_nearest_of_three_paths_that_has_a_key_hides_the_others_from_its_event_on(told):
+    told.put("tea", number=KEYED)
+    told.say("branch", "me", "draft", "")
+    told.say("branch", "me", "deep", "draft")
+    told.say("branch", "me", "other", "")
+    at_first = len(told.made.events) - 1
+    told.put("coffee", "draft", KEYED)
+    at_second = len(told.made.events) - 1
+    told.put("juice", "deep", KEYED)
+
+    assert [told.texts(path) for path in ("", "draft", "deep", "other")] == [["tea"], ["coffee"], ["juice"], ["tea"]]
+    assert [told.texts("deep", at) for at in (at_first, at_second)] == [["tea"], ["coffee"]]
+
+
+def test_a_belief_that_is_forgotten_on_a_branch_is_seen_beside_it_and_a_later_one_above_stays_hidden(told):
+    told.put("tea", number=KEYED)
+    told.say("branch", "me", "draft", "")
+    told.say("change", "forget", "", "me", 0, "draft")
+    assert (told.texts("draft"), told.texts()) == ([], ["tea"])
+    told.put("green tea", number=KEYED)
+    assert (told.texts("draft"), told.texts()) == ([], ["green tea"])
+
+
+def test_what_a_branch_was_put_over_stays_hidden_there_under_another_name(told):
+    told.put("tea", number=KEYED)
+    told.say("branch", "me", "draft", "")
+    told.say("change", "revise", "coffee", "me", 0, "draft")
+    told.say("change", "rename", "", "me", 0, "")
+    assert told.made.book.query()[0].key == "key-0"
+    assert (told.texts("draft"), told.texts()) == (["coffee"], ["tea"])
+
+
+def test_what_became_part_of_a_hidden_belief_later_was_seen_before(told):
+    told.put("tea", number=KEYED)
+    told.put("coffee")
+    told.say("branch", "me", "draft", "")
+    told.say("change", "revise", "green tea", "me", 0, "draft")
+    before = len(told.made.events) - 1
+    told.say("merge", "tea and coffee", "me", 0, 1)
+    assert told.texts("draft", before) == ["coffee", "green tea"]
+    assert (told.texts("draft"), told.texts()) == (["green tea"], ["tea and coffee"])
+
+
+def test_what_one_user_says_on_a_path_hides_nothing_from_another_on_one_of_the_same_name(told):
+    told.put("tea", number=KEYED)
+    told.say("put", "rum", "ana", "human", [], KEYED, "cli:local", "draft", "")
+    assert told.texts("draft") == ["tea"]
+
+
+def test_what_waits_for_a_yes_on_a_branch_hides_nothing_until_it_is_given(told):
+    told.put("rum", "draft", KEYED, trust="web")
+    told.put("tea", number=KEYED)
+    assert told.texts("draft") == ["tea"]
+    told.say("decide", "me", 0, True)
+    assert told.texts("draft") == ["rum"]
+    assert told.texts("draft", len(told.made.events) - 2) == ["tea"]
+
+
+def test_abandoning_gives_back_what_the_branch_hid_and_a_path_below_it_shows_what_is_above(told):
+    told.put("tea", number=KEYED)
+    told.say("branch", "me", "draft", "")
+    told.say("branch", "me", "deep", "draft")
+    told.put("coffee", "draft", KEYED)
+    told.put("juice", "deep")
+    before = len(told.made.events) - 1
+    told.say("abandon", "me", "draft")
+    assert [told.texts(path) for path in ("", "draft", "deep")] == [["tea"], ["tea"], ["tea"]]
+    assert told.texts("deep", before) == ["coffee", "juice"]
+
+
+def test_what_a_path_uses_of_the_main_line_counts_there_alone_until_it_is_merged(told):
+    told.put("tea")
+    told.say("branch", "me", "draft", "")
+    told.say("serve", "me", 0, "", "cli:local", "draft")
+    told.say("outcome", "me", 0, 1, "", "draft")
+    block = "SELECT reinforcement_count, confidence FROM blocks"
+    assert told.ask(block) == [(0, 0.1)]
+    [used] = told.ask("SELECT path, reinforcement_count FROM path_use")
+    assert used[0] == "draft"
+    told.say("join", "me", "draft", "", "review", "human")
+    assert told.ask("SELECT * FROM path_use") == told.ask("SELECT * FROM path_proof") == []
+    [(count, confidence)] = told.ask(block)
+    assert (count, confidence > 0.1) == (used[1], True)
+
+
+def test_what_a_path_uses_of_its_own_counts_in_its_own_block_and_comes_over_with_the_belief(told):
+    told.say("branch", "me", "draft", "")
+    told.put("tea", "draft")
+    told.say("serve", "me", 0, "", "cli:local", "draft")
+    told.say("outcome", "me", 0, 0, "", "draft")
+    assert told.ask("SELECT * FROM path_use") == told.ask("SELECT * FROM path_proof") == []
+    there = "SELECT b.reinforcement_count, b.confidence FROM blocks b JOIN lives l ON l.block_id = b.id WHERE path = ?"
+    [on_the_branch] = told.ask(there, "draft")
+    assert on_the_branch[0] > 0
+    assert on_the_branch[1] < 0.1
+    told.say("join", "me", "draft", "", "review", "human")
+    assert told.ask(there, "") == [on_the_branch]
+
+
+def test_a_merge_into_a_path_further_up_than_the_parent_takes_the_use_along(told):
+    told.put("tea")
+    told.say("branch", "me", "draft", "")
+    told.say("branch", "me", "deep", "draft")
+    told.say("serve", "me", 0, "", "cli:local", "deep")
+    told.say("outcome", "me", 0, 1, "", "deep")
+    told.say("join", "me", "deep", None, "review", "human")
+    assert [row[0] for row in told.ask("SELECT path FROM path_use")] == ["draft"]
+    assert [row[0] for row in told.ask("SELECT path FROM path_proof")] == ["draft"]
+    told.say("join", "me", "draft", "", "review", "human")
+    assert told.ask("SELECT * FROM path_use") == []
+    assert told.ask("SELECT reinforcement_count > 0, confidence > 0.1 FROM blocks") == [(1, 1)]
+
+
+def test_the_same_words_on_two_paths_are_two_blocks_and_no_words_spell_the_address_of_a_paths(told):
+    told.put("tea")
+    told.put(" TEA", "draft")
+    told.put("tea", "other")
+    assert told.ask("SELECT path, reinforcement_count FROM lives JOIN blocks ON id = block_id ORDER BY 1") == [
+        ("", 0), ("draft", 0), ("other", 0),
+    ]  # fmt: skip
+    spelled = {
+        address(text, user, path)
+        for text, user, path in (
+            ("tea", "me", ""), ("tea", "me", "a"), ("tea", "m", "ea"), (":tea", "me", "a"), ("p2:1:mea:tea", "me", ""),
+            ("tea", "mea", ""), ("a:tea", "me", "a"), ("tea", "me", "a:a"),
+        )
+    }  # fmt: skip
+    assert len(spelled) == 8
+
+
+def test_what_is_said_on_a_path_is_found_there_by_its_words_and_by_its_letters_and_nowhere_else(told):
+    told.put("tea and 茶")
+    told.put("green tea and 茶", "draft")
+    told.put("tea and rum, 茶", "other")
+    here = Scope("me", path="draft").on(told.made.book.paths)
+    for found in (search(told.index, ["tea"], here, 50), search_letters(told.index, "茶", here, 50)):
+        assert sorted(told.index.block(each.block)[1] for each in found) == ["green tea and 茶", "tea and 茶"]
+    assert rarity(told.index, ["tea", "rum"], "me", on=here) == pytest.approx([log(1 + 0.5 / 2.5), log(1 + 1.5 / 1.5)])
+    assert rarity(told.index, ["tea", "rum"], "me") == pytest.approx([log(1 + 0.5 / 1.5)] * 2)
+
+
+def test_closing_a_path_takes_what_happened_there_out_of_sight_and_leaves_what_is_held(told):
+    told.say("branch", "me", "draft", "")
+    told.say("branch", "me", "deep", "draft")
+    told.say("observe", "it rained", "me", "human", 2, "cli:local", "draft", "s1")
+    told.put("tea", "draft")
+    assert told.texts("deep") == ["it rained", "tea"]
+    told.say("compact", "me", "draft", "what it came to")
+    assert told.texts("draft") == told.texts("deep") == ["tea", "what it came to"]
+    assert told.texts("deep", len(told.made.events) - 3) == ["it rained", "tea"]
