@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         MigrationNotSupported,
         Moved,
         NeedsApproval,
+        NotApproved,
         NotFound,
         NotWritten,
         Refused,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from keepsake.records.fact import Fact, FactPattern
     from keepsake.records.frame import Frame
     from keepsake.records.hit import Hit
+    from keepsake.records.review import Action, Approval
     from keepsake.records.rule import ConsolidationRule
     from keepsake.stores.bridge import EsdbBridge
     from keepsake.stores.chrono import ChronoStore
@@ -43,7 +45,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Action",
     "AddDelta",
+    "Approval",
     "AsyncMemory",
     "Belief",
     "Busy",
@@ -68,6 +72,7 @@ __all__ = [
     "Moved",
     "NeedsApproval",
     "NoopDelta",
+    "NotApproved",
     "NotFound",
     "NotWritten",
     "Refused",
@@ -78,7 +83,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Action": "records.review",
     "AddDelta": "records.delta",
+    "Approval": "records.review",
     "AsyncMemory": "memory.aio",
     "Belief": "records.belief",
     "ChronoRecord": "records.chrono",

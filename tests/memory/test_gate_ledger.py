@@ -34,6 +34,7 @@ MEANS = {"archive": "forget", "supersede": "revise", "retract": "invalidate"}
 STRICT = ["allow", "quarantine", "review", "refuse"]
 KINDS = ["revise", "forget", "invalidate", "erase", "trust", "activate", "reinforce", "promote", "merge"]
 
+changes = st.sampled_from(["marker", "expires", "by", "digest", "action", "made up"])
 programs, keys = st.sampled_from(list(PROGRAMS)), st.sampled_from("abc")
 rules = st.fixed_dictionaries(
     {"then": st.sampled_from(["allow", "review", "review", "refuse"])},
@@ -89,8 +90,8 @@ class Auditor:
             return said
         if kind == "remember":
             return "quarantine" if trust in ("tool", "web") else "allow"
-        if kind == "reinforce" and trust in ("tool", "web"):
-            return "refuse"
+        if kind == "reinforce":
+            return "refuse" if trust in ("tool", "web") else "allow"
         if kind in ("merge", "erase", "trust"):
             return "allow" if trust == "human" else "review"
         return "review" if stated and RANK[stated] > RANK[trust] else "allow"
@@ -387,7 +388,7 @@ class Gate(RuleBasedStateMachine):
         self.call(action.kind, by, lambda m: m.apply(action, approval))
 
     @precondition(lambda self: self.actions)
-    @rule(data=st.data(), by=programs, change=st.sampled_from(["marker", "expires", "by", "digest", "action", "made up"]))
+    @rule(data=st.data(), by=programs, change=changes)
     def forge(self, data: st.DataObject, by: str, change: str) -> None:
         action = data.draw(st.sampled_from(self.actions))
         made_up = Approval("r-1", action.digest, "cli:ana", "2026-05-20", "2999-01-01T00:00:00.000000Z", "0" * 32)

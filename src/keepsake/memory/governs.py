@@ -14,7 +14,7 @@ from keepsake.decide.action import on_page, targets
 from keepsake.decide.belief import invalidate, what_goes
 from keepsake.decide.gate import Verdict, gate
 from keepsake.memory.opened import Opened
-from keepsake.memory.reviews import ReviewsOf
+from keepsake.memory.reviews import ReviewsOf, do_the_rest
 from keepsake.records.belief import texts
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.pages import NOTES
@@ -97,7 +97,7 @@ class Governs(Opened):
         if not isinstance(given[0], Action) or not isinstance(given[1], Approval | None):
             raise Refused("what is applied is an action of `memory.action`, with an approval of `reviews.grant`")
         events = self._gated.carry_out(action, approval)
-        self._reviews_of(action.user).do_the_rest(action, has_yes=approval is not None)
+        do_the_rest(self._gated, self._fold, action, has_yes=approval is not None)
         return Applied(action, tuple(events), approval.review if approval else "")
 
     def what_would_happen(

@@ -80,7 +80,7 @@ class ReviewsOf:
         asked = self.get(name)
         events = self._gated.approve(asked.id, digest or asked.digest, user=self._user, reason=reason)
         answered = _answered(asked, events)
-        self.do_the_rest(answered.action)
+        do_the_rest(self._gated, self._fold, answered.action)
         return answered
 
     def reject(self, name: str, *, reason: str = "") -> Review:
@@ -148,13 +148,6 @@ class ReviewsOf:
         except NotFound:
             return None
 
-    def do_the_rest(self, action: Action, *, has_yes: bool = True) -> None:
-        """What an action takes beyond events about beliefs, if it is one that does."""
-        if action.kind == "erase":
-            self._gated.finish_erasing(action, has_yes=has_yes)
-        elif action.kind == "compact":
-            self._fold(action)
-
     def __iter__(self) -> Iterator[Review]:
         return iter(self.waiting())
 
@@ -163,6 +156,14 @@ class ReviewsOf:
 
     def __repr__(self) -> str:
         return f"<{len(self)} reviews waiting for {self._user}>"
+
+
+def do_the_rest(gated: Gated, fold: Fold, action: Action, *, has_yes: bool = True) -> None:
+    """What an action takes beyond events about beliefs, if it is one that does."""
+    if action.kind == "erase":
+        gated.finish_erasing(action, has_yes=has_yes)
+    elif action.kind == "compact":
+        fold(action)
 
 
 def _answered(asked: Review, events: list[Event]) -> Review:

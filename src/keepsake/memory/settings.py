@@ -43,6 +43,11 @@ TEMPLATE = """\
 [writer]
 # soft_limit_tokens = 20000  # a page above this is proposed to be folded
 # hard_limit_tokens = 50000  # a page above this is flagged for it at once
+
+[policy]
+# approvers = ["cli:*"]   # whose yes counts, by door and source; without it, that of whoever is a person
+# expires = "7d"          # how long a yes that is not carried out yet lasts
+# Rules come below, each under [[policy.rules]]: see `keepsake review policy`
 """
 
 _SECTIONS = ("ledger", "recall", "consolidate", "pages", "writer")
