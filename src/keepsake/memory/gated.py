@@ -121,13 +121,11 @@ class Gated:
                 except NeedsApproval as error:
                     held = self._book.reviews.find(error.review)
                     raise
-        except NeedsApproval:
-            if held is not None:
-                self._ask_anew(held)
-            raise
-        except NotApproved:
+        except (Refused, Moved) as error:
             for attempt in self._attempts:
                 self._note(attempt)
+            if held is not None and isinstance(error, NeedsApproval):
+                self._ask_anew(held)
             raise
 
     # -- lifecycle actions -------------------------------------------------------------------------------------------
@@ -252,11 +250,12 @@ class Gated:
         ledger.write(lambda: refusal.recorded(self._book, attempt, self.by, ledger.now()))
 
     def _freely(self, decision: Decision) -> list[Draft]:
-        draw = self._shelf.draw()
+        """What one who is never asked says, under the policy that was looked at just before."""
+        draw, policy = self._shelf.draw(), self._policy or self.policy
         drafts = decision(draw)
         for draft in drafts:
-            if draft.body.get("belief", _NOTHING).get("trust", "human") in self.policy.quarantined:
-                return drafts + review.quarantine(self._book, self.policy, drafts, self.by, draw)
+            if draft.body.get("belief", _NOTHING).get("trust", "human") in policy.quarantined:
+                return drafts + review.quarantine(self._book, policy, drafts, self.by, draw)
         return drafts
 
     def _judge(self, kind: str, decision: Decision, asked: Mapping[str, Any], draw: Draw) -> list[Draft]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from secrets import token_hex
+from os import urandom
 
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import Belief
@@ -96,13 +96,11 @@ class ReviewsOf:
         Without an end it lasts as long as the policy says. Another grant of the same review takes the place of this
         one, and so does any other answer.
         """
-        asked = self.get(name)
-        end = self._end(expires)
-        self._gated.grant(asked.id, digest or asked.digest, user=self._user, marker=token_hex(16), expires=end)
-        granted = self.get(asked.id).approval
-        if granted is None:
-            raise Moved(f"{asked.id} was answered meanwhile; look at it again")
-        return granted
+        asked, end, marker = self.get(name), self._end(expires), urandom(16).hex()
+        [said] = self._gated.grant(
+            asked.id, digest or asked.digest, user=self._user, marker=marker, expires=end
+        )  # fmt: skip
+        return Approval(asked.id, asked.digest, said.by, said.ts, end, marker)
 
     def _end(self, expires: datetime | timedelta | str | None) -> str:
         if isinstance(expires, str):
