@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -405,4 +405,6 @@ class Gate(RuleBasedStateMachine):
 
 
 TestWhatTheLedgerSaysWasAllowed = Gate.TestCase
-TestWhatTheLedgerSaysWasAllowed.settings = settings(stateful_step_count=30)
+TestWhatTheLedgerSaysWasAllowed.settings = settings(
+    stateful_step_count=30, phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
+)

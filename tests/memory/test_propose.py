@@ -175,6 +175,7 @@ def test_an_action_is_about_what_was_known_when_it_was_built(memory: Memory) -> 
         ("compact", [], {}, "names one page"), ("reinforce", ["k"], {"weight": 99}, "weight"),
         ("supersede", ["k"], {"confidence": 7}, "confidence"), ("supersede", ["k"], {"id": "x"}, "not for an action"),
         ("supersede", ["k"], {"data": {"a": {1}}}, "JSON"), ("remember", ["k"], {}, "named by its key"),
+        ("remember", [], {"text": " "}, "nothing to remember"), ("remember", [], {}, "nothing to remember"),
         ("erase", ["said"], {}, "memory.erase"),
     ],
 )  # fmt: skip
@@ -436,6 +437,7 @@ def test_an_erasure_with_a_yes_that_was_cut_short_is_finished_with_the_same_yes(
         with pytest.raises(KeyboardInterrupt):
             agent.apply(action, approval)
     assert memory.show("k").text == "a secret"
+    refused("forged", lambda: agent.apply(action, replace(approval, marker="0" * 32)), memory)
     agent.apply(action, approval)
 
     assert memory.get("k") is None

@@ -246,6 +246,18 @@ def test_a_refused_statement_is_named_by_its_key_in_the_list(keepsake, folder):
     assert "\x1b" not in listed + keepsake("review", keepsake("review", "--json").json[0]["id"]).out
 
 
+def test_the_words_of_a_statement_that_was_never_approved_are_erased_by_its_review(keepsake, folder):
+    keepsake("remember", "tea")
+    (folder / "keepsake.toml").write_text("[[policy.rules]]\naction = 'remember'\nthen = 'review'\n")
+    keepsake("remember", "a secret", "--trust", "agent")
+    [asked] = keepsake("review", "--json").json
+
+    assert keepsake("erase", asked["id"], "--dry-run").out.startswith("what waited for a yes would lose its words:")
+    assert keepsake("erase", asked["id"], "--yes").out == "Erased what waited for a yes, 1 event of the ledger\n"
+    assert [path for path in folder.rglob("*") if path.is_file() and b"a secret" in path.read_bytes()] == []
+    assert keepsake("review").out == "nothing waits\n"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

@@ -129,6 +129,8 @@ class Governs(Opened):
         """Something new, or under a name that is known. Said in the asker's own trust, unless a lower one is named."""
         if names:
             raise Refused("what is remembered is named by its key: action('remember', key=…, text=…)")
+        if not isinstance(said.get("text"), str) or not said["text"].strip():
+            raise Refused("there is nothing to remember: say it in words")
         fields = {**said, "user": asked["user"], "path": asked["path"], "trust": asked["trust"]}
         held = self._shelf.book.find(said.get("key", ""), user=asked["user"], path=asked["path"], short=False)
         return Action(**asked, target=(held.body()["id"],) if held else (), changes=fields)
