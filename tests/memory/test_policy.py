@@ -206,6 +206,21 @@ def test_a_persons_own_action_waits_for_a_yes_where_a_rule_says_so(memory: Memor
     memory.remember("what the rule does not speak of", key="other")
 
 
+def test_what_happened_is_erased_by_a_person_unless_a_rule_speaks_of_it(memory: Memory, write: Write) -> None:
+    for name in ("one", "two"):
+        memory.observe(f"words of {name}", id=name, session=name)
+    write("[[policy.rules]]\naction = 'erase'\nsession = 'two'\nthen = 'review'\n")
+
+    memory.erase("one")
+    with pytest.raises(Refused, match="by rule 1 of the policy, and what happened cannot be put to one") as refused:
+        memory.erase("two")
+    assert not isinstance(refused.value, NeedsApproval)
+    write("[[policy.rules]]\naction = 'erase'\nthen = 'refuse'\n")
+    with pytest.raises(NotApproved):
+        memory.erase("two")
+    assert [episode.id for episode in memory.episodes.recent(session="two")] == ["two"]
+
+
 def test_a_statement_may_wait_for_a_yes_before_it_is_one(memory: Memory, write: Write, door: Door) -> None:
     write("[[policy.rules]]\naction = 'remember'\ntrust = 'agent'\nabout = 'person-ana'\nthen = 'review'\n")
     agent = door("agent")
