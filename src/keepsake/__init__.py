@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         MigrationNotSupported,
         Moved,
         NeedsApproval,
+        NotApproved,
         NotFound,
         NotWritten,
         Refused,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from keepsake.records.hit import Hit
     from keepsake.records.memory_event import MemoryEvent
     from keepsake.records.memory_path import MemoryPath
+    from keepsake.records.review import Action, Approval
     from keepsake.records.rule import ConsolidationRule
     from keepsake.stores.audit_sink import JsonlAuditSink
     from keepsake.stores.bridge import EsdbBridge
@@ -51,7 +53,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Action",
     "AddDelta",
+    "Approval",
     "AsyncMemory",
     "Belief",
     "Busy",
@@ -85,6 +89,7 @@ __all__ = [
     "Moved",
     "NeedsApproval",
     "NoopDelta",
+    "NotApproved",
     "NotFound",
     "NotWritten",
     "PhaseMemoryRuntime",
@@ -96,7 +101,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Action": "records.review",
     "AddDelta": "records.delta",
+    "Approval": "records.review",
     "AsyncMemory": "memory.aio",
     "Belief": "records.belief",
     "ChronoRecord": "records.chrono",

@@ -92,3 +92,56 @@ def test_another_table_is_another_law() -> None:
     assert verdict("erase", "agent", "agent", policy=policy) == "allow"
     assert verdict("erase", "agent", "human", policy=policy) == "review"
     assert policy.free == frozenset()
+
+
+# -- rules of one's own ------------------------------------------------------------------------------------------------
+
+
+def law(*rules: Rule) -> Policy:
+    return Policy(DEFAULT.table, rules)
+
+
+def test_a_rule_goes_before_the_table_and_says_its_number() -> None:
+    policy = law(Rule(then="allow", tag=("x",)), Rule(then="review", trust=("human",), action=("archive",)))
+    action = Action(kind="archive", target=("v",))
+    said = gate(policy, action, [Subject("human")])
+
+    assert (said.kind, said.rule) == ("review", 2)
+    assert said.why == "human may not archive without a person's yes, by rule 2 of the policy"
+    assert gate(policy, action, [Subject("human", tags=("x",))]) == ("allow", "", 1)
+    assert gate(policy, Action(kind="erase", target=("v",)), [Subject("human")]) == ("allow", "", 0)
+
+
+def test_of_several_beliefs_the_strictest_answer_counts() -> None:
+    policy = law(Rule(then="allow", tag=("free",)), Rule(then="refuse", tag=("never",)), Rule(then="review"))
+    free, never, other = Subject("web", tags=("free",)), Subject("web", tags=("never",)), Subject("web")
+
+    def said(*subjects: Subject) -> str:
+        return gate(policy, Action(kind="erase", target=("a", "b")), subjects).kind
+
+    assert said(free, free) == "allow"
+    assert said(free, other) == said(other, free) == "review"
+    assert said(free, never, other) == "refuse"
+
+
+def test_what_is_said_under_a_known_name_is_judged_as_a_revision() -> None:
+    policy = law(Rule(then="refuse", action=("supersede",)))
+
+    assert verdict("remember", "human", "human", policy=policy) == "refuse"
+    assert verdict("remember", "human", policy=policy) == "allow"
+
+
+def test_letting_something_be_recalled_is_an_answer_and_needs_one_who_may_answer() -> None:
+    policy = Policy(DEFAULT.table, approvers=("cli:*",))
+
+    for by, expected in (("cli:local", "allow"), ("python:local", "review")):
+        assert gate(policy, Action(kind="trust", target=("v",), by=by), [Subject("web")]).kind == expected
+
+
+@given(trusts, st.sampled_from(["tag", "about", "kind"]), texts, texts)
+def test_no_words_change_what_a_rule_says(asker: str, field: str, text: str, mark: str) -> None:
+    policy = law(Rule(then="refuse", **{field: ("secret",)}))  # type: ignore[arg-type]
+    subject = Subject("web", about="a", kind="b", tags=("c",))
+    action = Action(kind="revise", trust=asker, target=("v",), changes={"text": text, "key": mark}, reason=text)
+
+    assert gate(policy, action, [subject]).rule == 0

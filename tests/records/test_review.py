@@ -15,7 +15,7 @@ from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
 from keepsake.records.policy import DEFAULT, Policy
 from keepsake.records.review import Action, Approval, Review
-from keepsake.records.reviews import ANSWER, ASK
+from keepsake.records.reviews import ANSWER, ASK, GRANT, REFUSE
 from tests.strategies import json_objects, names, texts
 
 FORGET = Action(kind="forget", target=("20260101-0000-c4f1a5",), reason="old", by="mcp:1", trust="agent")
@@ -208,3 +208,77 @@ def test_a_policy_with_a_hole_or_a_rule_that_is_none_cannot_be_made() -> None:
             Policy(wrong)
     assert DEFAULT.free == {"human"}
     assert DEFAULT.quarantined == {"tool", "web"}
+
+
+# -- a yes that is still to be carried out, and attempts that failed ---------------------------------------------------
+
+
+def refusal(ledger: Ledger, why: str, review: str = "r-1") -> None:
+    ledger.record(REFUSE, user="me", kind="forget", target=list(FORGET.target), review=review, why=why)
+
+
+def test_a_yes_to_come_stands_with_its_review_until_it_ends(ledger: Ledger) -> None:
+    ledger.ask("r-1")
+    ledger.record(GRANT, review="r-1", user="me", marker="m", expires="2026-01-02")
+    [review] = ledger.book.reviews.waiting()
+
+    said_at = "2026-01-01T00:00:01.000000Z"
+    assert review.approval == Approval("r-1", FORGET.digest, "cli:local", said_at, "2026-01-02", "m")
+    assert ledger.book.reviews.waiting("me", "2026-01-01T12") == []
+    assert ledger.book.reviews.waiting("me", "2026-01-02") == [review]
+    assert Review.from_body(orjson.loads(orjson.dumps(review.to_body()))) == review
+
+
+def test_a_yes_to_what_is_answered_changes_nothing(ledger: Ledger) -> None:
+    ledger.ask("r-1")
+    ledger.record(ANSWER, review="r-1", user="me", answer="reject")
+    ledger.record(GRANT, review="r-1", user="me", marker="m", expires="2026-01-02")
+    ledger.record(GRANT, review="r-9", user="me", marker="m", expires="2026-01-02")
+
+    assert ledger.book.reviews.get("r-1").marker == ""
+
+
+def test_only_a_refusal_that_says_stale_closes_a_review(ledger: Ledger) -> None:
+    ledger.ask("r-1")
+    for why in ("forged", "used", "expired"):
+        refusal(ledger, why)
+    assert ledger.book.reviews.get("r-1").status == "waiting"
+    refusal(ledger, "stale")
+    refusal(ledger, "stale", review="r-9")
+
+    assert ledger.book.reviews.get("r-1").status == "stale"
+
+
+def test_a_refusal_is_known_for_an_hour_and_then_forgotten(ledger: Ledger) -> None:
+    refusal(ledger, "forged", review="")
+    known = ("cli:local", "me", "forget", FORGET.target, "", "forged")
+    reviews = ledger.book.reviews
+
+    assert reviews.was_refused(known, "2026-01-01T00:59:59.000000Z")
+    assert not reviews.was_refused(known, "2026-01-01T01:00:00.000000Z")
+    assert not reviews.was_refused(("mcp:2", *known[1:]), "2026-01-01T00:00:01.000000Z")
+    assert [reviews.refusals(by, "2026-01-01T00:10:00Z") for by in ("cli:local", "mcp:2")] == [1, 0]
+    late = ledger.events[-1]._replace(ts="2026-01-02T00:00:00.000000Z", by="mcp:2", seq=9)
+    ledger.book.apply(late)
+    assert len(reviews.dump()["refused"]) == 1
+
+
+@given(st.lists(st.sampled_from(["ask", "grant", "answer", "forged", "stale", "erase"]), max_size=12))
+def test_a_snapshot_holds_all_that_is_known_of_reviews(steps: list[str]) -> None:
+    ledger = Ledger()
+    for number, step in enumerate(steps):
+        if step == "ask":
+            ledger.ask(f"r-{number}", replace(FORGET, reason=str(number)))
+        elif step == "grant":
+            ledger.record(GRANT, review=f"r-{number - 1}", user="me", marker="m", expires="2026-01-02")
+        elif step == "answer":
+            ledger.record(ANSWER, review=f"r-{number - 2}", user="me", answer="approve", marker="m")
+        elif step == "erase":
+            ledger.record("erase/1", ids=[f"r-{number - 1}"])
+        else:
+            refusal(ledger, step, review=f"r-{number - 2}")
+    loaded = Book()
+    loaded.load(ledger.book.dump())
+
+    assert loaded.dump() == ledger.book.dump()
+    assert loaded.reviews.all() == ledger.book.reviews.all() == ledger.rebuilt().reviews.all()

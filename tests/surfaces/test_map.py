@@ -40,7 +40,9 @@ FROZEN = {
     "show": EVERYWHERE | {"--history", "--why", "--at", "--path", "--user"},
     "log": EVERYWHERE | {"--follow", "--last", "--op"},
     "pages": PAGES | EVERYWHERE,
-    "review": EVERYWHERE | {"--approve", "--reject", "--reason", "--all", "--yes", "--user"},
+    "review": EVERYWHERE
+    | {"--approve", "--reject", "--grant", "--reason", "--all", "--kind", "--trust", "--about", "--yes", "--test"}
+    | {"--with", "--user"},
     "sync": EVERYWHERE | {"--watch", "--user"},
     "check": EVERYWHERE,
     "repair": EVERYWHERE | {"--yes", "--dry-run"},

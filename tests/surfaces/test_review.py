@@ -58,9 +58,11 @@ def test_one_review_shows_what_would_change_who_asks_and_why(keepsake, asked):
     done = keepsake("review", asked[-6:])
 
     assert done.out.startswith(
-        "Revise ana-tea?\n  - Ana prefers tea\n  + Ana prefers coffee\n  - tags: drinks\n  + tags: hot\n"
+        "Revise ana-tea?\n  - Ana prefers tea\n  + Ana prefers coffee\n  ~ Ana prefers [-tea-] {+coffee+}\n"
+        "  - tags: drinks\n  + tags: hot\n"
     )
-    for part in (asked, "agent (cli:local)", "she said so", "--approve", "--reject"):
+    short = asked[-6:]
+    for part in (asked, "agent (cli:local)", "she said so", f"review approve {short}", f"review reject {short}"):
         assert part in done.out
 
 
@@ -88,7 +90,7 @@ def test_a_yes_does_it_and_an_answered_review_still_tells_what_it_was(keepsake, 
     page = keepsake("review", asked).out
     assert "  - Ana prefers tea\n  + Ana prefers coffee\n" in page
     assert "I heard it" in page
-    assert "--approve" not in page
+    assert "review approve" not in page
     assert keepsake("review").out == "nothing waits\n"
     assert "approved" in keepsake("review", "--all").out
 

@@ -29,7 +29,10 @@ class Verdict(NamedTuple):
 def gate(policy: Policy, action: Action, subjects: Iterable[Subject]) -> Verdict:
     """Judge an action by what it would state or change."""
     asked = list(subjects) or [Subject(user=action.user, path=action.path)]
-    return max((_judge(policy, action, each) for each in asked), key=lambda found: STRICT[found.kind])
+    verdict = max((_judge(policy, action, each) for each in asked), key=lambda found: STRICT[found.kind])
+    if verdict.kind == ALLOW and action.kind == "trust" and not policy.names(action.by):
+        return Verdict(REVIEW, "to let something be recalled is an answer, and the policy does not name this source")
+    return verdict
 
 
 def refuse_claims(action: Action) -> None:

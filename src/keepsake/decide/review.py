@@ -19,6 +19,7 @@ from keepsake.decide.gate import gate, refuse_claims
 from keepsake.decide.refusal import refuse
 from keepsake.records.belief import OWNER
 from keepsake.records.book import Book
+from keepsake.records.episodes import Told
 from keepsake.records.errors import Moved, NeedsApproval, Refused
 from keepsake.records.event import Draft
 from keepsake.records.policy import ALLOW, QUARANTINE, REFUSE, REVIEW, Policy, Subject, lower
@@ -43,6 +44,17 @@ def judged(known: Book, policy: Policy, action: Action, drafts: list[Draft], dra
         for said in (draft.body["belief"] for draft in drafts if "belief" in draft.body):
             said["trust"] = lower((said.get("trust", "human"), KEPT_OUT))
     return drafts + quarantine(known, policy, drafts, action.by, draw)
+
+
+def judged_with_episodes(known: Book, policy: Policy, action: Action, told: Iterable[Told]) -> list[Draft]:
+    """Nothing, if an erasure that takes episodes along may happen. A question would be about versions: it has none."""
+    happened = [Subject("human", action.user, each.session, each.agent, each.path) for each in told]
+    verdict = gate(policy, action, [*subjects(known, action, []), *happened])
+    if verdict.kind == REFUSE:
+        refuse(known, action, "refused", message=verdict.why)
+    if verdict.kind == REVIEW:
+        raise Refused(f"{verdict.why}, and what happened cannot be put to one; change the policy, then erase it")
+    return []
 
 
 def subjects(known: Book, action: Action, drafts: Sequence[Draft]) -> list[Subject]:

@@ -139,13 +139,11 @@ class Gated:
                 except NeedsApproval as error:
                     held = self._book.reviews.find(error.review)
                     raise
-        except NeedsApproval:
-            if held is not None:
-                self._ask_anew(held)
-            raise
-        except NotApproved:
+        except (Refused, Moved) as error:
             for attempt in self._attempts:
                 self._note(attempt)
+            if held is not None and isinstance(error, NeedsApproval):
+                self._ask_anew(held)
             raise
 
     # -- lifecycle actions -------------------------------------------------------------------------------------------
@@ -302,11 +300,12 @@ class Gated:
 
 
     def _freely(self, decision: Decision) -> list[Draft]:
-        draw = self._shelf.draw()
+        """What one who is never asked says, under the policy that was looked at just before."""
+        draw, policy = self._shelf.draw(), self._policy or self.policy
         drafts = worth.lowered(self._book, decision(draw))
         for draft in drafts:
-            if draft.body.get("belief", _NOTHING).get("trust", "human") in self.policy.quarantined:
-                drafts = drafts + review.quarantine(self._book, self.policy, drafts, self.by, draw)
+            if draft.body.get("belief", _NOTHING).get("trust", "human") in policy.quarantined:
+                drafts = drafts + review.quarantine(self._book, policy, drafts, self.by, draw)
                 return Cleared(self.borne_out(worth.explained(self._book, drafts)))
         return Cleared(self.borne_out(drafts))
 
@@ -323,13 +322,18 @@ class Gated:
         """The question that stands in the way of an erasure, if one does."""
         decide.erase(self._book, names, user=user, path=path)  # every name is one of something
         held = [self._book.find(name, user=user, path=path) for name in names]
-        if None in held:
+        if None in held and self.policy.usual("answer", self.trust) != ALLOW:
             raise Refused(f"what happened is erased by a person, and this program has the trust of {self.trust}")
-        target = tuple(dict.fromkeys(each.body()["id"] for each in held if each))
+        going, happened = decide.what_goes(self._book, names, user=user, path=path)
+        target = tuple(each.body()["id"] for each in going)
+        asked: dict[str, Any] = {"user": user, "path": path, "by": self.by, "trust": self.trust}
+        if None in held:
+            told = [each for name in happened for each in self._book.episodes.find(user, name)]
+            action = Action(kind="erase", target=target or tuple(names), **asked)
+            return review.judged_with_episodes(self._book, self.policy, action, told)
         if not target:
             return []
-        action = Action(kind="erase", target=target, user=user, path=path, by=self.by, trust=self.trust)
-        return review.judged(self._book, self.policy, action, [], draw)
+        return review.judged(self._book, self.policy, Action(kind="erase", target=target, **asked), [], draw)
 
     def _may_erase(self, names: Sequence[str], user: str, path: str) -> None:
         if not self.is_free(self.trust) and self._judge_erasure(names, user, path, self._shelf.draw()):

@@ -14,7 +14,7 @@ from keepsake.decide.action import on_page, targets
 from keepsake.decide.belief import invalidate, what_goes
 from keepsake.decide.gate import Verdict, gate
 from keepsake.memory.opened import Opened
-from keepsake.memory.reviews import ReviewsOf
+from keepsake.memory.reviews import ReviewsOf, do_the_rest
 from keepsake.records.belief import texts
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.pages import NOTES
@@ -97,7 +97,7 @@ class Governs(Opened):
         if not isinstance(given[0], Action) or not isinstance(given[1], Approval | None):
             raise Refused("what is applied is an action of `memory.action`, with an approval of `reviews.grant`")
         events = self._gated.carry_out(action, approval)
-        self._reviews_of(action.user).do_the_rest(action, has_yes=approval is not None)
+        do_the_rest(self._gated, self._fold, action, has_yes=approval is not None)
         return Applied(action, tuple(events), approval.review if approval else "")
 
     def what_would_happen(
@@ -129,6 +129,8 @@ class Governs(Opened):
         """Something new, or under a name that is known. Said in the asker's own trust, unless a lower one is named."""
         if names:
             raise Refused("what is remembered is named by its key: action('remember', key=…, text=…)")
+        if not isinstance(said.get("text"), str) or not said["text"].strip():
+            raise Refused("there is nothing to remember: say it in words")
         fields = {**said, "user": asked["user"], "path": asked["path"], "trust": asked["trust"]}
         held = self._shelf.book.find(said.get("key", ""), user=asked["user"], path=asked["path"], short=False)
         return Action(**asked, target=(held.body()["id"],) if held else (), changes=fields)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from secrets import token_hex
+from os import urandom
 
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import Belief
@@ -80,7 +80,7 @@ class ReviewsOf:
         asked = self.get(name)
         events = self._gated.approve(asked.id, digest or asked.digest, user=self._user, reason=reason)
         answered = _answered(asked, events)
-        self.do_the_rest(answered.action)
+        do_the_rest(self._gated, self._fold, answered.action)
         return answered
 
     def reject(self, name: str, *, reason: str = "") -> Review:
@@ -96,13 +96,11 @@ class ReviewsOf:
         Without an end it lasts as long as the policy says. Another grant of the same review takes the place of this
         one, and so does any other answer.
         """
-        asked = self.get(name)
-        end = self._end(expires)
-        self._gated.grant(asked.id, digest or asked.digest, user=self._user, marker=token_hex(16), expires=end)
-        granted = self.get(asked.id).approval
-        if granted is None:
-            raise Moved(f"{asked.id} was answered meanwhile; look at it again")
-        return granted
+        asked, end, marker = self.get(name), self._end(expires), urandom(16).hex()
+        [said] = self._gated.grant(
+            asked.id, digest or asked.digest, user=self._user, marker=marker, expires=end
+        )  # fmt: skip
+        return Approval(asked.id, asked.digest, said.by, said.ts, end, marker)
 
     def _end(self, expires: datetime | timedelta | str | None) -> str:
         if isinstance(expires, str):
@@ -148,13 +146,6 @@ class ReviewsOf:
         except NotFound:
             return None
 
-    def do_the_rest(self, action: Action, *, has_yes: bool = True) -> None:
-        """What an action takes beyond events about beliefs, if it is one that does."""
-        if action.kind == "erase":
-            self._gated.finish_erasing(action, has_yes=has_yes)
-        elif action.kind == "compact":
-            self._fold(action)
-
     def __iter__(self) -> Iterator[Review]:
         return iter(self.waiting())
 
@@ -163,6 +154,14 @@ class ReviewsOf:
 
     def __repr__(self) -> str:
         return f"<{len(self)} reviews waiting for {self._user}>"
+
+
+def do_the_rest(gated: Gated, fold: Fold, action: Action, *, has_yes: bool = True) -> None:
+    """What an action takes beyond events about beliefs, if it is one that does."""
+    if action.kind == "erase":
+        gated.finish_erasing(action, has_yes=has_yes)
+    elif action.kind == "compact":
+        fold(action)
 
 
 def _answered(asked: Review, events: list[Event]) -> Review:

@@ -49,6 +49,9 @@ TEMPLATE = """\
 
 [policy]
 # keep_secrets = false    # true, or a list of kinds such as ["card number"]: what a person says is written unmasked
+# approvers = ["cli:*"]   # whose yes counts, by door and source; without it, that of whoever is a person
+# expires = "7d"          # how long a yes that is not carried out yet lasts
+# Rules come below, each under [[policy.rules]]: see `keepsake review policy`
 
 [audit]
 # follow = true           # false: audit.jsonl is written by `keepsake rebuild-index` alone

@@ -61,7 +61,7 @@ def _ask(call: Call, going: Erasure, folder: Path) -> None:
 
 def _what(going: Erasure, folder: Path) -> Iterator[str]:
     number = len(going.beliefs) + len(going.episodes)
-    yield bold(f"{_counted(going)} would lose {their(number)} words:")
+    yield bold(f"{_counted(going)} would lose {their(number or 1)} words:")
     yield from table(list(going.beliefs), "  ")
     yield from (f"  {short(episode.id, 26)}  {short(episode.content, 60)}" for episode in going.episodes)
     yield ""
@@ -79,7 +79,7 @@ def _done(gone: Erasure) -> Iterator[str]:
 
 def _counted(going: Erasure) -> str:
     numbers = (len(going.beliefs), "belief"), (len(going.episodes), "episode")
-    return " and ".join(count(number, what) for number, what in numbers if number)
+    return " and ".join(count(number, what) for number, what in numbers if number) or "what waited for a yes"
 
 
 def _elsewhere(going: Erasure, how: str) -> Iterator[str]:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from keepsake.records.errors import Moved, Refused
+from keepsake.records.belief import TRUST
+from keepsake.records.errors import Refused
+from keepsake.surfaces.cli.asking import ask, one_by_one
 from keepsake.surfaces.cli.belief_options import whose
-from keepsake.surfaces.cli.call import Call, on_a_terminal, pass_call
+from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DECIDE
 from keepsake.surfaces.cli.moments import count
 from keepsake.surfaces.cli.names import complete_review
 from keepsake.surfaces.cli.paint import dim
-from keepsake.surfaces.cli.review_page import answered, page, table
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.cli.review_page import answered, granted, page, table
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
     from keepsake.records.review import Review
+
+_WORDS = ("approve", "reject", "policy")
 
 
 @command(
@@ -29,58 +32,106 @@ if TYPE_CHECKING:
     example="""
 keepsake review
 keepsake review c4f1a5
-keepsake review c4f1a5 --approve --reason "she told me too\"""",
+keepsake review approve c4f1a5 --reason "she told me too"
+keepsake review reject --all --trust web --yes
+keepsake review policy --test erase --trust agent""",
     exits={1: "refused, not found, stale, or answered with no"},
 )
-@click.argument("name", required=False, metavar="[ID]", shell_complete=complete_review)
+@click.argument("names", nargs=-1, metavar="[ID]...", shell_complete=complete_review)
 @click.option("--approve", is_flag=True, help="Say yes: what was asked is done.")
 @click.option("--reject", is_flag=True, help="Say no: it is not done; what was quarantined goes out of sight.")
+@click.option("--grant", is_flag=True, help="With a yes, print its marker instead of doing it: for `memory.apply`.")
 @click.option("--reason", metavar="TEXT", default="", help="Why you answer so.")
 @click.option("everything", "--all", is_flag=True, help="Answer all that waits; without an answer, list old ones too.")
-@click.option("--yes", is_flag=True, help="With --all, do not ask; for scripts.")
+@click.option("--kind", metavar="ACTION", default="", help="Only what asks for that, such as revise or erase.")
+@click.option("--trust", type=click.Choice(TRUST), metavar="WHO", default=None, help="Only what such a program asks.")
+@click.option("--about", metavar="ENTITY", default="", help="Only what is about it: person-ana.")
+@click.option("--yes", is_flag=True, help="With several, do not ask; for scripts.")
+@click.option("tested", "--test", metavar="ACTION", default="", help="With policy: what would happen to that.")
+@click.option("fields", "--with", multiple=True, metavar="FIELD=VALUE", help="With --test: more of what is asked.")
 @whose
 @pass_call
 def review(
-    call: Call, name: str | None, approve: bool, reject: bool, reason: str, everything: bool, yes: bool,
-    user: str | None,
+    call: Call, names: tuple[str, ...], approve: bool, reject: bool, grant: bool, reason: str, everything: bool,
+    kind: str, trust: str | None, about: str, yes: bool, tested: str, fields: tuple[str, ...], user: str | None,
 ) -> None:  # fmt: skip
     """Answer what waits for a person's yes
 
     Without an ID, prints what waits, a line each. ID is a review's id or the last six characters of it; prints what
-    would be done, as a difference, who asks for it, and why you are asked. With --approve or --reject, prints what
-    became of it.
+    would be done, as a difference, who asks for it, and why you are asked. `review approve ID…`, or --approve, and
+    `review reject ID…`, or --reject, print what became of it. Several, or --all, are shown first, and you are asked
+    once; --kind, --trust and --about choose among them.
 
     An answer is used once. If what a review is about has changed since it was asked, it is closed as stale.
+
+    `review policy` prints the policy in force: your rules in keepsake.toml, then what holds without them, who may
+    answer, and how long an unused yes lasts. With --test it says what would happen to an ACTION; FIELD is source,
+    session, agent, path, kind, tag, confidence, or stated, the trust of what would be changed.
     """
-    _check_usage(name, approve, reject, reason, everything)
+    word = names[0] if names and names[0] in _WORDS else ""
+    if word == "policy":
+        _policy(call, names[1:], tested, trust, about, fields, user)
+        return
+    approve, reject, names = approve or word == "approve", reject or word == "reject", names[bool(word) :]
+    which = {name: said for name, said in (("kind", kind), ("trust", trust or ""), ("about", about)) if said}
+    _check_usage(names, approve, reject, grant, reason, everything, which, tested or fields)
     if not (approve or reject):
         with call.memory(user=user, read_only=True) as memory:
-            _look(call, memory, name, everything)
+            _look(call, memory, names, everything, which)
         return
     with call.memory(user=user) as memory:
-        chosen = memory.reviews.waiting() if name is None else [memory.reviews.get(name)]
-        if name is None and not yes:
-            _ask(call, memory, chosen, approve)
-        _answer(call, memory, chosen, approve, reason, several=name is None)
+        chosen = [memory.reviews.get(name) for name in dict.fromkeys(names)] or memory.reviews.find(**which)
+        several = len(names) != 1
+        if several and chosen and not yes:
+            _ask(call, memory, chosen, "Grant" if grant else "Approve" if approve else "Reject")
+        _answer(call, memory, chosen, approve, grant, reason, several=several)
 
 
-def _check_usage(name: str | None, approve: bool, reject: bool, reason: str, everything: bool) -> None:
+def _check_usage(
+    names: tuple[str, ...], approve: bool, reject: bool, grant: bool, reason: str, everything: bool,
+    which: dict[str, str], tested: object,
+) -> None:  # fmt: skip
     if approve and reject:
         raise click.UsageError("choose one of --approve and --reject")
-    if name and everything:
-        raise click.UsageError("say one ID, or --all")
-    if (approve or reject) and not name and not everything:
-        raise click.UsageError("say which: keepsake review ID, or --all")
+    if names and (everything or which):
+        raise click.UsageError("say which by ID, or --all with --kind, --trust, --about; not both")
+    if (approve or reject) and not (names or everything):
+        raise click.UsageError("say which: keepsake review approve ID, or --all")
     if reason and not (approve or reject):
         raise click.UsageError("a reason belongs to an answer: --approve or --reject")
+    if grant and (not approve or reason):
+        raise click.UsageError("--grant belongs to `review approve`, and takes no reason")
+    if tested:
+        raise click.UsageError("--test and --with belong to `keepsake review policy`")
+    if len(names) > 1 and not (approve or reject):
+        raise click.UsageError("one review is shown at a time; `review approve` and `review reject` take several")
 
 
-def _look(call: Call, memory: Memory, name: str | None, everything: bool) -> None:
-    if name is not None:
-        found = memory.reviews.get(name)
+def _policy(
+    call: Call, rest: Sequence[str], tested: str, trust: str | None, about: str, fields: Sequence[str],
+    user: str | None,
+) -> None:  # fmt: skip
+    from keepsake.surfaces.cli.review_policy import in_force, test
+
+    if rest:
+        raise click.UsageError("`review policy` takes no ID")
+    if (trust or about or fields) and not tested:
+        raise click.UsageError("say what is tested: keepsake review policy --test ACTION")
+    with call.memory(user=user, read_only=True) as memory:
+        if tested:
+            test(call, memory, tested, trust or "agent", about, fields)
+        else:
+            in_force(call, memory)
+
+
+def _look(call: Call, memory: Memory, names: Sequence[str], everything: bool, which: dict[str, str]) -> None:
+    if names:
+        found = memory.reviews.get(names[0])
         call.answer(found.to_dict(), lambda: page(found, _beliefs(memory, found, as_asked=not found.is_open)))
         return
-    reviews = memory.reviews.all() if everything else memory.reviews.waiting()
+    if everything and which:
+        raise click.UsageError("--all lists everything; leave --kind, --trust and --about out, or --all")
+    reviews = memory.reviews.all() if everything else memory.reviews.find(**which)
     call.answer([each.to_dict() for each in reviews], lambda: _table(memory, reviews))
 
 
@@ -94,32 +145,34 @@ def _beliefs(memory: Memory, review: Review, *, as_asked: bool = False) -> list[
     return [memory.get(version, believed_at=moment) for version in review.action.target]
 
 
-def _ask(call: Call, memory: Memory, chosen: Sequence[Review], approve: bool) -> None:
-    if not chosen:
-        return
-    if call.json or not on_a_terminal():
-        raise Refused("nobody is here to ask; see what waits with `keepsake review`, answer it with --yes")
-    click.echo("\n".join(_table(memory, chosen)))
-    if not click.confirm(f"\n{'Approve' if approve else 'Reject'} {count(len(chosen), 'review')}?"):
-        raise Refused("nothing was answered")
+def _ask(call: Call, memory: Memory, chosen: Sequence[Review], verb: str) -> None:
+    alone = "nobody is here to ask; see what waits with `keepsake review`, answer it with --yes"
+    ask(call, lambda: _table(memory, chosen), f"{verb} {count(len(chosen), 'review')}?", alone=alone)
 
 
-def _answer(call: Call, memory: Memory, chosen: Sequence[Review], approve: bool, reason: str, *, several: bool) -> None:
+def _answer(
+    call: Call, memory: Memory, chosen: Sequence[Review], approve: bool, grant: bool, reason: str, *, several: bool
+) -> None:  # fmt: skip
     """Each is answered by itself. Of several, one that cannot be is told of and does not stop the others."""
-    done: list[Review] = []
-    failed = 0
-    for each in chosen:
-        try:
-            done.append(_answer_one(memory, each, approve, reason))
-        except (Moved, Refused) as error:
-            if not several:
-                raise
-            call.note(f"keepsake: {shown(str(error))}")
-            failed += 1
-    found = [review.to_dict() for review in done]
-    call.answer(found if several else found[0], lambda: map(answered, done) if done else [dim("nothing was answered")])
-    if failed:
-        raise Refused(f"{count(failed, 'review')} could not be answered; `keepsake review` shows what waits")
+    if grant:
+        given = one_by_one(call, chosen, lambda each: memory.reviews.grant(each.id, digest=each.digest))
+        _tell(call, given, lambda each: granted(each, memory.reviews.get(each.review)), several=several)
+        return _tell_of_failures(len(chosen) - len(given))
+    done = one_by_one(call, chosen, lambda each: _answer_one(memory, each, approve, reason))
+    _tell(call, done, answered, several=several)
+    return _tell_of_failures(len(chosen) - len(done))
+
+
+def _tell(call: Call, done: Sequence[Any], line: Callable[[Any], str], *, several: bool) -> None:
+    found: list[dict[str, Any]] = [each.to_dict() for each in done]
+    call.answer(
+        found if several else found[0], lambda: map(line, done) if done else [dim("nothing was answered")]
+    )  # fmt: skip
+
+
+def _tell_of_failures(number: int) -> None:
+    if number:
+        raise Refused(f"{count(number, 'review')} could not be answered; `keepsake review` shows what waits")
 
 
 def _answer_one(memory: Memory, review: Review, approve: bool, reason: str) -> Review:

@@ -12,15 +12,18 @@ from typing import Any
 import click
 
 from keepsake.records.belief import OWNER, Belief
-from keepsake.records.review import Review
+from keepsake.records.pages import NOTES
+from keepsake.records.review import Approval, Review
 from keepsake.surfaces.cli.moments import ago, when
 from keepsake.surfaces.cli.names import handle
 from keepsake.surfaces.cli.paint import bold, dim, row, warn, width
 from keepsake.surfaces.cli.shown import cells, lines, short, shown
+from keepsake.surfaces.cli.word_diff import word_diff
 
 ASKS = {
     "remember": "Revise", "revise": "Revise", "forget": "Forget", "invalidate": "Hold to be wrong",
-    "erase": "Destroy the words of", "trust": "Trust",
+    "erase": "Destroy the words of", "trust": "Trust", "activate": "Hold again", "reinforce": "Count as helpful",
+    "promote": "Hold for sure", "merge": "Make one of", "compact": "Fold the page about",
 }  # fmt: skip
 DONE = {"approved": "Approved", "rejected": "Rejected", "stale": "Stale"}
 
@@ -43,13 +46,18 @@ def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
 
 
 def _what(review: Review, found: Found) -> str:
-    more = f" and {len(found) - 1} more" if review.action.kind == "erase" and len(found) > 1 else ""
+    several = review.action.kind in ("erase", "merge", "reinforce") and len(found) > 1
+    more = f" and {len(found) - 1} more" if several else ""
     return f"{review.action.label.split()[0]} {_name(review, found)}{more}"
 
 
 def _name(review: Review, found: Found) -> str:
-    belief = found[0] if found else None
-    return short(handle(belief.key), 24) if belief else shown(review.action.target[0][-6:])
+    belief, action = found[0] if found else None, review.action
+    if belief and action.kind == "compact":
+        return short(belief.about or NOTES, 24)
+    if belief:
+        return short(handle(belief.key), 24)
+    return shown(action.target[0][-6:]) if action.target else short(str(action.changes.get("key") or "something"), 24)
 
 
 def _words(review: Review, reviews: Sequence[tuple[Review, Found]]) -> str:
@@ -60,7 +68,8 @@ def _words(review: Review, reviews: Sequence[tuple[Review, Found]]) -> str:
 
 def page(review: Review, found: Found) -> Iterator[str]:
     """All of a review. `found` are the beliefs it would change, as they are now."""
-    yield bold(f"{ASKS[review.action.kind]} {_name(review, found)}?")
+    asks = "Remember" if review.action.verb == "remember" else ASKS[review.action.kind]
+    yield bold(f"{asks} {_name(review, found)}?")
     yield from difference(review, found)
     yield ""
     for name, value in _rows(review):
@@ -68,13 +77,15 @@ def page(review: Review, found: Found) -> Iterator[str]:
     if review.is_open:
         short_id = shown(review.id[-6:])
         yield ""
-        yield dim(f"  keepsake review {short_id} --approve    or    keepsake review {short_id} --reject")
+        yield dim(f"  keepsake review approve {short_id}    or    keepsake review reject {short_id}")
 
 
 def _rows(review: Review) -> Iterator[tuple[str, str | list[str]]]:
     action = review.action
     status = "approved, and not finished" if review.is_unfinished else review.status
     yield "review", [shown(review.id), warn(status) if review.is_open else status]
+    if review.marker and review.status == "waiting":
+        yield "has a yes", shown(f"by {review.granted_by}, once, until {when(review.expires)}")
     yield "asked by", shown(f"{action.trust} ({action.by})")
     yield "because", short(action.reason, 400)
     yield "why a yes", shown(review.why)
@@ -88,18 +99,47 @@ def _rows(review: Review) -> Iterator[tuple[str, str | list[str]]]:
 def difference(review: Review, found: Found) -> Iterator[str]:
     """What would be gone, and what would be there instead."""
     kind, first = review.action.kind, found[0] if found else None
-    if first is None:
+    if not review.action.target:
+        yield from _statement(review.action.changes)
+    elif first is None:
         yield warn("  it is not there any more")
     elif kind in ("remember", "revise"):
         yield from _revision(first, review.action.changes)
-    elif kind == "trust":
-        yield from _marked("+", first.text)
+    elif kind in ("trust", "activate", "reinforce"):
+        for belief in found:
+            yield from _marked("+", belief.text if belief else "(gone)")
+    elif kind == "promote":
+        yield from _marked("~", first.text)
+        yield from _revision(first, {**review.action.changes, "is_hypothesis": False})
+    elif kind == "merge":
+        yield from _merging(found, review.action.changes)
+    elif kind == "compact":
+        for belief in found:
+            yield from _marked("~", belief.text if belief else "(gone)")
     else:
         for belief in found if kind == "erase" else found[:1]:
             yield from _marked("-", belief.text if belief else "(gone)")
     if kind == "invalidate":
         for belief in found[1:]:
             yield from _marked("~", f"becomes a guess: {belief.text}" if belief else "(gone)")
+
+
+def _statement(changes: Mapping[str, Any]) -> Iterator[str]:
+    """Something new, which nothing stands in the place of."""
+    for name in dict.fromkeys((*_SHOWN_FIRST, *changes)):
+        value = _plain(changes.get(name))
+        if name not in _NEVER_SHOWN and value not in (None, "", [], {}, False):
+            yield from _marked("+", ("" if name == "text" else f"{name}: ") + _written(value))
+
+
+def _merging(found: Found, changes: Mapping[str, Any]) -> Iterator[str]:
+    """The first goes on, with what it takes over; the others lead to it."""
+    first = found[0]
+    if first is not None:
+        yield from _marked("+", str(changes.get("text", first.text)))
+        yield from _revision(first, {name: value for name, value in changes.items() if name != "text"})
+    for belief in found[1:]:
+        yield from _marked("-", belief.text if belief else "(gone)")
 
 
 def _revision(before: Belief, changes: Mapping[str, Any]) -> Iterator[str]:
@@ -111,6 +151,8 @@ def _revision(before: Belief, changes: Mapping[str, Any]) -> Iterator[str]:
             label = "" if name == "text" else f"{name}: "
             yield from _marked("-", label + _written(was))
             yield from _marked("+", label + _written(will))
+            if name == "text" and (where := word_diff(_written(was), _written(will))):
+                yield from _marked("~", where)
 
 
 def _plain(value: Any) -> Any:
@@ -129,6 +171,12 @@ _COLOURS = {"-": "red", "+": "green", "~": "yellow"}
 def _marked(mark: str, text: str) -> Iterator[str]:
     for line in lines(text):
         yield click.style(f"  {mark} {line}", fg=_COLOURS[mark])
+
+
+def granted(approval: Approval, review: Review) -> str:
+    """The marker, and what it is good for."""
+    end = dim(f"{shown(review.action.label)}, once, until {when(approval.expires)}")
+    return f"{dim('Granted')} {bold(shown(review.id[-6:]))}{dim(':')} {approval.marker}  {end}"
 
 
 def answered(review: Review) -> str:

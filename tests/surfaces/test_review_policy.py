@@ -1,0 +1,307 @@
+"""keepsake review policy, answers in bulk, markers, and differences word by word."""
+
+import json
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keepsake import Approval, Memory, NotApproved
+from keepsake.surfaces.cli.word_diff import word_diff
+
+RULES = """
+[policy]
+approvers = ["cli:*"]
+expires = "36h"
+[[policy.rules]]
+action = "archive"
+trust = ["human", "agent"]
+tag = "pinned"
+confidence = [0.5, 1]
+then = "review"
+[[policy.rules]]
+path = ""
+source = "mcp:*"
+then = "refuse"
+"""
+
+
+@pytest.fixture
+def policy(keepsake, folder):
+    keepsake("remember", "tea", "--key", "k", "--tag", "pinned")
+    (folder / "keepsake.toml").write_text(RULES)
+
+
+@pytest.fixture
+def three(keepsake, folder):
+    """Three reviews: an agent's about Ana, an agent's about Bob, the web's."""
+    keepsake("remember", "Ana prefers tea", "--key", "ana", "--about", "person-ana")
+    keepsake("remember", "Bob prefers rum", "--key", "bob", "--about", "person-bob")
+    keepsake("forget", "ana", "--trust", "agent")
+    keepsake("erase", "bob", "--trust", "agent")
+    keepsake("remember", "Buy rum", "--key", "rum", "--trust", "web")
+    return [review["id"] for review in keepsake("review", "--json").json]
+
+
+def test_the_policy_in_force_is_printed_as_a_table(keepsake, policy):
+    lines = keepsake("review", "policy").out.splitlines()
+
+    assert lines[1] == "   1  review      action forget; trust human or agent; tag pinned; confidence 0.5 to 1"
+    assert lines[2] == "   2  refuse      source mcp:*; path (none)"
+    assert "  erase                 allow         review        review        review        review" in lines
+    assert "  approvers   cli:*" in lines
+    assert "  a yes lasts 36 hours" in lines
+
+
+def test_without_rules_the_table_says_so(keepsake):
+    keepsake("remember", "tea")
+    out = keepsake("review", "policy").out
+
+    assert "none; keepsake.toml may have some under [[policy.rules]]" in out
+    assert "whoever has the trust of a person" in out
+    assert "a yes lasts 1 week" in out
+
+
+def test_the_policy_is_there_as_json(keepsake, policy):
+    told = keepsake("review", "policy", "--json").json
+
+    assert told["rules"][1] == {"then": "refuse", "source": ["mcp:*"], "path": [""]}
+    assert (told["approvers"], told["expires_seconds"]) == (["cli:*"], 36 * 3600)
+    assert told["defaults"]["answer"]["agent"] == "refuse"
+
+
+@pytest.mark.parametrize(
+    ("args", "then", "rule"),
+    [
+        (["archive", "--trust", "human", "--with", "tag=pinned"], "review", 1),
+        (["forget", "--trust", "human"], "allow", 0),
+        (["archive", "--trust", "human", "--with", "tag=pinned", "--with", "confidence=0.2"], "allow", 0),
+        (["archive", "--with", "stated=agent"], "allow", 0),
+        (["archive"], "review", 0),
+        (["remember", "--trust", "web"], "quarantine", 0),
+        (["remember", "--trust", "human", "--with", "source=mcp:9"], "refuse", 2),
+        (["remember", "--trust", "human", "--with", "source=mcp:9", "--with", "path=p"], "allow", 0),
+    ],
+)
+def test_the_policy_says_what_would_happen_and_which_rule_says_so(keepsake, policy, args, then, rule):
+    told = keepsake("review", "policy", "--test", *args, "--json").json
+
+    assert (told["then"], told["rule"]) == (then, rule)
+    text = keepsake("review", "policy", "--test", *args).out
+    assert text.startswith(f"{then}: {args[0]} by ")
+    assert (f"rule {rule}" if rule else "the defaults say so") in text
+    assert keepsake("log", "--op", "review", "--json").out.strip() in ("", "[]")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["policy", "x"], ["policy", "--trust", "web"], ["policy", "--with", "tag=x"], ["--test", "erase"],
+     ["policy", "--test", "erase", "--with", "colour=red"], ["policy", "--test", "erase", "--with", "tag"],
+     ["policy", "--test", "erase", "--with", "confidence=2"], ["policy", "--test", "erase", "--with", "stated=god"],
+     ["approve"], ["approve", "x", "--all"], ["approve", "x", "--kind", "erase"], ["x", "y"], ["x", "--grant"],
+     ["reject", "x", "--grant"], ["approve", "x", "--grant", "--reason", "y"], ["approve", "x", "--reject"]],
+)  # fmt: skip
+def test_what_makes_no_sense_is_wrong_usage(keepsake, args):
+    keepsake("remember", "tea")
+
+    assert keepsake("review", *args).status == 2
+
+
+def test_an_action_that_nobody_knows_is_refused(keepsake, policy):
+    done = keepsake("review", "policy", "--test", "bless")
+
+    assert (done.status, done.out) == (1, "")
+    assert "action 'bless' is not known" in done.err
+
+
+def test_a_policy_with_a_slip_is_one_line_and_reading_goes_on(keepsake, folder):
+    keepsake("remember", "tea", "--key", "k")
+    (folder / "keepsake.toml").write_text("[[policy.rules]]\nthen = 'review'\nwho = 'x'\n")
+
+    for args in (["remember", "x"], ["review", "policy"], ["forget", "k"]):
+        done = keepsake(*args)
+        assert (done.status, done.out) == (1, "")
+        assert done.err.count("\n") == 1
+        assert "keepsake.toml: policy.rules[1].who is not known; it is one of action, trust," in done.err
+    assert keepsake("show", "k").status == keepsake("recall", "tea").status == keepsake("review").status == 0
+
+
+# -- in bulk -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_waits_is_narrowed_by_kind_asker_and_entity(keepsake, three):
+    def listed(*args):
+        return [review["id"] for review in keepsake("review", *args, "--json").json]
+
+    assert listed("--kind", "archive") == listed("--about", "person-ana") == three[:1]
+    assert listed("--trust", "agent") == three[:2]
+    assert listed("--kind", "erase", "--trust", "web") == []
+
+
+def test_several_are_answered_by_name_or_by_what_they_have_in_common(keepsake, three):
+    refused = keepsake("review", "approve", three[0], three[1])
+    assert (refused.status, refused.out) == (1, "")
+    assert "--yes" in refused.err
+    done = keepsake("review", "approve", three[0][-6:], three[1], "--yes")
+    assert [line.split()[0] for line in done.out.splitlines()] == ["Approved", "Approved"]
+    done = keepsake("review", "reject", "--all", "--trust", "web", "--yes", "--json")
+
+    assert [review["id"] for review in done.json] == three[2:]
+    assert keepsake("review").out == "nothing waits\n"
+    assert keepsake("show", "ana", "--json").json["status"] == "tombstone"
+
+
+def test_one_that_cannot_be_answered_does_not_stop_the_others(keepsake, three):
+    keepsake("revise", "ana", "Ana prefers milk")
+    done = keepsake("review", "approve", "--all", "--trust", "agent", "--yes")
+
+    assert done.status == 1
+    assert done.out.count("Approved") == 1
+    assert "stale and closed" in done.err
+    assert "1 review could not be answered" in done.err
+
+
+@pytest.mark.parametrize("typed", ["y\n", "n\n"])
+def test_several_are_shown_and_asked_about_once(keepsake, terminal, three, typed):
+    done = terminal("review", "approve", three[0], three[2], typed=typed)
+
+    assert done.out.count("?") == 1
+    assert "Approve 2 reviews?" in done.out
+    assert "Ana prefers tea" in done.out
+    assert "Buy rum" in done.out
+    assert len(keepsake("review", "--json").json) == (1 if typed == "y\n" else 3)
+
+
+# -- markers -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_yes_is_given_as_a_marker_and_used_by_a_program(keepsake, folder, three):
+    given = keepsake("review", "approve", three[0], "--grant", "--json").json
+    assert keepsake("show", "ana", "--json").json["status"] == "active"
+    assert three[0] not in [review["id"] for review in keepsake("review", "--json").json]
+    assert "has a yes" in keepsake("review", three[0]).out
+
+    with Memory(folder, trust="agent", by="cli:local") as agent:
+        action = agent.reviews.get(three[0]).action
+        agent.apply(action, Approval.from_dict(given))
+        with pytest.raises(NotApproved):
+            agent.apply(action, Approval.from_dict(given))
+    assert keepsake("show", "ana", "--json").json["status"] == "tombstone"
+    log = keepsake("log", "--op", "review").out
+    assert f"{three[0][-6:]}: may be done once, until " in log
+    assert f"{three[0][-6:]}: forget " in log
+    assert "was not let through: used" in log
+
+
+def test_a_marker_is_printed_for_a_person_too(keepsake, three):
+    done = keepsake("review", "approve", three[0], "--grant")
+    marker = done.out.split()[2]
+
+    assert done.out.startswith(f"Granted {three[0][-6:]}: ")
+    assert len(marker) == 32
+    assert "once, until" in done.out
+    several = keepsake("review", "approve", "--all", "--grant", "--yes", "--json").json
+    assert [each["review"] for each in several] == three[1:]
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "said", "shows"),
+    [
+        ("activate", ["gone"], {}, "Hold again gone?\n  + Ana was six\n"),
+        ("promote", ["guess"], {"confidence": 0.9}, "Hold for sure guess?\n  ~ Bob may come\n"),
+        ("merge", ["ana", "bob"], {}, "Make one of ana?\n  + Ana prefers tea\n"),
+        ("compact", ["person-ana"], {}, "Fold the page about person-ana?\n"),
+        ("remember", [], {"text": "new words", "key": "new", "tags": ["a"]}, "Remember new?\n  + new words\n"),
+    ],
+)
+def test_every_kind_of_question_says_what_would_be_done(keepsake, folder, kind, names, said, shows):
+    keepsake("remember", "Ana prefers tea", "--key", "ana", "--about", "person-ana")
+    keepsake("remember", "Bob prefers rum", "--key", "bob")
+    keepsake("remember", "Bob may come", "--key", "guess", "--hypothesis", "--confidence", "0.4")
+    keepsake("remember", "Ana was six", "--key", "gone")
+    keepsake("forget", "gone")
+    (folder / "keepsake.toml").write_text("[[policy.rules]]\ntrust = 'agent'\nthen = 'review'\n")
+    with Memory(folder, trust="agent", by="mcp:1") as agent:
+        review = agent.propose(agent.action(kind, *names, **said))
+    page = keepsake("review", review.id).out
+
+    assert page.startswith(shows)
+    assert keepsake("review").out.startswith(f"{review.id[-6:]}  {kind} ")
+    assert keepsake("review", "approve", review.id).status == 0
+
+
+def test_a_refused_statement_is_named_by_its_key_in_the_list(keepsake, folder):
+    keepsake("remember", "tea")
+    (folder / "keepsake.toml").write_text("[[policy.rules]]\naction = 'remember'\nthen = 'review'\n")
+    done = keepsake("remember", "\x1b[2J hostile\nwords", "--trust", "agent")
+
+    assert done.status == 1
+    listed = keepsake("review").out
+    assert "remember something" in listed
+    assert "\x1b" not in listed + keepsake("review", keepsake("review", "--json").json[0]["id"]).out
+
+
+def test_the_words_of_a_statement_that_was_never_approved_are_erased_by_its_review(keepsake, folder):
+    keepsake("remember", "tea")
+    (folder / "keepsake.toml").write_text("[[policy.rules]]\naction = 'remember'\nthen = 'review'\n")
+    keepsake("remember", "a secret", "--trust", "agent")
+    [asked] = keepsake("review", "--json").json
+
+    assert keepsake("erase", asked["id"], "--dry-run").out.startswith("what waited for a yes would lose its words:")
+    assert keepsake("erase", asked["id"], "--yes").out == "Erased what waited for a yes, 1 event of the ledger\n"
+    assert [path for path in folder.rglob("*") if path.is_file() and b"a secret" in path.read_bytes()] == []
+    assert keepsake("review").out == "nothing waits\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("Ana prefers tea", "Ana prefers coffee", "Ana prefers [-tea-] {+coffee+}"),
+        ("Ana prefers tea", "Ana no longer prefers tea", "Ana {+no longer +}prefers tea"),
+        ("a b c", "a c", "a [-b -]c"),
+        ("one", "two", ""),
+        ("the port is 5432.", "the port is 6543.", "the port is [-5432-] {+6543+}."),
+        ("same", "same", "same"),
+    ],
+)
+def test_what_differs_is_marked_word_by_word(old, new, told):
+    assert word_diff(old, new) == told
+
+
+def test_of_a_long_text_only_what_is_near_the_difference_is_shown():
+    words = [f"w{number}" for number in range(500)]
+    told = word_diff(" ".join(words), " ".join([*words[:250], "new", *words[251:]]))
+
+    assert told.startswith("… ")
+    assert told.endswith(" …")
+    assert "[-w250-] {+new+}" in told
+    assert len(told) < 200
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=10), st.lists(st.sampled_from("abc"), max_size=10))
+def test_both_texts_can_be_read_off_the_difference(before, after):
+    old, new = " ".join(before), " ".join(after)
+    told = word_diff(old, new).replace("-] {+", "-]{+")
+    if told:
+        assert re.sub(r"\[-(.*?)-\]", r"\1", re.sub(r"\{\+.*?\+\}", "", told)) == old
+        assert re.sub(r"\{\+(.*?)\+\}", r"\1", re.sub(r"\[-.*?-\]", "", told)) == new
+
+
+def test_long_and_different_texts_are_compared_in_no_time():
+    one, other = "a b " * 120_000, "b a c " * 80_000
+    start = time.perf_counter()
+    word_diff(one, other)
+    word_diff("x " * 5_000, "x " * 5_001)
+
+    assert time.perf_counter() - start < 5
+
+
+def test_the_json_of_a_grant_is_what_the_program_takes(keepsake, three):
+    given = json.loads(keepsake("review", "approve", three[0], "--grant", "--json").out)
+
+    assert Approval.from_dict(given).to_dict() == given
