@@ -54,7 +54,8 @@ class Gated:
         fields["trust"] = trust
 
         def decision(draw: Draw) -> list[Draft]:
-            return _marked(decide.put(self._book, fields, draw, idempotency_key=idempotency_key), echo)
+            drafts = decide.put(self._book, fields, draw, idempotency_key=idempotency_key)
+            return _marked(worth.lowered(self._book, drafts), echo)
 
         if trust in self._free:  # on the path of nearly every write: nothing is gathered that nobody will judge
             return self._shelf.ledger.write(lambda: self._freely(decision))
@@ -69,7 +70,8 @@ class Gated:
         trust, echo = self._worth(trust or self.trust, said, grounds, user, path)
 
         def decision(draw: Draw) -> list[Draft]:
-            return _marked(decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path), echo)
+            drafts = decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path)
+            return _marked(worth.lowered(self._book, drafts), echo)
 
         return self._write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
 
@@ -178,7 +180,7 @@ class Gated:
 
     def _freely(self, decision: Decision) -> list[Draft]:
         draw = self._shelf.draw()
-        drafts = worth.lowered(self._book, decision(draw))
+        drafts = decision(draw)
         for draft in drafts:
             if draft.body.get("belief", _NOTHING).get("trust", "human") in self._quarantined:
                 drafts = drafts + review.quarantine(self._book, self._policy, drafts, self._by, draw)
@@ -188,7 +190,7 @@ class Gated:
     def _judge(self, kind: str, decision: Decision, asked: Mapping[str, Any]) -> list[Draft]:
         """What may be recorded. What changes nothing needs nobody's yes."""
         draw = self._shelf.draw()
-        drafts = worth.lowered(self._book, decision(draw))
+        drafts = decision(draw)
         if not drafts:
             return []
         action = Action(kind=kind, target=review.targets(drafts), by=self._by, **asked)
