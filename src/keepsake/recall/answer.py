@@ -226,7 +226,7 @@ class _Put:
             return 0.0
         is_now = self.vectors is not None and ask.scope.at >= NOW
         size = len(self.vectors.file) if self.vectors and is_now else count_of(index, ask.scope.user, ask.scope.at)
-        return floor_of(kind, size)
+        return floor_of(kind, size - len(self.seen.kept_out(ask.scope.user, ask.scope.at)))
 
 
 def _in_order(scores: NDArray[np.float64], blocks: list[str]) -> list[int]:

@@ -14,7 +14,7 @@ import orjson
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import NOW, Scope, Told, count_of, rarity, shown, told
+from keepsake.projections.index.fulltext import NOW, Scope, Told, count_of, kept_out, rarity, shown, told
 from keepsake.recall.support import State
 
 _MOST = 50_000  # blocks, before it is thrown away
@@ -54,6 +54,7 @@ class Seen:
         self._rarity: dict[tuple[str, int, str], float] = {}
         self._count: dict[tuple[str, int], int] = {}  # of each user's blocks
         self._names: dict[int, str] = {}  # of rows
+        self._out: dict[str, frozenset[int]] = {}  # what is kept out, by user
 
     def still_holds(self, index: IndexFile) -> bool:
         return index is self.index and index.bookmark().hash == self.hash and len(self._states) < _MOST
@@ -80,9 +81,17 @@ class Seen:
         if unknown := [word for word in wanted if (user, at, word) not in self._rarity]:
             if (user, at) not in self._count:
                 self._count[user, at] = count_of(self.index, user, at)
-            found = rarity(self.index, unknown, user, self._count[user, at], at)
+            found = rarity(self.index, unknown, user, self._count[user, at], at, self.kept_out(user, at))
             self._rarity.update({(user, at, word): rare for word, rare in zip(unknown, found, strict=True)})
         return [self._rarity[user, at, word] for word in wanted]
+
+    def kept_out(self, user: str, at: int = NOW) -> frozenset[int]:
+        """The rows of what recall leaves out now. Of the past, nobody keeps that."""
+        if at < NOW:
+            return frozenset()
+        if user not in self._out:
+            self._out[user] = kept_out(self.index, user)
+        return self._out[user]
 
     def view(self, scope: Scope) -> View:
         """What a reader in this scope sees. What expires is looked at each time: only the clock moves it."""

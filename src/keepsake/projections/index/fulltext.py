@@ -26,6 +26,7 @@ from keepsake.projections.index.scripts import runs
 NOW = (1 << 62) - 1  # later than any event
 EVERY_ROW = (0, NOW)
 MOST_WORDS = 64
+_FEW = 10  # times as many others, beside which what is kept out changes nothing
 _COUNTED = 20_000  # blocks in a folder up to which words are counted by user
 
 _WORD = re.compile(r"[^\W_]+")
@@ -151,19 +152,28 @@ def count_of(index: IndexFile, user: str, at: int = NOW) -> int:
     return mine
 
 
+def kept_out(index: IndexFile, user: str) -> frozenset[int]:
+    """The rows of what is kept out of recall. However much that is, it must not make the words of others common."""
+    return frozenset(row for (row,) in index.db.execute(sql.KEPT_OUT, (user,)))
+
+
 def rarity(
-    index: IndexFile, words: list[str], user: str, total: int | None = None, at: int = NOW
+    index: IndexFile, words: list[str], user: str, total: int | None = None, at: int = NOW,
+    out: frozenset[int] = frozenset(),
 ) -> list[float]:  # fmt: skip
     """How rare each word is, in any of its endings; a word that nobody used counts as used once.
 
-    Among the `total` contents that `count_of` counts: this user's by event `at`, or in a large folder all. Whoever is
-    alone in a folder has them all, and how many hold a word is known to full text.
+    Among the `total` contents that `count_of` counts: this user's by event `at`, or in a large folder all; without the
+    rows in `out`. Whoever is alone in a folder has them all, and how many hold a word is known to full text.
     """
     total = count_of(index, user, at) if total is None else total
     if total == (index.db.execute(sql.LAST_ROW).fetchone()[0] or 0):
         counts = _known(index, words, user, total)
     else:
         counts = [_counted(index, word, user, at) for word in words]
+    if out:
+        counts = [count - _kept_out_with(index, word, out, count) for word, count in zip(words, counts, strict=True)]
+        total = max(total - len(out), 1)
     return [math.log(1 + max(total - count + 0.5, 0.5) / (count + 0.5)) for count in (max(each, 1) for each in counts)]
 
 
@@ -187,6 +197,14 @@ def _known(index: IndexFile, words: list[str], user: str, total: int) -> list[in
 def _counted(index: IndexFile, word: str, user: str, at: int) -> int:
     count: int = index.db.execute(sql.COUNT_WITH, (_quoted(word), user, _place(at))).fetchone()[0]
     return count
+
+
+def _kept_out_with(index: IndexFile, word: str, out: frozenset[int], count: int) -> int:
+    """How many of the rows in `out` hold a word. Where they are too few to matter, nobody counts them."""
+    if len(out) * _FEW < count:
+        return 0
+    rows = index.db.execute(sql.ROWS_WITH, (_quoted(word), min(out), max(out)))
+    return sum(row in out for (row,) in rows)
 
 
 def _place(at: int) -> int:

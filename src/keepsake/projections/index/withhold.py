@@ -58,7 +58,8 @@ def _was_ended_by_them(against: list[Distrust], source: Source, versions: Mappin
         if after is None:
             by, seq = last.closed_by or "", last.until_seq
             later = (each for each in versions.values() if each.since_seq > seq)
-            return any(each.covers(by=by, seq=seq) for each in against) and all(_is_from(against, v) for v in later)
+            by_them = last.since_seq == seq or any(each.covers(by=by, seq=seq) for each in against)
+            return by_them and all(_is_from(against, version) for version in later)
         if after.id in seen or not _is_from(against, after):
             return False
         seen.add(after.id)
