@@ -19,14 +19,14 @@ def state(me: Memory) -> dict[str, Any]:
     beliefs = {key: me.show(key).to_dict() for key in TRUSTED}
     blocks = me._index.read(
         lambda file: file.db.execute(
-            "SELECT b.content, b.status, b.confidence, b.reinforcement_count, b.decay_lambda, s.quarantined, s.good, s.bad"
+            "SELECT b.content, b.status, b.confidence, b.reinforcement_count, b.decay_lambda, s.good, s.bad"
             " FROM blocks b JOIN sources s ON s.block_id = b.id WHERE s.until_seq IS NULL"
             " AND s.by IN ('cli:local', 'mcp:planner') AND NOT s.quarantined ORDER BY b.content"
         ).fetchall()
     )
     tags = me._index.read(
         lambda file: file.db.execute(
-            "SELECT DISTINCT t.block_id, t.tag FROM block_tags t JOIN sources s USING (block_id) WHERE NOT s.quarantined"
+            "SELECT DISTINCT block_id, tag FROM block_tags JOIN sources USING (block_id) WHERE NOT quarantined"
         ).fetchall()
     )
     facts = [(fact.id, fact.triple, fact.confidence, fact.status) for fact in me.facts.query()]
@@ -58,13 +58,13 @@ def poisoned(clean: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def before(clean: Path) -> Iterator[Memory]:
     with person(clean) as me:
         yield me
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def after(poisoned: Path) -> Iterator[Memory]:
     with person(poisoned) as me:
         yield me

@@ -19,7 +19,7 @@ def standing(me: Memory, text: str) -> tuple[float, int, int]:
     """How sure the block is, how often it was reinforced, and how many voices count for it."""
     rows = me._index.read(
         lambda file: file.db.execute(
-            "SELECT b.confidence, b.reinforcement_count, sum(NOT s.echo) FROM blocks b JOIN sources s ON s.block_id = b.id"
+            "SELECT b.confidence, b.reinforcement_count, sum(NOT s.echo) FROM blocks b JOIN sources s ON block_id = b.id"
             " WHERE b.content = ? AND s.until_seq IS NULL AND NOT s.quarantined",
             (text,),
         ).fetchone()
@@ -43,7 +43,7 @@ def test_ten_rounds_of_serving_and_feeding_back_change_nothing(folder: Path, tru
         assert standing(me, words) == before
         assert [hit.id for hit in me.recall("when do backups run?")][:1] == place[:1]
         assert me.show("backup").confidence == 0.7
-        assert len(me.beliefs.all()) == beliefs + (10 if door == "remember" else 0)  # the frame, which is more than that
+        assert len(me.beliefs.all()) == beliefs + (10 if door == "remember" else 0)  # the frames
 
 
 def test_what_waits_for_a_yes_is_not_laundered_by_an_agent_that_was_shown_it(folder: Path) -> None:

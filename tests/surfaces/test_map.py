@@ -39,6 +39,7 @@ FROZEN = {
     "log": EVERYWHERE | {"--follow", "--last", "--op"},
     "pages": PAGES | EVERYWHERE,
     "review": EVERYWHERE | {"--approve", "--reject", "--reason", "--all", "--yes", "--user"},
+    "trust": EVERYWHERE | {"--none", "--usual", "--since", "--reason", "--user"},
     "sync": EVERYWHERE | {"--watch", "--user"},
     "check": EVERYWHERE,
     "repair": EVERYWHERE | {"--yes", "--dry-run"},

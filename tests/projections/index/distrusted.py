@@ -29,7 +29,8 @@ class Doubted(MadeUp):
 
     def _say(self, text, number, by, agent):
         trust = "human" if by == "cli:local" else "agent"
-        fields = {"text": text, "user": OWNER, "trust": trust, "agent": agent, "session": "s" if number % 4 == 0 else ""}
+        session = "s" if number % 4 == 0 else ""
+        fields = {"text": text, "user": OWNER, "trust": trust, "agent": agent, "session": session}
         if number % 2:
             fields["key"] = f"key-{number % 3}"
         echo = {"echo": ["x"]} if number % 5 == 0 else {}
@@ -110,7 +111,8 @@ def seen_at(events: Sequence[Event]) -> set[str]:
                 led[event.body["belief"]["id"]] = event.body.get("replaces", [])
         elif event.op.startswith("belief."):
             beliefs.apply(_without(event, led, beliefs))
-    return {held.body()["id"] for held in beliefs.held.values() if held.status == "active" and held.body().get("text")} | set(told)
+    held = [each.body() for each in beliefs.held.values() if each.status == "active"]
+    return {body["id"] for body in held if body.get("text")} | set(told)
 
 
 def _without(event: Event, led: dict[str, list[str]], known: Beliefs) -> Event:

@@ -1,4 +1,4 @@
-"""A source that is set aside: what it said is out of sight, what it replaced is back, at every moment as it was then."""
+"""A source that is set aside: what it said is out of sight and what it replaced is back, each when it was so."""
 
 import orjson
 import pytest
@@ -52,7 +52,7 @@ def test_trusting_everybody_again_gives_back_exactly_what_would_be_seen(story):
         made.say(("again", 1, each.source))
     index, never = rebuilt(made), rebuilt(plain)
 
-    says = "SELECT coalesce(s.said, b.content), s.by FROM sources s JOIN blocks b ON b.id = s.block_id WHERE s.id IN ({})"
+    says = "SELECT coalesce(s.said, b.content), s.by FROM sources s JOIN blocks b ON b.id = block_id WHERE s.id IN ({})"
     names, others = shown(index, len(made.events)), shown(never, len(plain.events))
     words = [
         sorted(file.db.execute(says.format(",".join("?" * len(ids))), list(ids)))
