@@ -345,6 +345,7 @@ def test_every_setting_and_every_environment_variable_is_in_the_reference():
     text = (REFERENCE / "settings.md").read_text(encoding="utf-8")
     read = set(re.findall(r"\"([A-Z]+_[A-Z_]+)\"", Path(settings.__file__).read_text(encoding="utf-8")))
     sections = {"durability": "ledger", "extractor": "consolidate", "several": "consolidate"}
+    sections |= {"corroborate": "policy"}
     sections |= dict.fromkeys(("follow", "zone", "auto_dormant_days"), "pages")
     sections |= dict.fromkeys(("soft_limit_tokens", "hard_limit_tokens"), "writer")
     keys = {f"{sections.get(name, 'recall')}.{name}" for name in settings.Settings._fields}

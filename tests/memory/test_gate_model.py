@@ -92,11 +92,18 @@ class Gate(RuleBasedStateMachine):
                         found.append(thing)
         return found
 
-    def call(self, trust: str, kind: str, key: str, target: list[Thing], do: Any, **more: Any) -> bool:
+    def worth(self, trust: str, rests: list[Thing]) -> str:
+        """How far something can be trusted that rests on others: what is kept out of recall weighs it down."""
+        least = min([trust, *(thing.guard for thing in rests)], key=RANK.__getitem__)
+        return least if least in KEPT_OUT else trust
+
+    def call(
+        self, trust: str, kind: str, key: str, target: list[Thing], do: Any, asker: str = "", **more: Any
+    ) -> bool:
         """Make the call. Whether it happened; a held one is noted, and must have changed nothing but the question."""
         before, length = self.seen(), self.length()
-        may = kind != "erase" or trust == "human"
-        if may and all(RANK[trust] >= RANK[thing.guard] for thing in target):
+        may, asker = kind != "erase" or trust == "human", asker or trust
+        if may and all(RANK[asker] >= RANK[thing.guard] for thing in target):
             do(self.doors[trust])
             return True
         with pytest.raises(NeedsApproval) as held:
@@ -106,7 +113,7 @@ class Gate(RuleBasedStateMachine):
         assert (self.seen(), self.length()) == (before, length + (not known))
         if not known:
             as_they_are = [(thing, thing.words) for thing in target]
-            self.asked.append(Question(self.human.reviews.get(name), kind, key, as_they_are, trust=trust, **more))
+            self.asked.append(Question(self.human.reviews.get(name), kind, key, as_they_are, trust=asker, **more))
         return False
 
     def refused(self, error: type[Exception], do: Any) -> None:
@@ -181,10 +188,12 @@ class Gate(RuleBasedStateMachine):
         names = [below] if below and support is not None and support is not old else []
         rests = [self.things[name] for name in names]
         target = [old] if old else []
+        worth = self.worth(trust, rests)
         if self.call(
-            trust, "remember", key, target, lambda m: m.remember(text, key=key, rests_on=names), text=text, rests=rests
-        ):
-            self.put(key, text, trust, rests)
+            trust, "remember", key, target, lambda m: m.remember(text, key=key, rests_on=names),
+            asker="human" if trust == "human" else worth, text=text, rests=rests,
+        ):  # fmt: skip
+            self.put(key, text, worth, rests)
 
     @rule(trust=trusts, key=keys)
     def revise(self, trust: str, key: str) -> None:
@@ -194,7 +203,7 @@ class Gate(RuleBasedStateMachine):
         elif thing.status == "tombstone":
             self.refused(Refused, lambda: door.revise(key, text))
         elif self.call(trust, "revise", key, [thing], lambda m: m.revise(key, text), text=text):
-            self.revise_thing(key, text, trust)
+            self.revise_thing(key, text, self.worth(trust, thing.rests))
 
     @rule(trust=trusts, key=keys)
     def forget(self, trust: str, key: str) -> None:

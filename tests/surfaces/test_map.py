@@ -43,6 +43,7 @@ FROZEN = {
     "review": EVERYWHERE
     | {"--approve", "--reject", "--grant", "--reason", "--all", "--kind", "--trust", "--about", "--yes", "--test"}
     | {"--with", "--user"},
+    "trust": EVERYWHERE | {"--none", "--usual", "--since", "--reason", "--user"},
     "sync": EVERYWHERE | {"--watch", "--user"},
     "check": EVERYWHERE,
     "repair": EVERYWHERE | {"--yes", "--dry-run"},

@@ -69,12 +69,15 @@ def weakest(known: Book, names: Iterable[str], user: str, path: str = "") -> tup
 
 
 def lowered(known: Book, drafts: list[Draft]) -> list[Draft]:
-    """Statements, each trusted no more than the weakest of what it rests on."""
+    """Statements; one that rests on what is kept out of recall is trusted no more than that.
+
+    What rests on an agent's belief is not lowered to an agent's: then agents could change a person's own words.
+    """
     for draft in drafts:
         belief = draft.body.get("belief", {})
         if grounds := belief.get("rests_on"):
             least, _ = weakest(known, grounds, belief.get("user", OWNER))
-            if is_above(belief.get("trust", "human"), least):
+            if least in DEFAULT.quarantined and is_above(belief.get("trust", "human"), least):
                 belief["trust"] = least
     return drafts
 

@@ -55,7 +55,7 @@ class EchoesOf:
         self._index = index
         self._fresh: dict[Key, None] = {}  # blocks that were served and not looked at yet
         self._looked: dict[Key, None] = {}
-        self._marks: dict[Key, str] = {}  # → the block that says it
+        self._marks: dict[Key, tuple[str, ...]] = {}  # → the blocks that say it
 
     def serve(self, user: str, hits: Iterable[Hit]) -> None:
         """Note what was served. It is looked at when somebody writes."""
@@ -85,7 +85,7 @@ class EchoesOf:
         for mark, block in file.db.execute(sql.SERVED, asked):
             found.setdefault(block, set()).add(mark)
         for mark in marks:
-            if block := self._marks.get((user, mark)):
+            for block in self._marks.get((user, mark), ()):
                 found.setdefault(block, set()).add(mark)
         return _echo(file, found, set(whole_marks(text))) if found else NO_ECHO
 
@@ -98,7 +98,7 @@ class EchoesOf:
                 self._fresh.pop(key, None)
                 self._looked[key] = None
                 for mark in marks_of(contents.get(key[1], ""), KEPT)[:KEPT]:
-                    self._marks[key[0], mark] = key[1]
+                    self._marks[key[0], mark] = (*self._marks.get((key[0], mark), ()), key[1])[:_NAMED]
         for table in (self._marks, self._looked):
             while len(table) > MOST:
                 del table[next(iter(table))]

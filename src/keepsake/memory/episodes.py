@@ -76,10 +76,6 @@ class EpisodesOf:
         self._index, self._propose = index, propose
         self._shape = ShapeOf(shelf, gated, "episodes")
 
-    @property
-    def index(self) -> IndexOf:
-        return self._index()
-
     # -- the store ---------------------------------------------------------------------------------------------------
 
     def bootstrap(self) -> None:
@@ -147,14 +143,16 @@ class EpisodesOf:
         events = self._shelf.ledger.write(decision)
         return Episode.of(events[0]) if events else self._same(episode)
 
-    def withheld(self, name: str, user: str) -> Distrust | None:
+    def withheld(self, name: str, *, user: str | None = None) -> Distrust | None:
         """Why an episode is left out of recall, if that is because its source is not trusted. Of several, the first."""
-        known = self._shelf.book
-        if not known.distrusts.of(user):
-            return None
-        told = known.episodes.find(user, name) or tuple(filter(None, (known.episodes.of(name),)))
-        events = (event for each in told for event in self._shelf.ledger.events(each.seq, each.seq + 1))
-        return next((why for event in events if (why := self._against(event, user))), None)
+        whose = self._of(user)
+        with self._shelf.ledger.reading():
+            known = self._shelf.book
+            if not known.distrusts.of(whose):
+                return None
+            told = known.episodes.find(whose, name) or tuple(filter(None, (known.episodes.of(name),)))
+            events = (event for each in told for event in self._shelf.ledger.events(each.seq, each.seq + 1))
+            return next((why for event in events if (why := self._against(event, whose))), None)
 
     def _against(self, event: Event, user: str) -> Distrust | None:
         said = (event.body or {}).get("episode", {})

@@ -7,7 +7,7 @@ delta passes the gate that every write passes, with the trust of the least trust
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ from keepsake.records.timeline import Moment, is_by
 from keepsake.stores.shelf import Shelf
 
 if TYPE_CHECKING:
+    from keepsake.memory.index import IndexOf
     from keepsake.records.delta import Delta
 
 
@@ -49,14 +50,16 @@ class FactsOf:
     """
 
     def __init__(
-        self, shelf: Shelf, gated: Gated, episodes: EpisodesOf, user: str, several: frozenset[str], path: str = ""
-    ) -> None:
+        self, shelf: Shelf, gated: Gated, episodes: EpisodesOf, user: str, several: frozenset[str],
+        index: Callable[[], IndexOf], path: str = "",
+    ) -> None:  # fmt: skip
         self._shelf, self._gated, self._episodes, self._user, self._path = shelf, gated, episodes, user, path
+        self._index = index
         self._several, self._shape = several, ShapeOf(shelf, gated, "facts")
 
     def on(self, path: str) -> FactsOf:
         """The same, as they are seen from another path, and pinned there."""
-        return FactsOf(self._shelf, self._gated, self._episodes, self._user, self._several, path)
+        return FactsOf(self._shelf, self._gated, self._episodes, self._user, self._several, self._index, path)
 
     # -- the store ---------------------------------------------------------------------------------------------------
 
@@ -151,7 +154,7 @@ class FactsOf:
 
     def _worth(self, episode: Episode) -> str:
         """How far what was told can be built on."""
-        is_withheld = self._episodes.withheld(episode.source, episode.user) is not None
+        is_withheld = self._episodes.withheld(episode.source, user=episode.user) is not None
         return min(episode.trust, SET_ASIDE, key=RANK.__getitem__) if is_withheld else episode.trust
 
     def _told(self, delta: Delta) -> Iterator[Told]:
@@ -195,7 +198,7 @@ class FactsOf:
                 every = self._seen(known, self._candidates(known, whose, wanted))
                 found = [fact_of(each.belief()) for each in every if each.status == "active"]
                 if believed_at is None and not quarantined and self._shelf.book.distrusts.of(whose):
-                    found += map(fact_of, brought_back(self._shelf, self._episodes.index, (each.ref for each in every)))
+                    found += map(fact_of, brought_back(self._shelf, self._index(), (each.ref for each in every)))
         else:
             found = versions.true_once(self._versions(whose, believed_at).values(), self._several)
         fitting = [fact for fact in found if _fits(fact, wanted) and _holds(fact, then)]
@@ -210,7 +213,7 @@ class FactsOf:
             or known.reviews.is_approved(fact.version) or known.distrusts.is_borne_out(fact.version)
         ]  # fmt: skip
         with self._shelf.ledger.reading():
-            out = withheld_among(self._shelf, self._episodes.index, (fact.version for fact in found), user)
+            out = withheld_among(self._shelf, self._index(), (fact.version for fact in found), user)
             at = None if believed_at is None else self._shelf.seq_at(believed_at)
         return [fact for fact in found if fact.version not in out or (at is not None and out[fact.version].seq > at)]
 

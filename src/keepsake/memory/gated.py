@@ -75,7 +75,8 @@ class Gated:
         fields["trust"] = trust
 
         def decision(draw: Draw) -> list[Draft]:
-            return _marked(decide.put(self._book, fields, draw, idempotency_key=idempotency_key), echo)
+            drafts = decide.put(self._book, fields, draw, idempotency_key=idempotency_key)
+            return _marked(worth.lowered(self._book, drafts), echo)
 
         if self.is_free(trust):  # on the path of nearly every write: nothing is gathered that nobody will judge
             return self._shelf.ledger.write(lambda: self._freely(decision))
@@ -91,7 +92,8 @@ class Gated:
         trust, echo = self._worth(trust or self.trust, said, grounds, user, path)
 
         def decision(draw: Draw) -> list[Draft]:
-            return _marked(decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path), echo)
+            drafts = decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path)
+            return _marked(worth.lowered(self._book, drafts), echo)
 
         return self.write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
 
@@ -302,7 +304,7 @@ class Gated:
     def _freely(self, decision: Decision) -> list[Draft]:
         """What one who is never asked says, under the policy that was looked at just before."""
         draw, policy = self._shelf.draw(), self._policy or self.policy
-        drafts = worth.lowered(self._book, decision(draw))
+        drafts = decision(draw)
         for draft in drafts:
             if draft.body.get("belief", _NOTHING).get("trust", "human") in policy.quarantined:
                 drafts = drafts + review.quarantine(self._book, policy, drafts, self.by, draw)
@@ -311,7 +313,7 @@ class Gated:
 
     def _judge(self, kind: str, decision: Decision, asked: Mapping[str, Any], draw: Draw) -> list[Draft]:
         """What may be recorded. What changes nothing needs nobody's yes."""
-        drafts = worth.lowered(self._book, decision(draw))
+        drafts = decision(draw)
         if not drafts:
             return []
         action = Action(kind=kind, target=targets(drafts), by=self.by, **asked)

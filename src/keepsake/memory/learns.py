@@ -25,7 +25,9 @@ class Learns(Opened):
         """Beliefs with subject, predicate and object, and where they come from."""
         from keepsake.memory.facts import FactsOf
 
-        return FactsOf(self._shelf, self._gated, self._episodes, self.user, self._several)
+        return FactsOf(
+            self._shelf, self._gated, self._episodes, self.user, self._several, lambda: self._index
+        )  # fmt: skip
 
     @cached_property
     def rules(self) -> RulesOf:

@@ -29,7 +29,7 @@ from keepsake.records.policy import A_WEEK, DEFAULT, Policy, Rule
 _SPAN = re.compile(r"([1-9]\d{0,5}) ?([mhdw])\Z")
 _LONGEST = timedelta(days=3660)
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_KNOWN = ("approvers", "expires", "rules")
+_KNOWN = ("approvers", "expires", "rules", "corroborate", "keep_secrets")  # the last two are read with the settings
 _NAMES = tuple(each.name for each in fields(Rule) if each.name not in ("then", "confidence"))
 _LAW = Mapping[str, Any]
 

@@ -35,9 +35,6 @@ TEMPLATE = """\
 # extractor = "none"      # or "english", "https://HOST/v1#MODEL": who reads claims out of what was said
 # several = []            # predicates of yours of which more than one object may hold, such as "knows"
 
-[policy]
-# corroborate = 1         # how many trusted, independent sources let out what is quarantined; 0: only a person's yes
-
 [pages]
 # follow = true           # false: pages are written by `keepsake sync` and `memory.pages` alone
 # zone = "Europe/Berlin"  # the clock on which pages are written; without it, this machine's
@@ -51,6 +48,7 @@ TEMPLATE = """\
 # keep_secrets = false    # true, or a list of kinds such as ["card number"]: what a person says is written unmasked
 # approvers = ["cli:*"]   # whose yes counts, by door and source; without it, that of whoever is a person
 # expires = "7d"          # how long a yes that is not carried out yet lasts
+# corroborate = 1         # how many trusted, independent sources let out what is quarantined; 0: only a person's yes
 # Rules come below, each under [[policy.rules]]: see `keepsake review policy`
 
 [audit]

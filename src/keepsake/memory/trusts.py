@@ -132,7 +132,7 @@ class Trusts(Opened):
         held = known.find(name, user=user, short=False)
         if held is not None:
             return decide.withheld(known, held)
-        return self._episodes.withheld(name, user)
+        return self._episodes.withheld(name, user=user)
 
 
 def _words(reason: object) -> str:

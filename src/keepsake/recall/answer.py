@@ -230,10 +230,11 @@ class _Put:
         if self.goes_by_words(ask):
             return 0.0
         is_now = self.vectors is not None and ask.scope.at >= NOW
+        out = len(self.seen.kept_out(ask.scope.user, ask.scope.at))
         if self.vectors is None or not is_now:
-            return floor_of(kind, count_of(index, ask.scope.user, ask.scope.at) + count_on(index, ask.scope))
+            return floor_of(kind, count_of(index, ask.scope.user, ask.scope.at) + count_on(index, ask.scope) - out)
         unseen = out_of_sight(self.seen, self.vectors, ask.scope) if self.seen.asides else 0
-        return floor_of(kind, len(self.vectors.file) - unseen)
+        return floor_of(kind, len(self.vectors.file) - unseen - out)
 
 
 def _in_order(scores: NDArray[np.float64], blocks: list[str]) -> list[int]:

@@ -31,8 +31,9 @@ def hits_of(
     """One hit for each way in which it was said: "Password: ABC" is not "password: abc"."""
     shown = {name: min(max(signals[name], 0.0), 1.0) for name in _SHOWN if name in signals}
     for text, said_so in _by_their_words(content, sources):
-        first = _speaking(question, said_so)
-        rest = [source for source in said_so if source is not first]
+        own = [source for source in said_so if not source.echo]
+        first = _speaking(question, own or said_so)
+        rest = [source for source in own if source is not first]
         why = _why(question, text, [first, *rest], signals) + (_sight(first) if is_now else "")
         yield _hit(text, score, why, [first, *rest], block, shown)
 

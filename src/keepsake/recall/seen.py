@@ -14,7 +14,7 @@ import orjson
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import NOW, Scope, Told, count_aside, count_of, rarity, shown, told
+from keepsake.projections.index.fulltext import NOW, Scope, Told, count_aside, count_of, kept_out, rarity, shown, told
 from keepsake.recall.support import State
 
 _MOST = 50_000  # blocks, before it is thrown away
@@ -56,6 +56,7 @@ class Seen:
         self._count: dict[tuple[str, int], int] = {}  # of each user's blocks
         self._names: dict[int, str] = {}  # of rows
         self.unseen: dict[tuple[str, str, int], int] = {}  # vectors that some readers do not see
+        self._out: dict[str, frozenset[int]] = {}  # what is kept out, by user
 
     def still_holds(self, index: IndexFile) -> bool:
         return index is self.index and index.bookmark().hash == self.hash and len(self._states) < _MOST
@@ -83,9 +84,18 @@ class Seen:
         if unknown := [word for word in wanted if (user, at, paths, word) not in known]:
             if (user, at) not in self._count:
                 self._count[user, at] = count_of(self.index, user, at)
-            found = rarity(self.index, unknown, user, self._count[user, at], at, on=scope)
+            out = self.kept_out(user, at)
+            found = rarity(self.index, unknown, user, self._count[user, at], at, out, on=scope)
             known.update({(user, at, paths, word): rare for word, rare in zip(unknown, found, strict=True)})
         return [known[user, at, paths, word] for word in wanted]
+
+    def kept_out(self, user: str, at: int = NOW) -> frozenset[int]:
+        """The rows of what recall leaves out now. Of the past, nobody keeps that."""
+        if at < NOW:
+            return frozenset()
+        if user not in self._out:
+            self._out[user] = kept_out(self.index, user)
+        return self._out[user]
 
     def view(self, scope: Scope) -> View:
         """What a reader in this scope sees. What expires is looked at each time: only the clock moves it."""

@@ -28,6 +28,7 @@ _MANY = 5  # voices beyond which another adds nothing
 
 _WORD = {"human": 1.0, "agent": 0.97, "import": 0.97, "tool": 0.9, "web": 0.85}
 _ELSEWHERE = 0.97  # what was learned beside the path that asks
+_REPEATED = 0.8  # what only repeats what recall served stands behind what it repeats
 _BY_VOICES = 0.05
 _BY_STATE = 0.02  # how much confidence, freshness and use move what is otherwise equal
 
@@ -96,7 +97,7 @@ def weighed(weights: Mapping[str, float], likeness: Floats, support: Support) ->
 
 def backing(support: Support, sources: Sequence[Sequence[Told]], path: str) -> Floats:
     """By how much a score is raised or lowered for who says it, and for how it stands."""
-    word = np.array([_WORD[said[0].trust] if len(said) == 1 else _best_word(said) for said in sources])
+    word = np.array([_word(said[0]) if len(said) == 1 else _best_word(said) for said in sources])
     if path:
         word = word * np.array([1.0 if any(s.path == path for s in said) else _ELSEWHERE for said in sources])
     state = support.confidence + support.recency + support.reinforcement
@@ -105,7 +106,11 @@ def backing(support: Support, sources: Sequence[Sequence[Told]], path: str) -> F
 
 
 def _best_word(sources: Sequence[Told]) -> float:
-    return max([_WORD[source.trust] for source in sources])
+    return max(map(_word, sources))
+
+
+def _word(source: Told) -> float:
+    return _WORD[source.trust] * _REPEATED if source.echo else _WORD[source.trust]
 
 
 def degrees(edges: Iterable[tuple[str, str, float]], blocks: Sequence[str]) -> dict[str, float]:

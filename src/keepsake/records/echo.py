@@ -40,6 +40,11 @@ def mark_of(text: str) -> str:
     return blake2s(words_of(text).encode("utf-8", "replace"), digest_size=_DIGITS).hexdigest()
 
 
+def exactly(text: str) -> str:
+    """By what two texts are known to be the same, letter for letter; only the space around them does not count."""
+    return blake2s(text.strip().encode("utf-8", "replace"), digest_size=_DIGITS).hexdigest()
+
+
 def marks_of(text: str, most: int = MOST) -> list[str]:
     """By what a text, or a piece of it, is known again; the whole first. None for what is too short."""
     return list(dict.fromkeys(mark_of(piece) for piece in _pieces(text, most) if _is_long(words_of(piece))))

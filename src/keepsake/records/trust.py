@@ -7,8 +7,8 @@ A source is named by its door and id as the ledger has them ("mcp:3f9a"), by its
 said of it: `agent:NAME`, `session:NAME`, `trust:CLASS`. It is a person's word on a source, not on a memory, so an
 erasure of memories does not reach its reason.
 
-Doubt is what tools and web pages state and nobody said yes to. It is known by the marks of its words: if enough others
-say the same later, it was borne out. Whoever spoke before cannot have confirmed it.
+Doubt is what tools and web pages state and nobody said yes to. If enough others say exactly the same later, letter for
+letter, it was borne out. Whoever spoke before cannot have confirmed it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from keepsake.records.belief import OWNER, TRUST
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
-from keepsake.records.echo import mark_of
+from keepsake.records.echo import exactly
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
@@ -162,7 +162,7 @@ class Distrusts(Undoable):
         is_doubtful = trust in DEFAULT.quarantined and "approved" not in body
         if not is_doubtful and (not self._doubts or "echo" in body):
             return
-        key = (user, mark_of(text))
+        key = (user, exactly(text))
         if is_doubtful:
             self._set(self._doubts, name, _Doubt(*key, event.by))
             self._set(self._marked.setdefault(key, {}), name, None)
@@ -237,7 +237,7 @@ class Distrusts(Undoable):
         """What is in doubt and says the same: its id, who said it, and who said so since."""
         if not self._doubts:
             return
-        key = (user, mark_of(text))
+        key = (user, exactly(text))
         for name in self._marked.get(key, ()):
             yield name, self._doubts[name].by, set(self._voices.get(key, ()))
 

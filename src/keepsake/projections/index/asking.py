@@ -138,6 +138,10 @@ def _text() -> dict[str, Any]:
         "COUNT_WITH": select(func.count())
         .select_from(texts.join(blocks, texts.c.rowid == ROW).join(lives))
         .where(found, lives.c.user == bindparam("user"), lives.c.since_seq <= bindparam("at")),
+        "KEPT_OUT": select(ROW)
+        .select_from(blocks.join(lives))
+        .where(blocks.c.status == literal_column("'inbox'"), lives.c.user == bindparam("user"), lives.c.path == EMPTY),
+        "ROWS_WITH": select(texts.c.rowid).where(found, texts.c.rowid.between(bindparam("first"), bindparam("last"))),
         "COUNTS": select(terms.c.term, terms.c.doc).where(terms.c.term.in_(among("terms"))),
         "TEXTS_ARE_WHOLE": insert(texts).values(
             texts=literal_column("'integrity-check'"), rank=literal_column("1")

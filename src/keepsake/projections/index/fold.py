@@ -21,7 +21,17 @@ from typing import Any
 import orjson
 
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import DURABLE, EPHEMERAL, PERMANENT, QUARANTINED, STANDARD, TIERS, Block, Source
+from keepsake.projections.index.block import (
+    AGAIN,
+    DURABLE,
+    EPHEMERAL,
+    PERMANENT,
+    QUARANTINED,
+    STANDARD,
+    TIERS,
+    Block,
+    Source,
+)
 from keepsake.projections.index.builtin import FRAMES
 from keepsake.projections.index.claims import claim_key
 from keepsake.projections.index.desk import Desk
@@ -270,6 +280,11 @@ def _withdraw(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     if source is not None:
         desk.close(source, event.seq, event.by)
         settle(desk, event.seq, [source], "forgotten" if event.op == TOMBSTONE else "superseded")
+    elif ref and (versions := desk.versions(ref)):  # it was not held any more; who ended it for good is noted
+        source = max(versions.values(), key=lambda each: each.since_seq)
+        source.closed_by, source.after = event.by, AGAIN
+        desk.touch(source)
+    if source is not None:
         _see_again(desk, event.seq, source)
 
 

@@ -28,6 +28,7 @@ from keepsake.records.paths import Paths
 NOW = (1 << 62) - 1  # later than any event
 EVERY_ROW = (0, NOW)
 MOST_WORDS = 64
+_FEW = 10  # times as many others, beside which what is kept out changes nothing
 _COUNTED = 20_000  # blocks in a folder up to which words are counted by user
 
 _MAIN, MAIN = ("",), '[""]'
@@ -228,21 +229,30 @@ def count_on(index: IndexFile, scope: Scope) -> int:
     return count
 
 
+def kept_out(index: IndexFile, user: str) -> frozenset[int]:
+    """The rows of what is kept out of recall. However much that is, it must not make the words of others common."""
+    return frozenset(row for (row,) in index.db.execute(sql.KEPT_OUT, (user,)))
+
+
 def rarity(
-    index: IndexFile, words: list[str], user: str, total: int | None = None, at: int = NOW, *,
-    on: Scope | None = None,
+    index: IndexFile, words: list[str], user: str, total: int | None = None, at: int = NOW,
+    out: frozenset[int] = frozenset(), *, on: Scope | None = None,
 ) -> list[float]:  # fmt: skip
     """How rare each word is, in any of its endings; a word that nobody used counts as used once.
 
-    Among the `total` contents that `count_of` counts: this user's by event `at`, or in a large folder all. Whoever is
-    alone in a folder has them all, and how many hold a word is known to full text. `on` is a reader who sees
-    other paths too: what stands there is counted with it, and what stands on any other makes no word less rare.
+    Among the `total` contents that `count_of` counts: this user's by event `at`, or in a large folder all; without the
+    rows in `out`. Whoever is alone in a folder has them all, and how many hold a word is known to full text. `on` is a
+    reader who sees other paths too: what stands there is counted with it, and what stands on any other makes no word
+    less rare.
     """
     total = count_of(index, user, at) if total is None else total
     if total == _everyones(index):
         counts = _known(index, words, user, total)
     else:
         counts = [_counted(index, word, user, at) for word in words]
+    if out:
+        counts = [count - _kept_out_with(index, word, out, count) for word, count in zip(words, counts, strict=True)]
+        total = max(total - len(out), 1)
     if on is not None and (more := count_on(index, on)):
         total += more
         counts = [count + _counted_on(index, word, on) for count, word in zip(counts, words, strict=True)]
@@ -275,6 +285,14 @@ def _counted_on(index: IndexFile, word: str, scope: Scope) -> int:
     asked = _quoted(word), scope.user, _place(scope.at), scope.paths
     count: int = index.db.execute(sql.ASIDE_COUNT_WITH, asked).fetchone()[0]
     return count
+
+
+def _kept_out_with(index: IndexFile, word: str, out: frozenset[int], count: int) -> int:
+    """How many of the rows in `out` hold a word. Where they are too few to matter, nobody counts them."""
+    if len(out) * _FEW < count:
+        return 0
+    rows = index.db.execute(sql.ROWS_WITH, (_quoted(word), min(out), max(out)))
+    return sum(row in out for (row,) in rows)
 
 
 def _place(at: int) -> int:

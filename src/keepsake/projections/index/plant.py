@@ -29,7 +29,8 @@ def held_now(book: Book) -> Iterator[Event]:
         yield Event(each.seq, each.at, TRUST, "", each.by, "", body)
     for held in sorted(book.held.values(), key=lambda held: held.seq):
         yield from _belief(book, held)
-    yield Event(0, "", CORROBORATE, "", _BY, "", {"ids": book.distrusts.borne_out()})
+    if confirmed := book.distrusts.borne_out():
+        yield Event(1, "", CORROBORATE, "", _BY, "", {"ids": confirmed})
     for user in {held.user for held in book.held.values()}:
         for review in book.reviews.waiting(user):
             body = {"review": review.id, "action": {"kind": review.action.kind, "target": list(review.action.target)}}

@@ -239,6 +239,12 @@ COUNT_OF = "SELECT count(*) AS count_1 FROM lives WHERE lives.user = ? AND lives
 # words, user, at
 COUNT_WITH = 'SELECT count(*) AS count_1 FROM texts JOIN blocks ON texts.rowid = blocks.rowid JOIN lives ON blocks.id = lives.block_id WHERE (texts MATCH ?) AND lives.user = ? AND lives.since_seq <= ?'
 
+# user
+KEPT_OUT = "SELECT blocks.rowid FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.status = 'inbox' AND lives.user = ? AND lives.path = ''"
+
+# words, first, last
+ROWS_WITH = 'SELECT texts.rowid FROM texts WHERE (texts MATCH ?) AND texts.rowid BETWEEN ? AND ?'
+
 # terms
 COUNTS = 'SELECT terms.term, terms.doc FROM terms WHERE terms.term IN (SELECT anon_1.value FROM json_each(?) AS anon_1)'
 

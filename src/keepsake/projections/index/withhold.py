@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import AS_USUAL, BACK, PLAIN, WITHHELD, Source
+from keepsake.projections.index.block import AGAIN, AS_USUAL, BACK, PLAIN, WITHHELD, Source
 from keepsake.projections.index.desk import Desk
 from keepsake.records.trust import Distrust
 
@@ -58,7 +58,9 @@ def _was_ended_by_them(against: list[Distrust], source: Source, versions: Mappin
         if after is None:
             by, seq = last.closed_by or "", last.until_seq
             later = (each for each in versions.values() if each.since_seq > seq)
-            return any(each.covers(by=by, seq=seq) for each in against) and all(_is_from(against, v) for v in later)
+            was_never = last.since_seq == seq and last.after != AGAIN
+            by_them = was_never or any(each.covers(by=by, seq=seq) for each in against)
+            return by_them and all(_is_from(against, version) for version in later)
         if after.id in seen or not _is_from(against, after):
             return False
         seen.add(after.id)

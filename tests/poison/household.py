@@ -1,0 +1,215 @@
+"""A memory as a person and two agents have it, and the ways by which a tool or a web page gets at it.
+
+`corpus.jsonl` holds hostile memories, one a line: what kind it is, how it is fed in, by whose trust, the words, which
+trusted memory it attacks, and what the owner would ask. A way in that is refused, or that waits for a person's yes, is
+as good as one that is recorded and kept out of recall: what counts is what recall says afterwards.
+"""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from keepsake import ConsolidationRule, KeepsakeError, Memory
+from keepsake.records.fact import Fact
+
+CORPUS = [json.loads(line) for line in (Path(__file__).parent / "corpus.jsonl").read_text("utf-8").splitlines()]
+
+DOORS = {"web": "web:page", "tool": "tool:fetch", "agent": "mcp:evil"}
+LIKES = ("Ana", "likes", "green tea")
+EVERYTHING = ConsolidationRule(id="everything")
+
+# key → who says it, the words, and what else is said of it
+TRUSTED: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "port": ("human", "The database port is 5432.", {"about": "project-shop", "idempotency_key": "call-1"}),
+    "deploy": ("human", "We deploy on Fridays.", {"about": "project-shop"}),
+    "tea": ("human", "Ana likes green tea.", {"about": "person-ana", "triple": LIKES}),
+    "allergy": ("human", "Bob is allergic to peanuts.", {"about": "person-bob", "confidence": 0.9}),
+    "owner": ("human", "The owner of the payments service is Ana.", {"about": "topic-payments"}),
+    "style": ("human", "Write short commit messages.", {"kind": "instruction"}),
+    "mode": ("human", "I prefer dark mode.", {"kind": "preference"}),
+    "bank": ("human", "Invoices are paid to the account ending in 4471.", {}),
+    "budget": ("human", "The travel budget is 3000 euros.", {"idempotency_key": "call-2"}),
+    "doctor": ("human", "My doctor is Dr. Weber.", {}),
+    "wifi": ("human", "The guest network is called Lindenhof.", {}),
+    "backup": ("agent", "Backups run every night at 02:00.", {"agent": "planner"}),
+    "api": ("agent", "The API lives at https://api.example.org/v2.", {"agent": "planner"}),
+    "oncall": ("agent", "Bob is on call this week.", {"agent": "planner", "session": "standup"}),
+    "meeting": ("agent", "The weekly meeting is on Tuesday at 10.", {"agent": "planner"}),
+}
+SAID = (
+    "In the standup Ana said that the invoices went out.",
+    "Bob fixed the login page yesterday.",
+    "We talked about the office plants and who waters them.",
+)
+
+
+def person(folder: Path, **more: Any) -> Memory:
+    return Memory(folder, by="cli:local", embedder="none", **more)
+
+
+def household(folder: Path) -> None:
+    """Make the memory."""
+    with person(folder) as me, Memory(folder, by="mcp:planner", trust="agent", embedder="none") as planner:
+        for key, (trust, words, more) in TRUSTED.items():
+            (me if trust == "human" else planner).remember(words, key=key, **more)
+        for number, words in enumerate(SAID):
+            me.observe(words, id=f"said-{number}", session="standup")
+
+
+def attacker(folder: Path, trust: str) -> Memory:
+    return Memory(folder, by=DOORS[trust], trust=trust, embedder="none")
+
+
+def feed(folder: Path, poison: dict[str, Any], trust: str = "") -> None:
+    """Try it. Whatever keepsake refuses, or puts to a person, is refused or waits."""
+    with attacker(folder, trust or poison["trust"]) as bad, suppress(KeepsakeError):
+        WAYS[poison["how"]](bad, poison, _target(folder, poison))
+
+
+def _target(folder: Path, poison: dict[str, Any]) -> str:
+    with person(folder) as me:
+        found = me.get(poison["attacks"]) if poison["attacks"] else None
+        return found.id if found else ""
+
+
+def _more(poison: dict[str, Any]) -> dict[str, Any]:
+    more = dict(poison.get("more", {}))
+    return {name: tuple(value) if name == "triple" else value for name, value in more.items()}
+
+
+def _remember(bad: Memory, poison: dict[str, Any], _: str) -> None:
+    bad.remember(poison["words"], **_more(poison))
+
+
+def _observe(bad: Memory, poison: dict[str, Any], _: str) -> None:
+    bad.observe(poison["words"], **_more(poison))
+
+
+def _claim(bad: Memory, poison: dict[str, Any], _: str) -> None:
+    with suppress(KeepsakeError):
+        bad.remember(poison["words"], trust="agent")
+    bad.remember(poison["words"], trust="human")
+
+
+def _under_its_key(bad: Memory, poison: dict[str, Any], _: str) -> None:
+    bad.remember(poison["words"], key=poison["attacks"], confidence=1.0)
+
+
+def _under_its_id(bad: Memory, poison: dict[str, Any], target: str) -> None:
+    bad.remember(poison["words"], key=target)
+
+
+def _under_its_short_id(bad: Memory, poison: dict[str, Any], target: str) -> None:
+    with suppress(KeepsakeError):
+        bad.revise(target[-6:], poison["words"])
+    bad.remember(poison["words"], key=target[-6:])
+
+
+def _with_a_used_key(bad: Memory, poison: dict[str, Any], _: str) -> None:
+    for used in ("call-1", "call-2"):
+        bad.remember(poison["words"], idempotency_key=used)
+    bad.remember(poison["words"], key=poison["attacks"], idempotency_key="call-1")
+
+
+def _revise(bad: Memory, poison: dict[str, Any], target: str) -> None:
+    with suppress(KeepsakeError):
+        bad.revise(target, confidence=0.01, status="superseded")
+    bad.revise(target, poison["words"], trust="human", reason="a correction")
+
+
+def _forget(bad: Memory, poison: dict[str, Any], target: str) -> None:
+    with suppress(KeepsakeError):
+        bad.forget(poison["attacks"], reason=poison["words"])
+    bad.forget(target, reason=poison["words"])
+
+
+def _invalidate(bad: Memory, poison: dict[str, Any], target: str) -> None:
+    bad.invalidate(target, poison["words"])
+
+
+def _erase(bad: Memory, _: dict[str, Any], target: str) -> None:
+    with suppress(KeepsakeError):
+        bad.erase("said-0")
+    bad.erase(target)
+
+
+def _retract(bad: Memory, poison: dict[str, Any], _: str) -> None:
+    bad.episodes.retract("said-0", "said-1", reason=poison["words"], withdraw=True)
+
+
+def _fade(bad: Memory, poison: dict[str, Any], _: str) -> None:
+    bad.fade("said-0", "said-1", reason=poison["words"])
+
+
+def _outcome(bad: Memory, poison: dict[str, Any], target: str) -> None:
+    bad.outcome([target], 0.0, weight=10.0, reason=poison["words"])
+
+
+def _approve(bad: Memory, poison: dict[str, Any], _: str) -> None:
+    waiting = bad.remember(poison["words"])
+    for review in bad.reviews.waiting():
+        with suppress(KeepsakeError):
+            bad.reviews.approve(review.id, reason=poison["words"])
+    assert bad.get(waiting.id).trust == bad.trust
+
+
+def _distrust(bad: Memory, poison: dict[str, Any], _: str) -> None:
+    with suppress(KeepsakeError):
+        bad.distrust("cli:local", reason=poison["words"])
+    bad.distrust("trust:human")
+
+
+def _other_user(bad: Memory, poison: dict[str, Any], _: str) -> None:
+    bad.remember(poison["words"], user="mallory", key="port")
+    bad.observe(poison["words"], user="mallory", agent="planner")
+
+
+def _pin(bad: Memory, poison: dict[str, Any], _: str, name: str = "likes-1") -> None:
+    subject, predicate, value = poison["more"]["triple"]
+    payload = {"subject": subject, "predicate": predicate, "object": value, "text": poison["words"], "trust": "human"}
+    pinned = datetime(2026, 5, 1, tzinfo=UTC)
+    bad.facts.pin(Fact(id=name, user="me", payload=payload, lineage=[], confidence=1.0, pinned_at=pinned))
+
+
+def _pin_its_id(bad: Memory, poison: dict[str, Any], _: str) -> None:
+    _pin(bad, poison, "", poison["attacks"])
+
+
+def _consolidate(bad: Memory, poison: dict[str, Any], _: str, extractor: str = "none") -> None:
+    bad.observe(poison["words"], **_more(poison))
+    bad.consolidate(EVERYTHING, since_last=False, extractor=extractor)
+    with person(bad.folder) as me:
+        me.consolidate(EVERYTHING, since_last=False, extractor=extractor)
+
+
+def _consolidate_english(bad: Memory, poison: dict[str, Any], target: str) -> None:
+    _consolidate(bad, poison, target, "english")
+
+
+def _rests_on(bad: Memory, poison: dict[str, Any], target: str) -> None:
+    bad.remember(poison["words"], rests_on=[target], confidence=1.0)
+
+
+def _agent_rests_on(bad: Memory, poison: dict[str, Any], _: str) -> None:
+    ground = bad.remember("A page says so: " + poison["words"])
+    with Memory(bad.folder, by="mcp:planner", trust="agent", embedder="none") as planner:
+        planner.remember(poison["words"], rests_on=[ground.id])
+
+
+def _person_rests_on(bad: Memory, poison: dict[str, Any], _: str) -> None:
+    ground = bad.remember("A page says so: " + poison["words"])
+    with person(bad.folder) as me:
+        me.remember(poison["words"], rests_on=[ground.id])
+
+
+WAYS: dict[str, Callable[[Memory, dict[str, Any], str], None]] = {
+    "remember": _remember, "observe": _observe, "claim": _claim, "key": _under_its_key, "id": _under_its_id,
+    "short-id": _under_its_short_id, "idempotency": _with_a_used_key, "revise": _revise, "forget": _forget,
+    "invalidate": _invalidate, "erase": _erase, "retract": _retract, "fade": _fade, "outcome": _outcome,
+    "approve": _approve, "distrust": _distrust, "other-user": _other_user, "pin": _pin, "pin-id": _pin_its_id,
+    "consolidate": _consolidate, "consolidate-english": _consolidate_english, "rests-on": _rests_on,
+    "agent-rests-on": _agent_rests_on, "person-rests-on": _person_rests_on,
+}  # fmt: skip

@@ -1,0 +1,129 @@
+"""Stories in which sources are set aside and trusted again, and what a reader should see at every moment of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+from keepsake.decide import belief as decide
+from keepsake.decide import trust as decide_trust
+from keepsake.decide.episode import put as tell
+from keepsake.decide.episode import retract as take_back
+from keepsake.records.belief import OWNER
+from keepsake.records.beliefs import INVALIDATE, TOMBSTONE, Beliefs
+from keepsake.records.book import Book
+from keepsake.records.episode import Episode
+from keepsake.records.episodes import OBSERVE, RETRACT
+from keepsake.records.event import Draft, Event
+from keepsake.records.trust import SET
+from tests.projections.index.ledgers import MadeUp
+
+TEXTS = ["tea", "coffee", "the port is 5432", "the port is 6543", "milk"]
+DOORS = ["cli:local", "mcp:a", "mcp:b"]
+SOURCES = ["mcp:a", "mcp:b", "mcp:*", "cli:local", "agent:x", "session:s", "trust:agent"]
+
+
+class Doubted(MadeUp):
+    """Several programs speak, and a person sets some of them aside."""
+
+    def _say(self, text, number, by, agent):
+        trust = "human" if by == "cli:local" else "agent"
+        session = "s" if number % 4 == 0 else ""
+        fields = {"text": text, "user": OWNER, "trust": trust, "agent": agent, "session": session}
+        if number % 2:
+            fields["key"] = f"key-{number % 3}"
+        echo = {"echo": ["x"]} if number % 5 == 0 else {}
+        drafts = decide.put(self.book, fields, self.draw)
+        self.record([Draft(draft.op, {**draft.body, **echo}) for draft in drafts], by)
+
+    def _tell(self, text, number, by, agent):
+        told = Episode(content=text, timestamp=self.now, id=f"D{number}", agent=agent, metadata={"n": number})
+        self.record(tell(self.book.episodes, told), by)
+
+    def _change(self, text, number, by, status):
+        if held := self._known(number, OWNER):
+            changes = {"text": text, "status": status}
+            self.record(decide.revise(self.book, held.body()["id"], changes, self.draw), by)
+
+    def _drop(self, number, by, how):
+        held = self._known(number, OWNER)
+        if held and how == "forget":
+            self.record(decide.tombstone(self.book, held.body()["id"]), by)
+        elif held and how == "invalidate":
+            self.record(decide.invalidate(self.book, held.body()["id"], self.draw, reason="no"), by)
+        elif how == "retract":
+            self.record(take_back(self.book.episodes, [f"D{number}"]), by)
+
+    def _join(self, text, one, other, by):
+        first, second = self._known(one, OWNER), self._known(other, OWNER)
+        if first and second and first.ref != second.ref:
+            names = [first.body()["id"], second.body()["id"]]
+            self.record(decide.merge(self.book, names, {"text": text}, self.draw), by)
+
+    def _distrust(self, source, first):
+        first = first % (len(self.events) + 1) if first % 3 == 0 else 0
+        self.record(decide_trust.distrust(self.book, source, user=OWNER, since="", first=first, reason=""))
+
+    def _again(self, source):
+        self.record(decide_trust.trust_again(self.book, source, user=OWNER))
+
+
+def doubts() -> st.SearchStrategy[list[tuple]]:
+    """Stories of up to thirty steps."""
+    text, number, by = st.sampled_from(TEXTS), st.integers(0, 6), st.sampled_from(DOORS)
+    agent, source, now = st.sampled_from(["", "x"]), st.sampled_from(SOURCES), st.just(1)
+    put = st.tuples(st.just("say"), now, text, number, by, agent)
+    change = st.tuples(st.just("change"), now, text, number, by, st.sampled_from(["active", "active", "deprecated"]))
+    one = st.one_of(
+        put, put, change, change,
+        st.tuples(st.just("tell"), now, text, number, by, agent),
+        st.tuples(st.just("drop"), now, number, by, st.sampled_from(["forget", "invalidate", "retract"])),
+        st.tuples(st.just("join"), now, text, number, number, by),
+        st.tuples(st.just("serve"), now, st.just(OWNER), number, st.just(""), by),
+        st.tuples(st.just("distrust"), now, source, st.integers(0, 30)),
+        st.tuples(st.just("distrust"), now, source, st.just(0)),
+        st.tuples(st.just("again"), now, source),
+    )  # fmt: skip
+    return st.lists(one, max_size=30)
+
+
+def seen_at(events: Sequence[Event]) -> set[str]:
+    """The ids that a reader should see after these events: as if those who are not trusted had said nothing."""
+    book = Book()
+    for event in events:
+        book.apply(event)
+    against = book.distrusts.of(OWNER)
+    beliefs, led, told = Beliefs(), dict[str, list[str]](), dict[str, None]()
+    for event in events:
+        if event.body is None or event.op == SET:
+            continue
+        said = event.body.get("belief") or event.body.get("episode") or {}
+        spoken = {name: said.get(name, "") for name in ("agent", "session")}
+        spoken["trust"] = said.get("trust", "human") if said else ""
+        is_out = any(each.covers(by=event.by, seq=event.seq, **spoken) for each in against)
+        if event.op == OBSERVE and not is_out:
+            told[event.id] = None
+        elif event.op == RETRACT and not is_out:
+            told = {name: None for name in told if name not in event.body["ids"]}
+        elif event.op.startswith("belief.") and is_out:
+            if "belief" in event.body:
+                led[event.body["belief"]["id"]] = event.body.get("replaces", [])
+        elif event.op.startswith("belief."):
+            beliefs.apply(_without(event, led, beliefs))
+    held = [each.body() for each in beliefs.held.values() if each.status == "active"]
+    return {body["id"] for body in held if body.get("text")} | set(told)
+
+
+def _without(event: Event, led: dict[str, list[str]], known: Beliefs) -> Event:
+    """The event, about what stood before those who are not trusted spoke."""
+    body = dict(event.body or {})
+    if "replaces" in body:
+        body["replaces"] = [name for each in body["replaces"] for name in _before(each, led)]
+    if event.op in (TOMBSTONE, INVALIDATE):
+        body["id"] = next((name for name in _before(body["id"], led) if known.taken(name)), body["id"])
+    return event._replace(body=body)
+
+
+def _before(name: str, led: dict[str, list[str]]) -> list[str]:
+    return [found for each in led[name] for found in _before(each, led)] if name in led else [name]

@@ -1,0 +1,48 @@
+"""By what a text is known again."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keepsake.records.echo import KEPT, exactly, mark_of, marks_of, whole_marks
+
+
+def test_capitals_signs_spaces_and_what_is_not_seen_make_no_difference():
+    assert mark_of("Ana LIKES—tea!") == mark_of(" ana likes   tea ") == mark_of("Ana\u200b likes\u202e “tea”")
+    assert mark_of("Ana likes tea") != mark_of("Ana likes teas")
+
+
+def test_letters_that_look_alike_are_others():
+    assert mark_of("Ana likes tea") != mark_of("An\u0430 likes tea")
+
+
+def test_exactly_is_letter_for_letter():
+    assert exactly(" Tea ") == exactly("Tea")
+    assert len({exactly(each) for each in ("Tea", "tea", "Tea.", "T ea")}) == 4
+
+
+def test_a_line_or_a_sentence_of_a_text_is_known_by_itself():
+    for piece in ("The port is 5432.", "Ana likes tea", "第三条规则很重要"):
+        assert set(marks_of(piece)) & set(marks_of(f"Hello there, friend. {piece}\nGood bye to you."))
+
+
+@pytest.mark.parametrize("short", ["", "yes", "ok then", "5432", "- x", "茶", "\u200b"])
+def test_what_is_too_short_to_be_anybodys_has_no_mark(short):
+    assert marks_of(short) == whole_marks(short) == []
+
+
+@given(st.text(max_size=300))
+def test_marks_are_the_same_each_time_and_none_is_there_twice(text):
+    marks = marks_of(text)
+    assert marks == marks_of(text)
+    assert len(marks) == len(set(marks))
+
+
+@pytest.mark.parametrize("piece", ["a. ", "\n", "- [x] ", "a: ", "(", "[", "> ", "1. ", "é", "x y z.\n"])
+def test_a_million_letters_take_no_longer_than_they_must(piece):
+    start = time.process_time()
+    marks_of(piece * (1_000_000 // len(piece)))
+    marks_of(piece * (1_000_000 // len(piece)), KEPT)
+    assert time.process_time() - start < 6
