@@ -157,7 +157,7 @@ def test_a_megabyte_of_ordinary_words_takes_a_moment():
 def test_what_stands_under_a_telling_key_is_masked_even_if_it_looks_plain():
     found, kinds = masked_fields({
         "password": "sunflower", "userPassword": 1234, "api-key": "plain-words", "auth": {"refreshToken": "abcdefgh"},
-        "passwords": ["x"], "DB_SECRET": "sunflower", "list": [{"pwd": "ab"}], "text": f"key {GITHUB}", "cvv": "123",
+        "passwords": ["xy"], "DB_SECRET": "sunflower", "list": [{"pwd": "ab"}], "text": f"key {GITHUB}", "cvv": "123",
     })  # fmt: skip
     assert found == {
         "password": "[secret: password]", "userPassword": "[secret: password]", "api-key": "[secret: key]",
