@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from typing import NamedTuple
 
 import orjson
 
@@ -62,6 +63,19 @@ class Accounts(Opened):
             time.sleep(pause)
 
 
+class _Left(NamedTuple):
+    """How this process left the file, and up to which event."""
+
+    inode: int = -1
+    size: int = -1
+    written: int = -1
+    through: int = -1
+
+    @classmethod
+    def of(cls, seen: os.stat_result, through: int) -> _Left:
+        return cls(seen.st_ino, seen.st_size, seen.st_mtime_ns, through)
+
+
 class AuditFile:
     """The audit of one folder, of all its users."""
 
@@ -69,7 +83,7 @@ class AuditFile:
         self._shelf, self._is_on, self._tell = shelf, is_on, tell
         self.path = shelf.ledger.folder.root / NAME
         self._auditor = Auditor(shelf.book.reviews.find)
-        self._left = (-1, -1, -1)  # which file it was, how long, and up to which event, when this process left it
+        self._left = _Left()
         self._told = False
 
     def follow(self, events: Sequence[Event]) -> None:
@@ -96,11 +110,11 @@ class AuditFile:
             if fd is None:
                 return
             seen = os.fstat(fd)
-            if events and not anew and self._left == (seen.st_ino, seen.st_size, events[0].seq - 1):
+            if events and not anew and self._left == _Left.of(seen, events[0].seq - 1):
                 through = self._append(fd, events, events[0].seq - 1)
             else:
                 through = self._catch_up(fd, -1 if anew else self._mended(fd, seen.st_size))
-            self._left = (seen.st_ino, os.fstat(fd).st_size, through)
+            self._left = _Left.of(os.fstat(fd), through)
 
     @contextmanager
     def _alone(self) -> Iterator[int | None]:
