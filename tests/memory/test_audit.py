@@ -88,7 +88,8 @@ def test_an_act_can_be_proved(memory):
 
 def test_no_words_of_the_memory_are_repeated(memory, home):
     secret = drawn(20)
-    memory.remember(f"a {secret}", key=f"k-{secret}", about=f"person-{secret.lower()}", tags=[secret], evidence=[secret])
+    about = f"person-{secret.lower()}"
+    memory.remember(f"a {secret}", key=f"k-{secret}", about=about, tags=[secret], evidence=[secret])
     memory.observe(f"b {secret}", id=f"e-{secret}", session=secret, agent=secret, metadata={"n": secret})
     memory.revise(f"k-{secret}", f"c {secret}", reason=secret)
     memory.outcome([f"k-{secret}"], 1.0, reason=secret)
@@ -313,7 +314,7 @@ def test_a_reader_makes_no_file(memory, home):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [(b"remember", b"forget"), (b"applied", b"refused"), (b"python:local", b"python:other"), (b"{", b"")]
+    ("old", "new"), [(b"remember", b"forget"), (b"applied", b"refused"), (b"python:local", b"python:x"), (b"{", b"")]
 )
 def test_check_notices_a_line_that_the_ledger_does_not_give(memory, old, new):
     memory.remember("one")

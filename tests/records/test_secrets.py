@@ -161,7 +161,8 @@ def test_what_stands_under_a_telling_key_is_masked_even_if_it_looks_plain():
     })  # fmt: skip
     assert found == {
         "password": "[secret: password]", "userPassword": "[secret: password]", "api-key": "[secret: key]",
-        "auth": {"refreshToken": "[secret: token]"}, "passwords": ["[secret: password]"], "DB_SECRET": "[secret: secret]",
+        "auth": {"refreshToken": "[secret: token]"}, "passwords": ["[secret: password]"],
+        "DB_SECRET": "[secret: secret]",
         "list": [{"pwd": "[secret: password]"}], "text": "key [secret: GitHub token]", "cvv": "[secret: card code]",
     }  # fmt: skip
     assert len(kinds) == 9

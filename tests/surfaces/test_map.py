@@ -16,6 +16,7 @@ EVERYWHERE = {"--folder", "--json", "--debug"}
 BELIEF = {
     "--about", "--kind", "--confidence", "--tag", "--evidence", "--rests-on", "--hypothesis", "--valid-from",
     "--valid-to", "--expires", "--always", "--source-type", "--session", "--agent", "--trust", "--user",
+    "--keep-secrets",
 }  # fmt: skip
 RECALL = {
     "-k", "--at", "--as-of", "--session", "--agent", "--about", "--tag", "--kind", "--what", "--since", "--until",
@@ -29,14 +30,14 @@ PAGES = {
 FROZEN = {
     "": EVERYWHERE | {"--version", "--help-all"},
     "remember": BELIEF | EVERYWHERE | {"--key"},
-    "observe": EVERYWHERE | {"--session", "--agent", "--at", "--id", "--meta", "--trust", "--user"},
+    "observe": EVERYWHERE | {"--session", "--agent", "--at", "--id", "--meta", "--keep-secrets", "--trust", "--user"},
     "recall": RECALL | EVERYWHERE,
     "revise": BELIEF | EVERYWHERE | {"--reason"},
     "forget": EVERYWHERE | {"--reason", "--withdraw", "--trust", "--user"},
     "erase": EVERYWHERE | {"--yes", "--dry-run", "--trust", "--user"},
     "status": EVERYWHERE | {"--user"},
     "show": EVERYWHERE | {"--history", "--why", "--at", "--user"},
-    "log": EVERYWHERE | {"--follow", "--last", "--op"},
+    "log": EVERYWHERE | {"--follow", "--last", "--op", "--audit"},
     "pages": PAGES | EVERYWHERE,
     "review": EVERYWHERE | {"--approve", "--reject", "--reason", "--all", "--yes", "--user"},
     "sync": EVERYWHERE | {"--watch", "--user"},

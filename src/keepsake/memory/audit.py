@@ -44,7 +44,7 @@ class Accounts(Opened):
         return self._masks.last
 
     @cached_property
-    def _audit(self) -> AuditFile:
+    def _audit_file(self) -> AuditFile:
         return AuditFile(self._shelf, is_on=self._settings.audit, tell=self._tell)
 
     def audit(self, start: int = 0, *, follow: bool = False, pause: float = 0.2) -> Iterator[AuditLine]:
@@ -52,6 +52,14 @@ class Accounts(Opened):
 
         It is read from the ledger, and repeats no words. With `follow` it goes on as others write.
         """
+        for line in self._audit(start, follow=follow):
+            if line is None:
+                time.sleep(pause)
+            else:
+                yield line
+
+    def _audit(self, start: int = 0, *, follow: bool = False) -> Iterator[AuditLine | None]:
+        """The same, for whoever waits in their own way: None, where there is nothing new."""
         auditor = Auditor(self._shelf.book.reviews.find)
         while True:
             for event in self._shelf.events_of(self.user, start):
@@ -60,7 +68,7 @@ class Accounts(Opened):
                     yield line
             if not follow:
                 return
-            time.sleep(pause)
+            yield None
 
 
 class _Left(NamedTuple):

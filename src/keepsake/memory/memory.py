@@ -371,14 +371,14 @@ class Memory(Asks):
     def _after_writing(self, events: list[Event]) -> None:
         self._index.follow(events)
         self._follower.follow(events)
-        self._audit.follow(events)
+        self._audit_file.follow(events)
 
     def _after_erasing(self) -> None:
         """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""
         self.ledger.note_erasures()
         self._index.grow_back()
         self._follower.look_at_all()
-        self._audit.follow(())
+        self._audit_file.follow(())
         if (self.folder / "vectors").is_dir():
             self._recall.sweep()
 

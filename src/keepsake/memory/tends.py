@@ -69,5 +69,5 @@ class Tends(Learns, Accounts):
         """
         if pages and self._shelf.ledger.writable:
             self.pages.rebuild()
-        self._audit.rebuild()
+        self._audit_file.rebuild()
         return self._index.rebuild(tick).seq + 1
