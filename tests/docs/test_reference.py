@@ -27,6 +27,7 @@ from keepsake.memory.rules import RulesOf
 from keepsake.memory.tidy import TidyOf
 from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
 from keepsake.records import errors
+from keepsake.records.audit import AuditLine
 from keepsake.records.episode import Episode
 from keepsake.records.folding import Folding
 from keepsake.records.frame import Frame
@@ -269,7 +270,7 @@ SHOWN_FIELD_BY_FIELD = [
     ("python.md", "Episode", Episode), ("python.md", "Frame", Frame), ("python.md", "Fact", keepsake.Fact),
     ("python.md", "ConsolidationRule", keepsake.ConsolidationRule), ("python.md", "PageEntry", PageEntry),
     ("python.md", "PageInfo", PageInfo), ("python.md", "PageText", PageText), ("python.md", "Folding", Folding),
-    ("python.md", "Synced", Synced),
+    ("python.md", "Synced", Synced), ("python.md", "AuditLine", AuditLine),
 ]  # fmt: skip
 
 
@@ -348,7 +349,9 @@ def test_every_setting_and_every_environment_variable_is_in_the_reference():
     sections |= {"corroborate": "policy"}
     sections |= dict.fromkeys(("follow", "zone", "auto_dormant_days"), "pages")
     sections |= dict.fromkeys(("soft_limit_tokens", "hard_limit_tokens"), "writer")
-    keys = {f"{sections.get(name, 'recall')}.{name}" for name in settings.Settings._fields}
+    sections |= {"keep_secrets": "policy"}
+    keys = {f"{sections.get(name, 'recall')}.{name}" for name in settings.Settings._fields if name != "audit"}
+    keys.add("audit.follow")
 
     assert "KEEPSAKE_HOME" in read
     assert [name for name in sorted(read | keys) if f"| `{name}` |" not in text] == []

@@ -16,6 +16,7 @@ EVERYWHERE = {"--folder", "--json", "--debug"}
 BELIEF = {
     "--about", "--kind", "--confidence", "--tag", "--evidence", "--rests-on", "--hypothesis", "--valid-from",
     "--valid-to", "--expires", "--always", "--source-type", "--session", "--agent", "--path", "--trust", "--user",
+    "--keep-secrets",
 }  # fmt: skip
 RECALL = {
     "-k", "--at", "--as-of", "--session", "--agent", "--path", "--about", "--tag", "--kind", "--what", "--since",
@@ -31,14 +32,15 @@ STORED = EVERYWHERE - {"--folder"}
 FROZEN = {
     "": EVERYWHERE | {"--version", "--help-all"},
     "remember": BELIEF | EVERYWHERE | {"--key"},
-    "observe": EVERYWHERE | {"--session", "--agent", "--at", "--id", "--meta", "--path", "--trust", "--user"},
+    "observe": EVERYWHERE
+    | {"--session", "--agent", "--at", "--id", "--meta", "--path", "--keep-secrets", "--trust", "--user"},
     "recall": RECALL | EVERYWHERE,
     "revise": BELIEF | EVERYWHERE | {"--reason"},
     "forget": EVERYWHERE | {"--reason", "--withdraw", "--path", "--trust", "--user"},
     "erase": EVERYWHERE | {"--yes", "--dry-run", "--trust", "--user"},
     "status": EVERYWHERE | {"--user"},
     "show": EVERYWHERE | {"--history", "--why", "--at", "--path", "--user"},
-    "log": EVERYWHERE | {"--follow", "--last", "--op"},
+    "log": EVERYWHERE | {"--follow", "--last", "--op", "--audit"},
     "pages": PAGES | EVERYWHERE,
     "review": EVERYWHERE
     | {"--approve", "--reject", "--grant", "--reason", "--all", "--kind", "--trust", "--about", "--yes", "--test"}

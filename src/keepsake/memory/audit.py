@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from typing import NamedTuple
 
 import orjson
 
@@ -43,7 +44,7 @@ class Accounts(Opened):
         return self._masks.last
 
     @cached_property
-    def _audit(self) -> AuditFile:
+    def _audit_file(self) -> AuditFile:
         return AuditFile(self._shelf, is_on=self._settings.audit, tell=self._tell)
 
     def audit(self, start: int = 0, *, follow: bool = False, pause: float = 0.2) -> Iterator[AuditLine]:
@@ -51,6 +52,14 @@ class Accounts(Opened):
 
         It is read from the ledger, and repeats no words. With `follow` it goes on as others write.
         """
+        for line in self._audit(start, follow=follow):
+            if line is None:
+                time.sleep(pause)
+            else:
+                yield line
+
+    def _audit(self, start: int = 0, *, follow: bool = False) -> Iterator[AuditLine | None]:
+        """The same, for whoever waits in their own way: None, where there is nothing new."""
         auditor = Auditor(self._shelf.book.reviews.find)
         while True:
             for event in self._shelf.events_of(self.user, start):
@@ -59,7 +68,20 @@ class Accounts(Opened):
                     yield line
             if not follow:
                 return
-            time.sleep(pause)
+            yield None
+
+
+class _Left(NamedTuple):
+    """How this process left the file, and up to which event."""
+
+    inode: int = -1
+    size: int = -1
+    written: int = -1
+    through: int = -1
+
+    @classmethod
+    def of(cls, seen: os.stat_result, through: int) -> _Left:
+        return cls(seen.st_ino, seen.st_size, seen.st_mtime_ns, through)
 
 
 class AuditFile:
@@ -69,7 +91,7 @@ class AuditFile:
         self._shelf, self._is_on, self._tell = shelf, is_on, tell
         self.path = shelf.ledger.folder.root / NAME
         self._auditor = Auditor(shelf.book.reviews.find)
-        self._left = (-1, -1, -1)  # which file it was, how long, and up to which event, when this process left it
+        self._left = _Left()
         self._told = False
 
     def follow(self, events: Sequence[Event]) -> None:
@@ -96,11 +118,11 @@ class AuditFile:
             if fd is None:
                 return
             seen = os.fstat(fd)
-            if events and not anew and self._left == (seen.st_ino, seen.st_size, events[0].seq - 1):
+            if events and not anew and self._left == _Left.of(seen, events[0].seq - 1):
                 through = self._append(fd, events, events[0].seq - 1)
             else:
                 through = self._catch_up(fd, -1 if anew else self._mended(fd, seen.st_size))
-            self._left = (seen.st_ino, os.fstat(fd).st_size, through)
+            self._left = _Left.of(os.fstat(fd), through)
 
     @contextmanager
     def _alone(self) -> Iterator[int | None]:

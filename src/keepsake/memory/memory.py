@@ -374,7 +374,7 @@ class Memory(Asks, Walks, Governs, Graphs):
     def _after_writing(self, events: list[Event]) -> None:
         self._index.follow(events)
         self._follower.follow(events)
-        self._audit.follow(events)
+        self._audit_file.follow(events)
         self._follow_graph(events)
 
     def _after_erasing(self) -> None:
@@ -383,7 +383,7 @@ class Memory(Asks, Walks, Governs, Graphs):
         self._echoes.forget()
         self._index.grow_back()
         self._follower.look_at_all()
-        self._audit.follow(())
+        self._audit_file.follow(())
         if (self.folder / "vectors").is_dir():
             self._recall.sweep()
 

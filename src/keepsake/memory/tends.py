@@ -73,5 +73,5 @@ class Tends(Learns, Accounts):
         self._graph_at.rebuild()
         if pages and self._shelf.ledger.writable:
             self.pages.rebuild()
-        self._audit.rebuild()
+        self._audit_file.rebuild()
         return self._index.rebuild(tick).seq + 1

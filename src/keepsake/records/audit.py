@@ -17,31 +17,29 @@ from typing import Any
 
 import orjson
 
-from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
-from keepsake.records.episodes import OBSERVE
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.review import Review
-from keepsake.records.reviews import ANSWER, ASK
 
 SCHEMA_VERSION = 1
 APPLIED, HELD, REFUSED = "applied", "held", "refused"
 OUTCOMES = (APPLIED, HELD, REFUSED)
-SILENT = ("snapshot/1", "receipt.put/1", "delta.noop/1", "rule.found/1")  # nobody acts by these
+SILENT = ("snapshot", "receipt.put", "delta.noop", "rule.found")  # nobody acts by these
 
-_GRANT, _REFUSE, _ERASE = "review.grant/1", "review.refuse/1", "erase/1"
-_VERBS = {
-    PUT: "remember", SUPERSEDE: "revise", TOMBSTONE: "forget", INVALIDATE: "invalidate", OBSERVE: "observe",
-    "episode.fade/1": "put out of recall", "episode.retract/1": "take back", "outcome.put/1": "judge",
-    "rule.put/1": "set rule", "rule.drop/1": "drop rule", "rule.ran/1": "run rule", "frame.put/1": "set frame",
-    "frame.drop/1": "drop frame", "config.set/1": "set", "session.start/1": "begin work", "session.end/1": "end work",
-    "page.put/1": "change page", "page.fold/1": "fold page", "page.clean/1": "clean pages", _ERASE: "erase",
-    "erase.done/1": "finish erasing", "trust.set/1": "trust", "path.branch/1": "branch path",
-    "path.merge/1": "merge path", "path.abandon/1": "abandon path", "path.compact/1": "close path",
-    "graph.put/1": "change graph", "graph.merge/1": "merge nodes", "graph.unmerge/1": "part nodes",
-    "ledger.begin/1": "begin", "ledger.seal/1": "compact", "ledger.torn/1": "set aside what a crash left",
-    "ledger.prune/1": "prune", "ledger.restore/1": "restore", "ledger.repair/1": "repair", "ledger.copy/1": "back up",
-    ASK: "ask", ANSWER: "answer", _GRANT: "approve", _REFUSE: "attempt",
+_ASK, _ANSWER, _GRANT, _REFUSE = _OF_REVIEWS = ("review.ask", "review.answer", "review.grant", "review.refuse")
+_VERBS = {  # whatever its version
+    "belief.put": "remember", "belief.supersede": "revise", "belief.tombstone": "forget",
+    "belief.invalidate": "invalidate", "episode.put": "observe", "episode.fade": "put out of recall",
+    "episode.retract": "take back", "outcome.put": "judge", "rule.put": "set rule", "rule.drop": "drop rule",
+    "rule.ran": "run rule", "frame.put": "set frame", "frame.drop": "drop frame", "config.set": "set",
+    "session.start": "begin work", "session.end": "end work", "page.put": "change page", "page.fold": "fold page",
+    "page.clean": "clean pages", "erase": "erase", "erase.done": "finish erasing", "trust.set": "trust",
+    "path.branch": "branch path", "path.merge": "merge path", "path.abandon": "abandon path",
+    "path.compact": "close path", "graph.put": "change graph", "graph.merge": "merge nodes",
+    "graph.unmerge": "part nodes", "ledger.begin": "begin", "ledger.seal": "compact",
+    "ledger.torn": "set aside what a crash left", "ledger.prune": "prune", "ledger.restore": "restore",
+    "ledger.repair": "repair", "ledger.copy": "back up", _ASK: "ask", _ANSWER: "answer", _GRANT: "approve",
+    _REFUSE: "attempt",
 }  # fmt: skip
 
 Find = Callable[[str], Review | None]
@@ -106,36 +104,36 @@ class Auditor:
 
     def line(self, event: Event, user: str) -> AuditLine | None:
         """The act, if it is one. `user` is whose event it is."""
-        if event.op in SILENT:
+        name, body = event.op.partition("/")[0], event.body or {}
+        if name in SILENT:
             return None
-        body = event.body or {}
-        told: dict[str, Any] = {"action": _VERBS.get(event.op) or _plain(event.op), "subject": _subject(event, body)}
-        if event.op in (ASK, ANSWER, _GRANT, _REFUSE) and body:
-            told |= self._of_review(event, body)
+        told: dict[str, Any] = {"action": _VERBS.get(name) or name.replace(".", " "), "subject": _subject(event, name)}
+        if name in _OF_REVIEWS:
+            told |= self._of_review(event, name, body)
         elif "approved" in body:
             told["approval"] = self._approval(str(body["approved"]))
-        elif event.op == _ERASE:
+        elif name == "erase":
             told["approval"] = self._approval_to_erase(told["subject"])
-        elif event.op in (ASK, _REFUSE):  # its words are gone
-            told["outcome"] = HELD if event.op == ASK else REFUSED
         trust = told.pop("trust", "") or _trust(body)
         return AuditLine(
             seq=event.seq, at=event.ts, by=event.by, op=event.op, hash=event.hash, trust=trust, user=user, **told
         )
 
-    def _of_review(self, event: Event, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _of_review(self, event: Event, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        if not body:  # its words are gone
+            return {"outcome": {_ASK: HELD, _REFUSE: REFUSED}.get(name, APPLIED)}
         review = str(body.get("review", ""))
-        if event.op == ASK:
+        if name == _ASK:
             action = body["action"]
             self._asked[review] = str(action["kind"]), tuple(action.get("target", ()))
             return {"action": action["kind"], "outcome": HELD, "trust": action.get("trust", "human")}
-        if event.op == _REFUSE:
+        if name == _REFUSE:
             return {"action": str(body.get("kind", "attempt")), "outcome": REFUSED}
-        answer = "approve" if event.op == _GRANT else body["answer"]
+        answer = "approve" if name == _GRANT else body["answer"]
         if answer == "approve":
             self._say_yes(review, event, body)
-        return {"action": "reject" if answer == "reject" else "approve",
-                "outcome": REFUSED if answer == "stale" else APPLIED}  # fmt: skip
+        verb = "reject" if answer == "reject" else "approve"
+        return {"action": verb, "outcome": REFUSED if answer == "stale" else APPLIED}
 
     def _say_yes(self, review: str, event: Event, body: Mapping[str, Any]) -> None:
         marker = {"marker": str(body["marker"])} if body.get("marker") else {}
@@ -158,28 +156,22 @@ class Auditor:
         return None
 
 
-def _plain(op: str) -> str:
-    """What a newer program did, as it calls it."""
-    return op.partition("/")[0].replace(".", " ")
-
-
-def _subject(event: Event, body: Mapping[str, Any]) -> tuple[str, ...]:
+def _subject(event: Event, name: str) -> tuple[str, ...]:
     """To what it was done, by ids alone: a page's name, or a key, is somebody's words."""
+    body = event.body or {}
     belief = body.get("belief")
     if isinstance(belief, Mapping):
         return tuple(dict.fromkeys([str(belief.get("id", "")), *map(str, body.get("replaces", ()))]))
-    if event.op in (ASK, ANSWER, _GRANT, _REFUSE) and "review" in body:
+    if name in _OF_REVIEWS and "review" in body:
         target = body.get("target") or body.get("action", {}).get("target", ())
         return tuple(map(str, filter(None, (body["review"], *([target] if isinstance(target, str) else target)))))
-    if event.op.startswith(("path.", "trust.")):
-        return tuple(str(body[name]) for name in ("path", "into", "parent", "source") if body.get(name))
-    if event.op.startswith(("belief.", "rule.")) and "id" in body:
+    if name.startswith(("path.", "trust.")):
+        return tuple(str(body[each]) for each in ("path", "into", "parent", "source") if body.get(each))
+    if name == "rule.put" and body:
+        return (str(body["rule"]["id"]),)
+    if name.startswith(("belief.", "rule.")) and "id" in body:
         return (str(body["id"]),)
-    if event.op == "rule.put/1":
-        return (str(body["rule"]["id"]),) if body else ()
-    if isinstance(body.get("ids"), list):
-        return tuple(map(str, body["ids"]))
-    return (event.id,)
+    return tuple(map(str, body["ids"])) if isinstance(body.get("ids"), list) else (event.id,)
 
 
 def _trust(body: Mapping[str, Any]) -> str:

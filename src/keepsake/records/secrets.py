@@ -20,10 +20,10 @@ from keepsake.records.secrets_wire import passed_on
 But = Callable[[], str]
 
 _LONG = 20  # letters without a space: no token is shorter
-_WORDS = ("pass", "pwd", "secret", "token", "key", "bearer", "authoriz", "cookie", "cvv", "cvc", "pin", "contrase",
+_WORDS = ("pass", "pw", "secret", "token", "key", "bearer", "authoriz", "cookie", "cvv", "cvc", "pin", "contrase",
           "credential", "wachtwoord", "kennwort", "senha", "recovery", "backup code", "verification", "://", "curl",
           "wget", "sess", "connect.sid")  # fmt: skip
-_SAID = ("pass", "pwd", "secret", "token", "key", "contrase", "credential", "wachtwoord", "kennwort", "senha",
+_SAID = ("pass", "pw", "secret", "token", "key", "contrase", "credential", "wachtwoord", "kennwort", "senha",
          "recovery", "backup code", "sess", "connect.sid")  # fmt: skip
 _CARDS = ("cvv", "cvc", "cid", "pin", "security code", "verification")
 _DIGITS = re.compile(r"\d{4}[ -]?\d{4}", re.ASCII)

@@ -9,8 +9,8 @@ from typing import Any
 from keepsake.records.secrets import But, find, masked
 from keepsake.records.secrets_stated import is_none
 
-_PASSWORDS = ("password", "passwd", "passwort", "passphrase", "passcode", "pwd")
-_KEYS = ("apikey", "secretkey", "accesskey", "privatekey", "signingkey", "encryptionkey")
+_PASSWORDS = ("password", "passwords", "passwd", "passwort", "passphrase", "passcode", "pwd")
+_KEYS = ("apikey", "apikeys", "secretkey", "accesskey", "privatekey", "signingkey", "encryptionkey")
 _SECRETS = ("secret", "credential", "credentials")
 _OTHERS = {"cardnumber": "card number", "cvv": "card code", "cvc": "card code", "cookie": "cookie",
            "setcookie": "cookie", "authorization": "authorization"}  # fmt: skip
@@ -91,7 +91,7 @@ def _is_one(value: str, kind: str) -> bool:
     """Whether a text under such a key is a secret, and not a placeholder or a number of tokens."""
     if is_none(value) or value.startswith("[secret: "):
         return False
-    if kind == "password":
+    if kind in _NUMBERS:
         return True
     has_digit = any(letter.isdigit() for letter in value)
     return not value.strip().replace(",", "").isdigit() and (has_digit or len(value) >= _LEAST) and " " not in value

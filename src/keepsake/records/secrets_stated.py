@@ -18,7 +18,7 @@ from keepsake.records.secrets_words import ABOUT, ENDINGS, FUNCTION, NONE, OWN_N
 _NAMED = re.compile(
     r"(?P<phrase>passphrase|seed phrase|recovery phrase)"
     r"|(?P<word>password|passwort|kennwort|passwd|passcode|contraseña|mot de passe|wachtwoord|senha|pwd"
-    r"|(?<![a-z])pass(?=[\"']?[ \t]{0,4}[:=]))"
+    r"|(?<![a-z])pass(?=[\"']?[ \t]{0,4}[:=])|(?<![a-z0-9])pw(?=[\"']?[ \t]{0,4}[:=]| is ))"
     r"|(?P<key>api[ _-]?key|secret[ _-]?key|access[ _-]?key|private[ _-]?key|signing[ _-]?key|encryption[ _-]?key"
     r"|licen[cs]e[ _-]?key|recovery[ _-]?(?:key|code)|backup[ _-]?code|secret|token|credentials?|accountkey"
     r"|(?:phpsessid|jsessionid|connect\.sid|sessionid)(?==))",
@@ -26,16 +26,16 @@ _NAMED = re.compile(
 )
 _LINK = re.compile(
     r"\d{0,3}[\"'`*_\])]{0,4}(?:"
-    r"(?P<equals>[ \t]{0,8}(?::=|=>|={1,2})[ \t]{0,8})"
-    r"|(?P<quoted>[ \t]{1,2})(?=[\"'`“‘«])"
+    r"(?P<quoted>[ \t]{1,2})(?=[\"'`“‘«])"
     r"|(?: (?:for|to|of|on|at|in)(?: (?!is\b|was\b)[\w@.'/-]{1,40}+){1,5}?)?(?:"
-    r"(?P<prose> (?:is|was|are|equals|ist|lautet|es|est|é)"
+    r"(?P<equals>[ \t]{0,8}(?::=|=>|->|→|={1,2})[ \t]{0,8})"
+    r"|(?P<prose>(?: (?:is|was|are|equals|ist|lautet|es|est|é)|['’]s)"
     r"(?: (?:now|currently|still|simply|just|set to))?:?[ \t]{1,4}(?:=[ \t]{1,4})?)"
     r"|(?P<colon>[ \t]{0,8}:[*_]{0,2}[ \t]{0,8})(?!//))"
-    r"|(?P<to>(?: for(?: [\w@.'-]{1,40}+){1,4}?)? (?:has been |was )?(?:changed |reset |set )?to[ \t]{1,4}))",
+    r"|(?P<to>(?: for(?: [\w@.'-]{1,40}+){1,4}?)? (?:has been |was )?(?:changed |reset |set )?to[ \t]{1,4})"
+    r"|(?P<beside>[ \t]{1,4}))",
     re.IGNORECASE,
 )
-_FLAG = re.compile(r"(?:[ \t]{1,4}|=)")
 _CLOSING = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
 _VALUE = re.compile(
     r"(?:[^\s,;&|\"'`”’»<\\]++|(?![,;&|](?:\s|$|[\w.-]{1,40}=)|[\"'`”’»](?:[\s,;:.)\]}]|$)|</|\\n)\S)++"
@@ -48,6 +48,7 @@ _NEXT_WORD = re.compile(r"[ \t]+([^\W\d_]+)")
 _SENTENCE = re.compile(r"[^\n.;,!?\"]{1,200}")
 _BEFORE = re.compile(r"(?:^|[\s\"'`(])([^\s\"'`]{5,64})[\"'`]? (?:is|as) (?:my|the|our|your|her|his|their|a)"
                      r" (?:[\w-]{1,20} ){0,2}$")  # fmt: skip
+_NUMBERED = re.compile(r"[A-Z]{2,}-?\d|v?\d+[.:/-]|\d+[A-Za-z]{1,3}$")  # RFC8018, v1.2, 2026-05-03, 30min
 _NO_BEGINNING = (WALL, "<", "your", "my_", "my-", "/", "./", "~/", "op://", "vault:")
 _NUMBERED_NAME = re.compile(r"[a-z]*[-_.]?v?\d{1,4}$|\d+[a-z]{0,3}$", re.IGNORECASE)
 
@@ -84,12 +85,11 @@ def _said_before(text: str, end: int) -> tuple[int, int] | None:
 def _said_after(text: str, named: re.Match[str], kind: str) -> tuple[tuple[int, int] | None, int]:
     """What is said to be the secret, and from where to go on."""
     link = _LINK.match(text, named.end())
-    how = link.lastgroup if link else None
-    if link is None or how is None:
-        link = _FLAG.match(text, named.end()) if _is_flag(text, named.start()) else None
+    if link is None:
+        return None, named.end()
+    how = link.lastgroup or ""
+    if how == "beside" and _is_flag(text, named.start()):
         how = "equals"
-        if link is None:
-            return None, named.end()
     start, end, is_quoted = _value(text, link.end(), how)
     value = text[start:end]
     if kind == "passphrase" and not is_quoted and (whole := _phrase(text, start, how)):
@@ -119,7 +119,7 @@ def _value(text: str, start: int, how: str) -> tuple[int, int, bool]:
     if found_value is None:
         return start, start, False
     end = found_value.end()
-    ending = ".,;:!?)]}>\"'*|" if how in ("prose", "to") else ".,;)]}\"'*|"
+    ending = ".,;:!?)]}>\"'*|" if how in ("prose", "to", "beside") else ".,;)]}\"'*|"
     return start, start + len(text[start:end].rstrip(ending)), False
 
 
@@ -136,6 +136,10 @@ def _phrase(text: str, start: int, how: str) -> int:
 
 
 def _is_password(text: str, value: str, end: int, how: str) -> bool:
+    if how == "beside":
+        return _is_unlike_a_name(value)
+    if how == "colon" and value.endswith(":"):  # a key of its own
+        return False
     after = _NEXT_WORD.match(text, end)
     following = after[1].lower() if after else ""
     if value.isdigit():
@@ -149,6 +153,13 @@ def _is_password(text: str, value: str, end: int, how: str) -> bool:
             return False
         return how == "equals" or (how != "to" and len(value) > 3 and following in ("", "and", "for"))
     return _is_odd(value) if how in ("to", "quoted", "prose") else len(value) > 2
+
+
+def _is_unlike_a_name(value: str) -> bool:
+    """What stands right behind the word is a password only if no name looks like it: "password hunter22"."""
+    numbers = sum(letter.isdigit() for letter in value)
+    is_plain = value.lower() in ABOUT or _NUMBERED.match(value) is not None
+    return len(value) > 5 and numbers > 1 and numbers < len(value) and _is_odd(value) and not is_plain
 
 
 def _is_about(word: str) -> bool:
@@ -167,7 +178,7 @@ def _is_odd(value: str) -> bool:
 
 
 def _is_key(value: str, how: str) -> bool:
-    """Whether it looks drawn by chance."""
+    """Whether it looks drawn by chance. What stands right behind the word must be long, too."""
     if len(value) < 8 or "://" in value or value.count(" "):
         return False
     if _CALL.match(value) or value.startswith(("/", "./", "~/")):
@@ -175,6 +186,8 @@ def _is_key(value: str, how: str) -> bool:
     parts = re.split(r"[-_.:/+=]", value)
     if any(len(part) >= 20 and _mixes(part) for part in parts):
         return True
+    if how == "beside":
+        return False
     drawn = [part for part in parts if len(part) >= 4 and _mixes(part) and not _NUMBERED_NAME.fullmatch(part)]
     return bool(drawn) and (len(value) >= 12 or how == "equals")
 

@@ -25,7 +25,7 @@ def _about(act: AuditLine) -> str:
     names = " ".join(handle(name) for name in act.subject[:_FEW])
     more = f"and {len(act.subject) - _FEW} more" if len(act.subject) > _FEW else ""
     asker = f"said by {act.trust}" if act.trust not in ("", "human") else ""
-    return ", ".join(filter(None, (" ".join(filter(None, (names, more))), asker, _yes(act))))
+    return ", ".join(filter(None, (" ".join(filter(None, (names, more))), _yes(act), asker)))
 
 
 def _yes(act: AuditLine) -> str:

@@ -30,7 +30,7 @@ _AT_ONCE = 200  # lines printed together
     example="""
 keepsake log --last 20
 keepsake log --op belief.put
-keepsake log --audit --follow
+keepsake log --audit --last 20
 keepsake log 40""",
 )
 @click.argument("start", required=False, type=click.IntRange(min=0), metavar="[SEQ]")
