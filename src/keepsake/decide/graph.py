@@ -19,7 +19,7 @@ from keepsake.records.graph_book import (
     GRAPH_PROPOSE,
     GRAPH_PUT,
     GRAPH_UNMERGE,
-    Proposal,
+    ProposedMerge,
 )
 from keepsake.records.graph_fields import Told, line_of
 
@@ -92,7 +92,7 @@ def merge(user: str, node: Told, into: Told, *, score: float, reasons: Sequence[
 
 
 def propose(
-    user: str, node: Told, into: Told, asked: Sequence[Proposal], *, score: float, reasons: Sequence[str]
+    user: str, node: Told, into: Told, asked: Sequence[ProposedMerge], *, score: float, reasons: Sequence[str]
 ) -> list[Draft]:
     """A person is asked whether one node is the other. What was `asked` of the two already is not asked again."""
     _must_stand_for_themselves(node, into)
@@ -108,7 +108,7 @@ def unmerge(user: str, node: str, merged_into: str | None) -> list[Draft]:
     return [Draft(GRAPH_UNMERGE, {"user": user, "node": node})]
 
 
-def dismiss(user: str, node: str, into: str, asked: Sequence[Proposal]) -> list[Draft]:
+def dismiss(user: str, node: str, into: str, asked: Sequence[ProposedMerge]) -> list[Draft]:
     """They are two, whatever was `asked` of them."""
     if not asked:
         raise Refused(f"nobody proposed that {node!r} is {into!r}; `keepsake graph same` lists what was")

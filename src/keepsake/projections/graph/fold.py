@@ -26,7 +26,7 @@ from keepsake.records.graph_book import (
     GRAPH_PROPOSE,
     GRAPH_PUT,
     GRAPH_UNMERGE,
-    Proposal,
+    ProposedMerge,
 )
 from keepsake.records.policy import DEFAULT
 from keepsake.records.reviews import ANSWER, ASK
@@ -77,7 +77,7 @@ def _merge(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 
 
 def _propose(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    told = Proposal(body["node"], body["into"], body["score"], tuple(body["reasons"]), event.by, event.ts)
+    told = ProposedMerge(body["node"], body["into"], body["score"], tuple(body["reasons"]), event.by, event.ts)
     values = (body["user"], *sorted(told[:2]), told.text(), event.seq)
     rows.db.execute("INSERT OR REPLACE INTO proposals VALUES (?, ?, ?, ?, ?)", values)
 
