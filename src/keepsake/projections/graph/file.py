@@ -17,7 +17,8 @@ from typing import NamedTuple
 from keepsake.projections.database import IN_MEMORY, Database
 from keepsake.projections.graph import fold
 from keepsake.projections.graph.compose import Merge
-from keepsake.projections.graph.rows import Rows, merge_of, merges_into, said_in
+from keepsake.projections.graph.merges import merge_of, merges_into
+from keepsake.projections.graph.rows import Rows, said_in
 from keepsake.projections.graph.tables import NAMES, SHAPE, TABLES
 from keepsake.records.entity import thing_key
 from keepsake.records.event import Event

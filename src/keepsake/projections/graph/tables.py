@@ -60,9 +60,10 @@ TABLES = (
     ) WITHOUT ROWID""",
     "CREATE INDEX names_node ON names (user, node, is_said)",
     """CREATE TABLE mentions (
-        user TEXT NOT NULL, node TEXT NOT NULL, seq INTEGER NOT NULL, fact TEXT NOT NULL,
+        user TEXT NOT NULL, node TEXT NOT NULL, seq INTEGER NOT NULL, fact TEXT NOT NULL, ended TEXT NOT NULL,
         PRIMARY KEY (user, node, seq, fact)
     ) WITHOUT ROWID""",
+    "CREATE INDEX mentions_ended ON mentions (user, node, ended)",
     """CREATE TABLE entities (
         user TEXT NOT NULL, node TEXT NOT NULL, told INTEGER NOT NULL, held INTEGER NOT NULL,
         PRIMARY KEY (user, node)
