@@ -196,3 +196,25 @@ def test_a_merge_in_the_middle_of_a_chain_is_taken_back_with_its_edges():
     followed = graph_of(story.events, *range(len(story.events)))
     assert {name: edge["source"] for name, edge in edges_in(followed).items()} == {"v1": "n1", "v2": "oslo"}
     assert everything_in(followed) == everything_in(graph_of(story.events))
+
+
+def test_a_merge_counts_while_both_are_there():
+    story = Story()
+    story.do_node("me", "n1", "One", [])
+    story.do_node("me", "bob", "Bob", [])
+    story.do_edge("me", 1, "n1", "bob")
+    story.do_merge("me", "n1", "oslo")
+    graph = graph_of(story.events)
+    assert ("merged" in nodes_in(graph)["n1"], edges_in(graph)["v1"]["source"]) == (False, "n1")
+
+    story.believe("v9", ("Oslo", "is", "north"))
+    graph.catch_up(story.events)
+    assert (nodes_in(graph)["n1"]["merged"]["into"], edges_in(graph)["v1"]["source"]) == ("oslo", "oslo")
+    assert nodes_in(graph)["oslo"]["absorbed"] == {"n1": ["N", "Ana"]}
+    assert everything_in(graph) == everything_in(graph_of(story.events))
+
+    story.do_node("me", "n2", "Oslo", [])  # now it is a node that somebody saved, and no thing any more
+    graph.catch_up(story.events)
+    assert "oslo" not in nodes_in(graph)
+    assert ("merged" in nodes_in(graph)["n1"], edges_in(graph)["v1"]["source"]) == (False, "n1")
+    assert everything_in(graph) == everything_in(graph_of(story.events))
