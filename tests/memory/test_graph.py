@@ -331,3 +331,23 @@ def test_a_provenance_that_somebody_gave_stays_beside_the_mark(memory):
     [*_, event] = memory.log(op="graph")
     saved = {"id": "person-ana", "kind": "person", "label": "Ana", "provenance": given.to_dict()}
     assert event.body["nodes"] == [saved]
+
+
+def test_the_paths_of_a_memory_are_shown_beside_those_that_were_saved(memory, monkeypatch):
+    own, saved = MemoryPath(path_id="mine", created_at=NOON), MemoryPath(path_id="theirs", created_at=NOON)
+
+    class Known:
+        def all(self, user):
+            return [own] if user == "me" else []
+
+    memory.graph.save_path(saved)
+    monkeypatch.setattr(memory._book, "paths", Known(), raising=False)
+    memory.graph.save_path(replace(own, abandoned_reason="forged", is_active=False))
+
+    assert memory.graph.list_paths() == [own, saved]
+    assert (memory.graph.load_path("mine"), memory.graph.load_path("theirs")) == (own, saved)
+    assert list(memory.graph.export_envelope().paths) == [own, saved]
+    assert list(memory.graph.export_envelope(explicit=True).paths) == [saved]
+    before = seqs(memory)
+    memory.graph.import_envelope(memory.graph.export_envelope())
+    assert seqs(memory) == before
