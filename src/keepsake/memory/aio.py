@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from keepsake.memory.beliefs import BeliefsOf
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.facts import FactsOf
+from keepsake.memory.graph import GraphOf
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.memory import Memory
 from keepsake.memory.receipts import ReceiptsOf
@@ -37,7 +38,8 @@ Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 NOUNS = {
     "beliefs": BeliefsOf, "config": ConfigOf, "episodes": EpisodesOf, "facts": FactsOf, "frames": FramesOf,
-    "ledger": LedgerOf, "receipts": ReceiptsOf, "reviews": ReviewsOf, "rules": RulesOf, "tidy": TidyOf, "work": WorkOf,
+    "graph": GraphOf, "ledger": LedgerOf, "receipts": ReceiptsOf, "reviews": ReviewsOf, "rules": RulesOf,
+    "tidy": TidyOf, "work": WorkOf,
 }  # fmt: skip
 
 _NOT_OFFERED = ("batch", "close", "restore")
