@@ -181,7 +181,7 @@ class GraphStore:
     # -- how ---------------------------------------------------------------------------------------------------------
 
     def _put(self, records: Iterable[Saved], head: Told | None = None) -> list[Draft]:
-        return decide.put(self._user, records, head, is_belief=self._at.book.taken)
+        return decide.put(self._user, records, head, trust=self._gated.trust, is_belief=self._at.book.taken)
 
     def _write(self, make: Callable[[GraphFile], list[Draft]]) -> list[Event]:
         """Record what `make` decides on the rows as they are. If they are behind by then, it decides again."""
@@ -218,6 +218,8 @@ class GraphStore:
                 continue
             known = None if is_empty else db.line(self._user, saved.part, _name(saved))
             if found := self._settled(db, saved, known, is_import=is_import):
+                is_persons = known is not None and db.is_persons(self._user, saved.part, _name(saved))
+                decide.must_be_its_to_change(saved, is_persons, self._gated.trust)
                 yield found
 
     def _settled(self, db: GraphFile, saved: Saved, known: bytes | None, *, is_import: bool) -> Saved | None:
@@ -227,6 +229,8 @@ class GraphStore:
         if saved.part == "events" and known is not None:
             name = ascii(_name(saved))[:60]
             raise Refused(f"event {name} is here already and says otherwise; an event is never changed")
+        if known is not None and saved.line == db.said_line(self._user, saved.part, _name(saved)):
+            return None
         if saved.part not in ("nodes", "edges") or not any(sign in saved.line for sign in _LAYERED):
             return saved
         if is_import and is_derived_here(saved.told, self._at.ledger_id):

@@ -1,7 +1,7 @@
 """What decisions about the graph need to know of it, folded from events. The graph itself stands in `graph.db`.
 
     graph.put/1      {"user": …, "profiles": […], "nodes": […], "edges": […], "paths": […], "events": […],
-                      "head": {"metadata": {…}, "extra": {…}, "head": …}}
+                      "head": {"metadata": {…}, "extra": {…}, "head": …}}, and "trust" if it is less than a person's;
                      or a piece of one record that is too long for a line:
                      {"user": …, "part": "nodes", "piece": "…", "n": 0, "of": 3}
     graph.merge/1    {"user": …, "node": …, "into": …, "names": […], "score": …, "reasons": […]}

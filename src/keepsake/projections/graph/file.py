@@ -105,6 +105,13 @@ class GraphFile(Database):
         row = self.db.execute(f"SELECT said, line FROM {part} WHERE user = ? AND id = ?", (user, name)).fetchone()
         return said_in(*row) if row else None
 
+    def is_persons(self, user: str, part: str, name: str) -> bool:
+        """Whether a person saved that record last."""
+        if self.said_line(user, part, name) is None:
+            return False
+        lesser = "SELECT 1 FROM programs WHERE user = ? AND part = ? AND id = ?"
+        return self.db.execute(lesser, (user, part, name)).fetchone() is None
+
     def has_any(self, user: str) -> bool:
         """Whether there is any record of that user."""
         asked = (f"SELECT 1 FROM {table} WHERE user = ? LIMIT 1" for table in ("nodes", "edges", "others"))

@@ -46,7 +46,7 @@ def apply(rows: Rows, event: Event) -> None:
 
 
 def _put(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    user = body["user"]
+    user, is_persons = body["user"], "trust" not in body
     if "piece" in body:
         whole = _joined(rows, body)
         if whole is None:
@@ -56,6 +56,7 @@ def _put(rows: Rows, event: Event, body: dict[str, Any]) -> None:
         key = KEYS.get(part, "id")
         for told in body.get(part, ()):
             rows.save(user, part, told[key], told, event.seq)
+            rows.note_teller(user, part, told[key], is_persons)
     if "head" in body:
         rows.head(user, body["head"])
 

@@ -41,6 +41,7 @@ class Rows:
         self._nodes: set[Key] = set()
         self._edges: set[Key] = set()
         self._plain: dict[str, list[tuple[Any, ...]]] = {"nodes": [], "edges": []}
+        self._has_programs = self._any("programs")
         self._is_plain = self.facts.is_empty and not self._any("merges") and not self._any("nodes")
 
     def _any(self, table: str) -> bool:
@@ -62,6 +63,14 @@ class Rows:
                 + ("" if way else " ON CONFLICT (user, part, id) DO UPDATE SET line = excluded.line"),
                 (user, part, name, line),
             )
+
+    def note_teller(self, user: str, part: str, name: str, is_persons: bool) -> None:
+        """Who saved a record last: a person, or a program that is trusted less."""
+        if not is_persons:
+            self.db.execute("INSERT OR IGNORE INTO programs VALUES (?, ?, ?)", (user, part, name))
+            self._has_programs = True
+        elif self._has_programs:
+            self.db.execute("DELETE FROM programs WHERE user = ? AND part = ? AND id = ?", (user, part, name))
 
     def _save_node(self, user: str, name: str, told: Told, line: bytes, seq: int) -> None:
         values = (user, name, told["kind"], "merged" in told, line)

@@ -33,6 +33,10 @@ TABLES = (
         n INTEGER PRIMARY KEY, user TEXT NOT NULL, part TEXT NOT NULL, id TEXT NOT NULL, line BLOB NOT NULL,
         UNIQUE (user, part, id)
     )""",
+    # what was last saved by a program that is trusted less than a person
+    """CREATE TABLE programs (
+        user TEXT NOT NULL, part TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (user, part, id)
+    ) WITHOUT ROWID""",
     "CREATE TABLE heads (user TEXT PRIMARY KEY, told TEXT NOT NULL) WITHOUT ROWID",
     # which node was merged into which, and with which names
     """CREATE TABLE merges (
@@ -76,6 +80,6 @@ TABLES = (
 )
 
 NAMES = (
-    "nodes", "edges", "others", "heads", "merges", "proposals", "facts", "names", "mentions", "entities", "versions",
-    "waiting", "asked", "bookmark",
+    "nodes", "edges", "others", "programs", "heads", "merges", "proposals", "facts", "names", "mentions", "entities",
+    "versions", "waiting", "asked", "bookmark",
 )  # fmt: skip
