@@ -5,7 +5,8 @@
 The bare pass reads the envelope's bytes into dictionaries and writes them again: `loads` and `dumps`, nothing kept,
 nothing judged. Ours reads the folder's files, finds out who is whose neighbour, and writes the same envelope; or reads
 the envelope into a store in memory and writes it again. Both are measured in turns, in the processor's time, because
-others work here too. The two-hop expansion is asked of two graphs in which every node has the same degree.
+others work here too. The two-hop expansion is asked of two graphs in which every node has the same degree. The same is
+asked of the graph of a memory, whose import goes through the ledger.
 
 Not measured here: other processes at the same folder, and files that somebody edited by hand.
 """
@@ -27,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from measure import Row, at_most, per, report, seconds, stated
 
+from keepsake import Memory
 from keepsake.records.envelope import GraphEnvelope
 from keepsake.records.graph import MemoryEdge, MemoryNode, Provenance
 from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
@@ -133,12 +135,38 @@ def walking(large: GraphEnvelope, nodes: int) -> Iterator[Row]:
         return lambda: [shortest_path(store, *pair, max_hops=4) for pair in pairs if pair[1] < name(size)]
 
     for what, asked, count in (("two-hop expansion", hop, ASKED), ("shortest way of two steps", way, 20)):
-        ours, bare = asked(many, nodes), asked(few, FEW)
-        ours(), bare()
-        pairs = [(worked(ours), worked(bare)) for _ in range(2 * ROUNDS + 1)]
-        mine, raw = (statistics.median(pair[place] for pair in pairs) for place in (0, 1))
-        ratio = statistics.median(pair[0] / pair[1] for pair in pairs)
-        yield at_most(f"{what} of {nodes:,} nodes, to {FEW:,}", per(mine, count), per(raw, count), ratio, 1.5)
+        yield side_by_side(f"{what} of {nodes:,} nodes, to {FEW:,}", asked(many, nodes), asked(few, FEW), count)
+
+
+def side_by_side(what: str, ours: Callable[[], object], bare: Callable[[], object], count: int) -> Row:
+    """What the large graph takes, as a multiple of what the small one takes."""
+    ours(), bare()
+    pairs = [(worked(ours), worked(bare)) for _ in range(2 * ROUNDS + 1)]
+    mine, raw = (statistics.median(pair[place] for pair in pairs) for place in (0, 1))
+    return at_most(what, per(mine, count), per(raw, count), statistics.median(pair[0] / pair[1] for pair in pairs), 1.5)
+
+
+def remembered(data: bytes, folder: Path, nodes: int, count: int) -> Iterator[Row]:
+    """The graph of a memory: in through the ledger, out of its rows, and walked in."""
+
+    def bare() -> bytes:
+        return orjson.dumps(orjson.loads(data), option=orjson.OPT_SORT_KEYS)
+
+    def export() -> None:
+        assert many.graph.export_envelope().to_bytes() == data
+
+    def hop(memory: Memory, size: int) -> Callable[[], object]:
+        starts = [name(number * 37 % size) for number in range(ASKED)]
+        return lambda: [memory.graph.expand([start], 2, Limits(max_nodes=100)) for start in starts]
+
+    with Memory(folder / "many") as many, Memory(folder / "few") as few:
+        given = GraphEnvelope.from_bytes(data)
+        taken, raw = worked(lambda: many.graph.import_envelope(given)), worked(bare)
+        few.graph.import_envelope(graph(FEW, DEGREE * FEW))
+        yield stated("import into a memory, to a bare orjson pass", per(taken, count), per(raw, count), taken / raw)
+        yield to_bare("export from a memory, to a bare orjson pass", export, bare, count)
+        what = f"two-hop expansion in a memory of {nodes:,}, to {FEW:,}"
+        yield side_by_side(what, hop(many, nodes), hop(few, FEW), ASKED)
 
 
 def main() -> None:
@@ -154,6 +182,7 @@ def main() -> None:
         rows = whole(data, Path(scratch) / "graph", count)
         rows += walking(GraphEnvelope.from_bytes(data), chosen.nodes)
         rows += saving(data, Path(scratch) / "saved", count)
+        rows += remembered(data, Path(scratch), chosen.nodes, count)
     print(f"{chosen.nodes:,} nodes, {chosen.edges:,} edges, {len(data):,} bytes")
     report(rows)
 

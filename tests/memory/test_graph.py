@@ -102,6 +102,28 @@ def test_a_program_with_the_trust_of_a_web_page_does_not_write_to_the_graph(memo
     assert memory.graph.list_nodes() == []
 
 
+def test_a_program_that_is_not_trusted_like_a_person_does_not_change_what_one_saved(memory):
+    memory.graph.save_nodes([node("a", label="Ana"), node("b")])
+    memory.graph.save_path(MemoryPath(path_id="p", created_at=NOON))
+    with Memory(memory.folder, trust="agent") as agent:
+        agent.graph.save_nodes([node("a", label="Ana"), node("c")])
+        agent.graph.save_node(node("c", label="Carl"))
+        agent.graph.import_envelope(GraphEnvelope(nodes=[node("d", label="x" * 600_000)]))
+        agent.graph.save_node(node("d"))
+        other = MemoryPath(path_id="p", created_at=NOON, is_active=False, abandoned_reason="no")
+        with pytest.raises(Refused, match="node 'a' was saved by a person"):
+            agent.graph.save_nodes([node("e"), node("a", label="Eve")])
+        with pytest.raises(Refused, match="path 'p' was saved by a person"):
+            agent.graph.save_path(other)
+    assert ids(memory.graph.list_nodes()) == ["a", "b", "c", "d"]
+    memory.graph.save_node(node("c", label="Carla"))
+    memory.rebuild_index()
+    with Memory(memory.folder, trust="agent") as agent, pytest.raises(Refused, match="was saved by a person"):
+        agent.graph.save_node(node("c", label="Carl"))
+
+    assert memory.graph.load_node("a").label == "Ana"
+
+
 def test_users_are_walled_off(memory):
     tell(memory)
     memory.graph.save_node(node("mine"))
@@ -166,7 +188,10 @@ def test_saving_the_same_again_records_nothing(memory):
     assert len(seqs(memory)) == 5
     memory.graph.import_envelope(GraphEnvelope(metadata={"y": 1}))
 
-    assert len(seqs(memory)) == 6
+    memory.remember("x", about="person-ana")
+    for _ in range(2):
+        memory.graph.save_node(node("person-ana", label="Ana"))
+    assert len(seqs(memory)) == 7
     assert memory.graph.export_envelope().metadata == {"x": 1, "y": 1}
 
 
@@ -331,3 +356,23 @@ def test_a_provenance_that_somebody_gave_stays_beside_the_mark(memory):
     [*_, event] = memory.log(op="graph")
     saved = {"id": "person-ana", "kind": "person", "label": "Ana", "provenance": given.to_dict()}
     assert event.body["nodes"] == [saved]
+
+
+def test_the_paths_of_a_memory_are_shown_beside_those_that_were_saved(memory, monkeypatch):
+    own, saved = MemoryPath(path_id="mine", created_at=NOON), MemoryPath(path_id="theirs", created_at=NOON)
+
+    class Known:
+        def all(self, user):
+            return [own] if user == "me" else []
+
+    memory.graph.save_path(saved)
+    monkeypatch.setattr(memory._book, "paths", Known(), raising=False)
+    memory.graph.save_path(replace(own, abandoned_reason="forged", is_active=False))
+
+    assert memory.graph.list_paths() == [own, saved]
+    assert (memory.graph.load_path("mine"), memory.graph.load_path("theirs")) == (own, saved)
+    assert list(memory.graph.export_envelope().paths) == [own, saved]
+    assert list(memory.graph.export_envelope(explicit=True).paths) == [saved]
+    before = seqs(memory)
+    memory.graph.import_envelope(memory.graph.export_envelope())
+    assert seqs(memory) == before

@@ -326,3 +326,22 @@ def test_threads_that_write_at_once_lose_nothing(home, durability):
         assert len(memory.graph.list_nodes("person")) == 20
         assert len(memory.graph.list_nodes("topic")) == 4
         assert len(seqs(memory)) == 20
+
+
+def test_hostile_words_come_back_as_they_were_told(memory):
+    deep = current = []
+    for _ in range(27):
+        current.append([])
+        current = current[0]
+    words = ["", " ", "\x00", "\u202e", "\u200b", "🎉", "x" * 1_000_000, "'; DROP TABLE nodes; --", '"}', "{" * 40]
+    for number, word in enumerate(words):
+        said = word[:100_000]
+        memory.remember(f"{number} {said}", about=said, triple=(said, said, said) if said.strip() else ())
+        memory.graph.save_node(node(f"n{number}", label=word, aliases=(word,), properties={"w": word, "deep": deep}))
+    before = memory.graph.export_envelope()
+    memory.rebuild_index()
+
+    assert memory.graph.export_envelope() == before
+    assert memory.graph.load_node("n0").properties["deep"] == deep
+    assert {memory.graph.load_node(f"n{number}").label for number in range(len(words))} == set(words)
+    assert memory.graph.resolve("🎉").id in ("🎉", "n5")

@@ -15,7 +15,7 @@ def told(keepsake):
     graph = {
         "schema_version": 1,
         "nodes": [
-            {"id": "person-ana", "kind": "person", "label": "Ana Lee", "properties": {"age": 3, "likes": ["tea", "ink"]}},
+            {"id": "person-ana", "kind": "person", "label": "Ana Lee", "properties": {"age": 3, "likes": ["tea", "x"]}},
             {"id": "oslo", "kind": "place", "label": "Oslo", "aliases": ["Kristiania"]},
         ],
         "edges": [
@@ -35,7 +35,7 @@ def test_an_entity_is_shown_as_a_tree_with_what_is_told_of_it(keepsake, told):
     assert done.out.splitlines() == [
         "person-ana  Ana Lee  person",
         "│   age  3",
-        "│   likes  tea, ink",
+        "│   likes  tea, x",
         "├── lives_in -> oslo  Oslo  place",
         "│   │   also Kristiania",
         "│   └── is\\x1b[31m -> oslo  Oslo  place",

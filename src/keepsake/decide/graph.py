@@ -19,10 +19,11 @@ from keepsake.records.graph_book import (
     GRAPH_PROPOSE,
     GRAPH_PUT,
     GRAPH_UNMERGE,
-    Proposal,
+    ProposedMerge,
 )
 from keepsake.records.graph_fields import Told, line_of
 
+PERSON = "human"
 ROOM = 256 * 1024  # bytes of records in one event
 _PIECE = 200_000  # characters; a character is at most four bytes, and what is escaped was escaped before
 _LONGEST = 300  # characters of a name that stands beside a piece
@@ -41,39 +42,51 @@ class Saved(NamedTuple):
 
 
 def put(
-    user: str, records: Iterable[Saved], head: Told | None = None, *, is_belief: Callable[[str], bool] = lambda _: False
-) -> list[Draft]:
+    user: str, records: Iterable[Saved], head: Told | None = None, *, trust: str = PERSON,
+    is_belief: Callable[[str], bool] = lambda _: False,
+) -> list[Draft]:  # fmt: skip
     """Events that save all of this. What names a belief has an event of its own, which can go with the belief."""
+    whose = {"user": user} if trust == PERSON else {"user": user, "trust": trust}
     drafts: list[Draft] = []
-    body: dict[str, Any] = {"user": user}
+    body: dict[str, Any] = dict(whose)
     used = 0
     for part, line, told in records:
         if len(line) > ROOM:
-            drafts += _pieces(user, part, line, told)
+            drafts += _pieces(whose, part, line, told)
             continue
         if any(map(is_belief, _named_in(told))):
-            drafts.append(Draft(GRAPH_PUT, {"user": user, part: [told]}))
+            drafts.append(Draft(GRAPH_PUT, {**whose, part: [told]}))
             continue
         if used + len(line) > ROOM:
             drafts.append(Draft(GRAPH_PUT, body))
-            body, used = {"user": user}, 0
+            body, used = dict(whose), 0
         body.setdefault(part, []).append(told)
         used += len(line) + 1
     if used:
         drafts.append(Draft(GRAPH_PUT, body))
-    return drafts + (_head(user, head) if head else [])
+    return drafts + (_head(whose, head) if head else [])
 
 
-def _head(user: str, head: Told) -> list[Draft]:
+def _head(whose: Told, head: Told) -> list[Draft]:
     line = line_of(head)
-    return _pieces(user, "head", line, {}) if len(line) > ROOM else [Draft(GRAPH_PUT, {"user": user, "head": head})]
+    return _pieces(whose, "head", line, {}) if len(line) > ROOM else [Draft(GRAPH_PUT, {**whose, "head": head})]
 
 
-def _pieces(user: str, part: str, line: bytes, told: Told) -> list[Draft]:
+def must_be_its_to_change(saved: Saved, is_persons: bool, trust: str) -> None:
+    """Refused, if a program would change what a person saved."""
+    if is_persons and trust != PERSON:
+        name = ascii(saved.told.get("path_id") or saved.told.get("id"))[:60]
+        raise Refused(
+            f"{saved.part[:-1]} {name} was saved by a person, and this program has the trust of {trust}; ask one to"
+            " change it"
+        )
+
+
+def _pieces(whose: Told, part: str, line: bytes, told: Told) -> list[Draft]:
     """One record, cut up. Each piece says whose it is, so that an erasure finds it."""
     text = line.decode()
     cut = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
-    body = {"user": user, "part": part, "names": [_short(name) for name in _named_in(told)], "of": len(cut)}
+    body = {**whose, "part": part, "names": [_short(name) for name in _named_in(told)], "of": len(cut)}
     return [Draft(GRAPH_PUT, {**body, "n": number, "piece": piece}) for number, piece in enumerate(cut)]
 
 
@@ -92,7 +105,7 @@ def merge(user: str, node: Told, into: Told, *, score: float, reasons: Sequence[
 
 
 def propose(
-    user: str, node: Told, into: Told, asked: Sequence[Proposal], *, score: float, reasons: Sequence[str]
+    user: str, node: Told, into: Told, asked: Sequence[ProposedMerge], *, score: float, reasons: Sequence[str]
 ) -> list[Draft]:
     """A person is asked whether one node is the other. What was `asked` of the two already is not asked again."""
     _must_stand_for_themselves(node, into)
@@ -108,7 +121,7 @@ def unmerge(user: str, node: str, merged_into: str | None) -> list[Draft]:
     return [Draft(GRAPH_UNMERGE, {"user": user, "node": node})]
 
 
-def dismiss(user: str, node: str, into: str, asked: Sequence[Proposal]) -> list[Draft]:
+def dismiss(user: str, node: str, into: str, asked: Sequence[ProposedMerge]) -> list[Draft]:
     """They are two, whatever was `asked` of them."""
     if not asked:
         raise Refused(f"nobody proposed that {node!r} is {into!r}; `keepsake graph same` lists what was")

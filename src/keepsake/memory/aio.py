@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from keepsake.memory.beliefs import BeliefsOf
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.facts import FactsOf
+from keepsake.memory.graph import GraphOf
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.memory import Memory
 from keepsake.memory.paths import PathsOf
@@ -38,7 +39,8 @@ Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 NOUNS = {
     "beliefs": BeliefsOf, "config": ConfigOf, "episodes": EpisodesOf, "facts": FactsOf, "frames": FramesOf,
-    "ledger": LedgerOf, "paths": PathsOf, "receipts": ReceiptsOf, "reviews": ReviewsOf, "rules": RulesOf,
+    "graph": GraphOf, "ledger": LedgerOf, "paths": PathsOf, "receipts": ReceiptsOf, "reviews": ReviewsOf,
+    "rules": RulesOf,
     "tidy": TidyOf, "work": WorkOf,
 }  # fmt: skip
 

@@ -27,7 +27,7 @@ from keepsake.records.envelope import GraphEnvelope
 from keepsake.records.errors import NotFound, NotWritten, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph import MemoryNode
-from keepsake.records.graph_book import Proposal
+from keepsake.records.graph_book import ProposedMerge
 from keepsake.stores.graph import merging
 from keepsake.stores.graph.merging import WORTH_ASKING, Likeness, Outcome
 from keepsake.stores.graph.walk import MAX_HOPS, Expansion, Limits, Way, expand, resolve, shortest_path
@@ -115,7 +115,7 @@ class GraphOf(GraphStore):
         """Pairs that may be the same thing, the likeliest first, with the reasons. Every node is looked at."""
         return self._ask(lambda rows: merging.find_same(rows.store(), kind, at_least=at_least, limit=limit))
 
-    def proposals(self) -> list[Proposal]:
+    def proposals(self) -> list[ProposedMerge]:
         """The merges that wait for a person, the oldest first."""
         return self._at.read(lambda db: db.proposals(self._user))
 

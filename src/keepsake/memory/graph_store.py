@@ -21,7 +21,7 @@ from keepsake.decide import graph as decide
 from keepsake.decide.graph import Saved
 from keepsake.memory.gated import Gated
 from keepsake.memory.graph_at import GraphAt
-from keepsake.memory.graph_rows import GraphRows
+from keepsake.memory.graph_rows import GraphRows, is_text
 from keepsake.projections.graph.compose import is_derived_here, plain_edge, plain_node
 from keepsake.projections.graph.file import GraphFile
 from keepsake.records.envelope import KEYS, KINDS, GraphEnvelope, Records, key_of, record_in, record_of
@@ -74,10 +74,23 @@ class GraphStore:
         return self._ask(lambda rows: rows.list_edges(source, target, kind, limit=limit))
 
     def load_path(self, path_id: str) -> MemoryPath:
-        return self._load("paths", path_id)  # type: ignore[no-any-return]
+        """A path of this memory, or one that was saved."""
+        own = self._at.read(lambda _: self._own_paths())
+        return (own.get(path_id) if is_text(path_id) else None) or self._load("paths", path_id)
 
     def list_paths(self) -> list[MemoryPath]:
-        return self._ask(lambda rows: rows.all("paths"))
+        """The paths of this memory, and those that were saved."""
+        return self._at.read(lambda db: [record_in("paths", line) for line in self._path_lines(db)])
+
+    def _own_paths(self) -> dict[str, MemoryPath]:
+        """The paths on which things were remembered here. What was saved under the same name gives way."""
+        known = getattr(self._at.book, "paths", None)
+        return {path.path_id: path for path in known.all(self._user)} if known else {}
+
+    def _path_lines(self, db: GraphFile) -> list[bytes]:
+        saved = {str(orjson.loads(line)["path_id"]): line for line in db.lines(self._user, "paths")}
+        lines = saved | {name: line_of(path.to_dict()) for name, path in self._own_paths().items()}
+        return [lines[name] for name in sorted(lines)]
 
     def list_events(self) -> list[MemoryEvent]:
         """Those that envelopes brought. What happened in this memory itself, `log` tells."""
@@ -133,6 +146,8 @@ class GraphStore:
         parts = {part: Records[Any](part, db.lines(user, part)) for part in KINDS if part not in ("nodes", "edges")}
         for part in ("nodes", "edges"):
             parts[part] = Records(part, db.said(user, part) if explicit else db.lines(user, part))
+        if not explicit:
+            parts["paths"] = Records("paths", self._path_lines(db))
         first = _first_profile(db, user)
         profile = record_in("profiles", db.line(user, "profiles", first) or b"") if first else None
         return GraphEnvelope(
@@ -151,9 +166,12 @@ class GraphStore:
 
     def _counted(self, db: GraphFile, given: list[Saved]) -> dict[str, dict[str, int]]:
         counts: dict[str, Counter[str]] = {part: Counter() for part in KINDS}
+        own = self._own_paths()
         for saved in given:
             known = db.line(self._user, saved.part, _name(saved))
-            if known is None:
+            if saved.part == "paths" and _name(saved) in own:
+                verdict = "follows"
+            elif known is None:
                 verdict = "follows" if is_derived_here(saved.told, self._at.ledger_id) else "new"
             else:
                 verdict = "changed" if self._settled(db, saved, known, is_import=True) else "same"
@@ -163,7 +181,7 @@ class GraphStore:
     # -- how ---------------------------------------------------------------------------------------------------------
 
     def _put(self, records: Iterable[Saved], head: Told | None = None) -> list[Draft]:
-        return decide.put(self._user, records, head, is_belief=self._at.book.taken)
+        return decide.put(self._user, records, head, trust=self._gated.trust, is_belief=self._at.book.taken)
 
     def _write(self, make: Callable[[GraphFile], list[Draft]]) -> list[Event]:
         """Record what `make` decides on the rows as they are. If they are behind by then, it decides again."""
@@ -194,10 +212,14 @@ class GraphStore:
 
     def _fresh(self, db: GraphFile, given: Iterable[Saved], *, is_import: bool = False) -> Iterator[Saved]:
         """What is to be recorded of it."""
-        is_empty = not db.has_any(self._user)
+        is_empty, own = not db.has_any(self._user), self._own_paths()
         for saved in given:
+            if saved.part == "paths" and _name(saved) in own:
+                continue
             known = None if is_empty else db.line(self._user, saved.part, _name(saved))
             if found := self._settled(db, saved, known, is_import=is_import):
+                is_persons = known is not None and db.is_persons(self._user, saved.part, _name(saved))
+                decide.must_be_its_to_change(saved, is_persons, self._gated.trust)
                 yield found
 
     def _settled(self, db: GraphFile, saved: Saved, known: bytes | None, *, is_import: bool) -> Saved | None:
@@ -207,6 +229,8 @@ class GraphStore:
         if saved.part == "events" and known is not None:
             name = ascii(_name(saved))[:60]
             raise Refused(f"event {name} is here already and says otherwise; an event is never changed")
+        if known is not None and saved.line == db.said_line(self._user, saved.part, _name(saved)):
+            return None
         if saved.part not in ("nodes", "edges") or not any(sign in saved.line for sign in _LAYERED):
             return saved
         if is_import and is_derived_here(saved.told, self._at.ledger_id):

@@ -7,6 +7,7 @@ import unicodedata
 PREFIXES = ("user", "project", "tool", "topic", "person", "org", "event")
 THING = "thing"  # what is spoken of, and has no page
 
+_PLAIN = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 _LONGEST = 300  # characters of a name; nothing is called by more
 _LEAST = 3  # letters of a part of a name that names someone by itself
 
@@ -27,13 +28,15 @@ def spoken(about: str) -> str:
 
 
 def kind_of(entity: str) -> str:
-    """What kind of thing an entity is, by the name of its page: `person-ana` is a person."""
+    """What kind of thing an entity is, by the name of its page: `person-ana` is a person; what names none, a topic."""
     prefix, found, rest = entity.partition("-")
-    return prefix if found and rest and prefix in PREFIXES else THING
+    return prefix if found and rest and prefix in PREFIXES else "topic"
 
 
 def name_key(name: str) -> str:
     """A name as it is compared: without case, punctuation, marks that nobody sees, and ways of writing a letter."""
+    if name.isascii():  # most are, and it is all that is left of the rest
+        return " ".join(name.translate(_PLAIN).split())
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     seen = (each for each in plain if unicodedata.category(each) != "Cf")
     return " ".join("".join(each if each.isalnum() or unicodedata.combining(each) else " " for each in seen).split())

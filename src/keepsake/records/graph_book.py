@@ -1,7 +1,7 @@
 """What decisions about the graph need to know of it, folded from events. The graph itself stands in `graph.db`.
 
     graph.put/1      {"user": …, "profiles": […], "nodes": […], "edges": […], "paths": […], "events": […],
-                      "head": {"metadata": {…}, "extra": {…}, "head": …}}
+                      "head": {"metadata": {…}, "extra": {…}, "head": …}}, and "trust" if it is less than a person's;
                      or a piece of one record that is too long for a line:
                      {"user": …, "part": "nodes", "piece": "…", "n": 0, "of": 3}
     graph.merge/1    {"user": …, "node": …, "into": …, "names": […], "score": …, "reasons": […]}
@@ -32,7 +32,7 @@ GRAPH_DISMISS = "graph.dismiss/1"
 _OPS = (GRAPH_PUT, GRAPH_MERGE, GRAPH_UNMERGE, GRAPH_PROPOSE, GRAPH_DISMISS)
 
 
-class Proposal(NamedTuple):
+class ProposedMerge(NamedTuple):
     """Somebody thinks that two nodes are the same thing, and a person has not said yet whether they are."""
 
     node: str
@@ -50,7 +50,7 @@ class Proposal(NamedTuple):
         return orjson.dumps(tuple(self)).decode()
 
     @classmethod
-    def read(cls, text: str) -> Proposal:
+    def read(cls, text: str) -> ProposedMerge:
         node, into, score, reasons, by, at = orjson.loads(text)
         return cls(node, into, score, tuple(reasons), by, at)
 

@@ -19,7 +19,7 @@ def test_what_a_belief_is_about_is_a_node_with_the_kind_of_its_page(teller):
     nodes = nodes_in(graph_of(teller.events))
 
     assert {name: (each["kind"], each["label"]) for name, each in nodes.items()} == {
-        "person-ana-maria": ("person", "Ana Maria"), "project-x": ("project", "X"), "oslo": ("thing", "Oslo"),
+        "person-ana-maria": ("person", "Ana Maria"), "project-x": ("project", "X"), "oslo": ("topic", "Oslo"),
     }  # fmt: skip
 
 

@@ -85,6 +85,9 @@ _FACTS = f"SELECT {', '.join(Fact._fields)} FROM facts "
 _PUT = f"INSERT OR REPLACE INTO facts VALUES ({', '.join('?' * len(Fact._fields))})"
 
 
+_MENTION = "WHERE user = ? AND node = ? AND seq = ? AND fact = ?"
+
+
 class Facts:
     """The facts, while events are taken in. `settle` brings everything in line that hangs together."""
 
@@ -114,6 +117,7 @@ class Facts:
         if not fact.ended:
             self._put(fact._replace(ended=at))
             for node in _nodes(fact):
+                self._db.execute(f"UPDATE mentions SET ended = ? {_MENTION}", (at, *_mention(fact, node)))
                 self._count(fact.user, node, 0, -1)
 
     def _put(self, fact: Fact) -> None:
@@ -226,12 +230,11 @@ class Facts:
     # -- counting ----------------------------------------------------------------------------------------------------
 
     def _mention(self, fact: Fact, node: str) -> None:
-        self._db.execute("INSERT INTO mentions VALUES (?, ?, ?, ?)", (fact.user, node, fact.seq, fact.id))
+        self._db.execute("INSERT INTO mentions VALUES (?, ?, ?, ?, ?)", (*_mention(fact, node), fact.ended))
         self._count(fact.user, node, 1, not fact.ended)
 
     def _unmention(self, fact: Fact, node: str) -> None:
-        where = "user = ? AND node = ? AND seq = ? AND fact = ?"
-        self._db.execute(f"DELETE FROM mentions WHERE {where}", (fact.user, node, fact.seq, fact.id))
+        self._db.execute(f"DELETE FROM mentions {_MENTION}", _mention(fact, node))
         self._count(fact.user, node, -1, -(not fact.ended))
 
     def _count(self, user: str, node: str, told: int, held: int) -> None:
@@ -251,3 +254,7 @@ def entity_names(about: str) -> set[str]:
 def _nodes(fact: Fact) -> set[str]:
     """The nodes that a fact tells of."""
     return {node for node in (fact.about, fact.source) if node}
+
+
+def _mention(fact: Fact, node: str) -> tuple[str, str, int, str]:
+    return fact.user, node, fact.seq, fact.id

@@ -17,11 +17,12 @@ from typing import NamedTuple
 from keepsake.projections.database import IN_MEMORY, Database
 from keepsake.projections.graph import fold
 from keepsake.projections.graph.compose import Merge
-from keepsake.projections.graph.rows import Rows, merge_of, merges_into, said_in
+from keepsake.projections.graph.merges import merge_of, merges_into
+from keepsake.projections.graph.rows import Rows, said_in
 from keepsake.projections.graph.tables import NAMES, SHAPE, TABLES
 from keepsake.records.entity import thing_key
 from keepsake.records.event import Event
-from keepsake.records.graph_book import Proposal
+from keepsake.records.graph_book import ProposedMerge
 from keepsake.records.graph_fields import Told
 
 _PRAGMAS = (
@@ -104,6 +105,13 @@ class GraphFile(Database):
         row = self.db.execute(f"SELECT said, line FROM {part} WHERE user = ? AND id = ?", (user, name)).fetchone()
         return said_in(*row) if row else None
 
+    def is_persons(self, user: str, part: str, name: str) -> bool:
+        """Whether a person saved that record last."""
+        if self.said_line(user, part, name) is None:
+            return False
+        lesser = "SELECT 1 FROM programs WHERE user = ? AND part = ? AND id = ?"
+        return self.db.execute(lesser, (user, part, name)).fetchone() is None
+
     def has_any(self, user: str) -> bool:
         """Whether there is any record of that user."""
         asked = (f"SELECT 1 FROM {table} WHERE user = ? LIMIT 1" for table in ("nodes", "edges", "others"))
@@ -117,11 +125,13 @@ class GraphFile(Database):
         return [said for row in found if (said := said_in(*row)) is not None]
 
     def nodes(self, user: str, kind: str | None, *, merged: bool) -> list[bytes]:
-        wanted = [("kind = ?", kind)] if kind is not None else []
-        where = "".join(f" AND {clause}" for clause, _ in wanted) + ("" if merged else " AND NOT is_merged")
-        found = self.db.execute(
-            f"SELECT line FROM nodes WHERE user = ?{where} ORDER BY id", (user, *(value for _, value in wanted))
-        )  # fmt: skip
+        """All of them, or those of one kind."""
+        shown = "" if merged else " AND NOT is_merged"
+        if kind is None:
+            found = self.db.execute(f"SELECT line FROM nodes WHERE user = ?{shown} ORDER BY id", (user,))
+        else:
+            said = f"SELECT line FROM nodes INDEXED BY nodes_kind WHERE user = ? AND kind = ?{shown} ORDER BY id"
+            found = self.db.execute(said, (user, kind))
         return [line for (line,) in found]
 
     def edges(
@@ -130,8 +140,9 @@ class GraphFile(Database):
         asked = {"source": source, "target": target, "kind": kind}
         wanted = {name: value for name, value in asked.items() if value is not None}
         where = "".join(f" AND {name} = ?" for name in wanted)
+        by = next((f" INDEXED BY edges_{name}" for name in wanted), "")  # SQLite would rather read all in order
         found = self.db.execute(
-            f"SELECT line FROM edges WHERE user = ?{where} ORDER BY id LIMIT ?",
+            f"SELECT line FROM edges{by} WHERE user = ?{where} ORDER BY id LIMIT ?",
             (user, *wanted.values(), -1 if limit is None else limit),
         )
         return [line for (line,) in found]
@@ -146,13 +157,13 @@ class GraphFile(Database):
     def merges_into(self, user: str, node: str) -> list[Merge]:
         return merges_into(self.db, user, node)
 
-    def proposals(self, user: str, *nodes: str) -> list[Proposal]:
+    def proposals(self, user: str, *nodes: str) -> list[ProposedMerge]:
         """The merges that wait for a person, the oldest first; those of two nodes, if they are named."""
         pair = " AND one = ? AND other = ?" if nodes else ""
         found = self.db.execute(
             f"SELECT told FROM proposals WHERE user = ?{pair} ORDER BY seq", (user, *sorted(nodes))
         )  # fmt: skip
-        return [Proposal.read(told) for (told,) in found]
+        return [ProposedMerge.read(told) for (told,) in found]
 
     def named(self, user: str, name: str) -> list[str]:
         """The nodes that go by a name, who has gone by it longest first; plain things have but one."""

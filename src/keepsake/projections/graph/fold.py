@@ -26,7 +26,7 @@ from keepsake.records.graph_book import (
     GRAPH_PROPOSE,
     GRAPH_PUT,
     GRAPH_UNMERGE,
-    Proposal,
+    ProposedMerge,
 )
 from keepsake.records.policy import DEFAULT
 from keepsake.records.reviews import ANSWER, ASK
@@ -46,7 +46,7 @@ def apply(rows: Rows, event: Event) -> None:
 
 
 def _put(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    user = body["user"]
+    user, is_persons = body["user"], "trust" not in body
     if "piece" in body:
         whole = _joined(rows, body)
         if whole is None:
@@ -56,6 +56,7 @@ def _put(rows: Rows, event: Event, body: dict[str, Any]) -> None:
         key = KEYS.get(part, "id")
         for told in body.get(part, ()):
             rows.save(user, part, told[key], told, event.seq)
+            rows.note_teller(user, part, told[key], is_persons)
     if "head" in body:
         rows.head(user, body["head"])
 
@@ -77,7 +78,7 @@ def _merge(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 
 
 def _propose(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    told = Proposal(body["node"], body["into"], body["score"], tuple(body["reasons"]), event.by, event.ts)
+    told = ProposedMerge(body["node"], body["into"], body["score"], tuple(body["reasons"]), event.by, event.ts)
     values = (body["user"], *sorted(told[:2]), told.text(), event.seq)
     rows.db.execute("INSERT OR REPLACE INTO proposals VALUES (?, ?, ?, ?, ?)", values)
 

@@ -7,13 +7,14 @@ however often it was touched meanwhile.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
 
 from keepsake.projections.graph.compose import MARK, Merge, merged_edge, merged_node, with_beliefs
 from keepsake.projections.graph.facts import Fact, Facts, Key, keys_of
+from keepsake.projections.graph.merges import family_of, is_there, merge_of, merges_into, ways_of
 from keepsake.projections.pages.rows import title_of
 from keepsake.records.entity import THING, kind_of
 from keepsake.records.graph_fields import Told, line_of
@@ -40,6 +41,7 @@ class Rows:
         self._nodes: set[Key] = set()
         self._edges: set[Key] = set()
         self._plain: dict[str, list[tuple[Any, ...]]] = {"nodes": [], "edges": []}
+        self._has_programs = self._any("programs")
         self._is_plain = self.facts.is_empty and not self._any("merges") and not self._any("nodes")
 
     def _any(self, table: str) -> bool:
@@ -61,6 +63,14 @@ class Rows:
                 + ("" if way else " ON CONFLICT (user, part, id) DO UPDATE SET line = excluded.line"),
                 (user, part, name, line),
             )
+
+    def note_teller(self, user: str, part: str, name: str, is_persons: bool) -> None:
+        """Who saved a record last: a person, or a program that is trusted less."""
+        if not is_persons:
+            self.db.execute("INSERT OR IGNORE INTO programs VALUES (?, ?, ?)", (user, part, name))
+            self._has_programs = True
+        elif self._has_programs:
+            self.db.execute("DELETE FROM programs WHERE user = ? AND part = ? AND id = ?", (user, part, name))
 
     def _save_node(self, user: str, name: str, told: Told, line: bytes, seq: int) -> None:
         values = (user, name, told["kind"], "merged" in told, line)
@@ -116,18 +126,19 @@ class Rows:
         self.db.execute(
             "INSERT OR REPLACE INTO merges VALUES (?, ?, ?, ?, ?)", (user, merge.node, merge.into, told, merge.seq)
         )
-        self._touch_around(user, merge.node, merge.into)
+        self._nodes.update(((user, merge.node), (user, merge.into)))
+        self._touch_edges(user, [merge.node])
 
     def unmerge(self, user: str, node: str) -> None:
         self._end_plain()
         merge = merge_of(self.db, user, node)
         if merge is not None:
+            self._nodes.update(((user, node), (user, merge.into)))
+            self._touch_edges(user, family_of(self.db, user, node))
             self.db.execute("DELETE FROM merges WHERE user = ? AND node = ?", (user, node))
-            self._touch_around(user, node, merge.into)
 
-    def _touch_around(self, user: str, *nodes: str) -> None:
-        """These nodes, and the edges that lead to where they are now, look different."""
-        self._nodes.update((user, node) for node in nodes)
+    def _touch_edges(self, user: str, nodes: Iterable[str]) -> None:
+        """The edges that lead to where these are now look different."""
         for node in nodes:
             for end in ("source", "target"):
                 found = self.db.execute(f"SELECT id FROM edges WHERE user = ? AND {end} = ?", (user, node))
@@ -157,7 +168,9 @@ class Rows:
         for user, name in list(self._nodes):
             if self._is_shown(user, name) != is_there(self.db, user, name):
                 own, others = merge_of(self.db, user, name), merges_into(self.db, user, name)
-                self._touch_around(user, name, *(merge.node for merge in others), *([own.into] if own else []))
+                self._nodes.update((user, merge.node) for merge in others)
+                self._nodes.update((user, merge.into) for merge in (own,) if merge)
+                self._touch_edges(user, family_of(self.db, user, name) if own or others else ())
 
     def _is_shown(self, user: str, name: str) -> bool:
         row = self.db.execute("SELECT line FROM nodes WHERE user = ? AND id = ?", (user, name)).fetchone()
@@ -230,11 +243,8 @@ class Rows:
 
     def _ended(self, user: str, name: str) -> str:
         """When the last of what was told of a node was let go."""
-        found = self.db.execute(
-            "SELECT max(ended) FROM mentions JOIN facts ON facts.id = mentions.fact"
-            " WHERE mentions.user = ? AND mentions.node = ?", (user, name),
-        )  # fmt: skip
-        return str(found.fetchone()[0])
+        last = "SELECT max(ended) FROM mentions INDEXED BY mentions_ended WHERE user = ? AND node = ?"
+        return str(self.db.execute(last, (user, name)).fetchone()[0])
 
     def _attributes(self, user: str, name: str) -> dict[str, list[str]]:
         """What is told of a node and leads to no other."""
@@ -267,39 +277,3 @@ def _read(line: bytes | None) -> Told | None:
 def said_in(said: bytes | None, line: bytes) -> bytes | None:
     """What somebody saved of a record that is shown as `line`."""
     return line if said == _SAME else said
-
-
-# -- merges ----------------------------------------------------------------------------------------------------------
-
-_MERGES = 'SELECT node, "into", told, seq FROM merges WHERE user = ? AND '
-
-
-def _merges(rows: sqlite3.Cursor) -> Iterator[Merge]:
-    return (Merge(node, into, orjson.loads(told), seq) for node, into, told, seq in rows.fetchall())
-
-
-def merge_of(db: sqlite3.Connection, user: str, node: str) -> Merge | None:
-    """The merge by which a node gave way to another."""
-    return next(_merges(db.execute(_MERGES + "node = ?", (user, node))), None)
-
-
-def merges_into(db: sqlite3.Connection, user: str, node: str) -> list[Merge]:
-    """The merges by which others became that node, in their order."""
-    return list(_merges(db.execute(_MERGES + '"into" = ? ORDER BY seq', (user, node))))
-
-
-def ways_of(db: sqlite3.Connection, user: str, node: str) -> list[Merge]:
-    """The merges that lead from a node to the one that stands for it now."""
-    way: list[Merge] = []
-    while (merge := merge_of(db, user, way[-1].into if way else node)) and is_there(db, user, merge.into):
-        way.append(merge)
-    return way
-
-
-def is_there(db: sqlite3.Connection, user: str, node: str) -> bool:
-    """Whether somebody saved that node, or tells of it."""
-    asked = (
-        "SELECT 1 FROM entities WHERE user = ? AND node = ?",
-        "SELECT 1 FROM nodes WHERE user = ? AND id = ? AND said IS NOT NULL",
-    )
-    return any(db.execute(question, (user, node)).fetchone() for question in asked)

@@ -33,6 +33,10 @@ TABLES = (
         n INTEGER PRIMARY KEY, user TEXT NOT NULL, part TEXT NOT NULL, id TEXT NOT NULL, line BLOB NOT NULL,
         UNIQUE (user, part, id)
     )""",
+    # what was last saved by a program that is trusted less than a person
+    """CREATE TABLE programs (
+        user TEXT NOT NULL, part TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (user, part, id)
+    ) WITHOUT ROWID""",
     "CREATE TABLE heads (user TEXT PRIMARY KEY, told TEXT NOT NULL) WITHOUT ROWID",
     # which node was merged into which, and with which names
     """CREATE TABLE merges (
@@ -60,9 +64,10 @@ TABLES = (
     ) WITHOUT ROWID""",
     "CREATE INDEX names_node ON names (user, node, is_said)",
     """CREATE TABLE mentions (
-        user TEXT NOT NULL, node TEXT NOT NULL, seq INTEGER NOT NULL, fact TEXT NOT NULL,
+        user TEXT NOT NULL, node TEXT NOT NULL, seq INTEGER NOT NULL, fact TEXT NOT NULL, ended TEXT NOT NULL,
         PRIMARY KEY (user, node, seq, fact)
     ) WITHOUT ROWID""",
+    "CREATE INDEX mentions_ended ON mentions (user, node, ended)",
     """CREATE TABLE entities (
         user TEXT NOT NULL, node TEXT NOT NULL, told INTEGER NOT NULL, held INTEGER NOT NULL,
         PRIMARY KEY (user, node)
@@ -75,6 +80,6 @@ TABLES = (
 )
 
 NAMES = (
-    "nodes", "edges", "others", "heads", "merges", "proposals", "facts", "names", "mentions", "entities", "versions",
-    "waiting", "asked", "bookmark",
+    "nodes", "edges", "others", "programs", "heads", "merges", "proposals", "facts", "names", "mentions", "entities",
+    "versions", "waiting", "asked", "bookmark",
 )  # fmt: skip

@@ -188,7 +188,7 @@ def _graph_put(body: Mapping[str, Any]) -> str:
     if "piece" in body:
         return f"a piece of one of the graph's {body['part']}, {body['n'] + 1} of {body['of']}"
     parts = [count(len(body[part]), part[:-1]) for part in _GRAPH_PARTS if part in body]
-    first = next((body[part][0] for part in _GRAPH_PARTS if part in body), {})
+    first: Mapping[str, Any] = next((body[part][0] for part in _GRAPH_PARTS if part in body), {})
     name = first.get("label") or first.get("id") or first.get("path_id")
     return f"{', '.join(parts) or 'what is said of the graph as a whole'}{f': {name}' if name else ''}"
 

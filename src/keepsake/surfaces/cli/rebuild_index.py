@@ -42,11 +42,11 @@ def rebuild_index(call: Call, vectors: bool, user: str | None) -> int:
 
     First every page is read, what was edited on it is taken in, as `keepsake sync` does, and the tables `files`,
     `entries` and `entries_fts` are made anew; a page that is not understood is told of and does not stop the others.
-    Then a new index is made from the ledger beside the old one, which is used until the new one takes its place; then
-    the vectors that are missing are made. Prints what it found, from how many events the index was made, and for how
-    many texts vectors were. Doing it again changes nothing. You hardly ever need it: what is missing, damaged or behind
-    grows back by itself. The vectors of a slow embedder, or of another one that was set in keepsake.toml, are best made
-    here. Others read and write meanwhile.
+    The tables of the graph are made anew, if there are any. Then a new index is made from the ledger beside the old
+    one, which is used until the new one takes its place; then the vectors that are missing are made. Prints what it
+    found, from how many events the index was made, and for how many texts vectors were. Doing it again changes nothing.
+    You hardly ever need it: what is missing, damaged or behind grows back by itself. The vectors of a slow embedder, or
+    of another one that was set in keepsake.toml, are best made here. Others read and write meanwhile.
     """
     make = not vectors and has_pages(call.locate())
     with call.memory(user=user, make=make) as memory:

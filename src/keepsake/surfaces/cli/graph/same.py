@@ -16,7 +16,7 @@ from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import short, shown
 
 if TYPE_CHECKING:
-    from keepsake.records.graph_book import Proposal
+    from keepsake.records.graph_book import ProposedMerge
     from keepsake.stores.graph.merging import Likeness
 
 _NAME, _WHY = 60, 200
@@ -48,7 +48,7 @@ def _told(each: Likeness) -> dict[str, Any]:
     return {"node": each.gone, "into": each.keep, "score": each.score, "reasons": list(each.reasons)}
 
 
-def _page(proposed: Sequence[Proposal], alike: Sequence[Likeness]) -> Iterator[str]:
+def _page(proposed: Sequence[ProposedMerge], alike: Sequence[Likeness]) -> Iterator[str]:
     for asked in proposed:
         yield from _pair(asked.node, asked.into, asked.score, asked.reasons)
         yield f"    {dim(f'proposed by {shown(asked.by)} {ago(asked.at)}')}"
