@@ -47,7 +47,7 @@ def _around(folder: Path) -> Iterator[Finding]:
     """What the ledger cannot know: settings that mean nothing, and a place that is not safe."""
     try:
         settings.read_settings(folder)
-    except Refused as error:
-        yield found("settings-unreadable", "keepsake.toml", str(error))
+    except (OSError, Refused) as error:
+        yield found("settings-unreadable", "keepsake.toml", getattr(error, "strerror", "") or str(error))
     if why := settings.unsafe_place(folder):
         yield found("unsafe-place", str(folder), why)
