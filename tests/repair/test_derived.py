@@ -323,7 +323,7 @@ def test_vectors_that_name_no_generation_are_a_note(root):
     is_mended(root, "vectors-damaged")
 
 
-# -- the snapshot, the lock, and what does not belong -------------------------------------------------------------------
+# -- the snapshot, the lock, and what does not belong ------------------------------------------------------------------
 
 
 def test_a_snapshot_that_is_on_record_and_says_something_else_is_found(tmp_path):
@@ -347,7 +347,7 @@ def test_a_snapshot_that_is_on_record_and_says_something_else_is_found(tmp_path)
 
 def again(old: list[fmt.Line], digest: str) -> list[bytes]:
     """The same lines, but that another snapshot is on record; whoever has the folder can write that."""
-    made, above, batch = list[bytes](), fmt.ZERO, 0
+    made, above = list[bytes](), fmt.ZERO
     for line in old:
         body = fmt.body_of(line.data)
         data = fmt.data_of({**body, "snapshot": digest}, "00" * 16) if line.op == fmt.SNAPSHOT else line.data
@@ -404,10 +404,12 @@ def test_bytes_that_were_set_aside_and_no_event_speaks_of_are_a_note(root):
         file.write(b'{"seq":')
     fill(root, 1)
     assert codes(root) == []
-    (root / "sealed" / "torn-000000000099").write_bytes(b"?")
-    (root / "sealed" / "torn-000000000099").chmod(0o600)
+    (root / "sealed" / "damaged-20260101T000000.lines").write_bytes(b"?")
+    (root / "sealed" / "damaged-20260101T000000.lines").chmod(0o600)
 
-    assert [(each.code, each.place) for each in checked(root)] == [("kept-loose", "sealed/torn-000000000099")]
+    [finding] = checked(root)
+
+    assert (finding.code, finding.place) == ("kept-loose", "sealed/damaged-20260101T000000.lines")
 
 
 def test_several_things_are_mended_at_once_and_the_rest_is_left(root):

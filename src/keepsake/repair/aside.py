@@ -1,7 +1,7 @@
 """A look into a database of SQLite's that changes nothing, not even what SQLite keeps beside it.
 
-A file without a journal is all there is, and is read as it stands. Reading one with a journal, SQLite writes down beside
-it who reads where; so the two are copied, and the copy is read. It has lost its name before anything is asked of it.
+A file without a journal is all there is, and is read as it stands. Reading one with a journal, SQLite writes down
+beside it who reads where; so the two are copied, and the copy is read. It has lost its name before anything is asked.
 """
 
 from __future__ import annotations

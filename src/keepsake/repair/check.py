@@ -320,8 +320,9 @@ def _beside_the_chain(look: Look) -> Iterator[Finding]:
         yield found("foreign-file", _place(look, path), "not a file of this memory")
     for path in files.links(folder):
         yield found("foreign-file", _place(look, path), "a link; what it leads to is not a part of this memory")
+    kinds = {name.partition("-")[0] for name in look.seen.kept}  # a repair may cut off the event that spoke of another
     for path in files.set_aside(folder) if look.seen.readings else ():
-        if path.name not in look.seen.kept:
+        if path.name.partition("-")[0] not in kinds:
             yield found("kept-loose", _place(look, path), "it was set aside, and no event speaks of it")
     if look.seen.witness is None and look.seen.readings:
         there = folder.lock.exists()

@@ -349,10 +349,20 @@ def _take(seen: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> None:
         if line.sound:
             _tell_of_itself(seen, line)
     except Damaged:
-        reading.hollow[line.hash] = _flaw(spot, line)
-        reading.senseless.add(line.hash)
+        if not (reading.beyond and _has_sense(line)):
+            reading.hollow[line.hash] = _flaw(spot, line)
+            reading.senseless.add(line.hash)
     if seen.standing.strange == line.op:
         seen.strange.setdefault(line.op, spot)
+
+
+def _has_sense(line: fmt.Line) -> bool:
+    """Whether a line says something by itself. Where the chain is broken, it may stand there twice."""
+    try:
+        fold_line(line, Book(), Standing())
+    except Damaged:
+        return False
+    return True
 
 
 def _flaw(spot: Spot, line: fmt.Line) -> Flaw:
