@@ -20,11 +20,15 @@ from keepsake.repair.mend import Step
 __all__ = ["CODES", "Finding", "Step", "check", "plan", "repair"]
 
 
-def check(folder: Path, *, progress: Progress | None = None) -> list[Finding]:
-    """All that is wrong with the memory at `folder`, the worst first; nothing if it is well. Changes nothing."""
-    findings = checking.check(folder, keyring=settings.keyring(), progress=progress)
+def check(folder: Path, codes: Sequence[str] = (), *, progress: Progress | None = None) -> list[Finding]:
+    """All that is wrong with the memory at `folder`, the worst first; nothing if it is well. Changes nothing.
+
+    With `codes`, only those are looked for.
+    """
+    findings = checking.check(folder, keyring=settings.keyring(), progress=progress, only=codes)
     known = {finding.code for finding in findings}
-    return worst_first(findings + [finding for finding in _around(folder) if finding.code not in known])
+    around = [finding for finding in _around(folder) if finding.code not in known]
+    return worst_first(findings + [finding for finding in around if not codes or finding.code in codes])
 
 
 def plan(folder: Path, codes: Sequence[str]) -> list[Step]:

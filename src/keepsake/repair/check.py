@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +28,7 @@ from keepsake.ledger.scan import Progress
 from keepsake.ledger.verify import verify
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound
 from keepsake.repair import compare, content, files, pages
-from keepsake.repair.findings import Finding, found, worst_first
+from keepsake.repair.findings import OF_DERIVED, Finding, check_codes, found, worst_first
 from keepsake.repair.survey import Flaw, Survey, survey
 from keepsake.repair.witness import index_in, seen_by_others
 
@@ -73,14 +73,19 @@ class Look:
         return "keepsake restore BACKUP, with one that is kept elsewhere: there is no good one in this folder"
 
 
-def check(root: Path, *, keyring: Keyring | None = None, progress: Progress | None = None) -> list[Finding]:
-    """All that is wrong with the memory at `root`, the worst first; nothing if it is well.
+def check(
+    root: Path, *, keyring: Keyring | None = None, progress: Progress | None = None, only: Collection[str] = ()
+) -> list[Finding]:
+    """All that is wrong with the memory at `root`, the worst first; nothing if it is well. Or `only` these codes.
 
     With a keyring, the checkpoints of the ledger are witnesses too.
     """
+    check_codes(only)
     folder, findings = Folder(root), list[Finding]()
     if not root.is_dir():
         raise NotFound(f"there is no memory at {root}")
+    if odd := list(files.special(folder)):
+        return [found("file-unreadable", str(path.relative_to(root)), "it is no file; nothing was read") for path in odd]
     try:
         with locked(folder) as witness:
             look = look_at(folder, witness, keyring, progress)
@@ -88,10 +93,10 @@ def check(root: Path, *, keyring: Keyring | None = None, progress: Progress | No
             if not any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings):
                 findings += verified(look, keyring)
         if not any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings):
-            findings += derived_findings(look)
+            findings += derived_findings(look) if not only or OF_DERIVED & set(only) else []
     except OSError as error:
         findings.append(found("file-unreadable", str(error.filename or root), error.strerror or str(error)))
-    return worst_first(findings)
+    return worst_first([finding for finding in findings if not only or finding.code in only])
 
 
 def derived_findings(look: Look) -> list[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -92,6 +93,17 @@ def links(folder: Folder) -> Iterator[Path]:
     """Links in the place of the memory's own files. What they lead to is not kept, copied or erased with it."""
     for path in sorted(folder.root.rglob("*")):
         if path.is_symlink():
+            yield path
+
+
+def special(folder: Folder) -> Iterator[Path]:
+    """Pipes, sockets and devices. Whoever opens one may wait for ever."""
+    for path in sorted(folder.root.rglob("*")):
+        try:
+            mode = path.stat().st_mode
+        except OSError:  # it comes and goes, or leads nowhere
+            continue
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             yield path
 
 
