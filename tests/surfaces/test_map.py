@@ -40,7 +40,7 @@ FROZEN = {
     "pages": PAGES | EVERYWHERE,
     "review": EVERYWHERE | {"--approve", "--reject", "--reason", "--all", "--yes", "--user"},
     "sync": EVERYWHERE | {"--watch", "--user"},
-    "check": EVERYWHERE,
+    "check": EVERYWHERE | {"--strict"},
     "repair": EVERYWHERE | {"--yes", "--dry-run"},
     "backup": EVERYWHERE | {"--to"},
     "restore": EVERYWHERE,
