@@ -60,8 +60,8 @@ def _revisions(book: Beliefs, loose: Iterable[Loose], rounds: Iterable[Round], d
             cut.setdefault(each.by, (set(), _NOT_THERE))[0].add(each.name)
     for way in rounds:
         if way.code == links.REST_RING:
-            names = book.ids_of(book.held[way.ring.first])
-            cut.setdefault(way.ring.last, (set(), _ROUND))[0].update(names)
+            first = book.held[way.ring.first]
+            cut.setdefault(way.ring.last, (set(), _ROUND))[0].update(book.ids_of(first))
     for ref, (names, reason) in cut.items():
         yield _without(book.held[ref], names, reason, draw())
 
