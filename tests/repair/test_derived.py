@@ -19,7 +19,6 @@ import pytest
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger import snapshot
-from keepsake.ledger.folder import Folder
 from keepsake.memory import care
 from keepsake.memory.memory import Memory
 from keepsake.records.errors import Refused
@@ -472,5 +471,12 @@ def test_the_lines_of_a_check_name_no_words(root):
     assert "private" not in str(checked(root))
 
 
-def test_the_folder_is_as_it_was(root):
-    assert Folder(root).wal.exists()
+@pytest.mark.parametrize("name", ["events.wal", "lock", "keepsake.toml", "sealed/000000000000-000000000009.wal", "odd"])
+def test_nobody_waits_for_a_pipe(root, name):
+    (root / name).parent.mkdir(mode=0o700, exist_ok=True)
+    (root / name).unlink(missing_ok=True)
+    os.mkfifo(root / name, 0o600)
+
+    assert [(each.code, each.place) for each in checked(root)] == [("file-unreadable", name)]
+    with pytest.raises(Refused, match="it is no file"):
+        care.repair(root, ["torn-end"])

@@ -25,7 +25,7 @@ from keepsake.records.errors import NotFound
 from keepsake.repair.findings import CODES
 from tests.repair.folders import compact, everything, opened
 
-_TOO_LONG = 60  # seconds
+_TOO_LONG = 30  # seconds
 
 places = st.tuples(st.floats(0, 1, exclude_max=True), st.floats(0, 1, exclude_max=True))
 damages = st.lists(

@@ -58,6 +58,9 @@ def plan(root: Path, codes: Sequence[str], *, keyring: Keyring | None = None) ->
     """What `apply` would do about these codes, in words. Changes nothing. Nothing to do gives no steps."""
     check_codes(codes)
     folder = Folder(root)
+    if odd := list(files.special(folder)):
+        what = f"it is no file, and nothing was read; {CODES['file-unreadable'].remedy}"
+        return [Step("file-unreadable", str(path.relative_to(root)), what, refused=True) for path in odd]
     with check.locked(folder) as witness:
         look = check.look_at(folder, witness, keyring)
         findings = check.findings_in(look)
