@@ -110,7 +110,7 @@ def test_a_folder_without_a_lock_file_is_read_and_gets_none(root):
     fill(root, 3)
     (root / "lock").unlink()
 
-    assert checked(root) == []
+    assert one(checked(root)).code == "lock-missing"
     assert not (root / "lock").exists()
 
 
@@ -421,8 +421,8 @@ def test_a_cut_tail_is_noticed_by_a_pin_when_the_lock_file_is_gone_too(root):
     (root / "lock").unlink()
     (root / "checkpoint").unlink()
 
-    assert checked(root) == []
-    assert "the pin" in one(checked(root, keyring=ring(root))).text
+    assert codes(root) == ["lock-missing"]
+    assert "the pin" in checked(root, keyring=ring(root))[0].text
 
 
 def test_a_ledger_that_was_rewritten_whole_is_noticed_by_a_pin(root):
@@ -489,7 +489,7 @@ def test_a_line_that_lies_about_the_ledger_is_noticed(root):
     (root / "lock").unlink()
     (root / "snapshot.json").unlink()
 
-    assert "the root it claims is not the tree's" in one(checked(root)).text
+    assert "the root it claims is not the tree's" in checked(root)[0].text
 
 
 # -- stretches -------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ that were there stay as they are.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -286,7 +287,8 @@ def held(root: Path, number: int) -> dict[str, Any]:
 
 
 def test_of_a_ring_one_link_goes(root):
-    record(root, *(put(number, rests_on=[version(number + 1)]) for number in range(3, 7)), put(7, rests_on=[version(3)]))
+    record(root, *(put(number, rests_on=[version(number + 1)]) for number in range(3, 7)))
+    record(root, put(7, rests_on=[version(3)]))
 
     apply(root, ["rests-on-ring"])
 
@@ -376,7 +378,7 @@ def test_a_long_chain_and_a_wide_web_are_gone_through_once(root):
     width, depth = 8, 60
     layers = [[100 + layer * width + each for each in range(width)] for layer in range(depth)]
     made: list[Made] = [put(number) for number in layers[0]]
-    for below, layer in zip(layers, layers[1:], strict=False):
+    for below, layer in pairwise(layers):
         made += [put(number, rests_on=[version(each) for each in below]) for number in layer]
     record_at_once(root, made)
 

@@ -47,7 +47,7 @@ FROZEN = {
     | {"--with", "--user"},
     "trust": EVERYWHERE | {"--none", "--usual", "--since", "--reason", "--user"},
     "sync": EVERYWHERE | {"--watch", "--user"},
-    "check": EVERYWHERE,
+    "check": EVERYWHERE | {"--strict"},
     "repair": EVERYWHERE | {"--yes", "--dry-run"},
     "backup": EVERYWHERE | {"--to"},
     "restore": EVERYWHERE,

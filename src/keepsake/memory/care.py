@@ -20,11 +20,15 @@ from keepsake.repair.mend import Step
 __all__ = ["CODES", "Finding", "Step", "check", "plan", "repair"]
 
 
-def check(folder: Path, *, progress: Progress | None = None) -> list[Finding]:
-    """All that is wrong with the memory at `folder`, the worst first; nothing if it is well. Changes nothing."""
-    findings = checking.check(folder, keyring=settings.keyring(), progress=progress)
+def check(folder: Path, codes: Sequence[str] = (), *, progress: Progress | None = None) -> list[Finding]:
+    """All that is wrong with the memory at `folder`, the worst first; nothing if it is well. Changes nothing.
+
+    With `codes`, only those are looked for.
+    """
+    findings = checking.check(folder, keyring=settings.keyring(), progress=progress, only=codes)
     known = {finding.code for finding in findings}
-    return worst_first(findings + [finding for finding in _around(folder) if finding.code not in known])
+    around = [finding for finding in _around(folder) if finding.code not in known]
+    return worst_first(findings + [finding for finding in around if not codes or finding.code in codes])
 
 
 def plan(folder: Path, codes: Sequence[str]) -> list[Step]:
@@ -46,8 +50,9 @@ def repair(folder: Path, codes: Sequence[str], *, by: str = "python:local", cloc
 def _around(folder: Path) -> Iterator[Finding]:
     """What the ledger cannot know: settings that mean nothing, and a place that is not safe."""
     try:
-        settings.read_settings(folder)
-    except Refused as error:
-        yield found("settings-unreadable", "keepsake.toml", str(error))
+        if (folder / "keepsake.toml").is_file():  # what is there and is no file may keep us waiting for ever
+            settings.read_settings(folder)
+    except (OSError, Refused) as error:
+        yield found("settings-unreadable", "keepsake.toml", getattr(error, "strerror", "") or str(error))
     if why := settings.unsafe_place(folder):
         yield found("unsafe-place", str(folder), why)

@@ -33,12 +33,12 @@ from keepsake.projections.pages.file import Bookmark, PagesFile
 from keepsake.projections.pages.fold import Stale
 from keepsake.projections.pages.render import Completion, Rendering
 from keepsake.projections.pages.rows import Entry, File
-from keepsake.projections.pages.tables import SHAPE
+from keepsake.projections.pages.tables import SHAPE, digest_of
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import Busy, Refused
 from keepsake.records.event import Event
 from keepsake.records.pages import PAGE
-from keepsake.stores.page_folder import NoPage, PageFolder, Read, digest_of
+from keepsake.stores.page_folder import NoPage, PageFolder, Read
 from keepsake.stores.shelf import Shelf
 
 Answer = TypeVar("Answer")

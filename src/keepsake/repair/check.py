@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,10 +27,10 @@ from keepsake.ledger.read import first_line
 from keepsake.ledger.scan import Progress
 from keepsake.ledger.verify import verify
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound
-from keepsake.repair import audit, compare, content, files, secrets
-from keepsake.repair.findings import Finding, found, worst_first
+from keepsake.repair import audit, compare, content, files, pages, secrets
+from keepsake.repair.findings import OF_DERIVED, Finding, check_codes, found, worst_first
 from keepsake.repair.survey import Flaw, Survey, survey
-from keepsake.repair.witness import seen_by_the_index
+from keepsake.repair.witness import index_in, seen_by_others
 
 SHOWN = 50  # findings of one kind; the rest are counted
 PATIENCE = 30.0
@@ -63,6 +63,7 @@ class Look:
     snapshots: dict[Path, str] = field(default_factory=dict)  # those that can be read, and their digests
     forged: list[tuple[str, str]] = field(default_factory=list)  # checkpoints that cannot be trusted: where, why
     index: Witness | None = None  # how far the index has read; unlike a checkpoint it may be thrown away
+    others: list[Witness] = field(default_factory=list)  # how far the other derived files have
 
     @property
     def restore(self) -> str:
@@ -72,28 +73,42 @@ class Look:
         return "keepsake restore BACKUP, with one that is kept elsewhere: there is no good one in this folder"
 
 
-def check(root: Path, *, keyring: Keyring | None = None, progress: Progress | None = None) -> list[Finding]:
-    """All that is wrong with the memory at `root`, the worst first; nothing if it is well.
+def check(
+    root: Path, *, keyring: Keyring | None = None, progress: Progress | None = None, only: Collection[str] = ()
+) -> list[Finding]:
+    """All that is wrong with the memory at `root`, the worst first; nothing if it is well. Or `only` these codes.
 
     With a keyring, the checkpoints of the ledger are witnesses too.
     """
+    check_codes(only)
     folder, findings = Folder(root), list[Finding]()
     if not root.is_dir():
         raise NotFound(f"there is no memory at {root}")
+    if odd := list(files.special(folder)):
+        return [found("file-unreadable", str(path.relative_to(root)), "it is no file; nothing was read") for path in odd]
     try:
         with locked(folder) as witness:
             look = look_at(folder, witness, keyring, progress)
             findings += _limited(findings_in(look))
             if not any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings):
-                findings += _verified(look, keyring)
+                findings += verified(look, keyring)
         if not any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings):
-            findings += [*compare.findings(folder), *audit.findings(folder), *_limited(secrets.findings(folder))]
+            findings += derived_findings(look) if not only or OF_DERIVED & set(only) else []
+            findings += _limited(secrets.findings(folder)) if not only or "secret-found" in only else []
     except OSError as error:
         findings.append(found("file-unreadable", str(error.filename or root), error.strerror or str(error)))
-    return worst_first(findings)
+    return worst_first([finding for finding in findings if not only or finding.code in only])
 
 
-def _verified(look: Look, keyring: Keyring | None) -> list[Finding]:
+def derived_findings(look: Look) -> list[Finding]:
+    """What is wrong with what is derived from the ledger. Nobody is kept waiting for it."""
+    findings = compare.findings(look.folder, look.seen)
+    if not any(other.name == look.folder.pages_index.name for other, _ in ahead(look)):
+        findings += pages.findings(look.folder)
+    return [*findings, *audit.findings(look.folder)]
+
+
+def verified(look: Look, keyring: Keyring | None) -> list[Finding]:
     """Nothing is called well that `keepsake ledger verify` would not."""
     report = verify(look.folder.root, checkpoints=checkpoint.check(look.folder.root, keyring) if keyring else ())
     if report.bad is None:
@@ -117,11 +132,12 @@ def look_at(
     folder: Folder, witness: Witness | None, keyring: Keyring | None = None, progress: Progress | None = None
 ) -> Look:
     """Read everything, while nobody writes. Between the steps of a restore there is no ledger to be read."""
-    look = Look(folder, Survey(folder, witness), index=next(iter(seen_by_the_index(folder.root)), None))
+    look = Look(folder, Survey(folder, witness), index=index_in(folder.root))
+    look.others = seen_by_others(folder.root)
     if keyring is not None:
         _ask(look, keyring)
     if not files.is_ready(folder):
-        asked = {each.seq for each in (witness, look.index, *look.witnesses) if each is not None}
+        asked = {each.seq for each in (witness, look.index, *look.others, *look.witnesses) if each}
         look.seen = survey(folder, witness, asked, progress)
     look.snapshots = {each.path: each.digest for each in snapshot.candidates(folder)}
     for copied in folder.copies():
@@ -227,6 +243,13 @@ def _rolled_back(look: Look) -> Iterator[Finding]:
         yield found("rolled-back", _place(look, look.folder.wal), why, look.restore)
     for why in _contradicted(look, [look.index] if look.index else []):
         yield found("index-ahead", look.folder.index.name, why)
+    for other, why in ahead(look):
+        yield found("derived-ahead", other.name, why)
+
+
+def ahead(look: Look) -> list[tuple[Witness, str]]:
+    """The derived files, beside the index, that have seen what the ledger does not have."""
+    return [(other, why) for other in look.others for why in _contradicted(look, [other])]
 
 
 def contradictions(look: Look) -> Iterator[str]:
@@ -301,6 +324,15 @@ def _beside_the_chain(look: Look) -> Iterator[Finding]:
         yield found("modes-wide", _place(look, path), f"its mode is {mode:04o}")
     for path in [*look.seen.overlapping, *files.foreign(folder)]:
         yield found("foreign-file", _place(look, path), "not a file of this memory")
+    for path in files.links(folder):
+        yield found("foreign-file", _place(look, path), "a link; what it leads to is not a part of this memory")
+    kinds = {name.partition("-")[0] for name in look.seen.kept}  # a repair may cut off the event that spoke of another
+    for path in files.set_aside(folder) if look.seen.readings else ():
+        if path.name.partition("-")[0] not in kinds:
+            yield found("kept-loose", _place(look, path), "it was set aside, and no event speaks of it")
+    if look.seen.witness is None and look.seen.readings:
+        there = folder.lock.exists()
+        yield found("lock-missing", folder.lock.name, "it says nothing" if there else "it is not there")
 
 
 def unused(look: Look) -> list[Path]:
@@ -316,8 +348,8 @@ def _settings(folder: Folder) -> Iterator[Finding]:
         tomllib.loads(folder.settings.read_text("utf-8"))
     except FileNotFoundError:
         return
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        yield found("settings-unreadable", folder.settings.name, str(error))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        yield found("settings-unreadable", folder.settings.name, getattr(error, "strerror", "") or str(error))
 
 
 def _snapshot(look: Look) -> Iterator[Finding]:
@@ -326,6 +358,8 @@ def _snapshot(look: Look) -> Iterator[Finding]:
         return
     usable = {path: digest == look.seen.snapshot for path, digest in look.snapshots.items()}
     if usable.get(folder.snapshot):
+        if look.seen.is_other:
+            yield found("snapshot-differs", folder.snapshot.name, "it does not say what the events up to it say")
         return
     text = "it is not the one that the ledger records" if folder.snapshot in usable else "it cannot be read"
     if usable.get(snapshot.fresh_path(folder)):

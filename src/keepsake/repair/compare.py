@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from itertools import islice
+from pathlib import Path
 
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lift import lift
@@ -21,56 +22,93 @@ from keepsake.ledger.read import Chain
 from keepsake.projections.index.compare import Difference, differences, file_trouble, text_trouble
 from keepsake.projections.index.file import SHAPE, Bookmark, IndexFile
 from keepsake.projections.index.fold import Stale
-from keepsake.projections.index.peek import only_looking
 from keepsake.records.event import Event
+from keepsake.repair.aside import looking_at
 from keepsake.repair.findings import Finding, found
+from keepsake.repair.survey import Survey
 
 ASIDE = ""  # SQLite's word for a file without a name
 SHOWN = 20
 _TRIES = 5
+_HANGING = (  # table, which rows of it hang in the air, and what is wrong with them
+    ("blocks", "SELECT id FROM blocks WHERE id NOT IN (SELECT block_id FROM sources WHERE block_id IS NOT NULL)",
+     "blocks that come from nothing"),
+    ("blocks", "SELECT id FROM blocks WHERE id NOT IN (SELECT block_id FROM lives)", "blocks that are nobody's"),
+    ("sources", "SELECT id FROM sources WHERE block_id IS NOT NULL AND block_id NOT IN (SELECT id FROM blocks)",
+     "sources whose block is not there"),
+    ("lives", "SELECT block_id FROM lives WHERE block_id NOT IN (SELECT id FROM blocks)",
+     "lives of blocks that are not there"),
+)  # fmt: skip
 _WRONG = (sqlite3.Error, Stale, ArithmeticError, LookupError, TypeError, ValueError)  # what rows of nobody's can do
 
 
-def findings(folder: Folder) -> list[Finding]:
+def findings(folder: Folder, seen: Survey) -> list[Finding]:
     """What is wrong with the index. One that is not there, or lags behind, is no finding: it grows."""
+    return steadily(folder.index, lambda: _findings(folder, seen))
+
+
+def steadily(path: Path, look: Callable[[], list[Finding]]) -> list[Finding]:
+    """What is found in a file that nobody wrote to meanwhile."""
     found_so_far: list[Finding] = []
     for _ in range(_TRIES):
-        before = _looks(folder)
-        found_so_far = _findings(folder)
-        if not found_so_far or _looks(folder) == before:
+        before = _looks(path)
+        found_so_far = look()
+        if not found_so_far or _looks(path) == before:
             break
     return found_so_far
 
 
-def _looks(folder: Folder) -> tuple[int, int, int] | None:
-    """Which file it is, and whether it was written to."""
-    try:
-        seen = os.stat(folder.index)
-    except OSError:
-        return None
-    return seen.st_ino, seen.st_size, seen.st_mtime_ns
+def _looks(path: Path) -> list[tuple[int, int, int]]:
+    """Which file it is, and whether it or its journal was written to."""
+    found_there = list[tuple[int, int, int]]()
+    for each in (f"{path}", f"{path}-wal"):
+        with suppress(OSError):
+            seen = os.stat(each)
+            found_there.append((seen.st_ino, seen.st_size, seen.st_mtime_ns))
+    return found_there
 
 
-def _findings(folder: Folder) -> list[Finding]:
-    if not folder.index.exists() or Chain(folder).first > 0:
+def _findings(folder: Folder, seen: Survey) -> list[Finding]:
+    if not folder.index.exists():
         return []
     try:
         with closing(IndexFile(ASIDE, making=True)) as copied:
-            with closing(only_looking(folder.index)) as live:
+            with looking_at(folder.index) as live:
                 live.backup(copied.db)
-            return list(_in(folder, copied))
+            return list(_in(folder, copied, seen))
     except _WRONG as error:
         why = "it holds words that were erased" if isinstance(error, Stale) else "its rows cannot be read"
         return [found("index-damaged", folder.index.name, why)]
 
 
-def _in(folder: Folder, live: IndexFile) -> Iterator[Finding]:
+def _in(folder: Folder, live: IndexFile, seen: Survey) -> Iterator[Finding]:
     if trouble := file_trouble(live):
         yield found("index-damaged", folder.index.name, trouble)
         return
     mark = live.bookmark()
     if mark.shape != SHAPE or mark.seq < 0:
         return
+    if loose := list(_loose(folder, live)):
+        yield from loose
+        return
+    if (folder.root / "vectors").is_dir() and mark.seq == seen.last:
+        from keepsake.repair import vectors  # NumPy: not for whoever has none
+
+        yield from vectors.findings(folder.root / "vectors", live, seen.standing.erasures)
+    if Chain(folder).first == 0:
+        yield from _compared(folder, live, mark)
+
+
+def _loose(folder: Folder, live: IndexFile) -> Iterator[Finding]:
+    """What hangs in the air: it can be told from the index alone, also where earlier events were moved away."""
+    for table, statement, what in _HANGING:
+        rows = [str(row[0])[:64] for row in live.db.execute(statement).fetchmany(SHOWN + 1)]
+        if rows:
+            more = " and more" if len(rows) > SHOWN else ""
+            yield found("block-loose", f"{folder.index.name}, {table}", f"{what}: {', '.join(rows[:SHOWN])}{more}")
+
+
+def _compared(folder: Folder, live: IndexFile, mark: Bookmark) -> Iterator[Finding]:
     with closing(IndexFile(ASIDE, making=True)) as again:
         again.catch_up(_events(folder, mark))
         others = list(islice(differences(live, again), SHOWN + 1))

@@ -8,6 +8,7 @@ One table, so that the check, the help and the documentation cannot tell differe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -80,6 +81,20 @@ CODES: dict[str, Code] = {
         "keepsake repair index-differs, or keepsake rebuild-index",
         "removes it; it is made anew from the ledger when it is needed next",
     ),
+    "block-loose": Code(
+        "error", "a block of the index comes from nothing, or a source has lost its block",
+        "keepsake repair block-loose, or keepsake rebuild-index",
+        "removes the index; it is made anew from the ledger when it is needed next",
+    ),
+    "pages-differ": Code(
+        "error", "the tables of the pages hold other rows than the ledger gives: pages may show what is not so",
+        "keepsake repair pages-differ, or keepsake rebuild-index",
+        "removes them; they are made anew from the ledger when they are needed next",
+    ),
+    "snapshot-differs": Code(
+        "error", "the snapshot says other things than the events up to it", "keepsake repair snapshot-differs",
+        "removes it; the memory is opened from the first event on, and another is made when it is due",
+    ),
     "newer-events": Code(
         "warning", "the ledger holds events of a newer keepsake: this one reads and does not write", "upgrade keepsake",
     ),
@@ -146,6 +161,15 @@ CODES: dict[str, Code] = {
         "warning", "other users of this machine may read or change a file of the memory", "keepsake repair modes-wide",
         "leaves each file to its owner alone",
     ),
+    "vectors-loose": Code(
+        "warning", "there are vectors of what is not, or no longer, remembered",
+        "keepsake repair vectors-loose; so does the next recall", "removes all vectors; recall makes them anew",
+    ),
+    "derived-ahead": Code(
+        "warning", "a derived file has seen events that the ledger does not have, or others",
+        "see whether the ledger was rolled back; if it is as it should be, keepsake repair derived-ahead",
+        "removes the file; it is made anew from the ledger when it is needed next",
+    ),
     "unsafe-place": Code(
         "warning", "the folder lies where locks and syncs may not hold", "move the folder to a local disk",
     ),
@@ -156,6 +180,25 @@ CODES: dict[str, Code] = {
     "index-damaged": Code(
         "note", "the index cannot be read; it is made anew from the ledger when it is needed next",
         "keepsake repair index-damaged, or keepsake rebuild-index", "removes it",
+    ),
+    "pages-damaged": Code(
+        "note", "the tables of the pages cannot be read; they are made anew from the ledger when they are needed next",
+        "keepsake repair pages-damaged, or keepsake rebuild-index", "removes them",
+    ),
+    "page-unsynced": Code(
+        "note", "a page is not as it was last seen; what was edited there counts after the next sync", "keepsake sync",
+    ),
+    "vectors-damaged": Code(
+        "note", "vectors cannot be read; they are made anew when they are needed next",
+        "keepsake repair vectors-damaged", "removes all vectors",
+    ),
+    "lock-missing": Code(
+        "note", "the lock file is not there, or says nothing: it cannot tell whether the last events are gone",
+        "keepsake repair lock-missing; so does the next write", "writes it anew",
+    ),
+    "kept-loose": Code(
+        "note", "bytes that a crash or a repair set aside, and of which no event speaks",
+        "look at them; remove them when nobody needs them",
     ),
     "snapshot-stale": Code(
         "note", "the snapshot is not one that the ledger vouches for; it is not used, and is made anew when it is due",
@@ -190,6 +233,12 @@ CODES: dict[str, Code] = {
     ),
 }  # fmt: skip
 
+# What is found by making derived files a second time and comparing: it takes much longer than all the rest.
+OF_INDEX = frozenset({"index-ahead", "index-damaged", "index-differs", "block-loose"})
+OF_PAGES = frozenset({"pages-damaged", "pages-differ"})
+OF_VECTORS = frozenset({"vectors-damaged", "vectors-loose"})
+OF_DERIVED = OF_INDEX | OF_PAGES | OF_VECTORS | {"page-unsynced"}
+
 _RANK = {"error": 0, "warning": 1, "note": 2}
 
 
@@ -202,7 +251,7 @@ def worst_first(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: _RANK[finding.severity])
 
 
-def check_codes(codes: list[str]) -> None:
+def check_codes(codes: Iterable[str]) -> None:
     """Refuse a code that is none."""
     for code in codes:
         if code not in CODES:

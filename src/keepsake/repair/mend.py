@@ -29,14 +29,13 @@ from keepsake.records.book import Book
 from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.errors import NotWritable, Refused
 from keepsake.records.event import Draft
-from keepsake.repair import check, compare, content, files, settle, surgery
+from keepsake.repair import check, content, files, settle, surgery
 from keepsake.repair.check import Look
-from keepsake.repair.findings import CODES, Finding, check_codes
+from keepsake.repair.findings import CODES, OF_DERIVED, OF_INDEX, OF_PAGES, OF_VECTORS, Finding, check_codes
 from keepsake.repair.operation import Cure, Operation, operation
 from keepsake.repair.survey import Flaw
 
 LINE = "line-damaged"
-_INDEX = frozenset({"index-ahead", "index-damaged", "index-differs"})
 
 _ANY_TIME = "2000-01-01T00:00:00.000000Z"  # for ids that are only tried
 _BLOCKING = frozenset({"rolled-back", "file-unreadable", "newer-events", "old-ledger"})
@@ -57,13 +56,18 @@ class Step:
 
 def plan(root: Path, codes: Sequence[str], *, keyring: Keyring | None = None) -> list[Step]:
     """What `apply` would do about these codes, in words. Changes nothing. Nothing to do gives no steps."""
-    check_codes(list(codes))
+    check_codes(codes)
     folder = Folder(root)
+    if odd := list(files.special(folder)):
+        what = f"it is no file, and nothing was read; {CODES['file-unreadable'].remedy}"
+        return [Step("file-unreadable", str(path.relative_to(root)), what, refused=True) for path in odd]
     with check.locked(folder) as witness:
         look = check.look_at(folder, witness, keyring)
         findings = check.findings_in(look)
-    if _INDEX & set(codes):
-        findings += compare.findings(folder)
+        if "claim-false" in codes and content.is_whole(look.seen):
+            findings += check.verified(look, keyring)
+    if OF_DERIVED & set(codes) and not (look.seen.flaws or look.seen.unreadable) and look.seen.living:
+        findings += check.derived_findings(look)
     return list(_steps(look, findings, frozenset(codes)))
 
 
@@ -195,9 +199,16 @@ def _clear_away(look: Look, codes: set[str], disk: Disk) -> None:
     if "leftover" in codes:
         for path in check.unused(look):
             shutil.rmtree(path) if path.is_dir() else disk.remove(path)
-    if codes & _INDEX:
+    if codes & OF_INDEX:
         remove_all(disk, look.folder.index_files())
-    if "snapshot-stale" in codes and check.is_stale(look):
+    if codes & OF_PAGES:
+        remove_all(disk, [path for path in files.derived(look.folder) if path.name.startswith("pages.db")])
+    if "derived-ahead" in codes:
+        ahead = tuple(other.name for other, _ in check.ahead(look))
+        remove_all(disk, [path for path in files.derived(look.folder) if path.name.startswith(ahead)])
+    if codes & OF_VECTORS and (look.folder.root / "vectors").is_dir():
+        shutil.rmtree(look.folder.root / "vectors")
+    if ("snapshot-stale" in codes and check.is_stale(look)) or "snapshot-differs" in codes:
         remove_if_there(disk, look.folder.snapshot)
 
 

@@ -60,8 +60,8 @@ def _revisions(book: Beliefs, loose: Iterable[Loose], rounds: Iterable[Round], d
             cut.setdefault(each.by, (set(), _NOT_THERE))[0].add(each.name)
     for way in rounds:
         if way.code == links.REST_RING:
-            names = book.ids_of(book.held[way.ring.first])
-            cut.setdefault(way.ring.last, (set(), _ROUND))[0].update(names)
+            first = book.held[way.ring.first]
+            cut.setdefault(way.ring.last, (set(), _ROUND))[0].update(book.ids_of(first))
     for ref, (names, reason) in cut.items():
         yield _without(book.held[ref], names, reason, draw())
 
@@ -98,7 +98,7 @@ def _parted(rounds: Iterable[Round]) -> Iterator[Draft]:
 
 
 def _settled(loose: Iterable[Loose], rounds: Iterable[Round]) -> Iterator[Draft]:
-    """Names that are known to lead nowhere, by the code under which they were found: what it is, whose, and the name."""
+    """Names that are known to lead nowhere, by the code under which they were found: each a kind, a user, a name."""
     known = [(each.code, [each.kind, *each.key]) for each in loose if each.code in _AS_IT_IS]
     known += [(way.code, [links.MEMORY, "", way.ring.last]) for way in rounds if way.code == links.REPLACE_RING]
     for some in _portions(known):

@@ -17,17 +17,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger import recover
+from keepsake.ledger import recover, snapshot
 from keepsake.ledger.folder import Folder, Stretch
 from keepsake.ledger.load import START, fold_line
 from keepsake.ledger.lock import Witness
 from keepsake.ledger.read import first_line, raw_lines
 from keepsake.ledger.scan import GARBLED, Bad, Place, Progress, Scan, finished_erasures, scan
+from keepsake.ledger.snapshot import Snapshot
 from keepsake.ledger.standing import Standing
 from keepsake.records.book import Book
 from keepsake.records.errors import Damaged
 from keepsake.records.event import Event
 from keepsake.repair.links import Spot, Surveyor
+from keepsake.repair.told import says_the_same
 
 _PRUNED = f'"op":"{fmt.PRUNE}"'.encode()
 _NAMING = (fmt.ERASE, fmt.RESTORE, fmt.REPAIR)
@@ -109,6 +111,7 @@ class Survey:
     strange: dict[str, Spot] = field(default_factory=dict)  # kinds of events that this program does not know
     kept: set[str] = field(default_factory=set)  # files under sealed/ that an event speaks of
     snapshot: str = ""  # the digest of the newest snapshot on record
+    is_other: bool = False  # it does not say what the events up to it say
     last: int = -1  # the last event that can be read
 
     @property
@@ -137,8 +140,9 @@ def survey(folder: Folder, witness: Witness | None, asked: set[int], progress: P
             seen.unreadable.append((stretch.path, error.strerror or str(error)))
     seen.named = set[str]().union(*(reading.found.named for reading in seen.readings))
     seen.empty = finished_erasures(told for reading in seen.readings for told in reading.found.told)
+    told = next((each for each in snapshot.candidates(folder) if each.digest == _recorded(seen)), None)
     for reading in seen.readings:
-        _tell(seen, reading, reading.start, reading.found.end.offset)
+        _tell(seen, reading, reading.start, reading.found.end.offset, told)
     if seen.living:
         _judge(seen, seen.living)
     for reading in seen.readings:
@@ -311,8 +315,13 @@ def _judge(seen: Survey, reading: Reading) -> None:
         del reading.beyond[-1]  # where it was cut, not a flaw of its own
 
 
-def _tell(seen: Survey, reading: Reading, start: Place, end: int) -> None:
-    """What the lines between two places say, as far as they are what was written."""
+def _recorded(seen: Survey) -> str:
+    """The digest of the newest snapshot that the lines speak of."""
+    return next((each.found.snapshot for each in reversed(seen.readings) if each.found.snapshot), "")
+
+
+def _tell(seen: Survey, reading: Reading, start: Place, end: int, told: Snapshot | None = None) -> None:
+    """What the lines between two places say, as far as they are what was written; and whether `told` says the same."""
     number = start.seq - reading.start.seq
     with open(reading.path, "rb") as file:
         for offset, raw in raw_lines(file.fileno(), start.offset, end):
@@ -322,6 +331,8 @@ def _tell(seen: Survey, reading: Reading, start: Place, end: int) -> None:
             except fmt.BadLine:
                 continue
             _take(seen, reading, Spot(reading.path, number, offset, line.seq), line)
+            if told is not None and line.seq == told.place.seq:
+                seen.is_other = not seen.gaps and not says_the_same(told, seen.book)
 
 
 def _take(seen: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> None:
@@ -338,10 +349,20 @@ def _take(seen: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> None:
         if line.sound:
             _tell_of_itself(seen, line)
     except Damaged:
-        reading.hollow[line.hash] = _flaw(spot, line)
-        reading.senseless.add(line.hash)
+        if not (reading.beyond and _has_sense(line)):
+            reading.hollow[line.hash] = _flaw(spot, line)
+            reading.senseless.add(line.hash)
     if seen.standing.strange == line.op:
         seen.strange.setdefault(line.op, spot)
+
+
+def _has_sense(line: fmt.Line) -> bool:
+    """Whether a line says something by itself. Where the chain is broken, it may stand there twice."""
+    try:
+        fold_line(line, Book(), Standing())
+    except Damaged:
+        return False
+    return True
 
 
 def _flaw(spot: Spot, line: fmt.Line) -> Flaw:

@@ -12,11 +12,11 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 from keepsake.ledger.disk import Disk, ensure_folder, write_all
+from keepsake.projections.pages.tables import digest_of
 
 _SOON = 20_000_000  # nanoseconds within which a clock may show two writes as one
 _MOST = 64 << 20  # bytes of a page that is read
@@ -48,11 +48,6 @@ class Read(NamedTuple):
     @property
     def digest(self) -> bytes:
         return digest_of(self.data)
-
-
-def digest_of(data: bytes) -> bytes:
-    """What tells one state of a file from another. Processors have SHA-256 built in: nothing else is as quick."""
-    return sha256(data).digest()[:16]
 
 
 class Raced(Exception):

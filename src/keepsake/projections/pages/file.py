@@ -34,7 +34,7 @@ class PagesFile(Database):
     """The rows of all pages of a folder."""
 
     def __init__(self, path: Path | str) -> None:
-        if path != IN_MEMORY:
+        if path and path != IN_MEMORY:  # without a name it is a temporary file
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))  # SQLite would let others read it
         super().__init__(path, _PRAGMAS, TABLES)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import click
+
 from keepsake.memory import care
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
@@ -13,26 +15,38 @@ from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import shown
 
 _PAINT = {"error": bad, "warning": warn, "note": dim}
+_LOST, _ACT_SOON = 4, 5
 
 
 @command(
     CARE[0],
-    example="keepsake check",
-    exits={0: "done, and nothing is lost", 4: "something is lost or wrong: see what is printed"},
+    example="keepsake check\nkeepsake check --strict --json",
+    exits={
+        0: "done, and nothing is lost",
+        4: "something is lost or wrong: see what is printed",
+        5: "with --strict: all is there, and somebody should act soon",
+    },
 )
+@click.argument("codes", nargs=-1, metavar="[CODE]...")
+@click.option("--strict", is_flag=True, help="Let the exit status tell of warnings too.")
 @pass_call
-def check(call: Call) -> int:
+def check(call: Call, codes: tuple[str, ...], strict: bool) -> int:
     """Look for damage, and change nothing
 
-    Reads every event, every backup in the folder, the snapshot, the index and the settings. Prints each finding with
-    its place and the way out, the worst first. It works on a folder that is too damaged to open, or that may only be
-    read.
+    Reads every event and what it speaks of, every backup in the folder, the snapshot, the index, the pages, the vectors
+    and the settings, and looks for files that do not belong there. Prints each finding with its place and the way out,
+    the worst first. It works on a folder that is too damaged to open, or that may only be read.
+
+    CODE is what a finding is called: with some, only those are looked for.
     """
     folder = call.there()
     with waiting("Reading everything …"):
-        findings = care.check(folder)
+        findings = care.check(folder, codes)
     call.answer([finding.to_dict() for finding in findings], lambda: page(findings))
-    return 4 if any(finding.severity == "error" for finding in findings) else 0
+    worst = {finding.severity for finding in findings}
+    if "error" in worst:
+        return _LOST
+    return _ACT_SOON if strict and "warning" in worst else 0
 
 
 def page(findings: list[care.Finding]) -> Iterator[str]:

@@ -75,6 +75,14 @@ def _restore(body: Mapping[str, Any]) -> str:
     return f"went back to {body['from']}; event {body['abandoned']['seq']} was the last one left behind"
 
 
+def _repair(body: Mapping[str, Any]) -> str:
+    if mended := body.get("mended"):
+        return "mended " + ", ".join(f"{code} ({count})" for code, count in mended.items())
+    if settled := body.get("settled"):
+        return "known to lead to nothing: " + ", ".join(f"{len(names)} of {code}" for code, names in settled.items())
+    return _plainly(body)
+
+
 def _ask(body: Mapping[str, Any]) -> str:
     action = body["action"]
     names = " ".join(handle(str(version)) for version in action.get("target", ()))
@@ -225,6 +233,7 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "ledger.torn/1": _torn,
     "ledger.prune/1": _prune,
     "ledger.restore/1": _restore,
+    "ledger.repair/1": _repair,
     "review.ask/1": _ask,
     "review.answer/1": _answer,
     "review.grant/1": _grant,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import click
@@ -14,6 +15,8 @@ from keepsake.surfaces.cli.map import CARE
 from keepsake.surfaces.cli.paint import bold, dim, warn
 from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import shown
+
+_MOST = 20  # steps of one kind that are printed
 
 
 @command(
@@ -28,8 +31,9 @@ from keepsake.surfaces.cli.shown import shown
 def repair(call: Call, codes: tuple[str, ...], yes: bool, dry_run: bool) -> None:
     """Mend what `check` found, and keep the original
 
-    CODE is what `keepsake check` calls it. Shows what would be done and asks first. If one of them cannot be mended,
-    nothing is changed. What was damaged is kept under `sealed/`, and every mend is an event.
+    CODE is what `keepsake check` calls it; several may be named. Shows what would be done and asks first. If one of
+    them cannot be mended, nothing is changed. What was damaged is kept under `sealed/`, and every mend is an event; no
+    line that is whole is ever changed.
     """
     folder = call.there()
     with waiting("Looking …"):
@@ -58,6 +62,19 @@ def _page(steps: list[care.Step], title: str) -> Iterator[str]:
         yield dim("nothing to mend; `keepsake check` names what is wrong")
         return
     yield bold(f"{title}:")
-    for step in steps:
+    for step in _some(steps):
         line = f"  {shown(step.code)}, {shown(step.place)}: {shown(step.text)}"
         yield warn(f"{line} (cannot be mended)") if step.refused else line
+
+
+def _some(steps: list[care.Step]) -> Iterator[care.Step]:
+    """As many of a kind as a person reads, and how many more there are."""
+    counts = Counter(step.code for step in steps)
+    shown_so_far = Counter[str]()
+    for step in steps:
+        shown_so_far[step.code] += 1
+        more = counts[step.code] - _MOST
+        if shown_so_far[step.code] <= _MOST:
+            yield step
+        elif shown_so_far[step.code] == _MOST + 1:
+            yield care.Step(step.code, f"{more} more places", "likewise", refused=step.refused)

@@ -1,0 +1,24 @@
+"""Whether a snapshot says what the events up to it say."""
+
+from __future__ import annotations
+
+from keepsake.ledger.snapshot import Snapshot
+from keepsake.records.beliefs import Beliefs
+from keepsake.records.book import Book
+
+
+def says_the_same(told: Snapshot, book: Beliefs) -> bool:
+    """Whether a snapshot holds the beliefs that `book` holds. It counts what is told of them, not how it is written."""
+    lines = told.book.partition(b"[\n")[2].rpartition(b"\n],")[0].split(b",\n")
+    if set(lines) == {held.line for held in book.held.values()}:
+        return True
+    other = Book()
+    try:
+        other.load(told.book)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return False
+    return _bodies(book) == _bodies(other)
+
+
+def _bodies(book: Beliefs) -> dict[str, object]:
+    return {ref: held.body() for ref, held in book.held.items()}

@@ -1,0 +1,209 @@
+"""Whatever happens to a folder: a check ends, changes nothing, and names something if anything was changed that matters.
+
+Bytes are flipped; files are removed, cut, swapped, put back from an earlier day, made folders, links or pipes of; what
+nobody knows is added. The lock file is left alone where something has to be named: it is the witness.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from keepsake.ledger.backup import back_up
+from keepsake.memory import care
+from keepsake.memory.memory import Memory
+from keepsake.records.errors import NotFound
+from keepsake.repair.findings import CODES
+from tests.repair.folders import compact, everything, opened
+
+_TOO_LONG = 30  # seconds
+
+places = st.tuples(st.floats(0, 1, exclude_max=True), st.floats(0, 1, exclude_max=True))
+damages = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["flip", "cut", "remove", "swap", "roll back", "empty", "junk", "folder", "link", "pipe", "longer", "add"]
+        ),
+        places,
+        st.integers(0, 255),
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A memory that has lived, and the same on an earlier day."""
+    base = tmp_path_factory.mktemp("fuzz")
+    root, earlier = base / "memory", base / "earlier"
+    with Memory(root) as memory:
+        for number in range(30):
+            memory.remember(f"thing {number} is red", key=f"k{number}", about=f"topic-{number % 3}")
+            memory.observe(f"somebody said {number}")
+        memory.revise("k1", "thing 1 is blue")
+        memory.erase("k2")
+        assert memory.recall("red")
+    compact(root)
+    shutil.copytree(root, earlier)
+    with opened(root) as shelf:
+        back_up(shelf.ledger)
+    (root / "keepsake.toml").write_text('[ledger]\ndurability = "full"\n')
+    (root / "keepsake.toml").chmod(0o600)
+    with Memory(root) as memory:
+        for number in range(40, 70):
+            memory.remember(f"thing {number} is green", key=f"k{number}", about="topic-green")
+        assert memory.recall("green")
+    assert care.check(root) == []
+    return root, earlier
+
+
+@contextmanager
+def ending_soon() -> Iterator[None]:
+    def too_long(_: int, __: FrameType | None) -> None:
+        raise AssertionError("a check does not end")
+
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(_TOO_LONG)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@given(damages)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+def test_a_check_of_any_folder_ends_changes_nothing_and_names_what_matters(folders, damage):
+    whole, earlier = folders
+    root = whole.parent / "broken"
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(whole, root)
+    for what, (which, where), how in damage:
+        DAMAGES[what](root, earlier, which, where, how)
+    before = everything(root)
+
+    try:
+        with ending_soon():
+            findings = care.check(root)
+    except NotFound:
+        assert not (root / "events.wal").exists()
+        return
+
+    assert everything(root) == before
+    assert all(finding.code in CODES and finding.place and finding.remedy for finding in findings)
+    if matters(root, whole):
+        assert findings
+
+
+def matters(root: Path, whole: Path) -> bool:
+    """Whether the truth, a copy of it, a page or a name in the folder is another, and the witness still there."""
+    if not (root / "lock").is_file() or (root / "lock").read_bytes() != (whole / "lock").read_bytes():
+        return False
+    return truth(root) != truth(whole)
+
+
+def truth(root: Path) -> dict[str, bytes | None]:
+    kept = [root / "events.wal", *(root / "sealed").glob("*.wal"), *root.glob("backup/*/sealed/*.wal")]
+    pages = [*(root / "memory").glob("*.md")] if (root / "pages.db").is_file() else []
+    there = {str(path.relative_to(root)): path.read_bytes() if path.is_file() else None for path in [*kept, *pages]}
+    return there | {name: None for name in os.listdir(root) if name.startswith("added-")}
+
+
+# -- what can happen ---------------------------------------------------------------------------------------------------
+
+
+def files_in(root: Path) -> list[Path]:
+    return sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def chosen(root: Path, which: float) -> Path:
+    """Any file; the ledger's own as often as all the others together."""
+    own = [path for path in files_in(root) if path.suffix == ".wal"]
+    every = files_in(root)
+    if own and which < 0.5:
+        return own[int(2 * which * len(own))]
+    return every[int((2 * which - 1 if which >= 0.5 else which) * len(every))]
+
+
+def flip(root: Path, _: Path, which: float, where: float, how: int) -> None:
+    path = chosen(root, which)
+    data = bytearray(path.read_bytes())
+    if data:
+        data[int(where * len(data))] ^= how or 1
+        path.write_bytes(data)
+
+
+def cut(root: Path, _: Path, which: float, where: float, __: int) -> None:
+    path = chosen(root, which)
+    os.truncate(path, int(where * path.stat().st_size))
+
+
+def remove(root: Path, _: Path, which: float, __: float, ___: int) -> None:
+    chosen(root, which).unlink()
+
+
+def swap(root: Path, _: Path, which: float, where: float, __: int) -> None:
+    one, other = chosen(root, which), chosen(root, where)
+    first, second = one.read_bytes(), other.read_bytes()
+    one.write_bytes(second), other.write_bytes(first)
+
+
+def roll_back(root: Path, earlier: Path, which: float, _: float, __: int) -> None:
+    path = chosen(root, which)
+    old = earlier / path.relative_to(root)
+    if old.is_file():
+        path.write_bytes(old.read_bytes())
+
+
+def empty(root: Path, _: Path, which: float, __: float, ___: int) -> None:
+    chosen(root, which).write_bytes(b"")
+
+
+def junk(root: Path, _: Path, which: float, __: float, how: int) -> None:
+    chosen(root, which).write_bytes(bytes([how]) * 3000 + b"\n")
+
+
+def longer(root: Path, _: Path, which: float, __: float, how: int) -> None:
+    with chosen(root, which).open("ab") as file:
+        file.write(bytes([how]) * (how + 1))
+
+
+def as_folder(root: Path, _: Path, which: float, __: float, ___: int) -> None:
+    path = chosen(root, which)
+    path.unlink()
+    path.mkdir(mode=0o700)
+
+
+def as_link(root: Path, earlier: Path, which: float, __: float, how: int) -> None:
+    path = chosen(root, which)
+    path.unlink()
+    path.symlink_to(path.name if how < 100 else earlier / "nowhere" if how < 200 else earlier)
+
+
+def as_pipe(root: Path, _: Path, which: float, __: float, ___: int) -> None:
+    path = chosen(root, which)
+    path.unlink()
+    os.mkfifo(path, 0o600)
+
+
+def add(root: Path, _: Path, __: float, where: float, how: int) -> None:
+    folders = [root, *sorted(path for path in root.rglob("*") if path.is_dir() and not path.is_symlink())]
+    path = folders[int(where * len(folders))] / f"added-{how}"
+    path.write_bytes(b"?")
+    path.chmod(0o600)
+
+
+DAMAGES: dict[str, Callable[[Path, Path, float, float, int], None]] = {
+    "flip": flip, "cut": cut, "remove": remove, "swap": swap, "roll back": roll_back, "empty": empty, "junk": junk,
+    "longer": longer, "folder": as_folder, "link": as_link, "pipe": as_pipe, "add": add,
+}  # fmt: skip
