@@ -57,6 +57,18 @@ def test_a_link_in_the_folder_leads_nobody_to_write_elsewhere(root, tmp_path, na
     assert (tmp_path / "mine").read_text() == "dear Bob\n"
 
 
+def test_an_audit_that_is_a_link_is_not_written_and_nothing_is_done(runtime, root, tmp_path):
+    (tmp_path / "mine").write_text("dear Bob\n")
+    os.symlink(tmp_path / "mine", root / "audit.jsonl")
+    before = runtime.store.export_envelope()
+
+    with pytest.raises(Refused, match="is a link"):
+        runtime.apply(LifecycleAction(kind="activate", subject_ids=("n",), by="bot"))
+
+    assert (tmp_path / "mine").read_text() == "dear Bob\n"
+    assert runtime.store.export_envelope() == before
+
+
 def test_a_change_that_waits_to_be_finished_does_not_lead_through_a_link(root, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (root / ".pending").mkdir()
