@@ -463,6 +463,15 @@ def test_events_are_appended_once_and_lines_that_are_none_are_passed_over(root):
     ]  # fmt: skip
 
 
+def test_importing_the_same_events_again_adds_no_byte_to_the_log(root):
+    envelope = GraphEnvelope(events=[MemoryEvent(id=name, kind=CUSTOM, at=NOON) for name in "ab"])
+    opened(root).import_envelope(envelope)
+    before = (root / "events.jsonl").read_bytes()
+    opened(root).import_envelope(envelope)
+
+    assert (root / "events.jsonl").read_bytes() == before
+
+
 def test_every_code_is_explained_with_its_severity():
     page = (Path(__file__).parent.parent.parent / "docs/reference/local-workspace.md").read_text(encoding="utf-8")
 

@@ -305,6 +305,17 @@ def test_a_disk_that_refuses_anywhere_leaves_nothing_or_what_is_finished_later(t
     assert (False, 3) in seen
 
 
+def test_a_note_that_cannot_be_cleared_is_no_reason_to_call_what_is_done_failed(tmp_path):
+    runtime, disk = runtime_on(tmp_path / "w"), FailingDisk(("rename",), 2, errno.ENOSPC)
+    runtime._turn = Turn(tmp_path / "w/events.jsonl.turn", tmp_path / "w/runtime.json", disk)
+    runtime.record(TALK)
+
+    assert disk.failed
+    assert runtime.compare().differences == ()
+    assert runtime.finish() == TALK[0]
+    assert (runtime.finish(), runtime.compare().differences) == (None, ())
+
+
 # -- several at once ---------------------------------------------------------------------------------------------------
 
 WRITER = """

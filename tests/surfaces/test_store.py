@@ -152,6 +152,27 @@ def test_events_come_in_once_and_one_that_says_otherwise_refuses_all(store, note
     assert content(notes) == before
 
 
+def test_two_files_that_say_two_things_of_one_event_are_refused_together(store, notes, home):
+    (home / "work/other.jsonl").write_text(json.dumps({**BRANCH, "path_id": "another"}))
+    before = content(notes)
+
+    is_refused(store("import", "notes", "talk.jsonl", "other.jsonl"), "other.jsonl: event 'b' says otherwise")
+
+    assert content(notes) == before
+
+
+def test_of_two_files_with_one_record_the_last_counts_and_the_first_profile_stays_first(store, home):
+    (home / "work/bob.json").write_text(json.dumps({"id": "Bob"}))
+    later = {**GRAPH, "profile": {"id": "ana", "label": "later"}, "nodes": []}
+    (home / "work/again.json").write_text(json.dumps(later))
+    assert store("create", "both").status == 0
+    assert store("import", "both", "ana.json", "bob.json", "again.json").out.startswith("Took in 2 profiles and 1 edge")
+
+    told = json.loads(store("export", "both").out)
+    assert told["profile"] == {"id": "ana", "kind": "profile", "label": "later"}
+    assert [each["id"] for each in told["profiles"]] == ["Bob"]
+
+
 def test_a_byte_order_mark_is_no_part_of_what_a_file_says(store, home):
     (home / "work/bom.json").write_bytes(b"\xef\xbb\xbf" + json.dumps({"id": "bob"}).encode())
     (home / "work/bom.jsonl").write_bytes(b"\xef\xbb\xbf" + (json.dumps(BRANCH) + "\n").encode())

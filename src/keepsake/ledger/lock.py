@@ -169,14 +169,15 @@ class Lock:
 
 
 def _open(path: Path, disk: Disk, make: bool) -> tuple[int, bool]:
+    """The open file and whether it may be written. A link is not followed: what is put here would go elsewhere."""
     try:
         if make:
-            return disk.open(path, os.O_RDWR | os.O_CREAT), True
+            return disk.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW), True
     except OSError as error:
         if error.errno not in (errno.EACCES, errno.EROFS, errno.EPERM):
             raise
     try:
-        return disk.open(path, os.O_RDONLY), False
+        return disk.open(path, os.O_RDONLY | os.O_NOFOLLOW), False
     except (FileNotFoundError, PermissionError):
         return -1, False
 

@@ -8,7 +8,8 @@ bytes were refused, readers stop there, and the next writer cuts them off.
 
 Writers hold the system's lock on `<name>.lock`, which is never removed; readers share it to read the length. What a
 killed writer left whole may be read before it is synced; the next append syncs it. On a medium that cannot be written
-there is no lock, and nobody to hold off. Nothing stays open between calls, so a fork or a thread cannot share a place.
+there is no lock, and nobody to hold off. A link is not followed: two names of one file would have two locks. Nothing
+stays open between calls, so a fork or a thread cannot share a place.
 """
 
 from __future__ import annotations
@@ -70,11 +71,13 @@ class LineFile:
     def reading(self) -> Iterator[tuple[int, int]]:
         """The open file, and where its whole lines end; (-1, 0) if there is none. What stands before that end stays."""
         try:
-            fd = self._disk.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+            fd = self._disk.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         except FileNotFoundError:
             yield -1, 0
             return
         except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise self._unopened(error) from error
             raise Refused(f"{self.path} cannot be read ({error.strerror}); look at its owner, mode and kind") from error
         try:
             yield fd, self._length(fd)
@@ -117,7 +120,7 @@ class LineFile:
 
     def _opened(self) -> int:
         try:
-            fd = self._disk.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK)
+            fd = self._disk.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOFOLLOW)
         except OSError as error:
             raise self._unopened(error) from error
         try:
@@ -130,6 +133,8 @@ class LineFile:
     def _unopened(self, error: OSError) -> NotWritable | NotWritten | Refused:
         if error.errno in _READ_ONLY:
             return NotWritable(f"{self.path} may only be read ({error.strerror}); write to a copy of it")
+        if error.errno == errno.ELOOP:
+            return Refused(f"{self.path}, or its lock, is a link; links are not followed: name the file itself")
         if error.errno in (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENXIO):
             return Refused(f"{self.path} is no place for a file ({error.strerror}); choose another name")
         return NotWritten(f"{self.path} was not written ({error.strerror}); make room and try again")

@@ -57,7 +57,7 @@ def effects_of(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Eff
     if odd:
         raise Refused(f"an action to {action.kind} has no {odd[0]!r} to change")
     for name, digest in action.seen.items():
-        if digest_now(store, name) != digest:
+        if digest_now(store, name, is_path=action.kind == "compact") != digest:
             raise Moved(f"{name!r} is other than when it was asked to {action.label}; look again and ask again")
     return _EFFECTS[action.kind](store, action, at)
 
@@ -68,12 +68,9 @@ def concerned(action: LifecycleAction) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*action.subject_ids, *(name for name in others if isinstance(name, str) and name))))
 
 
-def digest_now(store: MemoryGraphStore, name: str) -> str:
-    """By what a node, edge or path is known to be as it was. NotFound, if there is none."""
-    try:
-        return digest_of(_thing(store, name).to_dict())
-    except NotFound:
-        return digest_of(store.load_path(name).to_dict())
+def digest_now(store: MemoryGraphStore, name: str, *, is_path: bool = False) -> str:
+    """By what a node or edge, or a path, is known to be as it was. NotFound, if there is none."""
+    return digest_of((store.load_path(name) if is_path else _thing(store, name)).to_dict())
 
 
 def status_of(thing: Thing) -> str:

@@ -33,7 +33,6 @@ from keepsake.stores.phase_history import (
     Comparison,
     after,
     compared,
-    held,
     must_be_approved,
     must_make_sense,
     must_stay_settled,
@@ -151,15 +150,16 @@ class Follows:
 
     def _puts(self, envelope: GraphEnvelope, told: GraphSnapshot, when: str) -> tuple[list[MemoryEvent], int]:
         """An event for each record that the log does not explain, and how many of them are here already."""
-        found, replaced = list[MemoryEvent](), 0
+        found, replaced, stored = list[MemoryEvent](), 0, self.store.export_envelope()
         for part, kind in _PUTS.items():
             explained: dict[str, Told] = getattr(told, part)
+            known = {record["id"]: record for record in _records(stored, part)}
             for record in _records(envelope, part):
                 name = record["id"]
                 if explained.get(name) == record:
                     continue
-                here = held(self.store, part, name)
-                if here:
+                here = known.get(name)
+                if here is not None:
                     must_stay_settled(here, record, f"{part[:-1]} {shown(name)}")
                     replaced += here != record
                 found.append(MemoryEvent.new(kind, when, subject_ids=[name], payload={part[:-1]: record}))

@@ -113,7 +113,10 @@ class PhaseMemoryRuntime(Follows):
             path_id=path_id,
         )
         effects_of(self.store, action, stamp(self._clock()))
-        return replace(action, seen={name: digest_now(self.store, name) for name in concerned(action)})
+        is_path = kind == "compact"
+        return replace(
+            action, seen={name: digest_now(self.store, name, is_path=is_path) for name in concerned(action)}
+        )
 
     def approve(self, action: LifecycleAction, *, by: str, lasts: timedelta = A_DAY) -> LifecycleApproval:
         """The yes of `by` to an action, from now on for a while. It is a marker; what it is worth, `apply` decides."""

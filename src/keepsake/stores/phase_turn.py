@@ -7,6 +7,8 @@ A note whose event is not in the log means that nothing happened.
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +18,7 @@ import orjson
 
 from keepsake.ledger.disk import Disk, ensure_folder, replace
 from keepsake.ledger.lock import Lock
-from keepsake.records.errors import Damaged, NotWritable, NotWritten
+from keepsake.records.errors import Damaged, NotWritable, NotWritten, Refused
 from keepsake.records.strict_json import loads
 
 SCHEMA_VERSION = 1
@@ -50,6 +52,8 @@ class Turn:
             ensure_folder(self._disk, path.parent)
             lock = Lock(path, self._disk, patience=PATIENCE)
         except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise Refused(f"{path} is a link, and nothing is written through links; remove it") from error
             raise NotWritten(f"{path} was not written ({error.strerror}); make room and try again") from error
         if not lock.writable:
             lock.close()
@@ -60,6 +64,10 @@ class Turn:
         """The name of the action that was noted last; nothing, if it was finished."""
         if self._note is None:
             return self._under_way
+        if not os.path.lexists(self._note):
+            return ""
+        if self._note.is_symlink() or not self._note.is_file():
+            raise self._unreadable("it is no file")
         try:
             told = loads(self._note.read_bytes())
         except FileNotFoundError:

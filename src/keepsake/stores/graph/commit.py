@@ -54,6 +54,8 @@ def finish(disk: Disk, root: Path) -> None:
     pending = root / PENDING
     own_folder(disk, pending)
     put, gone = _listed(pending / _LIST)
+    for folder in {(root / name).parent for name in (*put, *gone)}:
+        own_folder(disk, folder)
     for number, name in enumerate(put):
         if (pending / str(number)).exists():
             disk.rename(pending / str(number), root / name)

@@ -107,6 +107,8 @@ class FileBackedMemoryGraphStore(KeptGraph):
         if self._pid != os.getpid():
             self.close()
         if self._lock is None and (make or (self.root / layout.LOCK).exists()):
+            if (self.root / layout.LOCK).is_symlink():
+                raise Refused(f"{self.root / layout.LOCK} is a link, and nothing is written through links; remove it")
             self._lock, self._pid = Lock(self.root / layout.LOCK, self._disk, patience=self._patience), os.getpid()
         return self._lock
 

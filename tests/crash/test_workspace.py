@@ -1,0 +1,108 @@
+"""A workspace after a power cut: what was acknowledged is there, a save is whole or absent, the graph follows."""
+
+import random
+import shutil
+from datetime import UTC, datetime
+
+import pytest
+
+from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.graph import MemoryNode
+from keepsake.records.memory_event import MemoryEvent
+from keepsake.stores.event_log import JsonlMemoryEventLog
+from keepsake.stores.graph import FileBackedMemoryGraphStore, layout
+from keepsake.stores.phase_runtime import PhaseMemoryRuntime
+from keepsake.stores.phase_turn import Turn
+from tests.crash.power import PowerCut, PowerDisk
+from tests.crash.shelf import SOAK
+
+NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
+LIVES = 300 if SOAK else 30
+
+
+def nodes(drawn, number):
+    """A few of few names, all of one label: so a save that is half there shows."""
+    return [MemoryNode(id=f"n{name}", kind="fact", label=f"{number}") for name in drawn.sample(range(12), 5)]
+
+
+def saves(folder, seed, *, lies):
+    """Save until the power goes; then look at what is found."""
+    drawn = random.Random(seed)
+    base, image = folder / f"base{seed}", folder / f"image{seed}"
+    base.mkdir()
+    disk = PowerDisk(base, image, drawn, lies=lies)
+    disk.cut_at = drawn.randint(1, 250)
+    store, held, saved = FileBackedMemoryGraphStore(base / "w", disk=disk), {}, []
+    try:
+        for number in range(1000):
+            saved = nodes(drawn, number)
+            store.import_envelope(GraphEnvelope(nodes=saved, metadata={"last": number}))
+            held |= {each.id: each for each in saved}
+    except PowerCut:
+        after = FileBackedMemoryGraphStore(image / "w")
+        found = {each.id: each for each in after.list_nodes()}
+        assert found in (held, held | {each.id: each for each in saved}), f"seed {seed}"
+        assert after.problems() == [], f"seed {seed}"
+        after.save_node(MemoryNode(id="after", kind="fact"))
+        assert FileBackedMemoryGraphStore(image / "w").load_node("after")
+    finally:
+        disk.forget()
+        shutil.rmtree(base)
+
+
+def test_a_save_is_whole_or_absent_after_a_power_cut_and_there_if_it_was_acknowledged(tmp_path, monkeypatch):
+    monkeypatch.setattr(layout, "MOST", 4)
+    for seed in range(LIVES):
+        saves(tmp_path, seed, lies=False)
+
+
+def test_on_a_disk_that_lies_about_its_syncs_the_same_check_notices(tmp_path, monkeypatch):
+    monkeypatch.setattr(layout, "MOST", 4)
+
+    def lives():
+        for seed in range(LIVES):
+            saves(tmp_path, seed, lies=True)
+
+    with pytest.raises(AssertionError, match="seed"):
+        lives()
+
+
+def records(folder, seed):
+    """Record events until the power goes; then let the graph follow, and compare."""
+    drawn = random.Random(seed)
+    base, image = folder / f"base{seed}", folder / f"image{seed}"
+    base.mkdir()
+    disk = PowerDisk(base, image, drawn)
+    disk.cut_at = drawn.randint(1, 300)
+    acknowledged = []
+    try:
+        runtime = runtime_on(base / "w", disk)
+        for number in range(1000):
+            events = [
+                MemoryEvent.new("node.put", NINE, subject_ids=[each.id], payload={"node": each.to_dict()})
+                for each in nodes(drawn, number)[:2]
+            ]
+            runtime.record(events)
+            acknowledged += [event.id for event in events]
+    except PowerCut:
+        after = runtime_on(image / "w")
+        after.finish()
+        assert [event.id for event in after.log.list()][: len(acknowledged)] == acknowledged, f"seed {seed}"
+        assert after.compare().differences == (), f"seed {seed}"
+    finally:
+        disk.forget()
+        shutil.rmtree(base)
+
+
+def runtime_on(root, disk=None):
+    runtime = PhaseMemoryRuntime(
+        FileBackedMemoryGraphStore(root, disk=disk), JsonlMemoryEventLog(root / "events.jsonl", disk=disk),
+        clock=lambda: NINE,
+    )  # fmt: skip
+    runtime._turn = Turn(root / "events.jsonl.turn", root / "runtime.json", disk)
+    return runtime
+
+
+def test_after_a_power_cut_the_graph_is_brought_level_with_what_was_recorded(tmp_path):
+    for seed in range(LIVES):
+        records(tmp_path, seed)
