@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from keepsake.decide import belief as decide
@@ -158,22 +159,39 @@ class Gated:
         """
         if self._is_anothers(action, approval):
             return self._record(lambda _: refusal.refuse(self._book, action, "name"))
+        asked = self.as_said(action)
         if approval is not None:
             now = self._shelf.ledger.now
-            return self._record(lambda draw: review.apply(self._book, self.policy, action, approval, draw, now()))
-        return self._record(lambda draw: self._judge_action(action, draw))
+            return self._record(
+                lambda draw: Cleared(review.apply(self._book, self.policy, asked, approval, draw, now()))
+            )
+        trust, echo = self._worth(
+            asked.trust, asked.changes.get("text", ""), asked.changes.get("rests_on", ()), asked.user, asked.path
+        )
+        if trust != asked.trust:  # what it repeats, or rests on, is trusted less than the one who asks
+            said = {**asked.changes, "trust": trust} if "trust" in asked.changes else asked.changes
+            asked = replace(asked, trust=trust, changes=said)
+        return self._record(lambda draw: self._judge_action(asked, draw, echo))
+
+    def as_said(self, action: Action) -> Action:
+        """An action as it is put on record: without secrets."""
+        changes = dict(action.changes)
+        reason = self.masks.fields(changes, action.reason)
+        return replace(action, changes=changes, reason=reason) if (changes, reason) != _said(action) else action
 
     def _is_anothers(self, action: Action, approval: Approval | None) -> bool:
         """Nobody speaks in another's name; but what somebody else asked for, and has its yes, may be carried out."""
         return is_above(action.trust, self.trust) or (approval is None and action.by != self.by)
 
-    def _judge_action(self, action: Action, draw: Draw) -> list[Draft]:
+    def _judge_action(self, action: Action, draw: Draw, echo: Echo) -> list[Draft]:
         drafts = carried_out(self._book, action, draw, may_be_done=True)
+        drafts = _marked(worth.lowered(self._book, drafts), echo)
         if action.kind == "trust":
             drafts = review.trusted(self._book, action, draw)
         if not drafts and action.kind not in ("erase", "compact"):
             return []
-        return review.judged(self._book, self.policy, action, drafts, draw)
+        judged = review.judged(self._book, self.policy, action, drafts, draw)
+        return Cleared(self.borne_out(worth.explained(self._book, judged)))
 
     # -- answering ---------------------------------------------------------------------------------------------------
 
@@ -300,7 +318,6 @@ class Gated:
                 trusts.append(worth.weakest(self._book, grounds, user, path)[0])
         return min(trusts, key=RANK.__getitem__), echo
 
-
     def _freely(self, decision: Decision) -> list[Draft]:
         """What one who is never asked says, under the policy that was looked at just before."""
         draw, policy = self._shelf.draw(), self._policy or self.policy
@@ -367,6 +384,10 @@ def _marked(drafts: list[Draft], echo: Echo) -> list[Draft]:
         if "belief" in draft.body:
             draft.body["echo"] = list(echo.ids)
     return drafts
+
+
+def _said(action: Action) -> tuple[dict[str, Any], str]:
+    return action.changes, action.reason
 
 
 _NOTHING: dict[str, Any] = {}

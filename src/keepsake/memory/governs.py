@@ -64,9 +64,9 @@ class Governs(Opened):
         asked["trust"] = self._gated.asker(trust)
         with self._shelf.ledger.reading():
             if meant == "compact":
-                return Action(**asked, **self._page(names, whose), changes=said)
+                return self._gated.as_said(Action(**asked, **self._page(names, whose), changes=said))
             if meant == "remember":
-                return self._statement(asked, said, names)
+                return self._gated.as_said(self._statement(asked, said, names))
             target = self._versions(meant, names, whose, path)
             if meant == "merge":
                 said = {**self._together(target, whose), **said}
@@ -74,7 +74,7 @@ class Governs(Opened):
                 book, draw = self._shelf.book, self._shelf.draw()
                 drafts = invalidate(book, target[0], draw, reason=reason, user=whose, path=path)
                 target = targets(drafts) or target
-            return Action(**asked, target=target, changes=said)
+            return self._gated.as_said(Action(**asked, target=target, changes=said))
 
     def propose(self, action: Action) -> Applied | Review:
         """Do it, if the policy lets this program; else put it to a person: the review that now waits, or waits already.

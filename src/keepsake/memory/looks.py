@@ -1,0 +1,80 @@
+"""The part of `Memory` that looks: at a belief and its history, at what changed, at the log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from keepsake.ledger.checkpoint import Keyring
+from keepsake.memory.opened import Opened
+from keepsake.memory.status import Status, status_of
+from keepsake.records.belief import Belief
+from keepsake.records.errors import NotFound
+from keepsake.records.event import Event
+from keepsake.records.timeline import Change, Moment, Version
+from keepsake.records.why import Why
+
+
+class Looks(Opened):
+    """What is known, and how it came to be. `Memory` is one."""
+
+    _keyring: Keyring
+
+    def get(
+        self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = ""
+    ) -> Belief | None:
+        """A belief by its key, by any version's id, or by the last six characters of one; None if there is none."""
+        with self._shelf.known(believed_at) as known:
+            held = known.find(name, user=self._user(user), path=path)
+            return held.belief() if held else None
+
+    def show(self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = "") -> Belief:
+        """The same, but a name that names nothing is an error."""
+        belief = self.get(name, believed_at=believed_at, user=user, path=path)
+        if belief is None:
+            raise NotFound(f"nothing is known as {name!r}; `keepsake log` shows what is")
+        return belief
+
+    def history(self, name: str, *, user: str | None = None, path: str = "") -> list[Version]:
+        """Every version of a belief, oldest first."""
+        return self._shelf.history(name, user=self._user(user), path=path)
+
+    def diff(
+        self, before: Moment, after: Moment | None = None, *, user: str | None = None, path: str = ""
+    ) -> list[Change]:
+        """What came, went or changed between two moments (event numbers, times)."""
+        return self._shelf.diff(before, after, user=self._user(user), path=path)
+
+    def why(self, name: str, *, user: str | None = None, path: str = "") -> Why:
+        """The chain of reasons for a belief's standing."""
+        return self._shelf.why(name, user=self._user(user), path=path)
+
+    def what_rests_on(self, name: str, *, user: str | None = None, path: str = "") -> list[Belief]:
+        """Everything that stands on a belief, directly or through others."""
+        return [held.belief() for held in self._shelf.what_rests_on(name, user=self._user(user), path=path)]
+
+    def log(self, start: int = 0, *, op: str = "", follow: bool = False, pause: float = 0.2) -> Iterator[Event]:
+        """This user's events from `start` on, oldest first; only those of one kind (`belief`, `belief.put`) with `op`.
+
+        With `follow` it goes on as others write, until the caller stops asking.
+        """
+        for event in self._log(start, op=op, follow=follow):
+            if event is None:
+                time.sleep(pause)
+            else:
+                yield event
+
+    def _log(self, start: int = 0, *, op: str = "", follow: bool = False) -> Iterator[Event | None]:
+        """The same, for whoever waits in their own way: None, where there is nothing new."""
+        while True:
+            for event in self._shelf.events_of(self.user, start):
+                start = event.seq + 1
+                if event.op.startswith(op):
+                    yield event
+            if not follow:
+                return
+            yield None
+
+    def status(self) -> Status:
+        """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
+        return status_of(self._shelf, self._keyring, self.user)
