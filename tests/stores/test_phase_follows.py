@@ -202,7 +202,11 @@ def test_an_action_on_record_changes_only_what_it_is_about(runtime, tmp_path):
         APPLIED, 30, subject_ids=["a"],
         payload={"action": activate, "approval": None, "nodes": {"a": retracted}, "edges": {}},
     )  # fmt: skip
-    for forged in (replace(applied, payload={**applied.payload, "nodes": more}), sly):
+    closing = {"kind": "path.compact", "path_id": "main", "payload": {}}
+    for forged in (
+        replace(applied, payload={**applied.payload, "nodes": more}), sly,
+        replace(sly, id="e31", payload={**sly.payload, "nodes": {}, "path_event": closing}),
+    ):  # fmt: skip
         for number, events in enumerate(([*TALK, forged], [forged])):
             other = runtime_on(tmp_path / f"{forged.id}{number}")
             other.record([] if number == 0 else TALK)
@@ -220,6 +224,9 @@ def test_no_event_of_a_history_settles_what_is_here(runtime):
     with pytest.raises(NeedsApproval, match="status of node a is changed by an action"):
         runtime.take_in(GraphEnvelope(events=[put(40, archived)]))
 
+    assert runtime.export() == before
+    with pytest.raises(NeedsApproval, match="path main is compacted by an action"):
+        runtime.take_in(GraphEnvelope(events=[said("path.compact", 42, path_id="main")]))
     assert runtime.export() == before
     fresh = MemoryNode(id="fresh", kind="fact", properties={"status": "archived"})
     runtime.take_in(GraphEnvelope(events=[put(41, fresh)]))

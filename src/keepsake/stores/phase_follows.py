@@ -145,7 +145,7 @@ class Follows:
         fresh = _new_ones(here, envelope.events)
         must_be_approved(fresh, self.policy)
         stored = self.store.export_envelope()
-        must_leave_settled(_by_name(stored), fresh)
+        must_leave_settled(_by_name(stored), {path.path_id for path in stored.paths}, fresh)
         told = replay([*here, *fresh])
         paths = tuple(path for path in envelope.paths if path.path_id not in told.paths)
         records, replaced = _puts(envelope, stored, told, when)

@@ -8,7 +8,7 @@ that counts. All is judged before anything is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,15 +111,23 @@ def unapproved(events: Iterable[MemoryEvent], policy: PhasePolicy) -> Iterator[t
             yield event, why
 
 
-def must_leave_settled(here: dict[tuple[str, str], Told], events: Iterable[MemoryEvent]) -> None:
+def must_leave_settled(
+    here: dict[tuple[str, str], Told], paths: Container[str], events: Iterable[MemoryEvent]
+) -> None:
     """Refused, if events would change how settled something `here` is, but by an action that is about it."""
     now = dict(here)
     for event in events:
+        if event.kind == COMPACT and event.path_id in paths:
+            raise NeedsApproval(f"event {shown(event.id)}: path {shown(event.path_id)} is compacted by an action")
         for what, name, record in puts_of(event):
             if (what, name) in now:
                 if not (event.kind == APPLIED and _is_gated(event)):
                     must_stay_settled(now[what, name], record, f"{what} {shown(name)}")
                 now[what, name] = record
+
+
+def _path_of(moved: object) -> str:
+    return str(moved.get("path_id", "")) if isinstance(moved, dict) else ""
 
 
 def _is_gated(event: MemoryEvent) -> bool:
@@ -141,6 +149,9 @@ def _why_not_approved(event: MemoryEvent, policy: PhasePolicy) -> str:
     for what, name, _ in puts_of(event):
         if name not in about and not (what == "edge" and action.kind in _LEADS):
             return f"it changes {what} {shown(name)}, and its action is about something else"
+    moved = event.payload.get("path_event")
+    if moved is not None and not (action.kind == "compact" and _path_of(moved) in about):
+        return f"it changes path {shown(_path_of(moved))}, and its action is about something else"
     return policy.why_not(action, approval, event.at)
 
 
