@@ -191,6 +191,48 @@ def test_a_forged_line_in_the_log_is_found_and_nothing_is_rebuilt_from_it(runtim
     assert "status" not in runtime.store.load_node("b").properties
 
 
+def test_an_action_on_record_changes_only_what_it_is_about(runtime, tmp_path):
+    runtime.record(TALK)
+    action = runtime.propose("archive", ["b"], by="bot")
+    applied = runtime.apply(action, runtime.approve(action, by="ana")).event
+    retracted = {"id": "a", "kind": "fact", "properties": {"status": "retracted"}}
+    more = {**applied.payload["nodes"], "a": retracted}
+    activate = LifecycleAction(kind="activate", subject_ids=("a",), by="bot").to_dict()
+    sly = said(
+        APPLIED, 30, subject_ids=["a"],
+        payload={"action": activate, "approval": None, "nodes": {"a": retracted}, "edges": {}},
+    )  # fmt: skip
+    closing = {"kind": "path.compact", "path_id": "main", "payload": {}}
+    for forged in (
+        replace(applied, payload={**applied.payload, "nodes": more}), sly,
+        replace(sly, id="e31", payload={**sly.payload, "nodes": {}, "path_event": closing}),
+    ):  # fmt: skip
+        for number, events in enumerate(([*TALK, forged], [forged])):
+            other = runtime_on(tmp_path / f"{forged.id}{number}")
+            other.record([] if number == 0 else TALK)
+            before = other.export()
+            with pytest.raises(NeedsApproval):
+                other.take_in(GraphEnvelope(events=events))
+            assert other.export() == before
+
+
+def test_no_event_of_a_history_settles_what_is_here(runtime):
+    runtime.record(TALK)
+    archived = MemoryNode(id="a", kind="fact", properties={"status": "archived"})
+    before = runtime.export()
+
+    with pytest.raises(NeedsApproval, match="status of node a is changed by an action"):
+        runtime.take_in(GraphEnvelope(events=[put(40, archived)]))
+
+    assert runtime.export() == before
+    with pytest.raises(NeedsApproval, match="path main is compacted by an action"):
+        runtime.take_in(GraphEnvelope(events=[said("path.compact", 42, path_id="main")]))
+    assert runtime.export() == before
+    fresh = MemoryNode(id="fresh", kind="fact", properties={"status": "archived"})
+    runtime.take_in(GraphEnvelope(events=[put(41, fresh)]))
+    assert runtime.compare().differences == ()
+
+
 def test_the_policy_says_whose_yes_counts_also_for_what_is_brought_over(tmp_path):
     strict = PhaseMemoryRuntime(
         InMemoryMemoryGraphStore(), clock=lambda: NINE, policy=PhasePolicy(reviewers=frozenset({"eva"}))

@@ -20,7 +20,7 @@ from keepsake.stores.event_log.replay import replay
 from keepsake.stores.graph import layout
 from keepsake.stores.graph.diagnose import Diagnostic, Severity, diagnose
 from keepsake.stores.graph.protocols import MemoryGraphStore
-from keepsake.stores.phase_history import why_unapproved
+from keepsake.stores.phase_history import unapproved
 
 CODES: dict[str, tuple[Severity, str]] = {
     MALFORMED: ("error", "mend the line or take it out; it is read past until then"),
@@ -138,10 +138,8 @@ def _impossible(events: list[MemoryEvent]) -> Iterator[Diagnostic]:
 
 
 def _unapproved(events: list[MemoryEvent], policy: PhasePolicy) -> Iterator[Diagnostic]:
-    for event in events:
-        why = why_unapproved(event, policy)
-        if why:
-            yield _found("unapproved-action", f"event {shown(event.id)}", why)
+    for event, why in unapproved(events, policy):
+        yield _found("unapproved-action", f"event {shown(event.id)}", why)
 
 
 def _unfinished(under_way: str, log: MemoryEventLog) -> Iterator[Diagnostic]:

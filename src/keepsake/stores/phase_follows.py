@@ -34,6 +34,7 @@ from keepsake.stores.phase_history import (
     after,
     compared,
     must_be_approved,
+    must_leave_settled,
     must_make_sense,
     must_stay_settled,
 )
@@ -143,27 +144,12 @@ class Follows:
         here = self.log.list()
         fresh = _new_ones(here, envelope.events)
         must_be_approved(fresh, self.policy)
+        stored = self.store.export_envelope()
+        must_leave_settled(_by_name(stored), {path.path_id for path in stored.paths}, fresh)
         told = replay([*here, *fresh])
         paths = tuple(path for path in envelope.paths if path.path_id not in told.paths)
-        records, replaced = self._puts(envelope, told, when)
+        records, replaced = _puts(envelope, stored, told, when)
         return Taken(tuple(fresh), tuple(records), paths, len(envelope.events) - len(fresh), replaced)
-
-    def _puts(self, envelope: GraphEnvelope, told: GraphSnapshot, when: str) -> tuple[list[MemoryEvent], int]:
-        """An event for each record that the log does not explain, and how many of them are here already."""
-        found, replaced, stored = list[MemoryEvent](), 0, self.store.export_envelope()
-        for part, kind in _PUTS.items():
-            explained: dict[str, Told] = getattr(told, part)
-            known = {record["id"]: record for record in _records(stored, part)}
-            for record in _records(envelope, part):
-                name = record["id"]
-                if explained.get(name) == record:
-                    continue
-                here = known.get(name)
-                if here is not None:
-                    must_stay_settled(here, record, f"{part[:-1]} {shown(name)}")
-                    replaced += here != record
-                found.append(MemoryEvent.new(kind, when, subject_ids=[name], payload={part[:-1]: record}))
-        return found, replaced
 
     def _save_beside(self, envelope: GraphEnvelope, paths: tuple[MemoryPath, ...]) -> None:
         """What no event says: which profile is the first, paths without events, metadata."""
@@ -219,3 +205,26 @@ def _records(envelope: GraphEnvelope, part: str) -> list[Any]:
     if part == "profiles" and envelope.profile is not None:
         found.insert(0, envelope.profile.to_dict())
     return found
+
+
+def _by_name(envelope: GraphEnvelope) -> dict[tuple[str, str], Told]:
+    """Every profile, node and edge, by what it is and its id."""
+    return {(part[:-1], record["id"]): record for part in _PUTS for record in _records(envelope, part)}
+
+
+def _puts(
+    envelope: GraphEnvelope, stored: GraphEnvelope, told: GraphSnapshot, when: str
+) -> tuple[list[MemoryEvent], int]:  # fmt: skip
+    """An event for each record that the log does not explain, and how many of them are stored and are other."""
+    found, replaced, known = list[MemoryEvent](), 0, _by_name(stored)
+    for part, kind in _PUTS.items():
+        what, explained = part[:-1], getattr(told, part)
+        for record in _records(envelope, part):
+            name = record["id"]
+            if explained.get(name) == record:
+                continue
+            if (what, name) in known:
+                must_stay_settled(known[what, name], record, f"{what} {shown(name)}")
+                replaced += known[what, name] != record
+            found.append(MemoryEvent.new(kind, when, subject_ids=[name], payload={what: record}))
+    return found, replaced

@@ -8,24 +8,26 @@ that counts. All is judged before anything is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.graph_fields import Told, line_of
-from keepsake.records.lifecycle import LifecycleAction, LifecycleApproval, PhasePolicy
+from keepsake.records.lifecycle import GATED, LifecycleAction, LifecycleApproval, PhasePolicy
 from keepsake.records.memory_event import APPLIED, COMPACT, DENIED, PATH_KINDS, MemoryEvent, shown
 from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.event_log.path_book import PathBook
 from keepsake.stores.event_log.replay import GraphSnapshot, path_event_in, puts_of, why_unusable
 from keepsake.stores.graph.protocols import MemoryGraphStore
+from keepsake.stores.phase_actions import concerned
 
 PARTS = ("profiles", "nodes", "edges", "paths")
 
 _BY_THE_GATE = (APPLIED, DENIED, COMPACT)
 _USUAL = {"status": "active", "phase": "fluid"}
 _SETTLED = ("status", "phase", "superseded_by")  # of a record's properties
+_LEADS = ("merge", "supersede")  # actions that make or lead over edges
 _MERGED = ("merged", "absorbed", "led")
 
 
@@ -73,9 +75,16 @@ def held(store: MemoryGraphStore, part: str, name: str) -> Told:
 
 def must_stay_settled(before: Told, after: Told, what: str) -> None:
     """Refused, if a record would be archived, settled, superseded or merged, or no longer be so, without the gate."""
+    why = _unsettled(before, after, what)
+    if why:
+        raise NeedsApproval(why)
+
+
+def _unsettled(before: Told, after: Told, what: str) -> str:
     for name in (*_SETTLED, *_MERGED):
         if _said(before, name) != _said(after, name):
-            raise NeedsApproval(f"{name} of {what} is changed by an action, under the gate")
+            return f"{name} of {what} is changed by an action, under the gate"
+    return ""
 
 
 def _said(record: Told, name: str) -> Any:
@@ -84,17 +93,50 @@ def _said(record: Told, name: str) -> Any:
 
 
 def must_be_approved(events: Iterable[MemoryEvent], policy: PhasePolicy) -> None:
-    """Refused, if an action is on record as applied, needs a yes, and carries none that counts."""
+    """Refused, if an action is on record as applied, and no yes that counts covers what it did."""
+    for event, why in unapproved(events, policy):
+        raise NeedsApproval(f"event {shown(event.id)}: {why}")
+
+
+def unapproved(events: Iterable[MemoryEvent], policy: PhasePolicy) -> Iterator[tuple[MemoryEvent, str]]:
+    """The applied actions that did what nobody said yes to, each with the reason."""
+    put: dict[tuple[str, str], Told] = {}
     for event in events:
-        why = why_unapproved(event, policy)
+        why = _why_not_approved(event, policy) if event.kind == APPLIED else ""
+        for what, name, record in puts_of(event):
+            if event.kind == APPLIED and not why and (what, name) in put and not _is_gated(event):
+                why = _unsettled(put[what, name], record, f"{what} {shown(name)}")
+            put[what, name] = record
         if why:
-            raise NeedsApproval(f"event {shown(event.id)}: {why}")
+            yield event, why
 
 
-def why_unapproved(event: MemoryEvent, policy: PhasePolicy) -> str:
-    """Why an applied action does not count as approved; nothing, if it does, or if the event is another."""
-    if event.kind != APPLIED:
-        return ""
+def must_leave_settled(
+    here: dict[tuple[str, str], Told], paths: Container[str], events: Iterable[MemoryEvent]
+) -> None:
+    """Refused, if events would change how settled something `here` is, but by an action that is about it."""
+    now = dict(here)
+    for event in events:
+        if event.kind == COMPACT and event.path_id in paths:
+            raise NeedsApproval(f"event {shown(event.id)}: path {shown(event.path_id)} is compacted by an action")
+        for what, name, record in puts_of(event):
+            if (what, name) in now:
+                if not (event.kind == APPLIED and _is_gated(event)):
+                    must_stay_settled(now[what, name], record, f"{what} {shown(name)}")
+                now[what, name] = record
+
+
+def _path_of(moved: object) -> str:
+    return str(moved.get("path_id", "")) if isinstance(moved, dict) else ""
+
+
+def _is_gated(event: MemoryEvent) -> bool:
+    action = event.payload.get("action")
+    return isinstance(action, dict) and action.get("kind") in GATED
+
+
+def _why_not_approved(event: MemoryEvent, policy: PhasePolicy) -> str:
+    """Why an applied action does not count as approved; nothing, if it does."""
     told, given = event.payload.get("action"), event.payload.get("approval")
     try:
         action = LifecycleAction.from_dict(told)  # type: ignore[arg-type]
@@ -103,6 +145,13 @@ def why_unapproved(event: MemoryEvent, policy: PhasePolicy) -> str:
         return f"an applied action says which one, and on whose yes ({str(error)[:100]})"
     if approval is not None and policy.needs_review(action) and event.id != f"applied-{approval.marker}":
         return "it does not bear the name of its yes"
+    about = concerned(action)
+    for what, name, _ in puts_of(event):
+        if name not in about and not (what == "edge" and action.kind in _LEADS):
+            return f"it changes {what} {shown(name)}, and its action is about something else"
+    moved = event.payload.get("path_event")
+    if moved is not None and not (action.kind == "compact" and _path_of(moved) in about):
+        return f"it changes path {shown(_path_of(moved))}, and its action is about something else"
     return policy.why_not(action, approval, event.at)
 
 
