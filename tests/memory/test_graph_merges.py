@@ -97,7 +97,7 @@ def test_after_a_merge_beliefs_about_either_show_under_one_and_are_not_rewritten
         "person-bob -knows-> person-ana",
     ]  # fmt: skip
     assert memory.show("chess").about == "person-bobby"
-    assert (memory.folder / "memory" / "person-bobby.md").exists()
+    assert len(memory.pages.read("person-bobby").entries) == 2
     assert "Bobby" in memory.graph.load_node("person-bob").aliases
     memory.graph.unmerge("person-bobby")
     assert "person-ana -met-> person-bobby" in arrows(memory)
