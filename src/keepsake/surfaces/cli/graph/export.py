@@ -8,7 +8,8 @@ import click
 
 from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
-from keepsake.surfaces.cli.graph.given import counts, graph_command, summed
+from keepsake.surfaces.cli.given_files import summed
+from keepsake.surfaces.cli.graph.given import counts, graph_command
 from keepsake.surfaces.cli.paint import bold, dim
 from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import shown, shown_in_json

@@ -12,7 +12,8 @@ from keepsake.records.graph import MemoryProfile
 from keepsake.records.strict_json import loads
 from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
-from keepsake.surfaces.cli.graph.given import graph_command, read_given, summed
+from keepsake.surfaces.cli.given_files import read_given, summed
+from keepsake.surfaces.cli.graph.given import graph_command
 from keepsake.surfaces.cli.paint import bold, dim
 from keepsake.surfaces.cli.patience import waiting
 
@@ -43,7 +44,7 @@ def import_(call: Call, file: str, is_profile: bool, dry_run: bool, trust: str |
     in.
     """
     with waiting("Reading …"):
-        envelope = _profile(read_given(file)) if is_profile else GraphEnvelope.from_bytes(read_given(file))
+        envelope = _profile(read_given(file)[1]) if is_profile else GraphEnvelope.from_bytes(read_given(file)[1])
     with call.memory(user=user, trust=trust, make=not dry_run) as memory, waiting("Taking in …"):
         found = memory.graph.would_import(envelope)
         if not dry_run:

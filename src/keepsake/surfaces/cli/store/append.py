@@ -11,10 +11,11 @@ from keepsake.records.memory_event import MemoryEvent
 from keepsake.stores.phase_given import events_in
 from keepsake.stores.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.given_files import STANDARD_INPUT, read_given
 from keepsake.surfaces.cli.moments import count
 from keepsake.surfaces.cli.paint import bold, dim
 from keepsake.surfaces.cli.shown import short, shown
-from keepsake.surfaces.cli.store.given import STANDARD_INPUT, folder, read_given, store_command
+from keepsake.surfaces.cli.store.given import folder, store_command
 
 _SHOWN = 20
 

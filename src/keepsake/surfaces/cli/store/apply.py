@@ -12,9 +12,10 @@ from keepsake.stores.phase_given import action_in, approval_in
 from keepsake.stores.phase_runtime import Applied
 from keepsake.stores.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.given_files import read_given, summed
 from keepsake.surfaces.cli.paint import bold, dim, row
 from keepsake.surfaces.cli.shown import shown
-from keepsake.surfaces.cli.store.given import folder, read_given, store_command, summed
+from keepsake.surfaces.cli.store.given import folder, store_command
 
 
 @store_command(

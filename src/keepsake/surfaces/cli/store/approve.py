@@ -11,8 +11,9 @@ from keepsake.records.errors import Refused
 from keepsake.stores.phase_given import action_in
 from keepsake.stores.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call, print_json
+from keepsake.surfaces.cli.given_files import read_given
 from keepsake.surfaces.cli.shown import short, shown
-from keepsake.surfaces.cli.store.given import folder, read_given, store_command
+from keepsake.surfaces.cli.store.given import folder, store_command
 
 
 @store_command("approve", example="keepsake store approve notes archive.json --by ana > yes.json")

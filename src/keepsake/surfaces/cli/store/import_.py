@@ -13,11 +13,12 @@ from keepsake.stores.phase_follows import Taken
 from keepsake.stores.phase_given import Given, given_in, joined
 from keepsake.stores.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.given_files import read_given, summed
 from keepsake.surfaces.cli.moments import count
 from keepsake.surfaces.cli.paint import bold, dim, row
 from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import shown
-from keepsake.surfaces.cli.store.given import folder, read_given, store_command, summed
+from keepsake.surfaces.cli.store.given import folder, store_command
 
 _PARTS = {"profiles": PROFILE_PUT, "nodes": NODE_PUT, "edges": EDGE_PUT}
 _KINDS = {"envelope": "a graph", "profile": "a profile", "events": "events"}

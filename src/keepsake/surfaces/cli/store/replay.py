@@ -12,11 +12,12 @@ from keepsake.stores.event_log.replay import GraphSnapshot
 from keepsake.stores.phase_history import Comparison
 from keepsake.stores.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.given_files import summed
 from keepsake.surfaces.cli.moments import count
 from keepsake.surfaces.cli.paint import bad, dim, good, row, warn
 from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import short, shown
-from keepsake.surfaces.cli.store.given import folder, store_command, summed
+from keepsake.surfaces.cli.store.given import folder, store_command
 
 _SHOWN = 20
 
