@@ -363,9 +363,14 @@ class Gate(RuleBasedStateMachine):
         if action is not None:
             self.call(kind, by, lambda m: m.propose(action))
 
-    @rule(by=programs, key=keys, other=keys, kind=st.sampled_from([*KINDS, "reinforce"]), yes=humans, wait=waits)
-    def all_the_way(self, by: str, key: str, other: str, kind: str, yes: str, wait: int) -> None:
-        """Proposed, granted, applied; and applied once more."""
+    @rule(
+        by=programs, key=keys, other=keys, kind=st.sampled_from([*KINDS, "reinforce"]), yes=humans, wait=waits,
+        approvers=st.none() | st.sampled_from([["cli:*"], ["python:*"]]),
+    )  # fmt: skip
+    def all_the_way(
+        self, by: str, key: str, other: str, kind: str, yes: str, wait: int, approvers: list[str] | None
+    ) -> None:  # fmt: skip
+        """Proposed, granted, applied; and applied once more. Others may be named meanwhile."""
         action = self.built(by, kind, key, other)
         review = action and self.call(kind, by, lambda m: m.propose(action))
         if not isinstance(review, Review):
@@ -374,6 +379,8 @@ class Gate(RuleBasedStateMachine):
         if not isinstance(approval, Approval):
             return
         self.clock.now += timedelta(minutes=wait)
+        if approvers:
+            self.another_policy({**self.auditor.policy, "approvers": approvers})
         self.approvals.append(approval)
         self.actions.append(review.action)
         for _ in range(2):
