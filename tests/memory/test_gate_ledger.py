@@ -35,11 +35,12 @@ STRICT = ["allow", "quarantine", "review", "refuse"]
 KINDS = ["revise", "forget", "invalidate", "erase", "trust", "activate", "reinforce", "promote", "merge"]
 
 changes = st.sampled_from(["marker", "expires", "by", "digest", "action", "made up"])
+humans, waits = st.sampled_from(["cli:ana", "python:bob"]), st.sampled_from([1, 61, 60 * 24 * 8])
 programs, keys = st.sampled_from(list(PROGRAMS)), st.sampled_from("abc")
 rules = st.fixed_dictionaries(
     {"then": st.sampled_from(["allow", "review", "review", "refuse"])},
     optional={
-        "action": st.lists(st.sampled_from([*KINDS, "remember", *MEANS]), min_size=1, max_size=3),
+        "action": st.lists(st.sampled_from([*KINDS, "remember", *MEANS]), min_size=1, max_size=4),
         "trust": st.lists(st.sampled_from(list(RANK)), min_size=1, max_size=2),
         "source": st.lists(st.sampled_from(["cli:*", "mcp:1", "*:1"]), min_size=1, max_size=2),
         "tag": st.just(["pinned"]),
@@ -71,6 +72,7 @@ class Auditor:
         self.granted: dict[str, Event] = {}  # review → the newest yes that was still to be carried out
         self.over: set[str] = set()  # reviews that were answered
         self.to_erase: set[str] = set()  # those of them whose erasure is still to come
+        self.unheard: set[str] = set()  # versions that somebody said no to
 
     # -- the law, once more ------------------------------------------------------------------------------------------
 
@@ -151,6 +153,8 @@ class Auditor:
         elif body["answer"] != "stale":
             assert PROGRAMS[event.by] == "human"
             assert self.names(event.by)
+        if body["answer"] == "reject" and action["kind"] == "trust":
+            self.unheard.update(action["target"])
         if body["answer"] != "approve":
             return None
         if action["kind"] == "trust":
@@ -168,6 +172,8 @@ class Auditor:
             self.is_what_was_asked(yes, event.op, new, old)
             said = self.says(verb(yes), yes["by"], new, old)
             assert said != "refuse"
+        elif event.op == "belief.tombstone/1" and body["id"] in self.unheard:
+            self.unheard.discard(body["id"])  # the no, carried out
         elif yes is None:
             meant = "revise" if kind == "remember" and old else kind
             said = self.says(meant, by, new, old)
@@ -275,10 +281,11 @@ class Gate(RuleBasedStateMachine):
 
     # -- what is in force --------------------------------------------------------------------------------------------
 
-    @initialize(first=programs, second=programs, tags=st.sampled_from([[], ["pinned"]]))
-    def something_is_known(self, first: str, second: str, tags: list[str]) -> None:
+    @initialize(first=programs, second=programs, tags=st.sampled_from([[], ["pinned"]]), policy=policies)
+    def something_is_known(self, first: str, second: str, tags: list[str], policy: dict[str, Any]) -> None:
         self.remember(first, "a", tags, "person-ana", 0.7)
         self.remember(second, "b", [], "", 0.3)
+        self.another_policy(policy)
 
     @rule(policy=policies)
     def another_policy(self, policy: dict[str, Any]) -> None:
@@ -287,7 +294,7 @@ class Gate(RuleBasedStateMachine):
         fresh.replace(self.root / "m" / "keepsake.toml")
         self.auditor.policy = policy
 
-    @rule(minutes=st.sampled_from([1, 61, 60 * 24 * 8]))
+    @rule(minutes=waits)
     def time_passes(self, minutes: int) -> None:
         self.clock.now += timedelta(minutes=minutes)
 
@@ -349,6 +356,35 @@ class Gate(RuleBasedStateMachine):
         if action is not None:
             self.actions.append(action)
             self.call(kind, by, lambda m: m.propose(action))
+
+    @rule(by=programs, whose=programs, key=keys, kind=st.sampled_from(["forget", "reinforce", "revise"]))
+    def propose_in_anothers_name(self, by: str, whose: str, key: str, kind: str) -> None:
+        action = self.built(whose, kind, key, key)
+        if action is not None:
+            self.call(kind, by, lambda m: m.propose(action))
+
+    @rule(
+        by=programs, key=keys, other=keys, kind=st.sampled_from([*KINDS, "reinforce"]), yes=humans, wait=waits,
+        approvers=st.none() | st.sampled_from([["cli:*"], ["python:*"]]),
+    )  # fmt: skip
+    def all_the_way(
+        self, by: str, key: str, other: str, kind: str, yes: str, wait: int, approvers: list[str] | None
+    ) -> None:  # fmt: skip
+        """Proposed, granted, applied; and applied once more. Others may be named meanwhile."""
+        action = self.built(by, kind, key, other)
+        review = action and self.call(kind, by, lambda m: m.propose(action))
+        if not isinstance(review, Review):
+            return
+        approval = self.call(kind, yes, lambda m: m.reviews.grant(review.id))
+        if not isinstance(approval, Approval):
+            return
+        self.clock.now += timedelta(minutes=wait)
+        if approvers:
+            self.another_policy({**self.auditor.policy, "approvers": approvers})
+        self.approvals.append(approval)
+        self.actions.append(review.action)
+        for _ in range(2):
+            self.call(kind, by, lambda m: m.apply(review.action, approval))
 
     def built(self, by: str, kind: str, key: str, other: str) -> Action | None:
         said: dict[str, Any] = {"text": next(self.words)} if kind == "revise" else {}

@@ -110,7 +110,7 @@ class Gate(RuleBasedStateMachine):
             do(self.doors[trust])
         name = held.value.review
         known = any(question.real.id == name and question.is_open for question in self.asked)
-        assert (self.seen(), self.length()) == (before, length + (not known))
+        assert (self.seen(), len(self.left(length))) == (before, not known)
         if not known:
             as_they_are = [(thing, thing.words) for thing in target]
             self.asked.append(Question(self.human.reviews.get(name), kind, key, as_they_are, trust=asker, **more))
@@ -121,7 +121,7 @@ class Gate(RuleBasedStateMachine):
         with pytest.raises(error) as raised:
             do()
         attempt = ["review.refuse/1"] if isinstance(raised.value, NotApproved) else []
-        assert [event.op for event in self.human.log(length)] in ([], attempt)
+        assert self.left(length) in ([], attempt)
         assert self.seen() == before
 
     def seen(self) -> list[Belief]:
@@ -129,6 +129,10 @@ class Gate(RuleBasedStateMachine):
 
     def length(self) -> int:
         return self.human.status().events
+
+    def left(self, length: int) -> list[str]:
+        """What was recorded since, but for the snapshots that the ledger makes by itself."""
+        return [event.op for event in self.human.log(length) if event.op != "snapshot/1"]
 
     # -- what the model does -----------------------------------------------------------------------------------------
 
@@ -213,7 +217,7 @@ class Gate(RuleBasedStateMachine):
         elif thing.status == "tombstone":
             length = self.length()
             self.doors[trust].forget(key)
-            assert self.length() == length
+            assert self.left(length) == []
         elif self.call(trust, "forget", key, [thing], lambda m: m.forget(key)):
             thing.status = "tombstone"
             self.settle(thing)
@@ -304,7 +308,7 @@ class Gate(RuleBasedStateMachine):
         before, length = self.seen(), self.length()
         with pytest.raises(Moved):
             self.human.reviews.approve(question.real.id)
-        assert (self.seen(), self.length()) == (before, length + 1)
+        assert (self.seen(), len(self.left(length))) == (before, 1)
         assert self.human.reviews.get(question.real.id).status == "stale"
         question.is_open = False
 

@@ -590,6 +590,17 @@ with Memory(folder, trust="agent", by="agent:test") as m:
     assert len(list(memory.log(op="outcome"))) == 1
 
 
+def test_a_page_with_more_on_it_than_was_shown_is_not_folded(memory: Memory, agent: Memory) -> None:
+    memory.remember("Ana prefers tea", key="tea", about="person-ana")
+    review = agent.propose(agent.action("compact", "person-ana"))
+    assert isinstance(review, Review)
+    memory.remember("Ana is seven", key="age", about="person-ana")
+
+    with pytest.raises(Moved, match="stale"):
+        memory.reviews.approve(review.id)
+    assert memory.reviews.get(review.id).status == "stale"
+
+
 # -- several at once ---------------------------------------------------------------------------------------------------
 
 
