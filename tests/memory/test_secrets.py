@@ -76,6 +76,7 @@ def test_no_door_lets_a_secret_in(memory, home):
     memory.pages.append("person-ana", SAID)
     memory.pages.create("person-bob", description=SAID, title=f"Bob {TOKEN}")
     memory.recall(SAID, receipt=True, keep_question=True)
+    assert memory.receipts.all()[0].question == MASKED
     memory.receipts.flush()
     memory.episodes.retract("e1", reason=SAID)
     memory.invalidate(memory.remember("Ana is here").id, SAID)
