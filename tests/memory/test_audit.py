@@ -163,8 +163,10 @@ def test_the_file_says_what_the_ledger_says_after_each_write(memory):
     assert check(memory.folder) == []
 
 
-def test_what_another_program_wrote_is_told_too_and_nothing_twice(memory, home):
+def test_what_another_program_wrote_is_told_too_and_nothing_twice_or_from_the_beginning(memory, home, monkeypatch):
     memory.remember("one")
+    catch_up, begun = AuditFile._catch_up, []
+    monkeypatch.setattr(AuditFile, "_catch_up", lambda *given: begun.append(given[2]) or catch_up(*given))
     with Memory(home / "m", by="mcp:x") as other:
         other.remember("two")
         memory.remember("three")
@@ -172,6 +174,7 @@ def test_what_another_program_wrote_is_told_too_and_nothing_twice(memory, home):
         memory.remember("five")
     assert lines(memory) == of_the_ledger(memory)
     assert [line["by"] for line in lines(memory)].count("mcp:x") == 2
+    assert (len(begun), min(begun)) == (4, 1)
 
 
 def _write(folder, number):
@@ -278,7 +281,7 @@ def test_after_pruning_the_lines_stay_also_where_the_last_of_them_is_not_the_las
     memory.close()
     with Memory(home / "m") as again:
         again.remember("two")
-        assert [line["action"] for line in lines(again)] == ["begin", "remember", "compact", "prune", "remember"]
+        assert [line["action"] for line in lines(again)][:5] == ["begin", "remember", "compact", "prune", "remember"]
 
 
 def test_a_line_may_be_very_long(memory, monkeypatch):

@@ -23,7 +23,7 @@ from keepsake.memory.events import events_from
 from keepsake.memory.opened import Opened
 from keepsake.memory.secrets import Masker
 from keepsake.records.audit import AuditLine, Auditor
-from keepsake.records.errors import KeepsakeError, Refused
+from keepsake.records.errors import Closed, KeepsakeError, Refused
 from keepsake.records.event import Event
 from keepsake.repair.audit import NAME
 from keepsake.stores.shelf import Shelf
@@ -107,6 +107,8 @@ class AuditFile:
     def _safely(self, work: Callable[[], None]) -> None:
         try:
             work()
+        except Closed:  # meanwhile, by another thread; the next one who writes goes on
+            return
         except (OSError, KeepsakeError) as error:
             if self._tell and not self._told:
                 self._told = True
@@ -121,6 +123,7 @@ class AuditFile:
             if events and not anew and self._left == _Left.of(seen, events[0].seq - 1):
                 through = self._append(fd, events, events[0].seq - 1)
             else:
+                self._shelf.ledger.refresh()  # what the file tells is in the ledger, and now it is known here
                 through = self._catch_up(fd, -1 if anew else self._mended(fd, seen.st_size))
             self._left = _Left.of(os.fstat(fd), through)
 

@@ -159,9 +159,11 @@ def _holds(said: Iterable[Any]) -> bool:
     return bool(find("\n".join([each for each in said if isinstance(each, str)])))
 
 
-def _text(text: str, keep: Collection[str], but: str = "") -> tuple[str, list[str]]:
+def _text(text: Any, keep: Collection[str], but: str = "") -> tuple[str, list[str]]:
     """What is no text is refused further on, by whoever knows what it should be."""
-    return masked(text, keep, (lambda: but) if but else None) if isinstance(text, str) else (text, [])
+    if not isinstance(text, str):
+        return text, []
+    return masked(text, keep, (lambda: but) if but else None)
 
 
 def _refuse_names(fields: Mapping[str, Any]) -> None:
