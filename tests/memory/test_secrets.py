@@ -239,6 +239,14 @@ def test_a_secret_that_a_person_kept_stays_when_its_page_is_edited(memory):
     assert [each.text for each in memory.beliefs] == [f"Bob's password is [secret: password], the key is {TOKEN}"]
 
 
+def test_a_secret_that_a_person_kept_stays_when_what_says_it_twice_is_merged(memory):
+    said = f"the key is '{TOKEN}' \\n and \"so on\""
+    first, second = (memory.remember(said, key=key, keep_secrets=True).id for key in "ab")
+    proposal = next(each for each in memory.tidy.proposals() if {first, second} == set(each.ids))
+    memory.tidy.apply(proposal)
+    assert [each.text for each in memory.beliefs if each.status == "active"] == [said]
+
+
 # -- older ones --------------------------------------------------------------------------------------------------------
 
 

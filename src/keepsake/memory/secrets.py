@@ -18,7 +18,7 @@ from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
 from keepsake.records.secrets import find, masked, told
-from keepsake.records.secrets_fields import masked_fields
+from keepsake.records.secrets_fields import masked_fields, texts_in
 
 Keep = bool | tuple[str, ...]  # all kinds, none, or those that are named
 
@@ -125,7 +125,7 @@ class Masker:
         """Everything that the versions hold which a draft replaces."""
         names = body.get("replaces") or ()
         held = [self._book.find(name, user=self._book.owner(name) or "", short=False) for name in names]
-        return "\n".join(str(each.body()) for each in held if each)
+        return "\n".join(text for each in held if each for text in texts_in(each.body()))
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

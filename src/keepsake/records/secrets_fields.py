@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from keepsake.records.secrets import But, find, masked
@@ -46,6 +46,15 @@ def kinds_in(value: str | int, kind: str) -> list[str]:
     if isinstance(value, str):
         return [secret.kind for secret in find(value)] or ([kind] if kind and _is_one(value, kind) else [])
     return [kind] if type(value) is int and kind in _NUMBERS else []
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text in nested data, without the keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from texts_in(each)
 
 
 class _Look:
