@@ -177,6 +177,19 @@ def test_what_another_program_wrote_is_told_too_and_nothing_twice_or_from_the_be
     assert (len(begun), min(begun)) == (4, 1)
 
 
+def test_one_who_comes_late_begins_where_the_other_ended(memory, home, monkeypatch):
+    memory.remember("one")
+    memory._shelf.ledger.then = None
+    events = memory._shelf.ledger.append([Draft("config.set/1", {"key": "a", "value": "b"})])
+    with Memory(home / "m") as other:
+        other.remember("two")
+    catch_up, begun = AuditFile._catch_up, []
+    monkeypatch.setattr(AuditFile, "_catch_up", lambda *given: begun.append(given[2]) or catch_up(*given))
+    memory._audit_file.follow(events)
+    assert begun == [3]
+    assert lines(memory) == of_the_ledger(memory)
+
+
 def _write(folder, number):
     with Memory(folder, by=f"mcp:{number}") as memory:
         for each in range(15):
