@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keepsake.records import secrets_fields
 from keepsake.records.secrets import Secret, find, masked, told
 from keepsake.records.secrets_fields import kind_under, kinds_in, masked_fields
 from tests.records.leaks import UNSEEN_OTHERS, drawn, others, secrets, unseen_secrets
@@ -197,6 +198,13 @@ def test_masking_data_twice_changes_nothing_and_keeps_its_shape(data):
     once, _ = masked_fields(data)
     assert masked_fields(once) == (once, [])
     assert len(once) <= len(data)
+
+
+@given(st.recursive(pieces, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3)))
+def test_looking_at_all_texts_together_finds_what_looking_at_each_finds(data):
+    look = secrets_fields._Look((), None)
+    each = {"x": look.value(data, "", 1)}
+    assert masked_fields({"x": data}) == (each, look.kinds)
 
 
 def test_data_that_is_deeper_than_anything_that_is_written_is_no_trouble():
