@@ -52,7 +52,8 @@ def kinds_in(value: str | int, kind: str) -> list[str]:
 
 def _may_hold(fields: Mapping[str, Any]) -> bool:
     """Whether there may be a secret: all texts are looked at together, which is much quicker than one by one."""
-    texts, keys, left = list[str](), set[str](), [(fields, 0)]
+    texts, keys = list[str](), set[str]()
+    left: list[tuple[Any, int]] = [(fields, 0)]
     while left:
         value, depth = left.pop()
         if isinstance(value, str):
