@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory
+from keepsake.memory import audit
 from keepsake.memory.audit import AuditFile
 from keepsake.records.errors import NeedsApproval
 from keepsake.records.event import Draft
@@ -162,8 +163,10 @@ def test_the_file_says_what_the_ledger_says_after_each_write(memory):
     assert check(memory.folder) == []
 
 
-def test_what_another_program_wrote_is_told_too_and_nothing_twice(memory, home):
+def test_what_another_program_wrote_is_told_too_and_nothing_twice_or_from_the_beginning(memory, home, monkeypatch):
     memory.remember("one")
+    catch_up, begun = AuditFile._catch_up, []
+    monkeypatch.setattr(AuditFile, "_catch_up", lambda *given: begun.append(given[2]) or catch_up(*given))
     with Memory(home / "m", by="mcp:x") as other:
         other.remember("two")
         memory.remember("three")
@@ -171,6 +174,20 @@ def test_what_another_program_wrote_is_told_too_and_nothing_twice(memory, home):
         memory.remember("five")
     assert lines(memory) == of_the_ledger(memory)
     assert [line["by"] for line in lines(memory)].count("mcp:x") == 2
+    assert (len(begun), min(begun)) == (4, 1)
+
+
+def test_one_who_comes_late_begins_where_the_other_ended(memory, home, monkeypatch):
+    memory.remember("one")
+    memory._shelf.ledger.then = None
+    events = memory._shelf.ledger.append([Draft("config.set/1", {"key": "a", "value": "b"})])
+    with Memory(home / "m") as other:
+        other.remember("two")
+    catch_up, begun = AuditFile._catch_up, []
+    monkeypatch.setattr(AuditFile, "_catch_up", lambda *given: begun.append(given[2]) or catch_up(*given))
+    memory._audit_file.follow(events)
+    assert begun == [3]
+    assert lines(memory) == of_the_ledger(memory)
 
 
 def _write(folder, number):
@@ -267,6 +284,29 @@ def test_after_pruning_what_was_told_stays_told(memory, home):
     memory.remember("two")
     assert [line["action"] for line in lines(memory)] == ["begin", "remember", "compact", "prune", "remember"]
     assert check(memory.folder)[0].code == "stretch-pruned"
+
+
+def test_after_pruning_the_lines_stay_also_where_the_last_of_them_is_not_the_last_event(memory, home):
+    memory.remember("one")
+    memory._shelf.ledger.append([Draft("receipt.put/1", {"receipts": []})])
+    memory.ledger.compact()
+    memory.ledger.prune(home / "away")
+    memory.close()
+    with Memory(home / "m") as again:
+        again.remember("two")
+        assert [line["action"] for line in lines(again)][:5] == ["begin", "remember", "compact", "prune", "remember"]
+
+
+def test_a_line_may_be_very_long(memory, monkeypatch):
+    monkeypatch.setattr(audit, "_TAIL", 256)
+    with memory.batch():
+        names = [memory.remember(f"thing {number}").id for number in range(40)]
+    memory.erase(*names)
+    first = (memory.folder / "audit.jsonl").read_bytes()
+    os.truncate(memory.folder / "audit.jsonl", first.rfind(b"\n", 0, -1) + 1)  # the long one stands last
+    (memory.folder / "audit.jsonl").write_bytes((memory.folder / "audit.jsonl").read_bytes().replace(b"remember", b"x"))
+    memory.remember("one more")
+    assert (memory.folder / "audit.jsonl").read_bytes().count(b'"action":"x"') == 40  # it was not made anew
 
 
 def test_it_is_off_if_keepsake_toml_says_so(home):

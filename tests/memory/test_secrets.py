@@ -76,6 +76,7 @@ def test_no_door_lets_a_secret_in(memory, home):
     memory.pages.append("person-ana", SAID)
     memory.pages.create("person-bob", description=SAID, title=f"Bob {TOKEN}")
     memory.recall(SAID, receipt=True, keep_question=True)
+    assert memory.receipts.all()[0].question == MASKED
     memory.receipts.flush()
     memory.episodes.retract("e1", reason=SAID)
     memory.invalidate(memory.remember("Ana is here").id, SAID)
@@ -236,6 +237,14 @@ def test_a_secret_that_a_person_kept_stays_when_its_page_is_edited(memory):
     page.write_text(page.read_text().replace("the key", f"Bob's password is {PASSWORD}, the key"))
     memory.pages.sync()
     assert [each.text for each in memory.beliefs] == [f"Bob's password is [secret: password], the key is {TOKEN}"]
+
+
+def test_a_secret_that_a_person_kept_stays_when_what_says_it_twice_is_merged(memory):
+    said = f"the key is '{TOKEN}' \\n and \"so on\""
+    first, second = (memory.remember(said, key=key, keep_secrets=True).id for key in "ab")
+    proposal = next(each for each in memory.tidy.proposals() if {first, second} == set(each.ids))
+    memory.tidy.apply(proposal)
+    assert [each.text for each in memory.beliefs if each.status == "active"] == [said]
 
 
 # -- older ones --------------------------------------------------------------------------------------------------------

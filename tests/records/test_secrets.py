@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keepsake.records import secrets_fields
 from keepsake.records.secrets import Secret, find, masked, told
 from keepsake.records.secrets_fields import kind_under, kinds_in, masked_fields
 from tests.records.leaks import UNSEEN_OTHERS, drawn, others, secrets, unseen_secrets
@@ -72,6 +73,7 @@ def test_the_figures_hold():
         ("Is the password hunter2? Or hunter3?", "Is the password hunter2? Or hunter3?"),
         ("the password is hunter2.", "the password is [secret: password]."),
         ("the password is hunter2, the user is ana", "the password is [secret: password], the user is ana"),
+        ("password set to hunter2 on card x: y", "password set to [secret: password] on card x: y"),
         (f"token={GITHUB}", "token=[secret: GitHub token]"),
         ("cvv 123 and cvc: 456", "cvv [secret: card code] and cvc: [secret: card code]"),
     ],
@@ -100,6 +102,11 @@ def test_masking_twice_changes_nothing(text):
     assert masked(once) == (once, [])
 
 
+def test_what_is_seen_only_when_its_neighbour_is_gone_is_masked_in_the_same_go():
+    text, kinds = masked("hunter2 is my password:review r-20260421-0915-644c4d:hunter2 is my password:x")
+    assert (masked(text), "hunter2" in text, len(kinds) > 1) == ((text, []), False, True)
+
+
 @given(st.lists(pieces, max_size=4).map("\n".join))
 def test_secrets_stand_in_order_apart_and_inside_the_text(text):
     found = find(text)
@@ -125,6 +132,7 @@ def test_odd_letters_around_it_hide_no_secret_and_break_nothing(odd):
 HOSTILE = {
     "one letter": "a", "password=": "password=", "password is": "password is ", "token:": "token:", "sk-": "sk-",
     "JWT": "eyJ-", "JWT with dots": "eyJaaaaaaaa.", "PEM": "-----BEGIN PRIVATE" + " KEY-----", "digits": "4111 ",
+    "PEM apart": "-----BEGIN PRIVATE" + " KEY-----!",
     "addresses": "://a:", "cookies": "cookie: a=aaaaaa;", "headers": "authorization:", "quotes": 'password="',
     "phrases": "passphrase: ", "for": "password for ", "commas": "password=,", "masks": "[secret: x]", "spaces": " ",
     "curl": "curl -u ", "PIN": "PIN for ", "cards": "4111111111111111 ", "emoji": "password 😀 ", "brackets": "{[(<",
@@ -190,6 +198,13 @@ def test_masking_data_twice_changes_nothing_and_keeps_its_shape(data):
     once, _ = masked_fields(data)
     assert masked_fields(once) == (once, [])
     assert len(once) <= len(data)
+
+
+@given(st.recursive(pieces, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3)))
+def test_looking_at_all_texts_together_finds_what_looking_at_each_finds(data):
+    look = secrets_fields._Look((), None)
+    each = {"x": look.value(data, "", 1)}
+    assert masked_fields({"x": data}) == (each, look.kinds)
 
 
 def test_data_that_is_deeper_than_anything_that_is_written_is_no_trouble():

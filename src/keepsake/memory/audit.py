@@ -23,7 +23,7 @@ from keepsake.memory.events import events_from
 from keepsake.memory.opened import Opened
 from keepsake.memory.secrets import Masker
 from keepsake.records.audit import AuditLine, Auditor
-from keepsake.records.errors import KeepsakeError, Refused
+from keepsake.records.errors import Closed, KeepsakeError, Refused
 from keepsake.records.event import Event
 from keepsake.repair.audit import NAME
 from keepsake.stores.shelf import Shelf
@@ -107,6 +107,8 @@ class AuditFile:
     def _safely(self, work: Callable[[], None]) -> None:
         try:
             work()
+        except Closed:  # meanwhile, by another thread; the next one who writes goes on
+            return
         except (OSError, KeepsakeError) as error:
             if self._tell and not self._told:
                 self._told = True
@@ -121,6 +123,7 @@ class AuditFile:
             if events and not anew and self._left == _Left.of(seen, events[0].seq - 1):
                 through = self._append(fd, events, events[0].seq - 1)
             else:
+                self._shelf.ledger.refresh()  # what the file tells is in the ledger, and now it is known here
                 through = self._catch_up(fd, -1 if anew else self._mended(fd, seen.st_size))
             self._left = _Left.of(os.fstat(fd), through)
 
@@ -136,16 +139,17 @@ class AuditFile:
 
     def _mended(self, fd: int, size: int) -> int:
         """The event of the last line, after a torn one was cut off; -1 if the file must be made anew."""
-        tail = os.pread(fd, _TAIL, max(0, size - _TAIL))
-        end = tail.rfind(b"\n") + 1
-        if end < len(tail):
-            os.ftruncate(fd, size - len(tail) + end)
-        line = tail[tail.rfind(b"\n", 0, max(end - 1, 0)) + 1 : end]
+        line, end = _last_line(fd, size)
+        if end < size:
+            os.ftruncate(fd, end)
         try:
             last = AuditLine.from_dict(orjson.loads(line))
         except (ValueError, Refused):
             return -1
-        return last.seq if self._shelf.ledger.chain().hash_at(last.seq) == last.hash else -1
+        chain = self._shelf.ledger.chain()
+        known = chain.hash_at(last.seq)
+        is_moved_away = known is None and last.seq < chain.first
+        return last.seq if known == last.hash or is_moved_away else -1
 
     def _catch_up(self, fd: int, last: int) -> int:
         """Everything behind the last line; where there is none, everything."""
@@ -169,6 +173,19 @@ class AuditFile:
                 waiting, size = [], 0
         _write(fd, b"".join(waiting))
         return through
+
+
+def _last_line(fd: int, size: int) -> tuple[bytes, int]:
+    """The last whole line, and where it ends. One that names very much is long."""
+    length = _TAIL
+    while True:
+        start = max(0, size - length)
+        tail = os.pread(fd, size - start, start)
+        end = tail.rfind(b"\n") + 1
+        begin = tail.rfind(b"\n", 0, max(end - 1, 0)) + 1
+        if begin or not start:
+            return tail[begin:end], start + end
+        length *= 8
 
 
 def _lock(fd: int) -> bool:

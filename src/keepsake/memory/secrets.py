@@ -18,7 +18,7 @@ from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
 from keepsake.records.secrets import find, masked, told
-from keepsake.records.secrets_fields import masked_fields
+from keepsake.records.secrets_fields import masked_fields, texts_in
 
 Keep = bool | tuple[str, ...]  # all kinds, none, or those that are named
 
@@ -125,7 +125,7 @@ class Masker:
         """Everything that the versions hold which a draft replaces."""
         names = body.get("replaces") or ()
         held = [self._book.find(name, user=self._book.owner(name) or "", short=False) for name in names]
-        return "\n".join(str(each.body()) for each in held if each)
+        return "\n".join(text for each in held if each for text in texts_in(each.body()))
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -159,9 +159,11 @@ def _holds(said: Iterable[Any]) -> bool:
     return bool(find("\n".join([each for each in said if isinstance(each, str)])))
 
 
-def _text(text: str, keep: Collection[str], but: str = "") -> tuple[str, list[str]]:
+def _text(text: Any, keep: Collection[str], but: str = "") -> tuple[str, list[str]]:
     """What is no text is refused further on, by whoever knows what it should be."""
-    return masked(text, keep, (lambda: but) if but else None) if isinstance(text, str) else (text, [])
+    if not isinstance(text, str):
+        return text, []
+    return masked(text, keep, (lambda: but) if but else None)
 
 
 def _refuse_names(fields: Mapping[str, Any]) -> None:

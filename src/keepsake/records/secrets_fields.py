@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from keepsake.records.secrets import But, find, masked
@@ -25,6 +25,8 @@ def masked_fields(
     fields: Mapping[str, Any], keep: Collection[str] = (), but: But | None = None
 ) -> tuple[dict[str, Any], list[str]]:
     """The same data with every secret masked, in keys too, and what kinds they were. `keep`, `but`: as in `masked`."""
+    if not _may_hold(fields):
+        return dict(fields), []
     look = _Look(keep, but)
     return {look.key(key): look.value(each, _kind(key), 1) for key, each in fields.items()}, look.kinds
 
@@ -46,6 +48,32 @@ def kinds_in(value: str | int, kind: str) -> list[str]:
     if isinstance(value, str):
         return [secret.kind for secret in find(value)] or ([kind] if kind and _is_one(value, kind) else [])
     return [kind] if type(value) is int and kind in _NUMBERS else []
+
+
+def _may_hold(fields: Mapping[str, Any]) -> bool:
+    """Whether there may be a secret: all texts are looked at together, which is much quicker than one by one."""
+    texts, keys = list[str](), set[str]()
+    left: list[tuple[Any, int]] = [(fields, 0)]
+    while left:
+        value, depth = left.pop()
+        if isinstance(value, str):
+            texts.append(value)
+        elif depth <= _DEEPEST and isinstance(value, Mapping):
+            keys.update(key for key in value if isinstance(key, str))
+            left += [(each, depth + 1) for each in value.values()]
+        elif depth <= _DEEPEST and isinstance(value, list | tuple):
+            left += [(each, depth + 1) for each in value]
+    said = "\n".join([*texts, *keys])
+    return "[secret: " in said or any(map(kind_under, keys)) or bool(find(said))
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text in nested data, without the keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from texts_in(each)
 
 
 class _Look:

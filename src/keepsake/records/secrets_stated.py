@@ -90,14 +90,20 @@ def _said_after(text: str, named: re.Match[str], kind: str) -> tuple[tuple[int, 
     how = link.lastgroup or ""
     if how == "beside" and _is_flag(text, named.start()):
         how = "equals"
-    start, end, is_quoted = _value(text, link.end(), how)
+    found, end = _judged(text, link.end(), kind, how)
+    if found is None and how != "to" and text.startswith(" to ", named.end()):  # "to" may lead to the value, too
+        found, end = _judged(text, named.end() + 4, kind, "to")
+    return found, end if found or end - link.end() > 200 else named.end()
+
+
+def _judged(text: str, start: int, kind: str, how: str) -> tuple[tuple[int, int] | None, int]:
+    """The value that stands there, if it is one; and where it ends in any case."""
+    start, end, is_quoted = _value(text, start, how)
     value = text[start:end]
     if kind == "passphrase" and not is_quoted and (whole := _phrase(text, start, how)):
         return (start, whole), whole
     is_one = _is_password(text, value, end, how) if kind in ("password", "passphrase") else _is_key(value, how)
-    if value and is_one and not is_none(value):
-        return (start, end), end
-    return None, end if len(value) > 200 else named.end()
+    return ((start, end) if value and is_one and not is_none(value) else None), end
 
 
 def _is_flag(text: str, start: int) -> bool:

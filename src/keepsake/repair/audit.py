@@ -1,4 +1,8 @@
-"""Whether `audit.jsonl` says what the ledger says. One that is not there, or lags behind, is no finding: it grows."""
+"""Whether `audit.jsonl` says what the ledger says.
+
+One that is not there, or lags behind, is no finding: it grows. One whose last line is none of the ledger's, as after a
+restore, is none either: the next write makes it anew.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +29,13 @@ def findings(folder: Folder) -> list[Finding]:
         lines = (folder.root / NAME).read_bytes().split(b"\n")[:-1]  # what has no end is being written, or torn
     except FileNotFoundError:
         return []
-    expected = _expected(folder)
+    chain, last = Chain(folder), _read(lines[-1]) if lines else None
+    if last is None or chain.hash_at(last.seq) != last.hash:
+        return []
+    expected = _expected(chain)
     for number, raw in enumerate(lines):
         line = _read(raw)
-        if line is not None and line.seq < Chain(folder).first:
+        if line is not None and line.seq < chain.first:
             continue
         should, has_words = next(expected, (None, False))
         if line is None or should is None or not _agree(line, should, has_words):
@@ -43,8 +50,8 @@ def _read(raw: bytes) -> AuditLine | None:
         return None
 
 
-def _expected(folder: Folder) -> Iterator[tuple[AuditLine, bool]]:
-    chain, auditor = Chain(folder), Auditor(lambda _: None)
+def _expected(chain: Chain) -> Iterator[tuple[AuditLine, bool]]:
+    auditor = Auditor(lambda _: None)
     for line in chain.lines(chain.first):
         event = lift(line.event())
         act = auditor.line(event, "")
