@@ -385,6 +385,21 @@ def test_erasing_reaches_every_path_that_has_the_words(memory: Memory) -> None:
         assert again.paths.tree() == memory.paths.tree()
 
 
+def test_erasing_what_a_branch_said_takes_the_question_about_it_along(memory: Memory) -> None:
+    memory.paths.branch("b")
+    said = memory.on("b").remember("Ana has the flu", key="a")
+    memory.remember("Ana is well", key="a")
+    memory.paths.merge("b")
+    assert len(memory.reviews) == 1
+    memory.erase(said.id)
+
+    assert files_with(memory.folder, "Ana has the flu") == []
+    assert list(memory.reviews) == []
+    assert words(memory) == {"a": "Ana is well"}
+    with Memory(memory.folder) as again:
+        assert list(again.reviews.all()) == memory.reviews.all() == []
+
+
 def test_what_happened_is_erased_with_the_facts_of_every_path_that_come_from_it(memory: Memory) -> None:
     said = {"subject": "Ana", "predicate": "lives in", "object": "Oslo"}
     memory.observe("Ana lives in Oslo now", id="e1", metadata=said)

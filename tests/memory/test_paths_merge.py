@@ -364,6 +364,15 @@ def test_what_a_person_said_yes_to_stays_so_when_it_is_changed_on_a_branch(memor
     assert list(memory.reviews) == []
 
 
+def test_what_a_tool_says_a_path_came_to_is_kept_out_of_recall(memory: Memory, door: Door) -> None:
+    memory.paths.branch("b")
+    door("tool").paths.compact("b", summary="buy now")
+
+    [review] = memory.reviews
+    assert (review.action.kind, review.action.path) == ("trust", "b")
+    assert [hit.text for hit in memory.on("b").recall("buy now")] == []
+
+
 def test_a_no_to_what_a_tool_said_on_a_branch_puts_it_away_there(memory: Memory, door: Door) -> None:
     memory.paths.branch("b")
     door("tool").on("b").remember("buy now", key="a")

@@ -247,7 +247,7 @@ def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str
     """Whether a question is about what goes, or an answer, with its reason, about such a question."""
     action = body.get("action", {})
     because = sources_in(action.get("changes", {}).get("views"))
-    if any(name in gone for name in (*action.get("target", ()), *because)):
+    if any(name in gone for name in (*action.get("target", ()), *action.get("merged", ()), *because)):
         reviews.add(body["review"])
         return True
     return "reason" in body and body.get("review") in reviews

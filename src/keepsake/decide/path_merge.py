@@ -244,7 +244,7 @@ def _action(known: Book, step: Step, planned: Plan, there: Mapping[str, str], as
         changes["trust"] = mine.trust
     return Action(
         kind="revise", user=planned.user, path=planned.into, target=(stands.id,), changes=changes, by=asker.by,
-        reason=f"merged from path {planned.path}", trust=asker.trust,
+        reason=f"merged from path {planned.path}", trust=asker.trust, merged=(mine.id,),
     )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ class Action:
     by: str = ""  # the asker's door and source
     trust: str = "human"
     idempotency_key: str = ""
+    merged: tuple[str, ...] = ()  # the versions of another path whose words it has
 
     def __post_init__(self) -> None:
         if self.kind not in ACTIONS:
@@ -67,10 +68,12 @@ class Action:
     def from_body(cls, body: Mapping[str, Any]) -> Action:
         """The action that an event recorded. Fields of a newer keepsake are passed over."""
         known = {f.name: body[f.name] for f in fields(cls) if f.name in body}
-        return cls(**{**known, "target": tuple(known.get("target", ()))})
+        return cls(**{**known, **{name: tuple(known.get(name, ())) for name in ("target", "merged")}})
 
     def to_dict(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {"target": list(self.target)}
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {
+            "target": list(self.target), "merged": list(self.merged)
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
