@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index import desk
+from keepsake.projections.index import desk, fulltext
 from keepsake.projections.index.address import address
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fulltext import Scope, count_of, rarity, search, search_letters, shown
@@ -311,6 +311,16 @@ def test_one_address_of_two_paths_is_still_two_blocks(told, monkeypatch):
     assert told.ask("SELECT path, content FROM lives JOIN blocks ON id = block_id ORDER BY 1") == [
         ("", "tea of mine"), ("draft", "tea of hers"),
     ]  # fmt: skip
+
+
+def test_in_a_large_folder_too_how_much_there_is_and_how_rare_a_word_is_leaves_paths_out(told, monkeypatch):
+    told.put("tea")
+    told.put("rum")
+    alone = count_of(told.index, "me"), rarity(told.index, ["tea", "rum"], "me")
+    for number in range(5):
+        told.put(f"tea and more tea {number}", "draft")
+    monkeypatch.setattr(fulltext, "_COUNTED", 0)
+    assert (count_of(told.index, "me"), rarity(told.index, ["tea", "rum"], "me")) == alone
 
 
 def test_closing_a_path_takes_what_happened_there_out_of_sight_and_leaves_what_is_held(told):
