@@ -8,6 +8,7 @@ from hypothesis import given
 from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index import desk, fulltext
 from keepsake.projections.index.address import address
+from keepsake.projections.index.compare import differences
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fulltext import Scope, count_of, rarity, search, search_letters, shown
 from keepsake.records.book import Book
@@ -191,6 +192,7 @@ def test_what_became_part_of_a_hidden_belief_later_was_seen_before(told):
     told.say("merge", "juice, tea and coffee", "me", 2, 0)
     assert told.texts() == ["juice, tea and coffee"]
     assert told.texts("draft", before) == ["coffee", "green tea"]
+    assert list(differences(told.index, rebuilt(told.made.events))) == []
 
 
 def test_what_one_user_says_on_a_path_hides_nothing_from_another_on_one_of_the_same_name(told):
@@ -294,6 +296,7 @@ def test_the_same_words_on_two_paths_are_two_blocks_and_no_words_spell_the_addre
 
 def test_what_is_said_on_a_path_is_found_there_by_its_words_and_by_its_letters_and_nowhere_else(told):
     told.put("tea and 茶")
+    alone = search_letters(told.index, "茶", Scope("me"), 50)
     told.put("green tea and 茶", "draft")
     told.put("tea and rum, 茶", "other")
     here = Scope("me", path="draft").on(told.made.book.paths)
@@ -301,6 +304,7 @@ def test_what_is_said_on_a_path_is_found_there_by_its_words_and_by_its_letters_a
         assert sorted(told.index.block(each.block)[1] for each in found) == ["green tea and 茶", "tea and 茶"]
     assert rarity(told.index, ["tea", "rum"], "me", on=here) == pytest.approx([log(1 + 0.5 / 2.5), log(1 + 1.5 / 1.5)])
     assert rarity(told.index, ["tea", "rum"], "me") == pytest.approx([log(1 + 0.5 / 1.5)] * 2)
+    assert search_letters(told.index, "茶", Scope("me"), 50) == alone
 
 
 def test_one_address_of_two_paths_is_still_two_blocks(told, monkeypatch):
