@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from keepsake import Memory, Moved, NotFound, Refused
-from keepsake.memory.on import On, calls
+from keepsake.memory.on import calls
 from keepsake.records.memory_path import MemoryPath
 from keepsake.records.rule import ConsolidationRule
 
@@ -415,13 +415,13 @@ def test_what_happened_is_erased_with_the_facts_of_every_path_that_come_from_it(
 
 def test_standing_on_a_path_offers_every_call_that_takes_one(memory: Memory) -> None:
     on = memory.on("main")
-    for name, call in calls().items():
+    for name, call in calls(Memory).items():
         known = inspect.signature(call).parameters
-        ours = inspect.signature(getattr(On, name)).parameters
+        ours = inspect.signature(getattr(type(on), name)).parameters
         assert list(ours) == [each for each in known if each != "path"], name
         assert all(ours[each] == known[each] for each in ours)
     assert {"remember", "observe", "revise", "forget", "invalidate", "recall", "frame", "get", "show", "history", "why",
-            "outcome", "erase", "diff"} <= calls().keys()  # fmt: skip
+            "outcome", "erase", "diff"} <= calls(Memory).keys()  # fmt: skip
     with pytest.raises(TypeError, match="leave `path` out"):
         on.remember("x", path="b")
     assert (on.path, on.record, on == memory.on(""), repr(on).endswith("of me on main>")) == ("", None, True, True)
