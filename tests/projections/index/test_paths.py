@@ -295,6 +295,8 @@ def test_the_same_words_on_two_paths_are_two_blocks_and_no_words_spell_the_addre
 
 
 def test_what_is_said_on_a_path_is_found_there_by_its_words_and_by_its_letters_and_nowhere_else(told):
+    told.put("漢字")
+    told.put("字")
     told.put("tea and 茶")
     alone = search_letters(told.index, "茶", Scope("me"), 50)
     told.put("green tea and 茶", "draft")
@@ -302,8 +304,8 @@ def test_what_is_said_on_a_path_is_found_there_by_its_words_and_by_its_letters_a
     here = Scope("me", path="draft").on(told.made.book.paths)
     for found in (search(told.index, ["tea"], here, 50), search_letters(told.index, "茶", here, 50)):
         assert sorted(told.index.block(each.block)[1] for each in found) == ["green tea and 茶", "tea and 茶"]
-    assert rarity(told.index, ["tea", "rum"], "me", on=here) == pytest.approx([log(1 + 0.5 / 2.5), log(1 + 1.5 / 1.5)])
-    assert rarity(told.index, ["tea", "rum"], "me") == pytest.approx([log(1 + 0.5 / 1.5)] * 2)
+    assert rarity(told.index, ["tea", "rum"], "me", on=here) == pytest.approx([log(1 + 2.5 / 2.5), log(1 + 3.5 / 1.5)])
+    assert rarity(told.index, ["tea", "rum"], "me") == pytest.approx([log(1 + 2.5 / 1.5)] * 2)
     assert search_letters(told.index, "茶", Scope("me"), 50) == alone
 
 
