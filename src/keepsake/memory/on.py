@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cache, cached_property, wraps
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
 
 from keepsake.memory.beliefs import BeliefsOf
@@ -60,11 +60,15 @@ class On:
         return f"<Memory {self._memory.folder} of {self._memory.user} on {shown(self.path)}>"
 
 
-@cache
+_MADE: dict[type, type[On]] = {}
+
+
 def standing(kind: type) -> type[On]:
     """What stands on a path of a memory of that class: its calls, each made there."""
-    body = {name: _made_there(name, call) for name, call in calls(kind).items()}
-    return type("On", (On,), {**body, "__doc__": On.__doc__})
+    if kind not in _MADE:
+        body = {name: _made_there(name, call) for name, call in calls(kind).items()}
+        _MADE[kind] = type("On", (On,), {**body, "__doc__": On.__doc__})
+    return _MADE[kind]
 
 
 def calls(kind: type) -> dict[str, Callable[..., Any]]:
