@@ -84,6 +84,23 @@ def test_a_merge_is_one_group_of_events(memory: Memory) -> None:
     assert {event.ts for event in memory.log(start)} == {memory.paths.get("b").updated_at}
 
 
+def test_in_a_batch_a_path_is_made_and_merged_with_the_rest_or_not_at_all(memory: Memory) -> None:
+    memory.remember("tea", key="a")
+    with pytest.raises(ZeroDivisionError), memory.batch():
+        memory.paths.branch("b")
+        memory.on("b").revise("a", "coffee")
+        assert len(memory.paths.merge("b").brought) == 1
+        raise ZeroDivisionError
+
+    assert (held(memory), list(memory.paths)) == ({"a": ("tea", "active", 0.7)}, [])
+    with memory.batch():
+        memory.paths.branch("b")
+        memory.on("b").revise("a", "coffee")
+        memory.paths.merge("b")
+    assert held(memory) == {"a": ("coffee", "active", 0.7)}
+    assert [hit.text for hit in memory.recall("coffee")] == ["coffee"]
+
+
 def test_a_name_of_the_branch_goes_on_where_it_was_merged_into(memory: Memory) -> None:
     memory.paths.branch("b")
     first = memory.on("b").remember("tea")
