@@ -102,8 +102,9 @@ def test_another_path_is_another_place(memory):
     memory.observe("draft", id="e1", path="draft", metadata={"subject": "a", "predicate": "b", "object": "c"})
     assert memory.episodes.recent(limit=9) == []
     assert names(memory.episodes.recent(limit=9, path="draft")) == ["e1"]
-    assert memory.consolidate(ALL).read == 0
+    assert memory.consolidate(ALL).read == 1
     assert memory.rules.waiting(ALL.id) == 0
+    assert (len(memory.beliefs.query()), len(memory.beliefs.query(path="draft"))) == (0, 1)
 
 
 # -- put ---------------------------------------------------------------------------------------------------------------

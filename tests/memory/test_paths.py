@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from pathlib import Path
 
 import pytest
 
 from keepsake import Memory, Moved, NotFound, Refused
-from keepsake.memory.on import On, calls
+from keepsake.memory.on import calls
 from keepsake.records.memory_path import MemoryPath
-from keepsake.records.rule import ConsolidationRule
 
 
 def held(memory: Memory, path: str = "") -> dict[str, tuple[str, str, float]]:
@@ -361,78 +359,21 @@ def test_reopening_and_reading_everything_anew_tell_the_same(memory: Memory) -> 
             assert ([held(again, each) for each in ("", "b", "c")], again.paths.tree()) == told
 
 
-def files_with(folder: Path, said: str) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and said.encode() in path.read_bytes()]
-
-
-def test_erasing_reaches_every_path_that_has_the_words(memory: Memory) -> None:
-    first = memory.remember("Ana has the flu", key="a")
-    for name in ("b", "c", "d"):
-        memory.paths.branch(name)
-    memory.on("b").forget("a", reason="Ana has the flu no more")
-    memory.on("c").revise("a", confidence=0.2)
-    memory.paths.merge("c")
-    memory.on("d").remember("Bob has the flu", key="other")
-    assert len(memory.what_would_go("a").beliefs) == 3
-
-    memory.on("b").erase("a")
-    assert memory.get("a") is None
-    assert memory.on("b").get("a") is None
-    assert memory.get(first.id, path="c") is None
-    assert files_with(memory.folder, "Ana has the flu") == []
-    assert words(memory, "d") == {"other": "Bob has the flu"}
-    with Memory(memory.folder) as again:
-        assert again.paths.tree() == memory.paths.tree()
-
-
-def test_what_happened_is_erased_with_the_facts_of_every_path_that_come_from_it(memory: Memory) -> None:
-    said = {"subject": "Ana", "predicate": "lives in", "object": "Oslo"}
-    memory.observe("Ana lives in Oslo now", id="e1", metadata=said)
-    memory.consolidate(ConsolidationRule(id="people"))
-    [fact] = memory.facts.query()
-    memory.paths.branch("b")
-    memory.on("b").forget(fact.id)
-    memory.erase("e1")
-
-    assert files_with(memory.folder, "Oslo") == []
-    assert memory.facts.query() == []
-
-
 def test_standing_on_a_path_offers_every_call_that_takes_one(memory: Memory) -> None:
     on = memory.on("main")
-    for name, call in calls().items():
+    for name, call in calls(Memory).items():
         known = inspect.signature(call).parameters
-        ours = inspect.signature(getattr(On, name)).parameters
+        ours = inspect.signature(getattr(type(on), name)).parameters
         assert list(ours) == [each for each in known if each != "path"], name
         assert all(ours[each] == known[each] for each in ours)
     assert {"remember", "observe", "revise", "forget", "invalidate", "recall", "frame", "get", "show", "history", "why",
-            "outcome", "erase", "diff"} <= calls().keys()  # fmt: skip
+            "outcome", "erase", "diff"} <= calls(Memory).keys()  # fmt: skip
     with pytest.raises(TypeError, match="leave `path` out"):
         on.remember("x", path="b")
     assert (on.path, on.record, on == memory.on(""), repr(on).endswith("of me on main>")) == ("", None, True, True)
     below = on.branch("b").branch("c")
     assert (below.path, below.record.parent_id) == ("c", "b")
     assert len({below, memory.on("c")}) == 1
-
-
-def test_facts_are_seen_and_pinned_from_where_one_stands(memory: Memory) -> None:
-    memory.remember("Ana lives in Oslo", key="home", triple=["Ana", "lives in", "Oslo"], valid_from="2026-01-01")
-    memory.paths.branch("b")
-    on = memory.on("b")
-    on.revise("home", "Ana lives in Bergen", triple=["Ana", "lives in", "Bergen"], valid_from="2026-03-01")
-    on.remember("Bob likes tea", key="bob", triple=["Bob", "likes", "tea"])
-
-    assert [fact.payload["object"] for fact in memory.facts.query()] == ["Oslo"]
-    assert {fact.payload["object"] for fact in on.facts.query()} == {"Bergen", "tea"}
-    [one] = on.facts.query(subject="Ana", predicate="lives in", agent="")
-    assert one.payload["object"] == "Bergen"
-    assert [fact.payload["object"] for fact in on.facts.query(subject="Ana", as_of="2026-02-01")] == ["Oslo"]
-    assert [fact.payload["object"] for fact in on.facts.query(subject="Ana", as_of="2026-04-01")] == ["Bergen"]
-    assert [fact.payload["object"] for fact in memory.facts.query(subject="Ana", as_of="2026-04-01")] == ["Oslo"]
-    assert [fact.payload["object"] for fact in on.facts.history("home")] == ["Oslo", "Bergen"]
-    on.facts.unpin("home")
-    assert [fact.payload["object"] for fact in memory.facts.query()] == ["Oslo"]
-    assert [fact.payload["object"] for fact in on.facts.query()] == ["tea"]
 
 
 def test_a_correction_on_a_branch_takes_the_place_of_what_it_corrects_there_alone(memory: Memory) -> None:

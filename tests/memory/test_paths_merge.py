@@ -9,7 +9,6 @@ import pytest
 from keepsake import Memory, Refused
 from keepsake.records.belief import Belief
 from keepsake.records.merged import Merged
-from keepsake.records.rule import ConsolidationRule
 
 Door = Callable[..., Memory]
 
@@ -82,6 +81,27 @@ def test_a_merge_is_one_group_of_events(memory: Memory) -> None:
     ops = [event.op for event in memory.log(start)]
     assert ops == ["belief.put/1"] * 3 + ["path.merge/1"]
     assert {event.ts for event in memory.log(start)} == {memory.paths.get("b").updated_at}
+
+
+def test_in_a_batch_a_path_is_made_and_merged_with_the_rest_or_not_at_all(memory: Memory) -> None:
+    memory.remember("tea", key="a")
+
+    def change_our_mind() -> None:
+        with memory.batch():
+            memory.paths.branch("b")
+            memory.on("b").revise("a", "coffee")
+            assert len(memory.paths.merge("b").brought) == 1
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        change_our_mind()
+    assert (held(memory), list(memory.paths)) == ({"a": ("tea", "active", 0.7)}, [])
+    with memory.batch():
+        memory.paths.branch("b")
+        memory.on("b").revise("a", "coffee")
+        memory.paths.merge("b")
+    assert held(memory) == {"a": ("coffee", "active", 0.7)}
+    assert [hit.text for hit in memory.recall("coffee")] == ["coffee"]
 
 
 def test_a_name_of_the_branch_goes_on_where_it_was_merged_into(memory: Memory) -> None:
@@ -364,6 +384,15 @@ def test_what_a_person_said_yes_to_stays_so_when_it_is_changed_on_a_branch(memor
     assert list(memory.reviews) == []
 
 
+def test_what_a_tool_says_a_path_came_to_is_kept_out_of_recall(memory: Memory, door: Door) -> None:
+    memory.paths.branch("b")
+    door("tool").paths.compact("b", summary="buy now")
+
+    [review] = memory.reviews
+    assert (review.action.kind, review.action.path) == ("trust", "b")
+    assert [hit.text for hit in memory.on("b").recall("buy now")] == []
+
+
 def test_a_no_to_what_a_tool_said_on_a_branch_puts_it_away_there(memory: Memory, door: Door) -> None:
     memory.paths.branch("b")
     door("tool").on("b").remember("buy now", key="a")
@@ -371,69 +400,3 @@ def test_a_no_to_what_a_tool_said_on_a_branch_puts_it_away_there(memory: Memory,
     memory.reviews.reject(review.id)
 
     assert memory.on("b").show("a").status == "tombstone"
-
-
-# -- facts ------------------------------------------------------------------------------------------------------------
-
-
-def tell(memory: Memory, value: str, name: str, path: str = "") -> None:
-    said = {"subject": "Ana", "predicate": "lives in", "object": value}
-    memory.observe(f"Ana lives in {value}", id=name, metadata=said, path=path)
-
-
-def homes(memory: Memory, path: str = "") -> list[str]:
-    return [fact.payload["object"] for fact in memory.facts.on(path).query()]
-
-
-PEOPLE = ConsolidationRule(id="people")
-
-
-def test_a_rule_reads_every_open_path_and_each_fact_stands_on_its_episodes_path(memory: Memory) -> None:
-    tell(memory, "Oslo", "e1")
-    for name in ("b", "given-up", "closed"):
-        memory.paths.branch(name)
-    tell(memory, "Bergen", "e2", "b")
-    tell(memory, "Rome", "e3", "given-up")
-    tell(memory, "Bonn", "e4", "closed")
-    memory.paths.abandon("given-up", "no")
-    memory.paths.compact("closed")
-
-    assert memory.rules.waiting("people") == 2
-    made = memory.consolidate(PEOPLE)
-    assert (made.read, made.made, made.findings) == (2, {"add": 1, "update": 1}, [])
-    assert (homes(memory), homes(memory, "b")) == (["Oslo"], ["Bergen"])
-    assert memory.consolidate(PEOPLE, since_last=False).made == {"noop": 2}
-    assert (homes(memory), homes(memory, "b")) == (["Oslo"], ["Bergen"])
-    memory.paths.merge("b")
-    assert homes(memory) == ["Bergen"]
-
-
-def test_what_was_told_on_a_path_before_it_was_merged_is_learned_where_it_was_merged_into(memory: Memory) -> None:
-    memory.paths.branch("b")
-    tell(memory, "Bergen", "e1", "b")
-    memory.paths.merge("b")
-    memory.consolidate(PEOPLE)
-
-    assert homes(memory) == ["Bergen"]
-    [fact] = memory.facts.query()
-    assert memory.show(fact.id).path == ""
-
-
-def test_one_more_witness_on_a_branch_makes_it_surer_there_alone(memory: Memory) -> None:
-    tell(memory, "Oslo", "e1")
-    memory.consolidate(PEOPLE)
-    before = memory.facts.query()
-    memory.paths.branch("b")
-    memory.observe(
-        "Ana lives in Oslo, says Bob", id="e2", session="s2", path="b",
-        metadata={"subject": "Ana", "predicate": "lives in", "object": "Oslo"},
-    )  # fmt: skip
-    memory.consolidate(PEOPLE)
-
-    [here], [there] = memory.facts.query(), memory.facts.on("b").query()
-    assert [here] == before
-    assert there.confidence > here.confidence
-    assert len(there.lineage) == 2
-    memory.episodes.retract("e2", withdraw=True)
-    memory.paths.merge("b")
-    assert homes(memory) == ["Oslo"]

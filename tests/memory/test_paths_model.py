@@ -139,13 +139,13 @@ class Walk(RuleBasedStateMachine):
     def abandon(self, which: int) -> None:
         path = self.path(which)
         parent = self.parents.get(path, "")
-        before = self.shown(parent)
+        before = self.shown(parent), self.found(parent)
         try:
             self.memory.paths.abandon(path, "it led nowhere")
         except Refused:
             return
         self.ended[path] = "abandoned"
-        assert self.shown(parent) == before
+        assert (self.shown(parent), self.found(parent)) == before
 
     @rule(which=places)
     def compact(self, which: int) -> None:
@@ -209,6 +209,10 @@ class Walk(RuleBasedStateMachine):
                 assert (belief.text, belief.status) == says
         states = {record.path_id: record.state for record in self.memory.paths}
         assert states == {name: self.ended.get(name, "open") for name in self.parents}
+
+    def found(self, path: str) -> set[str]:
+        """Everything that recall gives there."""
+        return {hit.id for hit in self.memory.recall("brew somebody spoke", k=100, path=path, floor=0.0, words=True)}
 
     def recalled(self) -> None:
         """What recall gives on a path is what is held there."""

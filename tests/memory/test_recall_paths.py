@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -235,14 +236,39 @@ def test_a_name_a_turn_and_an_edge_of_a_branch_say_nothing_to_the_main_line(m: M
     below = m.show("kettle").id
     m.remember("The lid of the kettle is loose", rests_on=[below])
     m.observe("Who has the kettle?", session="s1", agent="Ana")
-    question = "What did Dot say of the kettle?"
+    question = "Is the lid of Dot's kettle green?"
     before = scores(m, question=question)
+    assert before[below][1]["centrality"] == 1.0
     on = m.on("draft")
     on.observe("Dot has the kettle, kettle, kettle", session="s1", agent="Dot")
     on.remember("Dot paid for the kettle", about="person-dot", rests_on=[below])
 
     assert scores(m, question=question) == before
     assert scores(m, "draft", question=question) != before
+
+
+def test_how_much_is_said_on_a_branch_moves_the_floor_there_and_nowhere_else(m: Memory) -> None:
+    before = scores(m), scores(m, "other")
+    with m.batch():
+        for number in range(60):
+            m.observe(f"the kettle boiled at {number}", path="draft")
+
+    assert (scores(m), scores(m, "other")) == before
+    assert scores(m, "draft")["floor"] > before[0]["floor"]
+
+
+def test_what_was_used_on_a_branch_is_fresh_there_and_below_and_no_fresher_beside_it(tmp_path: Path, clock) -> None:
+    with Memory(tmp_path / "memory", clock=clock) as m:
+        name = m.remember("The kettle is green").id
+        m.paths.branch("draft")
+        m.work.start()
+        for _ in range(100):
+            clock.now += timedelta(minutes=50)
+            m.observe("time goes by")
+        m.recall("kettle", path="draft", receipt=True)
+        m.receipts.flush()
+        fresh = {path: scores(m, path, "kettle")[name][1]["recency"] for path in ("", "draft", "other")}
+    assert fresh[""] == fresh["other"] < 0.5 < fresh["draft"]
 
 
 def test_a_turn_of_a_branch_does_not_come_between_two_turns_of_the_main_line(tmp_path: Path) -> None:

@@ -261,7 +261,7 @@ def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str
     if action and body["review"] in reviews:
         return True
     because = sources_in(action.get("changes", {}).get("views"))
-    if any(name in gone for name in (*action.get("target", ()), *because)):
+    if any(name in gone for name in (*action.get("target", ()), *action.get("merged", ()), *because)):
         reviews.add(body["review"])
         return True
     return "reason" in body and body.get("review") in reviews

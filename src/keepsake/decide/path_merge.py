@@ -246,7 +246,8 @@ def _action(known: Book, step: Step, planned: Plan, there: Mapping[str, str], as
         said = {name: value for name, value in carried(mine).items() if name in _ASKED or name == "key"}
         said["rests_on"] = _refs(known, mine.rests_on, planned, there)
         said["trust"] = lower((mine.trust, asker.trust))
-        return Action(kind="remember", changes=said, reason=f"merged from path {planned.path}", **asked)
+        reason = f"merged from path {planned.path}"
+        return Action(kind="remember", changes=said, reason=reason, merged=(mine.id,), **asked)
     stands = step.target.belief()
     said = {name: getattr(mine, name) for name in mine.to_body().keys() | stands.to_body().keys() if name in _ASKED}
     said["rests_on"] = _refs(known, mine.rests_on, planned, there)
@@ -254,7 +255,7 @@ def _action(known: Book, step: Step, planned: Plan, there: Mapping[str, str], as
     if not is_above(mine.trust, asker.trust):
         changes["trust"] = mine.trust
     reason = f"merged from path {planned.path}"
-    return Action(kind="revise", target=(stands.id,), changes=changes, reason=reason, **asked)
+    return Action(kind="revise", target=(stands.id,), changes=changes, reason=reason, merged=(mine.id,), **asked)
 
 
 def _ask(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:

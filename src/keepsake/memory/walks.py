@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from keepsake.memory.learns import Learns
 
 if TYPE_CHECKING:
-    from keepsake.memory.memory import Memory
     from keepsake.memory.on import On
     from keepsake.memory.paths import PathsOf
 
@@ -25,6 +24,6 @@ class Walks(Learns):
 
     def on(self, path: str) -> On:
         """This memory, on a path: what is said there is said on that path, and what is asked is seen from it."""
-        from keepsake.memory.on import On
+        from keepsake.memory.on import standing
 
-        return On(cast("Memory", self), self.paths.named(path))
+        return standing(type(self))(self, self.paths.named(path))

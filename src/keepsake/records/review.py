@@ -42,6 +42,7 @@ class Action:
     trust: str = "human"
     idempotency_key: str = ""
     called: str = ""  # what the asker calls it, if that is another word than its kind
+    merged: tuple[str, ...] = ()  # the versions of another path whose words it has
 
     def __post_init__(self) -> None:
         kind = kind_of(self.kind)
@@ -85,10 +86,12 @@ class Action:
     def from_body(cls, body: Mapping[str, Any]) -> Action:
         """The action that an event recorded. Fields of a newer keepsake are passed over."""
         known = {f.name: body[f.name] for f in fields(cls) if f.name in body}
-        return cls(**{**known, "target": tuple(known.get("target", ()))})
+        return cls(**{**known, **{name: tuple(known.get(name, ())) for name in ("target", "merged")}})
 
     def to_dict(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {"target": list(self.target)}
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {
+            "target": list(self.target), "merged": list(self.merged)
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

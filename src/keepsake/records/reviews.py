@@ -50,12 +50,12 @@ class _Kept(NamedTuple):
     digest: str
     target: tuple[str, ...]
     seq: int
-    sources: frozenset[str]  # the episodes because of which it is asked, by their events
+    sources: frozenset[str]  # whose words it has: episodes, by their events, and versions of another path
 
     @classmethod
     def of(cls, review: Review) -> _Kept:
         action, line = review.action, orjson.dumps(review.to_body())
-        because = frozenset(sources_in(action.changes.get("views")))
+        because = frozenset((*sources_in(action.changes.get("views")), *action.merged))
         return cls(line, action.user, action.kind, review.status, action.digest, action.target, review.seq, because)
 
     def review(self) -> Review:

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 
 from keepsake.projections.database import IN_MEMORY
+from keepsake.projections.index import desk, fulltext
 from keepsake.projections.index.address import address
+from keepsake.projections.index.compare import differences
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fulltext import Scope, count_of, rarity, search, search_letters, shown
 from keepsake.records.book import Book
@@ -186,6 +188,11 @@ def test_what_became_part_of_a_hidden_belief_later_was_seen_before(told):
     told.say("merge", "tea and coffee", "me", 0, 1)
     assert told.texts("draft", before) == ["coffee", "green tea"]
     assert (told.texts("draft"), told.texts()) == (["green tea"], ["tea and coffee"])
+    told.put("juice")
+    told.say("merge", "juice, tea and coffee", "me", 2, 0)
+    assert told.texts() == ["juice, tea and coffee"]
+    assert told.texts("draft", before) == ["coffee", "green tea"]
+    assert list(differences(told.index, rebuilt(told.made.events))) == []
 
 
 def test_what_one_user_says_on_a_path_hides_nothing_from_another_on_one_of_the_same_name(told):
@@ -258,6 +265,18 @@ def test_a_merge_into_a_path_further_up_than_the_parent_takes_the_use_along(told
     assert told.ask("SELECT reinforcement_count > 0, confidence > 0.1 FROM blocks") == [(1, 1)]
 
 
+def test_what_was_used_below_the_path_that_said_it_counts_in_its_own_block_once_it_is_merged_there(told):
+    told.say("branch", "me", "draft", "")
+    told.say("branch", "me", "deep", "draft")
+    told.put("tea", "draft")
+    told.say("serve", "me", 0, "", "cli:local", "deep")
+    told.say("outcome", "me", 0, 1, "", "deep")
+    assert told.ask("SELECT reinforcement_count, confidence FROM blocks") == [(0, 0.1)]
+    told.say("join", "me", "deep", None, "review", "human")
+    assert told.ask("SELECT * FROM path_use") == told.ask("SELECT * FROM path_proof") == []
+    assert told.ask("SELECT reinforcement_count > 0, confidence > 0.1 FROM blocks") == [(1, 1)]
+
+
 def test_the_same_words_on_two_paths_are_two_blocks_and_no_words_spell_the_address_of_a_paths(told):
     told.put("tea")
     told.put(" TEA", "draft")
@@ -276,14 +295,38 @@ def test_the_same_words_on_two_paths_are_two_blocks_and_no_words_spell_the_addre
 
 
 def test_what_is_said_on_a_path_is_found_there_by_its_words_and_by_its_letters_and_nowhere_else(told):
+    told.put("漢字")
+    told.put("字")
     told.put("tea and 茶")
+    alone = search_letters(told.index, "茶", Scope("me"), 50)
     told.put("green tea and 茶", "draft")
     told.put("tea and rum, 茶", "other")
     here = Scope("me", path="draft").on(told.made.book.paths)
     for found in (search(told.index, ["tea"], here, 50), search_letters(told.index, "茶", here, 50)):
         assert sorted(told.index.block(each.block)[1] for each in found) == ["green tea and 茶", "tea and 茶"]
-    assert rarity(told.index, ["tea", "rum"], "me", on=here) == pytest.approx([log(1 + 0.5 / 2.5), log(1 + 1.5 / 1.5)])
-    assert rarity(told.index, ["tea", "rum"], "me") == pytest.approx([log(1 + 0.5 / 1.5)] * 2)
+    assert rarity(told.index, ["tea", "rum"], "me", on=here) == pytest.approx([log(1 + 2.5 / 2.5), log(1 + 3.5 / 1.5)])
+    assert rarity(told.index, ["tea", "rum"], "me") == pytest.approx([log(1 + 2.5 / 1.5)] * 2)
+    assert search_letters(told.index, "茶", Scope("me"), 50) == alone
+
+
+def test_one_address_of_two_paths_is_still_two_blocks(told, monkeypatch):
+    """If the hash itself collided, the path would still stand beside it."""
+    monkeypatch.setattr(desk, "address", lambda content, user="me", path="": address("tea"))
+    told.put("tea of mine")
+    told.put("tea of hers", "draft")
+    assert told.ask("SELECT path, content FROM lives JOIN blocks ON id = block_id ORDER BY 1") == [
+        ("", "tea of mine"), ("draft", "tea of hers"),
+    ]  # fmt: skip
+
+
+def test_in_a_large_folder_too_how_much_there_is_and_how_rare_a_word_is_leaves_paths_out(told, monkeypatch):
+    told.put("tea")
+    told.put("rum")
+    alone = count_of(told.index, "me"), rarity(told.index, ["tea", "rum"], "me")
+    for number in range(5):
+        told.put(f"tea and more tea {number}", "draft")
+    monkeypatch.setattr(fulltext, "_COUNTED", 0)
+    assert (count_of(told.index, "me"), rarity(told.index, ["tea", "rum"], "me")) == alone
 
 
 def test_closing_a_path_takes_what_happened_there_out_of_sight_and_leaves_what_is_held(told):
