@@ -98,6 +98,21 @@ def test_a_chain_of_its_revisions_leads_back_to_what_another_said_and_a_later_wo
     assert texts(doors["me"]) == ["The deploy day is Thursday."]
 
 
+def test_what_it_forgot_and_another_stated_anew_is_as_the_other_says_and_ended_once_more_it_is_gone(doors):
+    a_story(doors)
+    doors["b"].forget("deploy")
+    doors["a"].remember("The deploy day is Wednesday.", key="deploy")
+    doors["a"].remember("The tea is green.", key="tea")
+    doors["b"].revise("tea", "The tea is grey.", status="deprecated")
+
+    doors["me"].distrust("mcp:b")
+
+    assert texts(doors["me"]) == ["The deploy day is Wednesday."]
+    assert texts(doors["me"], "tea") == ["The tea is green."]
+    doors["me"].forget("tea")
+    assert texts(doors["me"], "tea") == []
+
+
 def test_what_it_put_out_of_sight_is_seen_again_and_what_a_person_put_out_of_sight_is_not(doors):
     doors["a"].remember("Tea is green.", key="tea")
     doors["a"].remember("Milk is white.", key="milk")
