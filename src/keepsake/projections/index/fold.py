@@ -32,7 +32,14 @@ from keepsake.projections.index.block import (
 from keepsake.projections.index.builtin import FRAMES
 from keepsake.projections.index.claims import claim_key
 from keepsake.projections.index.desk import Desk
-from keepsake.projections.index.withhold import is_withheld, look_again
+from keepsake.projections.index.withhold import (
+    corroborate,
+    is_withheld,
+    mark_served,
+    see_again,
+    set_trust,
+    settle,
+)
 from keepsake.records import work
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
@@ -40,7 +47,7 @@ from keepsake.records.clock import held_time
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
 from keepsake.records.reviews import ANSWER, ASK
-from keepsake.records.trust import CORROBORATE, NONE, distrust_of
+from keepsake.records.trust import CORROBORATE
 from keepsake.records.trust import SET as TRUST
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS
 
@@ -114,8 +121,8 @@ def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         desk.lead(other, ref)
     desk.add_source(source)
     _name(desk, source)
-    _settle(desk, event.seq, [source, *went], "superseded")
-    _see_again(desk, event.seq, source)
+    settle(desk, event.seq, [source, *went], "superseded")
+    see_again(desk, event.seq, source)
     for below in belief.get("rests_on", ()):
         _associate(desk, event, source, below)
 
@@ -184,8 +191,8 @@ def _observe(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     _name(desk, source)
     _join(desk, event, source, episode["content"], carries_on=set())
     desk.add_source(source)
-    _settle(desk, event.seq, [source], "")
-    _see_again(desk, event.seq, source)
+    settle(desk, event.seq, [source], "")
+    see_again(desk, event.seq, source)
 
 
 def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
@@ -207,55 +214,6 @@ def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: se
     block.open[source.id] = source
 
 
-def _settle(desk: Desk, seq: int, touched: Iterable[Source], reason: str) -> None:
-    """See how the blocks of these sources stand now."""
-    by_block: dict[str, list[Source]] = {}
-    for source in touched:
-        if source.block_id:
-            by_block.setdefault(source.block_id, []).append(source)
-    for name, sources in by_block.items():
-        block = desk.block(name)
-        for source in sources:
-            if source.is_open:
-                block.open[source.id] = source
-            else:
-                block.open.pop(source.id, None)
-        if block.settle(seq, reason):
-            desk.cut_edges(name)
-        desk.touch(block)
-
-
-def _see_again(desk: Desk, seq: int, source: Source) -> None:
-    """Somebody may not be trusted: then others see, or do not see, the versions of this belief."""
-    _settle(desk, seq, look_again(desk, [source.ref], source.user, seq), "superseded")
-
-
-def _trust(desk: Desk, event: Event, body: dict[str, Any]) -> None:
-    """A source is not relied on any more, or is again: all that it said, and what it put an end to."""
-    distrust = distrust_of(event)
-    desk.set_distrust(distrust, is_on=body["trust"] == NONE)
-    changed = look_again(desk, desk.refs_from(distrust), distrust.user, event.seq, always=True)
-    desk.fetch_blocks(dict.fromkeys(source.block_id for source in changed if source.block_id))
-    _settle(desk, event.seq, changed, "superseded")
-
-
-def _corroborate(desk: Desk, event: Event, body: dict[str, Any]) -> None:
-    """Others say the same, who are trusted: its words count from now on, as surely as theirs. Nothing else of it does:
-    how it is tagged, and that it be always served, nobody has confirmed."""
-    for name in body["ids"]:
-        source = desk.source(name)
-        if source is None or not source.quarantined:
-            continue
-        source.quarantined, source.approved_seq, source.borne_out = 0, event.seq, 1
-        source.standing, source.tags = 0, None
-        if source.block_id:
-            others = [each for each in desk.block(source.block_id).open.values() if each is not source]
-            sure = [each.confidence for each in others if not each.is_kept_out]
-            source.confidence = min([source.confidence, *sure])
-        desk.touch(source)
-        _settle(desk, event.seq, [source] if source.until_seq is None else [], "")
-
-
 def _associate(desk: Desk, event: Event, source: Source, below: str) -> None:
     """What rests on another is associated with it, as long as neither is archived."""
     ref = desk.ref_of(below)
@@ -272,13 +230,13 @@ def _withdraw(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     source = desk.current(ref) if ref else None
     if source is not None:
         desk.close(source, event.seq, event.by)
-        _settle(desk, event.seq, [source], "forgotten" if event.op == TOMBSTONE else "superseded")
+        settle(desk, event.seq, [source], "forgotten" if event.op == TOMBSTONE else "superseded")
     elif ref and (versions := desk.versions(ref)):  # it was not held any more; who ended it for good is noted
         source = max(versions.values(), key=lambda each: each.since_seq)
         source.closed_by, source.after = event.by, AGAIN
         desk.touch(source)
     if source is not None:
-        _see_again(desk, event.seq, source)
+        see_again(desk, event.seq, source)
 
 
 def _erased(desk: Desk, _: Event, body: dict[str, Any]) -> None:
@@ -301,28 +259,20 @@ def _answer(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         if body["answer"] == "approve" and source is not None and source.quarantined:
             source.quarantined, source.approved_seq = 0, event.seq
             desk.touch(source)
-            _settle(desk, event.seq, [source], "")
+            settle(desk, event.seq, [source], "")
     desk.later(sql.DROP_ASKED, body["review"])
 
 
 def _served(desk: Desk, _: Event, body: dict[str, Any]) -> None:
     """What was used is reinforced, once for each time it was served. What waits for a yes is not."""
     for receipt in body["receipts"]:
-        _mark_served(desk, receipt)
+        mark_served(desk, receipt)
         blocks = {source.block_id for name, *_ in receipt["hits"] if (source := desk.source(name)) and _counts(source)}
         for name in sorted(filter(None, blocks)):
             block = desk.block(name)
             block.reinforcement_count += 1
             block.last_reinforced_at, block.last_session_id = desk.clock.hours, desk.clock.session or None
             desk.touch(block)
-
-
-def _mark_served(desk: Desk, receipt: dict[str, Any]) -> None:
-    """Whatever was served is known when it is fed in again, what waits for a yes no less."""
-    found = (source for name, *_ in receipt["hits"] if (source := desk.source(name)))
-    for source in found:
-        for mark in desk.marks_to_keep(source):
-            desk.later(sql.ADD_SERVED, source.user, mark, source.block_id)
 
 
 def _counts(source: Source) -> bool:
@@ -338,7 +288,7 @@ def _outcome(desk: Desk, event: Event, body: dict[str, Any]) -> None:
             source.bad += (1 - body["signal"]) * body["weight"]
             desk.touch(source)
             if source.until_seq is None:
-                _settle(desk, event.seq, [source], "")
+                settle(desk, event.seq, [source], "")
 
 
 def _fade(desk: Desk, event: Event, body: dict[str, Any]) -> None:
@@ -347,8 +297,8 @@ def _fade(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         source = desk.source(name)
         if source is not None and source.until_seq is None and source.what == "episode":
             desk.close(source, event.seq, event.by)
-            _settle(desk, event.seq, [source], "decayed" if event.op == FADE else "forgotten")
-            _see_again(desk, event.seq, source)
+            settle(desk, event.seq, [source], "decayed" if event.op == FADE else "forgotten")
+            see_again(desk, event.seq, source)
 
 
 def _start(desk: Desk, event: Event, body: dict[str, Any]) -> None:
@@ -386,5 +336,5 @@ _ACTS: dict[str, Callable[[Desk, Event, dict[str, Any]], None]] = {
     PUT: _state, SUPERSEDE: _state, OBSERVE: _observe, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased,
     ASK: _ask, ANSWER: _answer, work.START: _start, work.END: _end, work.FRAME: _frame,
     work.FRAME_GONE: _no_frame, work.CONFIG: _config, RECEIPTS: _served, OUTCOME: _outcome, FADE: _fade,
-    RETRACT: _fade, TRUST: _trust, CORROBORATE: _corroborate,
+    RETRACT: _fade, TRUST: set_trust, CORROBORATE: corroborate,
 }  # fmt: skip
