@@ -192,7 +192,7 @@ def test_in_a_batch_an_echo_is_known_too(doors):
 def test_after_an_erasure_nothing_is_known_by_the_words(doors):
     tea = doors["me"].remember(TEA)
     doors["me"].recall("what does Ana like?")
-    doors["me"].observe("x", trust="agent")
+    doors["me"].observe("Something else was said here.", trust="agent")
     assert doors["me"]._echoes._marks
     doors["me"].erase(tea.id)
     assert not doors["me"]._echoes._marks
