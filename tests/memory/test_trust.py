@@ -341,6 +341,26 @@ def test_what_rests_on_a_source_that_was_set_aside_waits(doors):
     assert doors["a"].remember("So we need another bank.", rests_on=[ground.id]).trust == "tool"
 
 
+def test_only_what_is_trusted_alike_becomes_one(doors):
+    from keepsake.records.proposal import MERGE, REPEAT, Proposal
+
+    names = [doors[name].remember("The shop opens at nine.").id for name in ("me", "a", "b")]
+    [merge] = [each for each in doors["me"].tidy.proposals() if each.action == MERGE]
+    assert set(merge.ids) == set(names[1:])
+    mixed = Proposal(kind=REPEAT, ids=tuple(names[:2]), texts=("x", "y"), why="", action=MERGE, user="me")
+    with pytest.raises(Refused, match="not trusted alike"):
+        doors["me"].tidy.apply(mixed)
+    doors["me"].tidy.apply(merge)
+    assert sorted(belief.trust for belief in doors["me"].beliefs.query()) == ["agent", "human"]
+
+
+def test_what_rests_on_what_was_borne_out_does_not_wait(doors):
+    page = doors["web"].remember("The shop opens at nine.")
+    doors["b"].remember("The shop opens at nine.")
+    assert doors["a"].remember("So we meet at nine.", rests_on=[page.id]).trust == "agent"
+    assert doors["me"].remember("So I get up early.", rests_on=[page.id]).trust == "human"
+
+
 # -- corroboration -----------------------------------------------------------------------------------------------------
 
 
