@@ -61,7 +61,7 @@ def worth(known: Book, name: str, user: str, path: str = "") -> str:
         return "human"
     body = held.body()
     if withheld(known, held):
-        return min(body.get("trust", "human"), SET_ASIDE, key=RANK.__getitem__)
+        return min(str(body.get("trust", "human")), SET_ASIDE, key=RANK.__getitem__)
     return BORNE_OUT if known.distrusts.is_borne_out(body["id"]) else standing(known, body["id"], user)
 
 
