@@ -164,6 +164,9 @@ def test_a_fact_is_not_made_surer_by_an_echo_of_it(doors):
     doors["me"].consolidate(ConsolidationRule(id="all"))
 
     assert doors["me"].facts.get(fact.id).confidence == fact.confidence
+    assert doors["me"].facts.get(fact.id).version == fact.version  # it was noted, and changed nothing
+    notes = [event.body["why"] for event in doors["me"].log(op="delta.noop")]
+    assert notes == ["it repeats what recall had served"] * 3
     doors["agent"].observe("For Ana it is green tea, always", id="g", session="z", metadata=said)
     doors["me"].consolidate(ConsolidationRule(id="all"))
     assert doors["me"].facts.get(fact.id).confidence > fact.confidence
@@ -189,8 +192,10 @@ def test_in_a_batch_an_echo_is_known_too(doors):
 def test_after_an_erasure_nothing_is_known_by_the_words(doors):
     tea = doors["me"].remember(TEA)
     doors["me"].recall("what does Ana like?")
-    doors["me"].observe("x", trust="agent")
+    doors["me"].observe("Something else was said here.", trust="agent")
+    assert doors["me"]._echoes._marks
     doors["me"].erase(tea.id)
+    assert not doors["me"]._echoes._marks
     doors["me"].observe(TEA, trust="agent")
     assert "echo" not in last(doors["me"])
 

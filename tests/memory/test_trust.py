@@ -98,6 +98,21 @@ def test_a_chain_of_its_revisions_leads_back_to_what_another_said_and_a_later_wo
     assert texts(doors["me"]) == ["The deploy day is Thursday."]
 
 
+def test_what_it_forgot_and_another_stated_anew_is_as_the_other_says_and_ended_once_more_it_is_gone(doors):
+    a_story(doors)
+    doors["b"].forget("deploy")
+    doors["a"].remember("The deploy day is Wednesday.", key="deploy")
+    doors["a"].remember("The tea is green.", key="tea")
+    doors["b"].revise("tea", "The tea is grey.", status="deprecated")
+
+    doors["me"].distrust("mcp:b")
+
+    assert texts(doors["me"]) == ["The deploy day is Wednesday."]
+    assert texts(doors["me"], "tea") == ["The tea is green."]
+    doors["me"].forget("tea")
+    assert texts(doors["me"], "tea") == []
+
+
 def test_what_it_put_out_of_sight_is_seen_again_and_what_a_person_put_out_of_sight_is_not(doors):
     doors["a"].remember("Tea is green.", key="tea")
     doors["a"].remember("Milk is white.", key="milk")
@@ -326,6 +341,26 @@ def test_what_rests_on_a_source_that_was_set_aside_waits(doors):
     assert doors["a"].remember("So we need another bank.", rests_on=[ground.id]).trust == "tool"
 
 
+def test_only_what_is_trusted_alike_becomes_one(doors):
+    from keepsake.records.proposal import MERGE, REPEAT, Proposal
+
+    names = [doors[name].remember("The shop opens at nine.").id for name in ("me", "a", "b")]
+    [merge] = [each for each in doors["me"].tidy.proposals() if each.action == MERGE]
+    assert set(merge.ids) == set(names[1:])
+    mixed = Proposal(kind=REPEAT, ids=tuple(names[:2]), texts=("x", "y"), why="", action=MERGE, user="me")
+    with pytest.raises(Refused, match="not trusted alike"):
+        doors["me"].tidy.apply(mixed)
+    doors["me"].tidy.apply(merge)
+    assert sorted(belief.trust for belief in doors["me"].beliefs.query()) == ["agent", "human"]
+
+
+def test_what_rests_on_what_was_borne_out_does_not_wait(doors):
+    page = doors["web"].remember("The shop opens at nine.")
+    doors["b"].remember("The shop opens at nine.")
+    assert doors["a"].remember("So we meet at nine.", rests_on=[page.id]).trust == "agent"
+    assert doors["me"].remember("So I get up early.", rests_on=[page.id]).trust == "human"
+
+
 # -- corroboration -----------------------------------------------------------------------------------------------------
 
 
@@ -343,6 +378,9 @@ def test_what_a_page_said_is_borne_out_when_another_trusted_source_says_exactly_
     assert doors["me"].reviews.waiting() == []
     [hit] = doors["me"].recall("when does the shop open?")
     assert (hit.signals["confidence"], hit.tags, hit.is_standing) == (0.7, (), False)
+    assert page.id not in [hit.id for hit in doors["me"].frame("self", "").hits]
+    for query in ("SELECT max(standing) FROM sources", "SELECT count(*) FROM block_tags"):
+        assert doors["me"]._index.read(lambda file, query=query: file.db.execute(query).fetchone()) == (0,)
     assert [event.op for event in doors["me"].log()][-2:] == ["trust.corroborate/1", "review.answer/1"]
     assert doors["me"].recall("when does the shop open?", believed_at=page.seq) == []
 

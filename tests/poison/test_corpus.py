@@ -169,3 +169,24 @@ def test_one_word_undoes_what_a_trusted_agent_did_under_its_influence(clean: Pat
         assert answers(me, "when do backups run?")[0][1] == TRUSTED["backup"][1]
         facts = {fact.triple for fact in me.facts.query()}
         assert facts == {fact.triple for fact in before.facts.query()}
+
+
+REWORDED = {
+    "port": "what is the port number of our db?",
+    "deploy": "which weekday do releases go out?",
+    "tea": "which drink is Ana fond of?",
+    "allergy": "which food must Bob avoid?",
+    "owner": "whom does the payments service belong to?",
+    "backup": "at what hour are the backups made?",
+    "bank": "to which account do invoices go?",
+    "doctor": "what is the name of my physician?",
+}
+
+
+def test_by_meaning_it_is_not_found_either_and_the_trusted_are_found_as_before(clean: Path, poisoned: Path) -> None:
+    with Memory(clean, by="cli:local") as before, Memory(poisoned, by="cli:local") as after:
+        for key, question in REWORDED.items():
+            known, now = answers(before, question), answers(after, question)
+            assert now[:1] == known[:1], key
+            assert {hit.trust for hit in after.recall(question, k=30)} <= {"human", "agent"}, key
+        assert sum(answers(before, each)[:1] != [] for each in REWORDED.values()) >= 5

@@ -20,6 +20,7 @@ from keepsake.records.reviews import ANSWER, ASK
 from keepsake.records.trust import AS_A_PERSON, CORROBORATE, LATEST, NONE, SET, USUAL, Distrust, voice
 
 SET_ASIDE = "tool"  # what is derived from a source that nobody relies on is worth no more than a program's word
+BORNE_OUT = "agent"  # what is derived from what others confirmed
 CORROBORATORS = 1  # how many trusted, independent sources bear something out
 
 
@@ -53,13 +54,15 @@ def withheld(known: Book, held: Held) -> Distrust | None:
 
 
 def worth(known: Book, name: str, user: str, path: str = "") -> str:
-    """How far a belief can be built on: as it is trusted; as a person, if a person said yes to it."""
+    """How far a belief can be built on: as it is trusted; as a person, if a person said yes to it; as an agent, if
+    others bore it out."""
     held = known.find(name, user=user, path=path)
     if held is None:
         return "human"
+    body = held.body()
     if withheld(known, held):
-        return SET_ASIDE if is_above(held.body().get("trust", "human"), SET_ASIDE) else held.body()["trust"]
-    return standing(known, held.body()["id"], user)
+        return min(str(body.get("trust", "human")), SET_ASIDE, key=RANK.__getitem__)
+    return BORNE_OUT if known.distrusts.is_borne_out(body["id"]) else standing(known, body["id"], user)
 
 
 def weakest(known: Book, names: Iterable[str], user: str, path: str = "") -> tuple[str, str]:

@@ -35,8 +35,8 @@ from keepsake.projections.index.block import (
 from keepsake.projections.index.builtin import FRAMES
 from keepsake.projections.index.claims import claim_key
 from keepsake.projections.index.desk import Desk
-from keepsake.projections.index.using import bring_over, merge, outcome, served, settle
-from keepsake.projections.index.withhold import is_withheld, look_again
+from keepsake.projections.index.using import bring_over, merge, outcome, served
+from keepsake.projections.index.withhold import corroborate, is_withheld, see_again, set_trust, settle
 from keepsake.records import work
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
@@ -45,7 +45,7 @@ from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
 from keepsake.records.paths import MERGE
 from keepsake.records.reviews import ANSWER, ASK
-from keepsake.records.trust import CORROBORATE, NONE, distrust_of
+from keepsake.records.trust import CORROBORATE
 from keepsake.records.trust import SET as TRUST
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS
 
@@ -129,7 +129,7 @@ def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     desk.add_source(source)
     _name(desk, source)
     settle(desk, event.seq, [source, *went], "superseded")
-    _see_again(desk, event.seq, source)
+    see_again(desk, event.seq, source)
     for below in belief.get("rests_on", ()):
         _associate(desk, event, source, below)
 
@@ -210,7 +210,7 @@ def _observe(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     _join(desk, event, source, episode["content"], carries_on=set())
     desk.add_source(source)
     settle(desk, event.seq, [source], "")
-    _see_again(desk, event.seq, source)
+    see_again(desk, event.seq, source)
 
 
 def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
@@ -230,37 +230,6 @@ def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: se
     source.block_id = name
     source.said = text if text != block.content else None
     block.open[source.id] = source
-
-
-def _see_again(desk: Desk, seq: int, source: Source) -> None:
-    """Somebody may not be trusted: then others see, or do not see, the versions of this belief."""
-    settle(desk, seq, look_again(desk, [source.ref], source.user, seq), "superseded")
-
-
-def _trust(desk: Desk, event: Event, body: dict[str, Any]) -> None:
-    """A source is not relied on any more, or is again: all that it said, and what it put an end to."""
-    distrust = distrust_of(event)
-    desk.set_distrust(distrust, is_on=body["trust"] == NONE)
-    changed = look_again(desk, desk.refs_from(distrust), distrust.user, event.seq, always=True)
-    desk.fetch_blocks(dict.fromkeys(source.block_id for source in changed if source.block_id))
-    settle(desk, event.seq, changed, "superseded")
-
-
-def _corroborate(desk: Desk, event: Event, body: dict[str, Any]) -> None:
-    """Others say the same, who are trusted: its words count from now on, as surely as theirs. Nothing else of it does:
-    how it is tagged, and that it be always served, nobody has confirmed."""
-    for name in body["ids"]:
-        source = desk.source(name)
-        if source is None or not source.quarantined:
-            continue
-        source.quarantined, source.approved_seq, source.borne_out = 0, event.seq, 1
-        source.standing, source.tags = 0, None
-        if source.block_id:
-            others = [each for each in desk.block(source.block_id).open.values() if each is not source]
-            sure = [each.confidence for each in others if not each.is_kept_out]
-            source.confidence = min([source.confidence, *sure])
-        desk.touch(source)
-        settle(desk, event.seq, [source] if source.until_seq is None else [], "")
 
 
 def _associate(desk: Desk, event: Event, source: Source, below: str) -> None:
@@ -285,7 +254,7 @@ def _withdraw(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         source.closed_by, source.after = event.by, AGAIN
         desk.touch(source)
     if source is not None:
-        _see_again(desk, event.seq, source)
+        see_again(desk, event.seq, source)
 
 
 def _erased(desk: Desk, _: Event, body: dict[str, Any]) -> None:
@@ -321,7 +290,7 @@ def _fade(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         if source is not None and source.until_seq is None and source.what == "episode":
             desk.close(source, event.seq, event.by)
             settle(desk, event.seq, [source], "decayed" if event.op == FADE else "forgotten")
-            _see_again(desk, event.seq, source)
+            see_again(desk, event.seq, source)
 
 
 def _start(desk: Desk, event: Event, body: dict[str, Any]) -> None:
@@ -359,5 +328,5 @@ _ACTS: dict[str, Callable[[Desk, Event, dict[str, Any]], None]] = {
     PUT: _state, SUPERSEDE: _state, OBSERVE: _observe, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased,
     ASK: _ask, ANSWER: _answer, work.START: _start, work.END: _end, work.FRAME: _frame,
     work.FRAME_GONE: _no_frame, work.CONFIG: _config, RECEIPTS: served, OUTCOME: outcome, FADE: _fade,
-    RETRACT: _fade, MERGE: merge, TRUST: _trust, CORROBORATE: _corroborate,
+    RETRACT: _fade, MERGE: merge, TRUST: set_trust, CORROBORATE: corroborate,
 }  # fmt: skip

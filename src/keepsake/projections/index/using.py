@@ -12,25 +12,8 @@ from typing import Any
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.desk import Desk
+from keepsake.projections.index.withhold import mark_served, settle
 from keepsake.records.event import Event
-
-
-def settle(desk: Desk, seq: int, touched: Iterable[Source], reason: str) -> None:
-    """See how the blocks of these sources stand now."""
-    by_block: dict[str, list[Source]] = {}
-    for source in touched:
-        if source.block_id:
-            by_block.setdefault(source.block_id, []).append(source)
-    for name, sources in by_block.items():
-        block = desk.block(name)
-        for source in sources:
-            if source.is_open:
-                block.open[source.id] = source
-            else:
-                block.open.pop(source.id, None)
-        if block.settle(seq, reason):
-            desk.cut_edges(name)
-        desk.touch(block)
 
 
 def served(desk: Desk, _: Event, body: dict[str, Any]) -> None:
@@ -39,7 +22,7 @@ def served(desk: Desk, _: Event, body: dict[str, Any]) -> None:
     A path that used what it has from above reinforces it for itself alone.
     """
     for receipt in body["receipts"]:
-        _mark_served(desk, receipt)
+        mark_served(desk, receipt)
         path = receipt.get("asked", {}).get("path", "")
         blocks = {source.block_id for name, *_ in receipt["hits"] if (source := desk.source(name)) and _counts(source)}
         for name in sorted(filter(None, blocks)):
@@ -50,14 +33,6 @@ def served(desk: Desk, _: Event, body: dict[str, Any]) -> None:
             block.reinforcement_count += 1
             block.last_reinforced_at, block.last_session_id = desk.clock.hours, desk.clock.session or None
             desk.touch(block)
-
-
-def _mark_served(desk: Desk, receipt: dict[str, Any]) -> None:
-    """Whatever was served is known when it is fed in again, what waits for a yes no less."""
-    found = (source for name, *_ in receipt["hits"] if (source := desk.source(name)))
-    for source in found:
-        for mark in desk.marks_to_keep(source):
-            desk.later(sql.ADD_SERVED, source.user, mark, source.block_id)
 
 
 def _counts(source: Source) -> bool:

@@ -1,4 +1,4 @@
-"""Who sees a source while somebody is not trusted.
+"""Who sees a source while somebody is not trusted, and what events about trust do.
 
     plain      as its own row says: nobody ever touched it
     as usual   the same again, after somebody was distrusted and is trusted again
@@ -13,11 +13,13 @@ moment is answered as it was then. Where nobody is distrusted, none of this cost
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import AGAIN, AS_USUAL, BACK, PLAIN, WITHHELD, Source
 from keepsake.projections.index.desk import Desk
-from keepsake.records.trust import Distrust
+from keepsake.records.event import Event
+from keepsake.records.trust import NONE, Distrust, distrust_of
 
 
 def is_withheld(desk: Desk, source: Source) -> bool:
@@ -87,3 +89,63 @@ def _see(desk: Desk, source: Source, wanted: int, seq: int) -> bool:
     source.sight = wanted
     desk.touch(source)
     return True
+
+
+# -- what events do ---------------------------------------------------------------------------------------------------
+
+
+def settle(desk: Desk, seq: int, touched: Iterable[Source], reason: str) -> None:
+    """See how the blocks of these sources stand now."""
+    by_block: dict[str, list[Source]] = {}
+    for source in touched:
+        if source.block_id:
+            by_block.setdefault(source.block_id, []).append(source)
+    for name, sources in by_block.items():
+        block = desk.block(name)
+        for source in sources:
+            if source.is_open:
+                block.open[source.id] = source
+            else:
+                block.open.pop(source.id, None)
+        if block.settle(seq, reason):
+            desk.cut_edges(name)
+        desk.touch(block)
+
+
+def see_again(desk: Desk, seq: int, source: Source) -> None:
+    """Somebody may not be trusted: then others see, or do not see, the versions of this belief."""
+    settle(desk, seq, look_again(desk, [source.ref], source.user, seq), "superseded")
+
+
+def set_trust(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """A source is not relied on any more, or is again: all that it said, and what it put an end to."""
+    distrust = distrust_of(event)
+    desk.set_distrust(distrust, is_on=body["trust"] == NONE)
+    changed = look_again(desk, desk.refs_from(distrust), distrust.user, event.seq, always=True)
+    desk.fetch_blocks(dict.fromkeys(source.block_id for source in changed if source.block_id))
+    settle(desk, event.seq, changed, "superseded")
+
+
+def corroborate(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """Others say the same, who are trusted: its words count from now on, as surely as theirs. Nothing else of it does:
+    how it is tagged, and that it be always served, nobody has confirmed."""
+    for name in body["ids"]:
+        source = desk.source(name)
+        if source is None or not source.quarantined:
+            continue
+        source.quarantined, source.approved_seq, source.borne_out = 0, event.seq, 1
+        source.standing, source.tags = 0, None
+        if source.block_id:
+            others = [each for each in desk.block(source.block_id).open.values() if each is not source]
+            sure = [each.confidence for each in others if not each.is_kept_out]
+            source.confidence = min([source.confidence, *sure])
+        desk.touch(source)
+        settle(desk, event.seq, [source] if source.until_seq is None else [], "")
+
+
+def mark_served(desk: Desk, receipt: dict[str, Any]) -> None:
+    """Whatever was served is known when it is fed in again, what waits for a yes no less."""
+    found = (source for name, *_ in receipt["hits"] if (source := desk.source(name)))
+    for source in found:
+        for mark in desk.marks_to_keep(source):
+            desk.later(sql.ADD_SERVED, source.user, mark, source.block_id)
