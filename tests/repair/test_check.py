@@ -673,3 +673,18 @@ def test_a_file_that_goes_while_it_is_looked_at_is_no_finding(tmp_path, monkeypa
     monkeypatch.setattr(Path, "rglob", lambda self, pattern: iter([*there, root / "index.db-shm"]))
 
     assert check(root) == []
+
+
+def test_a_backup_whose_stretches_changed_places_is_no_good_one(root):
+    fill(root, 5)
+    compact(root)
+    fill(root, 3, "later")
+    copied = backup(root)
+    [sealed] = (copied / "sealed").iterdir()
+    first, second = sealed.read_bytes(), (copied / "events.wal").read_bytes()
+    sealed.write_bytes(second), (copied / "events.wal").write_bytes(first)
+
+    finding = one(checked(root))
+
+    assert finding.code == "backup-damaged"
+    assert "is not the beginning of what follows" in finding.text

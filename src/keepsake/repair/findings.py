@@ -159,7 +159,7 @@ CODES: dict[str, Code] = {
     ),
     "vectors-loose": Code(
         "warning", "there are vectors of what is not, or no longer, remembered",
-        "keepsake repair vectors-loose; so does the next recall", "removes all vectors; recall makes them anew",
+        "keepsake repair vectors-loose", "removes all vectors; recall makes them anew",
     ),
     "derived-ahead": Code(
         "warning", "a derived file has seen events that the ledger does not have, or others",
