@@ -1,4 +1,4 @@
-"""Whatever happens to a folder: a check ends, changes nothing, and names something if anything was changed that matters.
+"""Whatever happens to a folder: a check ends, changes nothing, and names something if anything that matters changed.
 
 Bytes are flipped; files are removed, cut, swapped, put back from an earlier day, made folders, links or pipes of; what
 nobody knows is added. The lock file is left alone where something has to be named: it is the witness.

@@ -28,11 +28,10 @@ from keepsake.ledger.scan import Progress
 from keepsake.ledger.verify import verify
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound
 from keepsake.repair import compare, content, files, pages
-from keepsake.repair.findings import OF_DERIVED, Finding, check_codes, found, worst_first
+from keepsake.repair.findings import OF_DERIVED, Finding, check_codes, found, limited, worst_first
 from keepsake.repair.survey import Flaw, Survey, survey
 from keepsake.repair.witness import index_in, seen_by_others
 
-SHOWN = 50  # findings of one kind; the rest are counted
 PATIENCE = 30.0
 
 _NOT_WHOLE = ("restore-unfinished", "compaction-unfinished", "old-ledger")
@@ -85,11 +84,12 @@ def check(
     if not root.is_dir():
         raise NotFound(f"there is no memory at {root}")
     if odd := list(files.special(folder)):
-        return [found("file-unreadable", str(path.relative_to(root)), "it is no file; nothing was read") for path in odd]
+        places = [str(path.relative_to(root)) for path in odd]
+        return [found("file-unreadable", place, "it is no file; nothing was read") for place in places]
     try:
         with locked(folder) as witness:
             look = look_at(folder, witness, keyring, progress)
-            findings += _limited(findings_in(look))
+            findings += limited(findings_in(look))
             if not any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings):
                 findings += verified(look, keyring)
         if not any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings):
@@ -379,14 +379,3 @@ def _place(look: Look, path: Path) -> str:
 
 def _line(look: Look, flaw: Flaw) -> str:
     return f"{_place(look, flaw.path)}, line {flaw.line}, byte {flaw.offset}"
-
-
-def _limited(findings: Iterable[Finding]) -> list[Finding]:
-    """At most `SHOWN` of a kind, and how many more there are."""
-    shown, more = list[Finding](), dict[str, int]()
-    for finding in findings:
-        more[finding.code] = more.get(finding.code, 0) + 1
-        if more[finding.code] <= SHOWN:
-            shown.append(finding)
-    rest = [found(code, "…", f"and {count - SHOWN} more") for code, count in more.items() if count > SHOWN]
-    return shown + rest
