@@ -18,8 +18,8 @@ from keepsake.ledger.lock import Lock
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft
 from keepsake.repair.again import Scribe
-from keepsake.repair.check import SHOWN, check
-from keepsake.repair.findings import CODES, Finding, found
+from keepsake.repair.check import check
+from keepsake.repair.findings import CODES, SHOWN, Finding, found
 from tests.repair.folders import (
     LINE,
     backup,
@@ -688,3 +688,20 @@ def test_a_backup_whose_stretches_changed_places_is_no_good_one(root):
 
     assert finding.code == "backup-damaged"
     assert "is not the beginning of what follows" in finding.text
+
+
+def test_a_backup_that_lost_a_stretch_is_no_good_one_unless_the_stretch_was_moved_away_before(root, tmp_path):
+    fill(root, 5)
+    compact(root)
+    fill(root, 3, "later")
+    copied = backup(root)
+    [sealed] = (copied / "sealed").iterdir()
+    sealed.unlink()
+
+    finding = one(checked(root))
+    assert (finding.code, "events 0 to" in finding.text) == ("backup-damaged", True)
+
+    shutil.rmtree(copied)
+    pruned(root, tmp_path / "away")
+    backup(root)
+    assert codes(root) == ["stretch-pruned"]

@@ -23,7 +23,7 @@ from keepsake.ledger.checkpoint import Keyring
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lock import Lock, Witness
-from keepsake.ledger.read import first_line
+from keepsake.ledger.read import Chain, first_line
 from keepsake.ledger.scan import Progress
 from keepsake.ledger.verify import verify
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound
@@ -165,10 +165,18 @@ def _look_at_copy(look: Look, copied: Folder) -> None:
         if copied.wal.is_file() and first_line(copied.wal).startswith(_OLD):
             return
         restore.check_copy(copied.root)
+        _must_have_all(look, copied)
     except (KeepsakeError, fmt.BadLine, OSError) as error:
         look.bad.append((copied, str(error)))
     else:
         look.good.extend([copied] if _BEFORE_RESTORE not in copied.root.name else [])
+
+
+def _must_have_all(look: Look, copied: Folder) -> None:
+    """A copy has every stretch but those that were moved away. A damaged ledger cannot say which those were."""
+    first, seen = Chain(copied).first, look.seen
+    if first and seen.readings and not seen.flaws and not any(last >= first - 1 for _, last, _ in seen.pruned):
+        raise Damaged(f"the copy is not whole: events 0 to {first - 1} are not in it; take another")
 
 
 def findings_in(look: Look) -> list[Finding]:
