@@ -18,8 +18,8 @@ from keepsake.ledger.lock import Lock
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft
 from keepsake.repair.again import Scribe
-from keepsake.repair.check import SHOWN, check
-from keepsake.repair.findings import CODES, Finding, found
+from keepsake.repair.check import check
+from keepsake.repair.findings import CODES, SHOWN, Finding, found
 from tests.repair.folders import (
     LINE,
     backup,
@@ -673,3 +673,35 @@ def test_a_file_that_goes_while_it_is_looked_at_is_no_finding(tmp_path, monkeypa
     monkeypatch.setattr(Path, "rglob", lambda self, pattern: iter([*there, root / "index.db-shm"]))
 
     assert check(root) == []
+
+
+def test_a_backup_whose_stretches_changed_places_is_no_good_one(root):
+    fill(root, 5)
+    compact(root)
+    fill(root, 3, "later")
+    copied = backup(root)
+    [sealed] = (copied / "sealed").iterdir()
+    first, second = sealed.read_bytes(), (copied / "events.wal").read_bytes()
+    sealed.write_bytes(second), (copied / "events.wal").write_bytes(first)
+
+    finding = one(checked(root))
+
+    assert finding.code == "backup-damaged"
+    assert "is not the beginning of what follows" in finding.text
+
+
+def test_a_backup_that_lost_a_stretch_is_no_good_one_unless_the_stretch_was_moved_away_before(root, tmp_path):
+    fill(root, 5)
+    compact(root)
+    fill(root, 3, "later")
+    copied = backup(root)
+    [sealed] = (copied / "sealed").iterdir()
+    sealed.unlink()
+
+    finding = one(checked(root))
+    assert (finding.code, "events 0 to" in finding.text) == ("backup-damaged", True)
+
+    shutil.rmtree(copied)
+    pruned(root, tmp_path / "away")
+    backup(root)
+    assert codes(root) == ["stretch-pruned"]

@@ -1,4 +1,4 @@
-"""Whatever happens to a folder: a check ends, changes nothing, and names something if anything was changed that matters.
+"""Whatever happens to a folder: a check ends, changes nothing, and names something if anything that matters changed.
 
 Bytes are flipped; files are removed, cut, swapped, put back from an earlier day, made folders, links or pipes of; what
 nobody knows is added. The lock file is left alone where something has to be named: it is the witness.
@@ -109,12 +109,13 @@ def matters(root: Path, whole: Path) -> bool:
     """Whether the truth, a copy of it, a page or a name in the folder is another, and the witness still there."""
     if not (root / "lock").is_file() or (root / "lock").read_bytes() != (whole / "lock").read_bytes():
         return False
-    return truth(root) != truth(whole)
+    has_tables = (root / "pages.db").is_file()  # without them nobody knows how a page was
+    return truth(root, has_tables) != truth(whole, has_tables)
 
 
-def truth(root: Path) -> dict[str, bytes | None]:
+def truth(root: Path, has_tables: bool) -> dict[str, bytes | None]:
     kept = [root / "events.wal", *(root / "sealed").glob("*.wal"), *root.glob("backup/*/sealed/*.wal")]
-    pages = [*(root / "memory").glob("*.md")] if (root / "pages.db").is_file() else []
+    pages = [*(root / "memory").glob("*.md")] if has_tables else []
     there = {str(path.relative_to(root)): path.read_bytes() if path.is_file() else None for path in [*kept, *pages]}
     return there | {name: None for name in os.listdir(root) if name.startswith("added-")}
 

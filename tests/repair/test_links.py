@@ -43,6 +43,10 @@ def graph(*edges: tuple[str, str], nodes: tuple[str, ...] = (), user: str = "me"
     }  # fmt: skip
 
 
+def piece(text: str, number: int, of: int = 2) -> Made:
+    return "graph.put/1", {"user": "me", "part": "nodes", "piece": text, "n": number, "of": of}
+
+
 def path(name: str, parent: str = "", user: str = "me") -> Made:
     return "path.branch/1", {"user": user, "path": name, "parent": parent}
 
@@ -189,6 +193,9 @@ WELL: dict[str, tuple[Made, ...]] = {
     "a path that is only used": (put(3, path="b"), path("a", "b"), merged("a", "b"), merged("b", "")),
     "a node that is only spoken of": (
         put(3, about="ana", triple=["bob", "knows", "ana"]), graph(("ana", "bob")), same("bob", "ana"),
+    ),
+    "a node that came in pieces": (
+        graph(("ana", "bob"), nodes=("ana",)), piece('{"id":"b', 0), piece('ob","kind":"person"}', 1),
     ),
     "a merge that was taken back": (
         graph(nodes=("ana", "anna")), same("ana", "anna"), same("anna", "ana"),
@@ -358,6 +365,8 @@ def test_events_of_any_shape_are_passed_over(root, odd):
     for op in (*NEIGHBOURS, "outcome.put/1", "ledger.repair/1", "erase/1"):
         surveyor.take(Event(1, "", op, GONE, "cli:test", "", dict.fromkeys(fields, odd)), spot)
         surveyor.take(Event(1, "", op, GONE, "cli:test", "", {}), spot)
+        pieces = {"piece": odd, "part": odd, "n": 0, "of": 1}
+        surveyor.take(Event(1, "", op, GONE, "cli:test", "", pieces), spot)
     surveyor.take(Event(1, "", "ledger.repair/1", GONE, "cli:test", "", {"settled": {"a": odd}}), spot)
     list(surveyor.loose(Book())), list(surveyor.rounds(Book()))
     record(root, put(3, evidence=odd, about=odd))

@@ -50,8 +50,11 @@ def check_copy(source: Path) -> Copy:
     folder = Folder(source)
     if not folder.wal.is_file():
         raise NotFound(f"{source} is not a backup: it holds no events.wal")
-    scans, place = [], None
-    for stretch in Chain(folder).stretches:
+    scans, place, chain = [], None, Chain(folder)
+    for stretch in folder.sealed_stretches():
+        if stretch not in chain.stretches:
+            raise Damaged(f"the copy is damaged: {stretch.path} is not the beginning of what follows; take another")
+    for stretch in chain.stretches:
         start = Place(0, -1, fmt.ZERO) if place is None and stretch.first == 0 else place
         start = start or Place(0, stretch.first - 1, first_of(stretch.path).prev)
         found = _scan_file(stretch.path, Place(0, start.seq, start.hash))

@@ -23,16 +23,15 @@ from keepsake.ledger.checkpoint import Keyring
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lock import Lock, Witness
-from keepsake.ledger.read import first_line
+from keepsake.ledger.read import Chain, first_line
 from keepsake.ledger.scan import Progress
 from keepsake.ledger.verify import verify
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound
 from keepsake.repair import audit, compare, content, files, pages, secrets
-from keepsake.repair.findings import OF_DERIVED, Finding, check_codes, found, worst_first
+from keepsake.repair.findings import OF_DERIVED, Finding, check_codes, found, limited, worst_first
 from keepsake.repair.survey import Flaw, Survey, survey
 from keepsake.repair.witness import index_in, seen_by_others
 
-SHOWN = 50  # findings of one kind; the rest are counted
 PATIENCE = 30.0
 
 _NOT_WHOLE = ("restore-unfinished", "compaction-unfinished", "old-ledger")
@@ -85,16 +84,17 @@ def check(
     if not root.is_dir():
         raise NotFound(f"there is no memory at {root}")
     if odd := list(files.special(folder)):
-        return [found("file-unreadable", str(path.relative_to(root)), "it is no file; nothing was read") for path in odd]
+        places = [str(path.relative_to(root)) for path in odd]
+        return [found("file-unreadable", place, "it is no file; nothing was read") for place in places]
     try:
         with locked(folder) as witness:
             look = look_at(folder, witness, keyring, progress)
-            findings += _limited(findings_in(look))
+            findings += limited(findings_in(look))
             if not any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings):
                 findings += verified(look, keyring)
         if not any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings):
             findings += derived_findings(look) if not only or OF_DERIVED & set(only) else []
-            findings += _limited(secrets.findings(folder)) if not only or "secret-found" in only else []
+            findings += limited(secrets.findings(folder)) if not only or "secret-found" in only else []
     except OSError as error:
         findings.append(found("file-unreadable", str(error.filename or root), error.strerror or str(error)))
     return worst_first([finding for finding in findings if not only or finding.code in only])
@@ -166,10 +166,18 @@ def _look_at_copy(look: Look, copied: Folder) -> None:
         if copied.wal.is_file() and first_line(copied.wal).startswith(_OLD):
             return
         restore.check_copy(copied.root)
+        _must_have_all(look, copied)
     except (KeepsakeError, fmt.BadLine, OSError) as error:
         look.bad.append((copied, str(error)))
     else:
         look.good.extend([copied] if _BEFORE_RESTORE not in copied.root.name else [])
+
+
+def _must_have_all(look: Look, copied: Folder) -> None:
+    """A copy has every stretch but those that were moved away. A damaged ledger cannot say which those were."""
+    first, seen = Chain(copied).first, look.seen
+    if first and seen.readings and not seen.flaws and not any(last >= first - 1 for _, last, _ in seen.pruned):
+        raise Damaged(f"the copy is not whole: events 0 to {first - 1} are not in it; take another")
 
 
 def findings_in(look: Look) -> list[Finding]:
@@ -380,14 +388,3 @@ def _place(look: Look, path: Path) -> str:
 
 def _line(look: Look, flaw: Flaw) -> str:
     return f"{_place(look, flaw.path)}, line {flaw.line}, byte {flaw.offset}"
-
-
-def _limited(findings: Iterable[Finding]) -> list[Finding]:
-    """At most `SHOWN` of a kind, and how many more there are."""
-    shown, more = list[Finding](), dict[str, int]()
-    for finding in findings:
-        more[finding.code] = more.get(finding.code, 0) + 1
-        if more[finding.code] <= SHOWN:
-            shown.append(finding)
-    rest = [found(code, "…", f"and {count - SHOWN} more") for code, count in more.items() if count > SHOWN]
-    return shown + rest

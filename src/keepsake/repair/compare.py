@@ -94,7 +94,7 @@ def _in(folder: Folder, live: IndexFile, seen: Survey) -> Iterator[Finding]:
     if (folder.root / "vectors").is_dir() and mark.seq == seen.last:
         from keepsake.repair import vectors  # NumPy: not for whoever has none
 
-        yield from vectors.findings(folder.root / "vectors", live, seen.standing.erasures)
+        yield from vectors.findings(folder.root / "vectors", live)
     if Chain(folder).first == 0:
         yield from _compared(folder, live, mark)
 

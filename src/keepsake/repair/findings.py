@@ -16,6 +16,8 @@ from keepsake.records.errors import Refused
 
 Severity = Literal["error", "warning", "note"]
 
+SHOWN = 50  # findings of one kind; the rest are counted
+
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -163,7 +165,7 @@ CODES: dict[str, Code] = {
     ),
     "vectors-loose": Code(
         "warning", "there are vectors of what is not, or no longer, remembered",
-        "keepsake repair vectors-loose; so does the next recall", "removes all vectors; recall makes them anew",
+        "keepsake repair vectors-loose", "removes all vectors; recall makes them anew",
     ),
     "derived-ahead": Code(
         "warning", "a derived file has seen events that the ledger does not have, or others",
@@ -249,6 +251,17 @@ def found(code: str, place: str, text: str, remedy: str = "") -> Finding:
 
 def worst_first(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: _RANK[finding.severity])
+
+
+def limited(findings: Iterable[Finding]) -> list[Finding]:
+    """At most `SHOWN` of a kind, and how many more there are."""
+    shown, more = list[Finding](), dict[str, int]()
+    for finding in findings:
+        more[finding.code] = more.get(finding.code, 0) + 1
+        if more[finding.code] <= SHOWN:
+            shown.append(finding)
+    rest = [found(code, "…", f"and {count - SHOWN} more") for code, count in more.items() if count > SHOWN]
+    return shown + rest
 
 
 def check_codes(codes: Iterable[str]) -> None:

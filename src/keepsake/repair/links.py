@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import orjson
+
 from keepsake.ledger import format as fmt
 from keepsake.records import ids
 from keepsake.records.belief import OWNER
@@ -94,6 +96,7 @@ class Surveyor:
         self._joined: dict[Key, tuple[str, Spot]] = {}
         self._spots: dict[str, Spot] = {}  # of versions that rest on or replace something
         self._settled: set[tuple[str, ...]] = set()
+        self._pieces: list[str] = []  # of a record of the graph
 
     # -- taking ------------------------------------------------------------------------------------------------------
 
@@ -195,6 +198,8 @@ class Surveyor:
 
     def _graph(self, _: Event, body: dict[str, Any], spot: Spot) -> None:
         user = str(body.get("user", OWNER))
+        if "piece" in body:
+            body = self._put_together(body)
         self._known[NODES].update((user, str(node.get("id"))) for node in _objects(body.get("nodes")))
         for edge in _objects(body.get("edges")):
             name, ends = (user, str(edge.get("id"))), (str(edge.get("source")), str(edge.get("target")))
@@ -202,6 +207,17 @@ class Surveyor:
                 self._edges.pop(name, None)
             else:
                 self._edges[name] = (*ends, spot)
+
+    def _put_together(self, body: dict[str, Any]) -> dict[str, Any]:
+        """A record that is too long for a line comes in pieces, one behind the other: nothing before the last."""
+        if body.get("n") == 0:
+            self._pieces = []
+        self._pieces.append(str(body["piece"]))
+        try:
+            whole = body["of"] == len(self._pieces)
+            return {str(body["part"]): [orjson.loads("".join(self._pieces))]} if whole else {}
+        except (KeyError, ValueError):
+            return {}
 
     def _has(self, user: str, nodes: Iterable[str]) -> bool:
         return all((user, node) in self._known[NODES] for node in nodes)

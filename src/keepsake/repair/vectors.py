@@ -17,16 +17,14 @@ from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.vectors.file import file_name, read_head
 from keepsake.projections.vectors.rows import ROW
-from keepsake.projections.vectors.sweep import blocks_of, is_swept
+from keepsake.projections.vectors.sweep import blocks_of
 from keepsake.repair.findings import Finding, found
 
 _SMALL = re.compile(r"([0-9a-f]{24})\.json\Z")
 
 
-def findings(folder: Path, index: IndexFile, erasures: int) -> Iterator[Finding]:
+def findings(folder: Path, index: IndexFile) -> Iterator[Finding]:
     """What is wrong with the vectors, given an index that has read everything."""
-    if not is_swept(folder, erasures):
-        yield found("vectors-loose", "vectors/", "it is not on record that the vectors of what was erased are gone")
     users = {file_name(row[0]): row[0] for row in index.db.execute(sql.USERS)}
     for small in sorted(folder.glob("*/*.json")):
         if match := _SMALL.match(small.name):
