@@ -75,8 +75,8 @@ def subjects(known: Book, action: Action, drafts: Sequence[Draft]) -> list[Subje
 
 
 def _there(known: Book, version: str, user: str, confidence: float | None) -> list[Subject]:
-    held = known.find(version, user=user, short=False)
-    if held is None:
+    held = known.version(version)
+    if held is None or held.user != user:
         return [Subject("human", user)]
     subject = _subject(held.body(), standing(known, version, user))
     return [subject if confidence is None else subject._replace(confidence=confidence)]

@@ -43,6 +43,7 @@ CARE = (
     Entry("restore", "Go back to a copy; what is left behind is kept"),
     Entry("tidy", "Propose what may leave sight; nothing goes by itself"),
 )
+PATHS_GROUP = Entry("paths", "Draw the paths of a conversation, branch them, and bring them together")
 GRAPH_GROUP = Entry("graph", "Look at entities and how they are related, bring a graph in or take it along")
 STORE_GROUP = Entry("store", "Keep a graph and its events in a folder of their own, without a memory")
 SPECIALIST = (
@@ -53,7 +54,7 @@ SPECIALIST = (
     Entry("test", "Put questions whose answers are known, to see that recall still finds them"),
     Entry("consolidate", "Make facts of what was observed, by rules"),
     Entry("clean", "Put all that is held out of sight, and its pages with it"),
-    Entry("paths", "Draw the paths of a conversation, branch them, and bring them together"),
+    PATHS_GROUP,
     GRAPH_GROUP,
     STORE_GROUP,
 )

@@ -7,9 +7,9 @@ import click
 from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call
 from keepsake.surfaces.cli.command import Group, everywhere
-from keepsake.surfaces.cli.map import PACKAGE, PATHS, SPECIALIST
+from keepsake.surfaces.cli.map import PACKAGE, PATHS, PATHS_GROUP
 
-HELP = f"""{SPECIALIST[-1].line}
+HELP = f"""{PATHS_GROUP.line}
 
 Prints the tree: each path, whether it is open, merged, abandoned or closed, how many beliefs and episodes were said on
 it, and since when. A branch sees what stands above it, also what is learned there later; nobody above or beside it sees
