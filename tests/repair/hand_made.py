@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from keepsake.ledger.ledger import Ledger
 from keepsake.records.book import Book
 from keepsake.records.event import Draft, Event
@@ -15,12 +13,6 @@ NEIGHBOURS = (
     "path.branch/1", "path.merge/1", "path.abandon/1", "path.compact/1", "graph.put/1", "graph.merge/1",
     "graph.unmerge/1", "review.grant/1",
 )  # fmt: skip
-
-
-def know_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the program write events of paths and graphs, whatever else it makes of them."""
-    knows = Book.knows
-    monkeypatch.setattr(Book, "knows", lambda self, op: op in NEIGHBOURS or knows(self, op))
 
 
 def record(root: Path, *drafts: tuple[str, dict[str, Any]]) -> list[Event]:

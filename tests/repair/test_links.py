@@ -20,14 +20,9 @@ from keepsake.repair.findings import CODES
 from keepsake.repair.links import Spot, Surveyor
 from keepsake.repair.mend import apply, plan
 from tests.repair.folders import backup, checked, codes, damage_words, erase, lines, opened, wal
-from tests.repair.hand_made import NEIGHBOURS, belief, episode, know_all, put, record, supersede, version
+from tests.repair.hand_made import NEIGHBOURS, belief, episode, put, record, supersede, version
 
 Made = tuple[str, dict[str, Any]]
-
-
-@pytest.fixture(autouse=True)
-def _neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
-    know_all(monkeypatch)
 
 
 @pytest.fixture
@@ -417,3 +412,12 @@ def test_a_backup_of_such_a_ledger_is_a_good_one(root):
     backup(root)
 
     assert sorted(codes(root)) == ["replaces-nothing", "rests-on-nothing"]
+
+
+def test_a_ring_of_merges_is_gone_round_once(root):
+    record(root, graph(nodes=("a", "b", "c")), same("a", "b"), same("b", "c"), same("c", "a"))
+
+    with Memory(root) as memory:
+        names = {node.id for node in memory.graph.list_nodes(merged=True)}
+
+    assert names >= {"a", "b", "c"}

@@ -27,8 +27,10 @@ from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
+from keepsake.records.graph_book import GRAPH_MERGE, GRAPH_PUT, GRAPH_UNMERGE
 from keepsake.records.lineage import sources_in
-from keepsake.records.reviews import ANSWER, ASK
+from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE
+from keepsake.records.reviews import ANSWER, ASK, GRANT
 from keepsake.records.rules import FOUND, RULE, RULE_GONE
 from keepsake.records.use import FADE, OUTCOME
 from keepsake.repair.rings import Ring, rings
@@ -44,8 +46,7 @@ HELD = ("active", "deprecated")  # what a belief may be so that it matters what 
 _EVENT_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}\Z")
 _EPISODE = "episode:"
 _RESTING = b'"rests_on":'
-BRANCH, _ENDS = "path.branch/1", ("path.merge/1", "path.abandon/1", "path.compact/1")
-_GRANT, GRAPH, _JOIN, PART = "review.grant/1", "graph.put/1", "graph.merge/1", "graph.unmerge/1"
+_ENDS = (MERGE, ABANDON, COMPACT)
 
 Key = tuple[str, str]  # user, name. What is named the same for every user has no user here
 
@@ -330,7 +331,8 @@ _ACTS = {
     PUT: Surveyor._state, SUPERSEDE: Surveyor._state, TOMBSTONE: Surveyor._of_one, INVALIDATE: Surveyor._of_one,
     OBSERVE: Surveyor._observe, RETRACT: Surveyor._of_several, FADE: Surveyor._of_several,
     OUTCOME: Surveyor._of_several, FOUND: Surveyor._of_several, ASK: Surveyor._ask, ANSWER: Surveyor._answer,
-    _GRANT: Surveyor._answer, RULE: Surveyor._rule, RULE_GONE: Surveyor._no_rule, BRANCH: Surveyor._branch,
-    **dict.fromkeys(_ENDS, Surveyor._end_path), GRAPH: Surveyor._graph, _JOIN: Surveyor._join, PART: Surveyor._part,
+    GRANT: Surveyor._answer, RULE: Surveyor._rule, RULE_GONE: Surveyor._no_rule, BRANCH: Surveyor._branch,
+    **dict.fromkeys(_ENDS, Surveyor._end_path), GRAPH_PUT: Surveyor._graph, GRAPH_MERGE: Surveyor._join,
+    GRAPH_UNMERGE: Surveyor._part,
     fmt.ERASE: Surveyor._erase, fmt.REPAIR: Surveyor._settle,
 }  # fmt: skip

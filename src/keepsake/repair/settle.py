@@ -17,7 +17,9 @@ from keepsake.records import ids
 from keepsake.records.beliefs import SUPERSEDE, Beliefs, Held
 from keepsake.records.event import Draft
 from keepsake.records.graph import MemoryNode
+from keepsake.records.graph_book import GRAPH_PUT, GRAPH_UNMERGE
 from keepsake.records.lineage import trimmed
+from keepsake.records.paths import BRANCH
 from keepsake.repair import links
 from keepsake.repair.links import Loose, Round, Surveyor
 
@@ -79,7 +81,7 @@ def _without(held: Held, names: Collection[str], reason: str, fresh: str) -> Dra
 def _paths(loose: Iterable[Loose]) -> Iterator[Draft]:
     """A path that others descend from is a child of the root."""
     for user, name in dict.fromkeys(each.key for each in loose if each.code == links.PATH):
-        yield Draft(links.BRANCH, {"user": user, "path": name, "parent": ""})
+        yield Draft(BRANCH, {"user": user, "path": name, "parent": ""})
 
 
 def _nodes(loose: Iterable[Loose]) -> Iterator[Draft]:
@@ -88,13 +90,13 @@ def _nodes(loose: Iterable[Loose]) -> Iterator[Draft]:
     for user in dict.fromkeys(user for user, _ in keys):
         for some in _portions([name for whose, name in keys if whose == user]):
             nodes = [MemoryNode(id=name, kind="thing").to_dict() for name in some]
-            yield Draft(links.GRAPH, {"user": user, "profiles": [], "nodes": nodes, "edges": []})
+            yield Draft(GRAPH_PUT, {"user": user, "profiles": [], "nodes": nodes, "edges": []})
 
 
 def _parted(rounds: Iterable[Round]) -> Iterator[Draft]:
     for way in rounds:
         if way.code == links.NODE_RING:
-            yield Draft(links.PART, {"user": way.user, "node": way.ring.last})
+            yield Draft(GRAPH_UNMERGE, {"user": way.user, "node": way.ring.last})
 
 
 def _settled(loose: Iterable[Loose], rounds: Iterable[Round]) -> Iterator[Draft]:

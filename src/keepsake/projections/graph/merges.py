@@ -27,9 +27,14 @@ def merges_into(db: sqlite3.Connection, user: str, node: str) -> list[Merge]:
 
 
 def ways_of(db: sqlite3.Connection, user: str, node: str) -> list[Merge]:
-    """The merges that lead from a node to the one that stands for it now."""
+    """The merges that lead from a node to the one that stands for it now. A ring, which only a forged ledger has, is
+    followed once."""
     way: list[Merge] = []
+    passed = {node}
     while (merge := merge_of(db, user, way[-1].into if way else node)) and is_there(db, user, merge.into):
+        if merge.into in passed:
+            break
+        passed.add(merge.into)
         way.append(merge)
     return way
 
