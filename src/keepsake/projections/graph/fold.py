@@ -72,7 +72,7 @@ def _joined(rows: Rows, body: dict[str, Any]) -> Any:
 
 
 def _merge(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    why = {name: body[name] for name in ("names", "score", "reasons")}
+    why = {"names": body.get("names", []), "score": body.get("score", 1.0), "reasons": body.get("reasons", [])}
     rows.merge(body["user"], Merge(body["node"], body["into"], {**why, "by": event.by, "at": event.ts}, event.seq))
     _dismiss(rows, event, body)
 
