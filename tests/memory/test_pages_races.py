@@ -527,3 +527,16 @@ def test_a_folder_where_others_may_write_only_sometimes_is_told_and_goes_on(home
         m.pages.sync()
         assert parse(Path(page_at(m, "person-ana.md")).read_text()).front.entry_count == 3
         is_settled(m)
+
+
+def test_a_struck_entry_and_a_copy_of_what_took_its_place_are_both_recorded(m):
+    belief = m.remember("Ana likes tea.", about="person-ana")
+    path = page_at(m, "person-ana.md")
+    heading = f"## [2026-05-03T10:00:00] {{id: {belief.id}}}"
+    struck = f"\n## [2026-05-03T10:00:00] {{id: 20260503-1000-0433c8}} #superseded-by:{belief.id}\n~~Ana likes tea.~~\n"
+    path.write_text(path.read_text() + struck + f"\n{heading}\nAna likes tea.\n")
+
+    m.pages.sync()
+
+    assert [entry.id for entry in parse(path.read_text()).entries if m.get(entry.id) is None] == []
+    is_settled(m)

@@ -132,9 +132,8 @@ class Adopter:
         name = name or self._draw()()
         fields = self._fields(entry)
         before = [each for each in self._before(entry) if self._current(each)]
-        if before:
-            self._write(lambda: self._in_place_of(before, fields, name))
-        else:
+        if not before or not self._write(lambda: self._in_place_of(before, fields, name)):
+            # nothing goes before it, or it says the very same: then it is a belief of its own
             given = {**fields, "id": name, "key": name, "user": self._user, "trust": "human"}
             self._write(lambda: decide.put(self._book, given, lambda: name, idempotency_key=key))
         self._named.append((entry, name))
