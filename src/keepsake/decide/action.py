@@ -103,7 +103,7 @@ def _drafts(known: Book, action: Action, draw: Draw) -> list[Draft]:
     changes = thawed(action.changes)
     if action.kind == "remember":
         changes = {"trust": action.trust, **changes, "user": action.user, "path": action.path}
-        return decide.put(known, changes, draw, idempotency_key=action.idempotency_key)
+        return decide.put(known, changes, draw, idempotency_key=action.idempotency_key, merged=action.merged)
     return _OF[action.kind](known, action, changes, draw)
 
 

@@ -33,8 +33,13 @@ WEAKER = 0.5  # what is left of the confidence of a belief when something it res
 _OF_THE_VERSION = {"id", "reason", "weakened", "path"}
 
 
-def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_key: str = "") -> list[Draft]:
-    """State a belief. A key that is known is superseded as a whole; the same thing said again is no event."""
+def put(
+    known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_key: str = "", merged: Sequence[str] = ()
+) -> list[Draft]:
+    """State a belief. A key that is known is superseded as a whole; the same thing said again is no event.
+
+    `merged` are the versions of another path that are brought over: they name it too, and stay where they are.
+    """
     user = fields.get("user", OWNER)
     if idempotency_key and known.said(user, idempotency_key):
         return []
@@ -42,6 +47,8 @@ def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_ke
     path = fields.get("path", "")
     known.writable(user, path)
     current = known.find(name, user=user, path=path, short=False) if name else None
+    if current and merged and not known.sees(current, path):
+        current = None
     if current:
         _must_see(known, name, current, path)
     fresh = draw()
@@ -51,7 +58,10 @@ def put(known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_ke
     belief = recorded(_with_refs(known, given, user, current))
     if current and _says_the_same(current, belief):
         return []
-    return [in_its_place(belief, current, path, idempotency_key)]
+    draft = in_its_place(belief, current, path, idempotency_key)
+    if merged:
+        draft.body["merged"] = list(merged)
+    return [draft]
 
 
 def revise(

@@ -231,9 +231,7 @@ class ConsolidationOf:
                 matches = 1 + sum(each.fits(row) for each in others)
                 hours = (now - episode.timestamp).total_seconds() / 3600
                 known = self._use(episode.source)
-                candidate = Candidate(
-                    episode=episode, hours_ago=hours, matches=matches, rules=1 + len(others), **known
-                )
+                candidate = Candidate(episode=episode, hours_ago=hours, matches=matches, rules=1 + len(others), **known)
                 if not is_worth(scorer.score(candidate)):
                     poor.add(episode.seq)
         return frozenset(poor)

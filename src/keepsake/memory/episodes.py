@@ -97,9 +97,7 @@ class EpisodesOf:
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
-    def put(
-        self, episode: Episode, *, user: str, session: str, agent: str, keep_secrets: bool = False
-    ) -> Episode:
+    def put(self, episode: Episode, *, user: str, session: str, agent: str, keep_secrets: bool = False) -> Episode:
         """Record an episode in a scope, and return it as it is recorded.
 
         One whose own scope says otherwise is refused (MemoryScopeError). The same one again is no event; another one

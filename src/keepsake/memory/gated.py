@@ -21,48 +21,25 @@ from keepsake.decide import refusal, review
 from keepsake.decide import trust as worth
 from keepsake.decide.action import carried_out, on_page, targets
 from keepsake.decide.belief import Draw
-from keepsake.decide.path_merge import Asker
-from keepsake.memory.echo import NO_ECHO, Echo
-from keepsake.memory.policy_file import PolicyFile
+from keepsake.memory.echo import Echo
 from keepsake.memory.secrets import Cleared, Masker, refuse_name
-from keepsake.records.belief import TRUST, Belief
-from keepsake.records.errors import Moved, NeedsApproval, NotApproved, Refused
+from keepsake.memory.speaker import Decision, Speaker
+from keepsake.records.belief import Belief
+from keepsake.records.errors import Moved, NeedsApproval, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.pages import NOTES
-from keepsake.records.policy import ALLOW, RANK, Policy, is_above
+from keepsake.records.policy import ALLOW, is_above
 from keepsake.records.review import Action, Approval, Review
 from keepsake.records.reviews import ASK
 from keepsake.stores.shelf import Shelf
 
-Decision = Callable[[Draw], list[Draft]]
 
-
-class Gated:
+class Gated(Speaker):
     """The writes of one program, which has one trust. `erased` is called after words were destroyed."""
 
     def __init__(self, shelf: Shelf, *, by: str, trust: str, erased: Callable[[], None], masks: Masker) -> None:
-        if trust not in TRUST:
-            raise Refused(f"trust {trust!r} is not known; it is one of {', '.join(TRUST)}")
-        self.trust, self.by, self.masks = trust, by, masks
-        self._shelf, self._erased, self._book = shelf, erased, shelf.book
-        self._file = PolicyFile(shelf.ledger.folder.root / "keepsake.toml")
-        self._policy: Policy | None = None
-        self._free: frozenset[str] = frozenset()  # with which trusts this program is never asked anything
-        self._attempts: list[dict[str, object]] = []  # what was refused in the batch that is open now
-        self.echoes: Callable[[str, str], Echo] | None = None  # what a text of a user's repeats of what was served
-        self.corroborators: Callable[[], int] = lambda: worth.CORROBORATORS
-
-    @property
-    def policy(self) -> Policy:
-        """The policy in force. Refused, if it cannot be read: nothing is written on a guess."""
-        found = self._file.now()
-        if found is not self._policy:
-            self._policy, self._free = found, found.free_as(self.by)
-        return found
-
-    def is_free(self, trust: str) -> bool:
-        """Whether this program is never asked anything when it speaks with that trust."""
-        return bool(self.policy) and trust in self._free
+        super().__init__(shelf, by, trust)
+        self.masks, self._erased = masks, erased
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
@@ -72,7 +49,7 @@ class Gated:
         asker = fields["trust"] = self.asker(fields["trust"])
         self.masks.fields(fields)
         refuse_name("idempotency_key", idempotency_key)
-        trust, echo = self._worth(asker, fields.get("text", ""), fields.get("rests_on", ()), user, path)
+        trust, echo = self.worth(asker, fields.get("text", ""), fields.get("rests_on", ()), user, path)
         fields["trust"] = trust
 
         def decision(draw: Draw) -> list[Draft]:
@@ -90,7 +67,7 @@ class Gated:
         """Say it otherwise, with this program's own trust, or with the lower one that is named."""
         reason = self.masks.fields(changes, reason)
         said, grounds = changes.get("text", ""), changes.get("rests_on", ())
-        trust, echo = self._worth(trust or self.trust, said, grounds, user, path)
+        trust, echo = self.worth(trust or self.trust, said, grounds, user, path)
 
         def decision(draw: Draw) -> list[Draft]:
             drafts = decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path)
@@ -144,7 +121,7 @@ class Gated:
                     raise
         except (Refused, Moved) as error:
             for attempt in self._attempts:
-                self._note(attempt)
+                self.note(attempt)
             if held is not None and isinstance(error, NeedsApproval):
                 self._ask_anew(held)
             raise
@@ -165,7 +142,7 @@ class Gated:
             return self._record(
                 lambda draw: Cleared(review.apply(self._book, self.policy, asked, approval, draw, now()))
             )
-        trust, echo = self._worth(
+        trust, echo = self.worth(
             asked.trust, asked.changes.get("text", ""), asked.changes.get("rests_on", ()), asked.user, asked.path
         )
         if trust != asked.trust:  # what it repeats, or rests on, is trusted less than the one who asks
@@ -240,17 +217,6 @@ class Gated:
 
         self._destroy(check, action.target, action.user, action.path)
 
-    def may_set(self, what: str) -> None:
-        """Refused, if this program may not decide how the memory works for everyone who uses it."""
-        if self.policy.usual("answer", self.trust) != ALLOW:
-            raise Refused(f"{what} are set by a person, and this program has the trust of {self.trust}")
-
-    def may_clean(self) -> None:
-        """Refused, if this program may not put everything away at once."""
-        self.may_set("memories")
-        if not self.is_free(self.trust):
-            raise Refused("the policy asks for a yes to what a person does; put things away one by one instead")
-
     def may_fold(self, user: str, about: str, reason: str) -> None:
         """NeedsApproval or NotApproved, if the policy asks for a yes to a person's folding of a page, or forbids it.
 
@@ -263,60 +229,10 @@ class Gated:
                 asked: dict[str, Any] = {"user": user, "reason": reason, "by": self.by, "trust": self.trust}
                 self.carry_out(Action(kind="compact", target=target, **asked), None)
 
-    # -- for whoever decides more than one thing at once ---------------------------------------------------------------
-
-    def as_asker(self) -> Asker:
-        """Who this program is, to the gate."""
-        return Asker(self.by, self.trust, self.policy)
-
-    def kept_out(self, drafts: list[Draft], draw: Draw) -> list[Draft]:
-        """A question for each version in drafts that stays out of recall until a person says yes."""
-        return review.quarantine(self._book, self.policy, drafts, self.by, draw)
-
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def asker(self, trust: str | None) -> str:
-        """With which trust something is said: this program's own, or a lower one that was named."""
-        if trust is None:
-            return self.trust
-        if trust not in TRUST:
-            raise Refused(f"trust {trust!r} is not known; it is one of {', '.join(TRUST)}")
-        if is_above(trust, self.trust):
-            raise Refused(f"trust {trust} cannot be claimed by a program that has only {self.trust}")
-        return trust
-
     def _record(self, decision: Decision) -> list[Event]:
-        """Write what a decision comes to. One that is refused leaves that it was asked for."""
-        try:
-            return self._passed(self._shelf.ledger.write(lambda: decision(self._shelf.draw())))
-        except NotApproved as error:
-            if self._shelf.ledger.in_batch():
-                self._attempts.append(error.attempt)
-            self._note(error.attempt)
-            raise
-
-    def _note(self, attempt: dict[str, object]) -> None:
-        ledger = self._shelf.ledger
-        ledger.write(lambda: refusal.recorded(self._book, attempt, self.by, ledger.now()))
-
-    def echo(self, text: str, user: str, trust: str) -> Echo:
-        """What a text repeats of what recall served. A person's own words repeat nothing."""
-        return NO_ECHO if trust == "human" or self.echoes is None else self.echoes(text, user)
-
-    def borne_out(self, drafts: list[Draft]) -> list[Draft]:
-        """The drafts, and what is in doubt and is confirmed by them."""
-        return drafts + worth.borne_out(self._book, drafts, self.by, self.corroborators)
-
-    def _worth(self, asker: str, text: object, grounds: Any, user: str, path: str) -> tuple[str, Echo]:
-        """With which trust a program can say this: not above what it rests on or repeats. A person is judged later."""
-        if asker == "human" or not isinstance(text, str):
-            return asker, NO_ECHO
-        echo = self.echo(text, user, asker)
-        trusts = [asker, *filter(None, (echo.trust,))]
-        if grounds:
-            with self._shelf.ledger.reading():
-                trusts.append(worth.weakest(self._book, grounds, user, path)[0])
-        return min(trusts, key=RANK.__getitem__), echo
+        return self._passed(self.record(decision))
 
     def _freely(self, decision: Decision) -> list[Draft]:
         """What one who is never asked says, under the policy that was looked at just before."""

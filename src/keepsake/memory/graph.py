@@ -109,9 +109,7 @@ class GraphOf(GraphStore):
 
     # -- the same thing ----------------------------------------------------------------------------------------------
 
-    def find_same(
-        self, kind: str | None = None, *, at_least: float = WORTH_ASKING, limit: int = 100
-    ) -> list[Likeness]:
+    def find_same(self, kind: str | None = None, *, at_least: float = WORTH_ASKING, limit: int = 100) -> list[Likeness]:
         """Pairs that may be the same thing, the likeliest first, with the reasons. Every node is looked at."""
         return self._ask(lambda rows: merging.find_same(rows.store(), kind, at_least=at_least, limit=limit))
 

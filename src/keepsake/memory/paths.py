@@ -70,6 +70,7 @@ class PathsOf:
 
         def decision(draw: Draw) -> list[Draft]:
             found.append(self._plan(name, into))
+            self._gated.may_settle("merge", self._user, name)
             return merging.merge(self._shelf.book, found[0], conflicts, self._gated.as_asker(), draw)
 
         events = self._write(decision)
@@ -90,7 +91,13 @@ class PathsOf:
 
     def abandon(self, name: str, reason: str) -> MemoryPath:
         """Give a path up, with all below it: nobody sees what was said there any more. It stays in history."""
-        self._write(lambda _: decide.abandon(self._shelf.book, self._user, name, reason))
+
+        def decision(_: Draw) -> list[Draft]:
+            drafts = decide.abandon(self._shelf.book, self._user, name, reason)
+            self._gated.may_settle("archive", self._user, name)
+            return drafts
+
+        self._write(decision)
         return self.get(name)
 
     def compact(self, name: str, *, summary: str = "") -> MemoryPath:
@@ -102,6 +109,7 @@ class PathsOf:
 
         def decision(draw: Draw) -> list[Draft]:
             drafts = decide.compact(book, self._user, name, draw, summary=summary, trust=gated.trust)
+            gated.may_settle("compact", self._user, name)
             return drafts + gated.kept_out(drafts, draw)
 
         self._write(decision)
@@ -166,7 +174,7 @@ class PathsOf:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _write(self, decision: Callable[[Draw], list[Draft]]) -> list[Event]:
-        return self._shelf.ledger.write(lambda: decision(self._shelf.draw()))
+        return self._gated.record(decision)
 
     def _plan(self, name: str, into: str | None) -> merging.Plan:
         return merging.plan(self._shelf.book, self._user, name, into, several=self._several())

@@ -48,9 +48,7 @@ class RuleStatus:
 class RulesOf:
     """The rules of one user."""
 
-    def __init__(
-        self, shelf: Shelf, gated: Gated, episodes: EpisodesOf, at_work: ConsolidationOf, user: str
-    ) -> None:
+    def __init__(self, shelf: Shelf, gated: Gated, episodes: EpisodesOf, at_work: ConsolidationOf, user: str) -> None:
         self._shelf, self._gated, self._episodes = shelf, gated, episodes
         self._at_work, self._user = at_work, user
 

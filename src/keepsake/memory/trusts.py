@@ -8,11 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from keepsake.decide import trust as decide
+from keepsake.decide.belief import Draw
 from keepsake.memory.echo import Echo, EchoesOf
 from keepsake.memory.opened import Opened
 from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment, said_time, stamp
 from keepsake.records.errors import Refused
+from keepsake.records.event import Draft
 from keepsake.records.recalled import Nearly, Recalled
 from keepsake.records.trust import ANY, Distrust, Standing, checked_source
 
@@ -42,11 +44,13 @@ class Trusts(Opened):
         self._gated.may_set("sources")
         whose, named = self._user(user), checked_source(source)
         said, first = self._from(since)
-        self._shelf.ledger.write(
-            lambda: decide.distrust(
-                self._shelf.book, named, user=whose, since=said, first=first, reason=_words(reason)
-            )
-        )  # fmt: skip
+
+        def decision(_: Draw) -> list[Draft]:
+            self._gated.may_settle("trust", whose)
+            how: dict[str, Any] = {"since": said, "first": first, "reason": _words(reason)}
+            return decide.distrust(self._shelf.book, named, user=whose, **how)
+
+        self._gated.record(decision)
         with self._shelf.ledger.reading():
             found = self._shelf.book.distrusts.find(whose, named)
         assert found is not None
@@ -56,9 +60,12 @@ class Trusts(Opened):
         """Let a source be recalled as before. What it said meanwhile is recalled too."""
         self._gated.may_set("sources")
         whose, named = self._user(user), checked_source(source)
-        self._shelf.ledger.write(
-            lambda: decide.trust_again(self._shelf.book, named, user=whose, reason=_words(reason))
-        )  # fmt: skip
+
+        def decision(_: Draw) -> list[Draft]:
+            self._gated.may_settle("trust", whose)
+            return decide.trust_again(self._shelf.book, named, user=whose, reason=_words(reason))
+
+        self._gated.record(decision)
 
     def sources(self, *, user: str | None = None) -> list[Standing]:
         """Who said what is held now, by door and id: how much, with which trust, and whether it is withheld.
