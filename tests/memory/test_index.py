@@ -73,7 +73,7 @@ def same_as_rebuilt(root: Path) -> None:
             assert list(differences(index, again)) == []
             assert text_trouble(index) == ""
             assert index.db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    assert [str(finding) for finding in check(root)] == []
+    assert [str(finding) for finding in check(root) if finding.severity != "note"] == []
 
 
 # -- an everyday folder ----------------------------------------------------------------------------------------------
@@ -517,13 +517,15 @@ def test_whoever_takes_the_ledger_as_it_is_says_so_on_the_record(folder: Path) -
     with pytest.raises(Refused, match="the index has seen"):
         mend(folder, ["modes-wide"])
 
-    mend(folder, ["index-ahead", "modes-wide"])
+    mend(folder, ["index-ahead", "derived-ahead", "modes-wide"])
 
     assert check(folder) == []
     with Memory(folder) as m:
         assert m.recall("lost", words=True) == []
         assert m.remember("x").text == "x"
-        assert [event.body["mended"] for event in m.log(op="ledger.repair")] == [{"index-ahead": 1, "modes-wide": 1}]
+        assert [event.body["mended"] for event in m.log(op="ledger.repair")] == [
+            {"index-ahead": 1, "derived-ahead": 2, "modes-wide": 1}
+        ]
 
 
 def pruned(folder: Path, away: Path) -> None:
@@ -986,7 +988,8 @@ def test_a_row_too_many_or_too_few_and_other_full_text_are_found(folder: Path) -
             db.execute("PRAGMA foreign_keys = OFF")
             db.execute(change)
             db.commit()
-        assert {finding.code for finding in check(folder)} == {"index-differs"}, change
+        assert {finding.code for finding in check(folder)} <= {"index-differs", "block-loose"}, change
+        assert check(folder), change
 
 
 def test_an_index_of_sqlites_own_that_lost_a_row_is_found(folder: Path) -> None:

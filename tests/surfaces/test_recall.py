@@ -442,7 +442,7 @@ def test_nothing_is_left_beside_the_index(story, folder):
     story("recall", "tea")
     story("rebuild-index")
 
-    left = {path.name for path in folder.iterdir()} - {"memory", "pages.db", "pages.lock"}
+    left = {path.name for path in folder.iterdir()} - {"audit.jsonl", "memory", "pages.db", "pages.lock"}
     assert left == {"events.wal", "index.db", "lock", "vectors"}
 
 

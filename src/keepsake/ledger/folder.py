@@ -8,6 +8,7 @@
     graph.db          entities, and how they are related                              (derived)
     memory/           the pages, one Markdown file per entity; people edit them
     pages.lock        held while pages are written
+    audit.jsonl       who did what, an act a line                                     (derived)
     checkpoint        the last signed statement about the ledger
     backup/<time>/    copies: events.wal, sealed/, keepsake.toml, checkpoint, erased
     restoring/        a restore that is under way; nothing else ever lives there
@@ -46,6 +47,7 @@ class Folder:
         self.index = root / "index.db"
         self.pages_index = root / "pages.db"
         self.graph_index = root / "graph.db"
+        self.audit = root / "audit.jsonl"
         self.pages = root / "memory"
         self.pages_lock = root / "pages.lock"
         self.settings = root / "keepsake.toml"

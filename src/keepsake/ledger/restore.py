@@ -3,7 +3,7 @@
 1. The copy is laid out under `restoring/`, erasures applied, and a last line added that names the head being left.
 2. `restoring/ready` is written. From here on the restore will be finished, by this process or the next; the witness in
    the lock file is marked beforehand, so that nobody who has the folder open writes to the old ledger meanwhile.
-3. The index is removed: it is a witness of the ledger that is being left, and grows back. Then piece by piece the old
+3. The index and the audit are removed: they tell of the ledger that is being left, and grow back. Piece by piece the old
    goes to `backup/<time>-before-restore/` and the new takes its place. A piece that is still under `restoring/` has
    not been swapped, so doing it again continues where it stopped.
 4. The witness is set anew, and synced: the old one would call the restored ledger rolled back.
@@ -187,7 +187,7 @@ def finish(disk: Disk, folder: Folder, lock: Lock) -> bool:
     except FileNotFoundError:
         discard(disk, folder)
         return False
-    remove_all(disk, folder.index_files())
+    remove_all(disk, [*folder.index_files(), folder.audit])
     before = Folder(folder.backups / plan.before)
     _set_pages_aside(disk, folder, before)
     if any(path.exists() for path in (folder.wal, folder.sealed, folder.checkpoint)):

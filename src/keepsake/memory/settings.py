@@ -109,6 +109,8 @@ def read_settings(folder: Path) -> Settings:
 
 
 def _settings(raw: dict[str, Any], path: Path) -> Settings:
+    if not isinstance(raw.get("policy", {}), dict):
+        raw = {**raw, "policy": {}}  # it is told when something is to be written; reading goes on
     sections = [raw.get(name, {}) for name in _SECTIONS]
     if not all(isinstance(section, dict) for section in sections):
         names = ", ".join(f"[{name}]" for name in _SECTIONS)

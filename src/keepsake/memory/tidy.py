@@ -117,7 +117,7 @@ class TidyOf:
             raise Refused(f"what is applied is one of `proposals()`, not {proposal!r}")
         if proposal.action == REST:
             return self._rest(proposal, reason)
-        because = reason or _reason(proposal)
+        because = self._gated.masks.words(reason) or _reason(proposal)
         if proposal.action == PUT_OUT:
             return self._use.fade(proposal.ids, reason=because, user=proposal.user)
         if proposal.action == MERGE:

@@ -38,6 +38,7 @@ class UseOf:
         decide.may_tell(self._gated.trust)
         whose, named = self._of(user), checked_list(names, "names")
         check_names(receipt=receipt, reason=reason, path=path)
+        reason = self._gated.masks.words(reason)
         kept = self._receipts.get(receipt, user=whose) if receipt else None
         served, on = (kept.hits, path or str(kept.asked.get("path", ""))) if kept else ((), path)
 

@@ -292,7 +292,9 @@ class Paths(Undoable):
     def dump(self) -> dict[str, Any]:
         return {
             "events": [
-                [*place, [[name, *at] for name, at in events.items()]] for place, events in self._events.items()
+                [*place, [[name, *at] for name, at in events.items()]]
+                for place, events in self._events.items()
+                if events
             ],
             "named": [[name, *stands] for name, stands in self._named.items()],
             "parents": [[*place, *made] for place, made in self._parents.items()],

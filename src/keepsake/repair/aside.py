@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -39,8 +39,9 @@ def _as_it_stands(path: Path) -> sqlite3.Connection:
 def _copied(path: Path) -> sqlite3.Connection:
     home = Path(tempfile.mkdtemp(prefix="keepsake-"))
     try:
-        for end in ("", "-wal"):
-            shutil.copyfile(f"{path}{end}", home / f"copy{end}")
+        shutil.copyfile(path, home / "copy")
+        with suppress(FileNotFoundError):  # whoever wrote it may just have closed the file
+            shutil.copyfile(f"{path}-wal", home / "copy-wal")
         connection = _connect(f"file:{quote(str(home / 'copy'))}")
         try:
             connection.execute("PRAGMA schema_version").fetchone()  # from here on it has all it needs open

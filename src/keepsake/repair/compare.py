@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from itertools import islice
@@ -30,6 +31,7 @@ from keepsake.repair.survey import Survey
 ASIDE = ""  # SQLite's word for a file without a name
 SHOWN = 20
 _TRIES = 5
+_PAUSE = 0.05  # seconds
 _HANGING = (  # table, which rows of it hang in the air, and what is wrong with them
     ("blocks", "SELECT id FROM blocks WHERE id NOT IN (SELECT block_id FROM sources WHERE block_id IS NOT NULL)",
      "blocks that come from nothing"),
@@ -48,14 +50,16 @@ def findings(folder: Folder, seen: Survey) -> list[Finding]:
 
 
 def steadily(path: Path, look: Callable[[], list[Finding]]) -> list[Finding]:
-    """What is found in a file that nobody wrote to meanwhile."""
-    found_so_far: list[Finding] = []
-    for _ in range(_TRIES):
+    """What is found in a file that nobody wrote to meanwhile, nor right after. Of one that never rests, nothing."""
+    for again in range(1, _TRIES + 1):
         before = _looks(path)
-        found_so_far = look()
-        if not found_so_far or _looks(path) == before:
-            break
-    return found_so_far
+        found_there = look()
+        if not found_there:
+            return []
+        time.sleep(_PAUSE * again)  # whoever is at work on it goes on in that time
+        if _looks(path) == before:
+            return found_there
+    return []
 
 
 def _looks(path: Path) -> list[tuple[int, int, int]]:
