@@ -3,8 +3,8 @@
 1. The copy is laid out under `restoring/`, erasures applied, and a last line added that names the head being left.
 2. `restoring/ready` is written. From here on the restore will be finished, by this process or the next; the witness in
    the lock file is marked beforehand, so that nobody who has the folder open writes to the old ledger meanwhile.
-3. The index and the audit are removed: they tell of the ledger that is being left, and grow back. Piece by piece the old
-   goes to `backup/<time>-before-restore/` and the new takes its place. A piece that is still under `restoring/` has
+3. The index and the audit are removed: they tell of the ledger that is being left, and grow back. Piece by piece the
+   old goes to `backup/<time>-before-restore/` and the new takes its place. A piece that is still under `restoring/` has
    not been swapped, so doing it again continues where it stopped.
 4. The witness is set anew, and synced: the old one would call the restored ledger rolled back.
 5. `restoring/` is removed.
