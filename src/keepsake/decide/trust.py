@@ -17,7 +17,17 @@ from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft
 from keepsake.records.policy import DEFAULT, RANK, is_above
 from keepsake.records.reviews import ANSWER, ASK
-from keepsake.records.trust import AS_A_PERSON, CORROBORATE, LATEST, NONE, SET, USUAL, Distrust, voice
+from keepsake.records.trust import (
+    AS_A_PERSON,
+    CORROBORATE,
+    LATEST,
+    NONE,
+    SET,
+    USUAL,
+    Distrust,
+    speaks_for_all,
+    voice,
+)
 
 SET_ASIDE = "tool"  # what is derived from a source that nobody relies on is worth no more than a program's word
 BORNE_OUT = "agent"  # what is derived from what others confirmed
@@ -118,6 +128,8 @@ def borne_out(known: Book, drafts: Sequence[Draft], by: str, needed: Callable[[]
     for draft in drafts if known.distrusts.has_doubts else ():
         said = draft.body.get("belief") or draft.body.get("episode")
         if not said or "echo" in draft.body or said.get("trust", "human") in DEFAULT.quarantined:
+            continue
+        if not speaks_for_all(said):
             continue
         user, mine = said.get("user", OWNER), voice(by, said.get("trust", "human"))
         for name, teller, voices in known.distrusts.doubts(user, said.get("text") or said.get("content") or ""):

@@ -13,7 +13,7 @@ letter, it was borne out. Whoever spoke before cannot have confirmed it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -148,15 +148,14 @@ class Distrusts(Undoable):
         for name in body.get("replaces", ()):
             self._settle(name)
         if text := belief.get("text"):
-            user, trust = belief.get("user", OWNER), belief.get("trust", "human")
-            self._hear(event, body, belief["id"], user, trust, text)
+            self._hear(event, body, belief["id"], belief, text)
 
     def _observe(self, event: Event, body: dict[str, Any]) -> None:
         episode = body["episode"]
-        user, trust = episode.get("user", OWNER), episode.get("trust", "human")
-        self._hear(event, body, event.id, user, trust, episode["content"])
+        self._hear(event, body, event.id, episode, episode["content"])
 
-    def _hear(self, event: Event, body: dict[str, Any], name: str, user: str, trust: str, text: str) -> None:
+    def _hear(self, event: Event, body: dict[str, Any], name: str, said: dict[str, Any], text: str) -> None:
+        user, trust = said.get("user", OWNER), said.get("trust", "human")
         if echoed := body.get("echo"):
             self._set(self._echoes, name, tuple(echoed))
         is_doubtful = trust in DEFAULT.quarantined and "approved" not in body
@@ -166,7 +165,7 @@ class Distrusts(Undoable):
         if is_doubtful:
             self._set(self._doubts, name, _Doubt(*key, event.by))
             self._set(self._marked.setdefault(key, {}), name, None)
-        elif self._marked.get(key):
+        elif self._marked.get(key) and speaks_for_all(said):
             self._set(self._voices.setdefault(key, {}), voice(event.by, trust), None)
 
     def _bear_out(self, _: Event, body: dict[str, Any]) -> None:
@@ -284,3 +283,8 @@ _ACTS = {
     OBSERVE: Distrusts._observe, TOMBSTONE: Distrusts._retract, INVALIDATE: Distrusts._retract,
     RETRACT: Distrusts._retract, ERASE: Distrusts._erase,
 }  # fmt: skip
+
+
+def speaks_for_all(said: Mapping[str, Any]) -> bool:
+    """Whether a statement can bear others out: what is said on a branch changes nothing of what is seen elsewhere."""
+    return not said.get("path")
