@@ -19,10 +19,28 @@ from keepsake.stores.graph.merging import find_same, likeness, merge, name_key, 
 from keepsake.stores.graph.walk import Limits, expand, neighbourhood, resolve, shortest_path
 from tests.strategies import HOSTILE, json_objects, names, texts
 
+OPEN: list[Memory] = []
+
+
+def graph_of_a_memory(folder):
+    """A few are open at once; the others hold files, and are let go."""
+    while len(OPEN) > 4:
+        OPEN.pop(0).close()
+    OPEN.append(Memory(folder))
+    return OPEN[-1].graph
+
+
+@pytest.fixture(autouse=True)
+def _let_go():
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
 STORES = [  # whoever keeps a graph in another way joins here: a name, and how to make an empty one in a folder
     ("in-memory", lambda folder: InMemoryMemoryGraphStore()),
     ("file-backed", lambda folder: FileBackedMemoryGraphStore(folder / "graph")),
-    ("a memory's", lambda folder: Memory(folder / "memory").graph),
+    ("a memory's", lambda folder: graph_of_a_memory(folder / "memory")),
 ]
 
 NOON = "2026-05-03T12:00:00.000000Z"

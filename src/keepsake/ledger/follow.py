@@ -33,6 +33,7 @@ from keepsake.records.errors import Damaged, KeepsakeError, NotFound, NotWritten
 from keepsake.records.event import Event
 
 _SELF = "this process"
+_LOOKS = 10
 
 Pins = Callable[[str], Sequence[Witness]]  # the witnesses outside the folder, for the ledger of that id
 
@@ -384,8 +385,12 @@ def _may_make(folder: Folder, disk: Disk) -> bool:
     except OSError as error:
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise
-    target = folder.wal if folder.wal.exists() else folder.root
-    return os.access(target, os.W_OK) and os.access(folder.root, os.W_OK)
+    return os.access(folder.root, os.W_OK) and _may_be_written(folder.wal)
+
+
+def _may_be_written(path: Path) -> bool:
+    """Whether a file may be written, or is not there. A compaction takes it away for a moment: then one looks again."""
+    return any(os.access(path, os.W_OK) or not path.exists() for _ in range(_LOOKS))
 
 
 def _open_wal(path: Path, disk: Disk, *, writing: bool) -> int:

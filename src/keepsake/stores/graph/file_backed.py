@@ -14,7 +14,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import RLock
 
@@ -52,6 +52,12 @@ class FileBackedMemoryGraphStore(KeptGraph):
     def create(self) -> None:
         """Make an empty workspace. One that is there already stays as it is."""
         self._save(Changes())
+
+    def __del__(self) -> None:
+        """A store that nobody holds on to holds no file open."""
+        if "_threads" in self.__dict__:
+            with suppress(OSError):
+                self.close()
 
     def close(self) -> None:
         """Let go of the lock file. The next call opens it again."""
