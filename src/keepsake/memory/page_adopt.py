@@ -36,6 +36,7 @@ from keepsake.records.reviews import ASK
 from keepsake.records.secrets import told
 
 BY = "page:edit"
+_LONGEST = 1 << 20  # letters of an entry; a longer one cannot be recorded in any case
 _EDITED, _STRUCK = "edited on the page", "struck on the page"
 
 
@@ -98,7 +99,7 @@ class Adopter:
     def _masked(self, change: Change) -> Change:
         """The change without the secrets in it. What the entry held already stays; what is masked leaves the file."""
         entry, row = change.entry, change.row
-        if entry is None or self._masks is None:
+        if entry is None or self._masks is None or len(entry.body) > _LONGEST:
             return change
         body, kinds = self._masks.edited(entry.body, row.content if row else "")
         tags, more = self._masks.edited("\n".join(entry.tags))
