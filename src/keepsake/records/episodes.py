@@ -70,6 +70,7 @@ class Episodes(Undoable):
             for source in event.body.get("ids", ()):
                 if source in self._owners:
                     self._remove(source)
+                self._drop(self._retracted, source)  # whoever reads anew meets the retraction of something empty
 
     def _remove(self, source: str) -> None:
         key = self._owners[source]
@@ -80,7 +81,6 @@ class Episodes(Undoable):
             self._drop(self._told, key)
         self._drop(self._of[key[0]], source)
         self._drop(self._owners, source)
-        self._drop(self._retracted, source)
 
     def find(self, user: str, name: str) -> tuple[Told, ...]:
         """Every episode of that name; a name may be used once in each session of each agent."""
