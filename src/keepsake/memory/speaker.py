@@ -72,10 +72,14 @@ class Speaker:
         """
         action = Action(kind=kind, user=user, path=path, target=("all",), by=self.by, trust=self.trust)
         first = self.policy.first(action.verb, self.trust, self.by, Subject(user=user, path=path))
-        then = first[1].then if first else ALLOW
-        is_yes = self.policy.usual("answer", self.trust) == ALLOW and self.policy.names(self.by)
-        if then != ALLOW and not (then == REVIEW and is_yes):
-            message = f"rule {first[0] if first else 0} of the policy lets nobody {kind} this but a person it names"
+        if first is None or first[1].then == ALLOW:
+            return
+        number, rule = first
+        if rule.then != REVIEW:
+            message = f"rule {number} of the policy lets nobody {kind} this"
+            refusal.refuse(self._book, action, "refused", message=message)
+        if self.policy.usual("answer", self.trust) != ALLOW or not self.policy.names(self.by):
+            message = f"rule {number} of the policy lets nobody {kind} this but a person whose yes counts; ask one"
             refusal.refuse(self._book, action, "refused", message=message)
 
     def as_asker(self) -> Asker:
