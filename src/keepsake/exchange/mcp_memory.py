@@ -1,0 +1,104 @@
+"""The file of the MCP reference memory server, `memory.jsonl`: entities with observations, and relations.
+
+    {"type":"entity","name":"Ana","entityType":"person","observations":["drinks tea"]}
+    {"type":"relation","from":"Ana","to":"Acme","relationType":"works at"}
+
+It has no times and no end of the last line. Some writers spell the fields otherwise; those spellings are read too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from keepsake.exchange.brought import Brought, Note, lines_of, loaded
+from keepsake.exchange.brought import text_of as text
+
+_NAME = ("name", "entityName", "entity_name")
+_KIND = ("entityType", "entity_type")
+_FROM = ("from", "from_id", "source")
+_TO = ("to", "to_id", "target")
+_RELATION = ("relationType", "relation_type", "relation")
+
+
+def looks_like(data: bytes) -> bool:
+    """Whether a file that begins so is for `read`."""
+    for _, line in lines_of(data[:65536]):
+        try:
+            found = loaded(line)
+        except ValueError:
+            return False
+        if not isinstance(found, dict) or found.get("type") not in ("entity", "relation"):
+            return False
+        return bool(_first(found, _NAME) or _first(found, _FROM))
+    return False
+
+
+def read(data: bytes) -> Brought:
+    """What is noted, in the order of the file: an observation a note, a relation a note with its triple."""
+    brought = Brought()
+    for number, line in lines_of(data):
+        place = f"line {number}"
+        try:
+            found = loaded(line)
+        except ValueError:
+            brought.skip(place, "it is not JSON, or it was cut off")
+            continue
+        kind = found.get("type") if isinstance(found, dict) else None
+        if kind == "entity":
+            _entity(found, place, brought)
+        elif kind == "relation":
+            _relation(found, place, brought)
+        else:
+            brought.skip(place, "it is neither an entity nor a relation")
+    return brought
+
+
+def _entity(told: dict[str, Any], place: str, brought: Brought) -> None:
+    name, kind = _first(told, _NAME), _first(told, _KIND)
+    if not name:
+        brought.skip(place, "the entity has no name")
+        return
+    listed = told.get("observations")
+    said = [each.strip() for each in (listed if isinstance(listed, list) else ()) if text(each).strip()]
+    if not said:
+        brought.notes.append(Note(name, "", kind))  # it is there, though nothing was observed of it
+    brought.notes += [Note(name, each, kind) for each in said]
+
+
+def _relation(told: dict[str, Any], place: str, brought: Brought) -> None:
+    one, relation, other = (_first(told, names) for names in (_FROM, _RELATION, _TO))
+    if not (one and relation and other):
+        brought.skip(place, "the relation lacks one of its ends, or its name")
+        return
+    spoken = relation.replace("_", " ").replace("-", " ")
+    brought.notes.append(Note(one, f"{one} {spoken} {other}", triple=(one, relation, other)))
+
+
+def _first(told: dict[str, Any], names: tuple[str, ...]) -> str:
+    return next((said for name in names if (said := text(told.get(name)).strip())), "")
+
+
+def written(notes: list[Note]) -> bytes:
+    """Notes as that server keeps them: each entity once, then the relations. `read` gives the same notes again."""
+    kinds: dict[str, str] = {}
+    observed: dict[str, list[str]] = {}
+    relations: list[tuple[str, str, str]] = []
+    for note in notes:
+        if note.triple:
+            relations.append(note.triple)
+            continue
+        kinds[note.about] = kinds.get(note.about) or note.kind
+        said = observed.setdefault(note.about, [])
+        if note.text:
+            said.append(note.text)
+    lines = [
+        orjson.dumps({"type": "entity", "name": name, "entityType": kinds[name], "observations": said})
+        for name, said in observed.items()
+    ]
+    lines += [
+        orjson.dumps({"type": "relation", "from": one, "to": other, "relationType": relation})
+        for one, relation, other in dict.fromkeys(relations)
+    ]
+    return b"\n".join(lines)
