@@ -1,0 +1,61 @@
+"""What a tool is, whichever profile it belongs to. Nothing here knows the protocol.
+
+A tool's words are fixed when the program is built: no stored text ever stands in a name, a description or a schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
+
+Tick = Callable[[int], None]
+
+
+class Args(BaseModel):
+    """What a tool takes. A name that it does not know is refused, and the refusal names those that it does."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+
+
+class Answer(BaseModel):
+    """What a tool gives, as its output schema says. `text` is the same for a reader who takes no structure."""
+
+    def text(self) -> str:
+        return self.model_dump_json(exclude_none=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a tool works on: the memory, and whom to tell how far it is."""
+
+    memory: Memory
+    tick: Tick | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. `run` is called by one thread at a time."""
+
+    name: str
+    title: str
+    description: str
+    takes: type[Args]
+    gives: type[Answer]
+    run: Callable[[Desk, Any], Answer]
+    reads_only: bool = False
+    destroys: bool = False  # whether something may leave sight by it
+    is_idempotent: bool = False  # whether the same call again changes nothing more
+    also: Mapping[str, str] = field(default_factory=dict)  # what models write instead, and what they mean by it
+
+    def meant(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments under the names that the tool takes. What is given under its own name goes first."""
+        known = self.takes.model_fields
+        wrong = {self.also[name]: value for name, value in given.items() if name not in known and name in self.also}
+        rest = {name: value for name, value in given.items() if name in known or name not in self.also}
+        return {**wrong, **rest}
