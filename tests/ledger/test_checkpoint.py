@@ -7,6 +7,7 @@ import pytest
 
 from keepsake.ledger import checkpoint
 from keepsake.ledger.checkpoint import Keyring, check, origin, take, witness_of
+from keepsake.ledger.note import Checkpoint
 from keepsake.records.errors import Damaged, NotFound, Refused, RolledBack
 from tests.ledger.books import put, speaks_of
 from tests.ledger.forge import copy_of, keyring, lines, opened, rewrite
@@ -228,7 +229,7 @@ def test_a_note_about_another_ledger_is_not_believed_whoever_signed_it(root, rin
         take(ledger, ring)
         name = ledger.standing.ledger
         said = ring.pin(name)
-    other = checkpoint.Checkpoint(origin("cd" * 16), said.size, said.root, said.head)
+    other = Checkpoint(origin("cd" * 16), said.size, said.root, said.head)
     ring.pin_path(name).write_text(ring.signer(name).sign(other))
 
     with pytest.raises(Damaged, match="speaks of another ledger"):

@@ -13,6 +13,7 @@ from keepsake.ledger.backup import back_up
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.erase import hollow_out_file
 from keepsake.ledger.lock import Witness
+from keepsake.ledger.note import Checkpoint
 from keepsake.ledger.verify import NO_WITNESS, verify
 from keepsake.records.errors import Damaged, NotFound
 from tests.ledger.books import put, speaks_of
@@ -575,7 +576,7 @@ def test_a_checkpoint_with_another_root_is_noticed(root, tmp_path):
     ring = keyring(tmp_path)
     with opened(root) as ledger:
         name, end = ledger.standing.ledger, ledger.end
-        false = checkpoint.Checkpoint(checkpoint.origin(name), end.seq + 1, bytes(32), end.hash)
+        false = Checkpoint(checkpoint.origin(name), end.seq + 1, bytes(32), end.hash)
         ring.set_pin(name, ring.signer(name).sign(false), root)
 
     assert "its tree is not the one" in verify(root, checkpoints=checkpoint.check(root, ring)).bad.why

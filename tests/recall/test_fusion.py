@@ -1,5 +1,7 @@
 """The weights that ship: whole, sane, and the floor between few memories and many."""
 
+from pathlib import Path
+
 import numpy as np
 import orjson
 import pytest
@@ -55,5 +57,5 @@ def test_the_floor_rises_with_the_number_of_memories():
 
 
 def test_the_file_is_plain_data():
-    path = fusion.files("keepsake.recall").joinpath("weights.json")
+    path = Path(fusion.__file__).with_name("weights.json")
     assert set(orjson.loads(path.read_bytes())) == set(KINDS)

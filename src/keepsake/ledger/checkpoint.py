@@ -24,14 +24,14 @@ from keepsake.ledger.begin import ledger_id
 from keepsake.ledger.disk import Disk, ensure_folder, replace
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lock import Lock, Witness
-from keepsake.ledger.note import Checkpoint, NoteError, Signer, Verifier
 from keepsake.ledger.seen import IN_FOLDER as IN_FOLDER
 from keepsake.ledger.seen import PIN as PIN
 from keepsake.ledger.seen import Seen
 from keepsake.records.errors import Damaged, NotFound, Refused, RolledBack
 
-if TYPE_CHECKING:  # heavy, and not needed to read a pin
+if TYPE_CHECKING:  # heavy, and not needed where nothing was ever signed
     from keepsake.ledger.ledger import Ledger
+    from keepsake.ledger.note import Checkpoint, Signer, Verifier
 
 _LEDGER = re.compile(r"[0-9a-f]{32}")
 
@@ -44,6 +44,8 @@ class Keyring:
 
     def signer(self, ledger: str) -> Signer:
         """The key of a ledger, made on first use."""
+        from keepsake.ledger.note import Signer
+
         path = self._key_path(ledger)
         if not path.exists():
             with self._alone(self._keys):
@@ -58,6 +60,8 @@ class Keyring:
         """What checks a ledger's signatures; None if it has no key here."""
         if not _LEDGER.fullmatch(ledger) or not self._key_path(ledger).exists():
             return None
+        from keepsake.ledger.note import Verifier
+
         return Verifier(self.signer(ledger).verifier_key)
 
     def _key_path(self, ledger: str) -> Path:
@@ -75,6 +79,8 @@ class Keyring:
 
     def set_pin(self, ledger: str, note: str, root: Path, *, anew: bool = False) -> None:
         """Keep `note`, and where its ledger lives. A pin that has seen more stays, unless this is begun `anew`."""
+        from keepsake.ledger.note import Checkpoint
+
         with self._alone(self._pins):
             size = Checkpoint.parse(note.rpartition("\n\n")[0] + "\n").size
             pinned = None if anew else self.pin(ledger)
@@ -141,6 +147,8 @@ def _safe(ledger: str) -> str:
 
 
 def _opened(verifier: Verifier, path: Path) -> Checkpoint:
+    from keepsake.ledger.note import NoteError
+
     try:
         checkpoint = verifier.open(path.read_text("utf-8"))
     except (NoteError, UnicodeDecodeError) as error:
@@ -156,6 +164,8 @@ def take(ledger: Ledger, keyring: Keyring, *, anew: bool = False) -> str:
 
     Refused if the ledger does not hold what was pinned before; only a restore begins `anew`.
     """
+    from keepsake.ledger.note import Checkpoint
+
     with ledger.reading():
         name = ledger.standing.ledger
         if ledger.trouble:

@@ -12,15 +12,15 @@ from keepsake.memory.tends import Tends
 from keepsake.memory.trusts import Trusts
 from keepsake.memory.work import FramesOf
 from keepsake.records.frame import Frame
-from keepsake.records.framed import Framed
-from keepsake.records.recalled import Recalled, Replayed
-from keepsake.records.timeline import Moment
-from keepsake.records.verdict import Verdicts
 
 if TYPE_CHECKING:
     from keepsake.memory.questions import Questioned
     from keepsake.memory.recall import RecallOf
     from keepsake.records.embedder import Embedder
+    from keepsake.records.framed import Framed
+    from keepsake.records.recalled import Recalled, Replayed
+    from keepsake.records.timeline import Moment
+    from keepsake.records.verdict import Verdicts
 
 Tick = Callable[[int], None]
 

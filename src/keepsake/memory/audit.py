@@ -22,10 +22,9 @@ import orjson
 from keepsake.memory.events import events_from
 from keepsake.memory.opened import Opened
 from keepsake.memory.secrets import Masker
-from keepsake.records.audit import AuditLine, Auditor
+from keepsake.records.audit import NAME, AuditLine, Auditor
 from keepsake.records.errors import Closed, KeepsakeError, Refused
 from keepsake.records.event import Event
-from keepsake.repair.audit import NAME
 from keepsake.stores.shelf import Shelf
 
 _PATIENCE = 0.2  # seconds that a write waits for another that appends

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -15,7 +16,6 @@ from keepsake.memory.asked import can_be_written, check_names
 from keepsake.memory.echo import NO_ECHO
 from keepsake.memory.gated import Gated
 from keepsake.memory.secrets import Cleared
-from keepsake.memory.shape import ShapeOf
 from keepsake.projections.index import prepared as sql
 from keepsake.records.belief import OWNER
 from keepsake.records.clock import parse_moment
@@ -24,7 +24,6 @@ from keepsake.records.episodes import OBSERVE
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.fact import Fact
-from keepsake.records.health import MigrationPlan, StoreHealth
 from keepsake.records.lineage import fact_of, sources_in
 from keepsake.records.policy import is_above
 from keepsake.records.scope import checked
@@ -34,8 +33,10 @@ from keepsake.stores.shelf import Shelf
 if TYPE_CHECKING:
     from keepsake.consolidate.classify import Deltas
     from keepsake.memory.index import IndexOf
+    from keepsake.memory.shape import ShapeOf
     from keepsake.projections.index.file import IndexFile
     from keepsake.records.extracted import Extractor
+    from keepsake.records.health import MigrationPlan, StoreHealth
     from keepsake.records.rule import ConsolidationRule
 
 _RECENT = {  # by session, by agent
@@ -74,7 +75,12 @@ class EpisodesOf:
     ) -> None:
         self._shelf, self._gated, self._user = shelf, gated, user
         self._index, self._propose = index, propose
-        self._shape = ShapeOf(shelf, gated, "episodes")
+
+    @cached_property
+    def _shape(self) -> ShapeOf:
+        from keepsake.memory.shape import ShapeOf
+
+        return ShapeOf(self._shelf, self._gated, "episodes")
 
     # -- the store ---------------------------------------------------------------------------------------------------
 

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger.read import first_line, is_foreign
-from keepsake.ledger.scan import Progress
-from keepsake.ledger.verify import Report, verify
 from keepsake.memory import settings
 from keepsake.records.errors import Refused
 from keepsake.repair.witness import seen_by_the_index
@@ -20,28 +18,32 @@ from keepsake.repair.witness import seen_by_the_index
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from keepsake.ledger.checkpoint import Keyring
     from keepsake.ledger.ledger import Ledger
+    from keepsake.ledger.scan import Progress
     from keepsake.ledger.seen import Seen
+    from keepsake.ledger.verify import Report
 
 
 def verify_folder(
     folder: Path, *, processes: int = 1, progress: Progress | None = None, checkpoint: str = "", key: str = ""
 ) -> Report:
     """Check every line of a folder, which may be too damaged to open; against a `checkpoint` kept elsewhere too."""
-    if _is_old(folder):
+    if is_old(folder):
         raise Refused(f"{folder} was written by chronomemory; `keepsake backup` takes it over, and makes a first copy")
+    from keepsake.ledger.verify import verify
+
     kept = [_given(folder, checkpoint, key)] if checkpoint else []
     seen = seen_by_the_index(folder)  # asked first, so that it cannot have read what is written while we read
     return verify(folder, processes=processes, witnesses=seen, checkpoints=[*_signed(folder), *kept], progress=progress)
 
 
-def _is_old(folder: Path) -> bool:
+def is_old(folder: Path) -> bool:
     """Whether chronomemory wrote it. What knows that for certain is loaded only if the first line is not ours."""
     wal = folder / "events.wal"
     if not wal.is_file() or not is_foreign(first_line(wal)):
         return False
-    from keepsake.stores.takeover import is_old
+    from keepsake.stores import takeover
 
-    return is_old(folder)
+    return takeover.is_old(folder)
 
 
 def _given(folder: Path, note: str, key: str) -> Seen:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from keepsake.ledger.checkpoint import Keyring
 from keepsake.memory.opened import Opened
-from keepsake.memory.status import Status, status_of
 from keepsake.records.belief import Belief
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Event
-from keepsake.records.timeline import Change, Moment, Version
-from keepsake.records.why import Why
+
+if TYPE_CHECKING:
+    from keepsake.ledger.checkpoint import Keyring
+    from keepsake.memory.status import Status
+    from keepsake.records.timeline import Change, Moment, Version
+    from keepsake.records.why import Why
 
 
 class Looks(Opened):
@@ -77,4 +80,6 @@ class Looks(Opened):
 
     def status(self) -> Status:
         """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
+        from keepsake.memory.status import status_of
+
         return status_of(self._shelf, self._keyring, self.user)

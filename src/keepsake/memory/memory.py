@@ -26,11 +26,10 @@ from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.memory.governs import Governs
 from keepsake.memory.graphs import Graphs
-from keepsake.memory.ledger import LedgerOf
+from keepsake.memory.ledger import LedgerOf, is_old
 from keepsake.memory.looks import Looks
 from keepsake.memory.restore import restore
 from keepsake.memory.secrets import Masker
-from keepsake.memory.status import Erasure, what_would_go
 from keepsake.memory.walks import Walks
 from keepsake.memory.work import ConfigOf, WorkOf
 from keepsake.records.belief import OWNER, Belief, texts
@@ -42,11 +41,11 @@ from keepsake.records.event import Event
 from keepsake.records.policy import DEFAULT
 from keepsake.repair.witness import seen_by_the_index
 from keepsake.stores.shelf import Shelf
-from keepsake.stores.takeover import is_old, take_over
 
 if TYPE_CHECKING:
     from keepsake.consolidate.classify import Deltas
     from keepsake.memory.index import IndexOf
+    from keepsake.memory.status import Erasure
     from keepsake.records.embedder import Embedder
     from keepsake.records.extracted import Extractor
     from keepsake.records.rule import ConsolidationRule
@@ -78,6 +77,8 @@ class Memory(Asks, Looks, Walks, Governs, Graphs):
         options: dict[str, Any] = {"by": by, "clock": clock, "read_only": read_only}
         options["durability"] = durability or settings.read_settings(self.folder).durability
         if is_old(self.folder):
+            from keepsake.stores.takeover import take_over
+
             if read_only:
                 raise NotWritable(f"{self.folder} was written by chronomemory; `keepsake backup` takes it over")
             take_over(self.folder, **options)
@@ -275,6 +276,8 @@ class Memory(Asks, Looks, Walks, Governs, Graphs):
 
     def what_would_go(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """What `erase` would destroy."""
+        from keepsake.memory.status import what_would_go
+
         return what_would_go(self._shelf, self._episodes, names, self._user(user), path)
 
     def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:

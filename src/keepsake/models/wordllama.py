@@ -32,7 +32,7 @@ _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 _TENSOR = "embedding.weight"
 _RECIPE = "mean of all tokens, 1"  # count on when the same weights begin to give other vectors
-_MANY = 64  # texts at once from which on it pays to widen the weights
+_MANY = 2000  # texts from which on it pays to have widened the weights, which takes as long as so many
 _PIECE = 4096  # tokens summed at a time, so that a very long text needs little memory
 
 
@@ -83,6 +83,7 @@ class _Model:
         weights, tokenizer = folder / _WEIGHTS, folder / _TOKENIZER
         self.matrix = _matrix(weights)
         self._wide: NDArray[np.float32] | None = None
+        self._asked = 0
         text = tokenizer.read_bytes().rstrip()  # releases differ in the last newline alone
         self._tokenizer = _tokenizer(text, tokenizer)
         if self._tokenizer.get_vocab_size() > len(self.matrix):
@@ -101,7 +102,8 @@ class _Model:
         """The sum of each text's rows, which points where their mean does; each by itself, whatever its neighbours."""
         import numpy as np
 
-        if self._wide is None and len(texts) >= _MANY:
+        self._asked += len(texts)
+        if self._wide is None and self._asked >= _MANY:
             self._wide = self.matrix.astype(np.float32)
         matrix = self.matrix if self._wide is None else self._wide
         return np.stack([_sum(matrix, self.encode(text).ids) for text in texts])

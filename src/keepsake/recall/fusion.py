@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ _FEW, _MANY = 20, 500  # memories between which the floor rises
 @cache
 def learned(kind: str) -> dict[str, Any]:
     """The weights for a kind of embedder, the constants of how well something answers, and the floor."""
-    every = orjson.loads(files("keepsake.recall").joinpath("weights.json").read_bytes())
+    every = orjson.loads(Path(__file__).with_name("weights.json").read_bytes())
     found: dict[str, Any] = every[kind]
     return found
 

@@ -21,6 +21,7 @@ from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.review import Review
 
+NAME = "audit.jsonl"  # in the memory folder
 SCHEMA_VERSION = 1
 APPLIED, HELD, REFUSED = "applied", "held", "refused"
 OUTCOMES = (APPLIED, HELD, REFUSED)

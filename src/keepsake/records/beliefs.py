@@ -168,6 +168,19 @@ class Beliefs(Kin):
         for table, key, value in changes:
             table[key] = value
 
+    def _hold_first(self, held: Held, body: dict[str, Any]) -> None:
+        """The same where nothing can be taken back and no other version is known: opening a memory waits for this."""
+        ref, version, among = held.ref, body["id"], self._among
+        self.held[ref], self._versions[version], self._ids[ref] = held, (ref, held.words), {version: None}
+        self._keys[held.user, held.path, held.key] = ref
+        for place in places(held, body):
+            if place in among:
+                among[place][ref] = None
+            else:
+                among[place] = {ref: None}
+        for below in body.get("rests_on", ()):
+            self._under(self._above, below)[ref] = None
+
     def _forget_places(self, held: Held) -> None:
         body = held.body()
         for place in places(held, body):
@@ -196,9 +209,8 @@ class Beliefs(Kin):
         """Instead of what is held: what `dump` wrote. A line at a time, so that the whole is never there twice."""
         self.clear()
         lines, _, tail = dumped.partition(b"[\n")[2].rpartition(b"\n],")
-        for line in lines.split(b"\n") if lines else ():
-            held, body = Held.read(line.removesuffix(b","))
-            self._hold(held, body)
+        for line in lines.split(b",\n") if lines else ():
+            self._hold_first(*Held.read(line))
         rest = orjson.loads(b"{" + tail)
         for ref, names in rest["versions"]:
             self._ids[ref] = {name: None for name, _ in names}

@@ -12,11 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from keepsake.records.secrets_cards import cards
-from keepsake.records.secrets_shapes import WALL, shaped
-from keepsake.records.secrets_stated import stated
-from keepsake.records.secrets_wire import passed_on
-
 But = Callable[[], str]
 
 _LONG = 20  # letters without a space: no token is shorter
@@ -45,6 +40,16 @@ def find(text: str) -> list[Secret]:
     is_long = len(text) >= _LONG and max(map(len, text.split()), default=0) >= _LONG
     if not is_long and not _has(_WORDS, low) and not _DIGITS.search(text):
         return []  # so it is with nearly every text, and that is quickly seen
+    return _looked_for(text, low, is_long)
+
+
+def _looked_for(text: str, low: str, is_long: bool) -> list[Secret]:
+    """What `find` gives where there may be something. The shapes are loaded here: most commands never need them."""
+    from keepsake.records.secrets_cards import cards
+    from keepsake.records.secrets_shapes import WALL, shaped
+    from keepsake.records.secrets_stated import stated
+    from keepsake.records.secrets_wire import passed_on
+
     if "[secret: " in text:
         text = _MASK.sub(lambda mask: WALL * len(mask[0]), text)
     spans = list(shaped(text)) if is_long or "private key" in low else []

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from keepsake.records.secrets import But, find, masked
-from keepsake.records.secrets_stated import is_none
 
 _PASSWORDS = ("password", "passwords", "passwd", "passwort", "passphrase", "passcode", "pwd")
 _KEYS = ("apikey", "apikeys", "secretkey", "accesskey", "privatekey", "signingkey", "encryptionkey")
@@ -117,6 +116,8 @@ def _kind(key: Any) -> str:
 
 def _is_one(value: str, kind: str) -> bool:
     """Whether a text under such a key is a secret, and not a placeholder or a number of tokens."""
+    from keepsake.records.secrets_stated import is_none
+
     if is_none(value) or value.startswith("[secret: "):
         return False
     if kind in _NUMBERS:

@@ -13,11 +13,9 @@ import orjson
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lift import lift
 from keepsake.ledger.read import Chain
-from keepsake.records.audit import AuditLine, Auditor
+from keepsake.records.audit import NAME, AuditLine, Auditor
 from keepsake.records.errors import Refused
 from keepsake.repair.findings import Finding, found
-
-NAME = "audit.jsonl"
 
 _OF_THE_HEADER = ("seq", "at", "by", "op", "hash")
 _OF_THE_WORDS = ("action", "outcome", "subject", "trust")
