@@ -79,3 +79,15 @@ def test_verifying_loads_nothing_that_only_writing_signing_or_drawing_needs(load
     heavy = {"rich", "cryptography", "subprocess", "pickle", "tomllib"}
     heavy |= {"keepsake.ledger.ledger", "keepsake.ledger.note"}
     assert loaded("ledger", "verify") & heavy == set()
+
+
+def test_asking_loads_nothing_that_only_dates_secrets_servers_signing_or_old_folders_need(loaded):
+    ours = ("ledger.note", "ledger.verify", "memory.status", "records.secrets_shapes", "records.time.phrases")
+    ours += ("repair.findings", "stores.takeover")
+    others = {"cryptography", "mcp", "numpy.ma", "pydantic", "rich", "starlette", "tomllib", "uvicorn", "zipfile"}
+
+    assert loaded("recall", "tea") & (others | {f"keepsake.{name}" for name in ours}) == set()
+
+
+def test_a_question_that_names_a_time_loads_what_reads_it(loaded):
+    assert "keepsake.records.time.phrases" in loaded("recall", "what was said last Friday?")
