@@ -8,6 +8,8 @@ PYTEST := $(PY) -m pytest --quiet --numprocesses $(JOBS) --dist worksteal
 LOCK = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --custom-compile-command 'make lock' $(ARGS)
 
+unexport PYTHONDONTWRITEBYTECODE # hundreds of tests start a process, and each would compile all files anew
+
 .PHONY: help demo test soak bench lock clean
 
 help: ## show this list
