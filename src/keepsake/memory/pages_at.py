@@ -1,8 +1,7 @@
 """The pages of an open memory: their rows kept level with the ledger, their files level with the rows.
 
-The rows follow from the ledger alone, and are made anew whenever they are missing, damaged, of another shape or behind
-an erasure. A file is written after its events are on disk; if that fails, the write stands all the same, the page is
-marked as lagging, and the next one who writes or asks goes on from there.
+A file is written after its events are on disk; if that fails, the write stands all the same, the page is marked as
+lagging, and the next one who writes or asks goes on from there.
 
 Whoever writes pages holds `pages.lock`, so that two processes do not write one file from two states.
 """
@@ -12,28 +11,28 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import tzinfo
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import TypeVar
 
-from keepsake.ledger.disk import remove_all
 from keepsake.memory.events import events_from
+from keepsake.memory.level import Level
 from keepsake.memory.secrets import Masker
-from keepsake.projections.database import IN_MEMORY
+from keepsake.projections.followed import Bookmark
 from keepsake.projections.index.plant import held_now
 from keepsake.projections.markdown import Page, parse
 from keepsake.projections.markdown.zone import zone_name, zone_named
 from keepsake.projections.pages import render
-from keepsake.projections.pages.file import Bookmark, PagesFile
+from keepsake.projections.pages.file import PagesFile
 from keepsake.projections.pages.fold import Stale
 from keepsake.projections.pages.render import Completion, Rendering
 from keepsake.projections.pages.rows import Entry, File
-from keepsake.projections.pages.tables import SHAPE, digest_of
+from keepsake.projections.pages.tables import digest_of
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import Busy, Refused
 from keepsake.records.event import Event
@@ -44,21 +43,23 @@ from keepsake.stores.shelf import Shelf
 Answer = TypeVar("Answer")
 
 _PATIENCE = 30.0
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 
 
-class PagesAt:
+class PagesAt(Level[PagesFile]):
     """The pages of one folder."""
 
+    called = "the pages are"
+
     def __init__(self, shelf: Shelf, zone: Callable[[], tzinfo], masks: Masker | None = None) -> None:
-        self._ledger = self.ledger = shelf.ledger
-        self.book, self.draw, self.masks = shelf.book, shelf.draw, masks
+        super().__init__(shelf)
+        self.draw, self.masks = shelf.draw, masks
         self._zone_of = zone
-        self.folder = PageFolder(self._ledger.folder.pages, self._ledger.disk)
-        self._lock = threading.RLock()
-        self._db: PagesFile | None = None
+        self.folder = PageFolder(self.ledger.folder.pages, self.ledger.disk)
         self._paused, self._is_working = 0, False
-        self._left = Bookmark()  # where this process stopped reading
+
+    @property
+    def place(self) -> Path:
+        return self.ledger.folder.pages_index
 
     @cached_property
     def zone(self) -> tzinfo:
@@ -67,14 +68,7 @@ class PagesAt:
 
     @property
     def is_writable(self) -> bool:
-        return self._ledger.writable
-
-    def close(self) -> None:
-        with self._lock:
-            db, self._db = self._db, None
-            if db is not None:
-                with suppress(sqlite3.Error):
-                    db.close()
+        return self.ledger.writable
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -83,7 +77,7 @@ class PagesAt:
             if self._is_working:
                 yield
                 return
-            fd = os.open(self._ledger.folder.pages_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fd = os.open(self.ledger.folder.pages_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 _lock(fd)
                 self._is_working = True
@@ -99,9 +93,9 @@ class PagesAt:
         The ledger's turn comes first, here and everywhere: whoever has it may want the pages, and nobody waits for it
         who has them. A batch keeps other programs out of the ledger, so nobody waits for the pages in one either.
         """
-        if self._ledger.in_batch():
+        if self.ledger.in_batch():
             raise Refused("pages are not written inside a batch; end it first, or use remember(about=…) in it")
-        with self._ledger.turn(), self._lock:
+        with self.ledger.turn(), self._lock:
             self._paused += 1
             try:
                 yield
@@ -115,74 +109,44 @@ class PagesAt:
     def behind(self) -> int:
         """How many events the rows have not taken in."""
         with self._lock:
-            return self._ledger.end.seq - self._open().bookmark().seq
+            return self.ledger.end.seq - self._open().bookmark().seq
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
     def level(self) -> PagesFile:
         """The rows, with everything in them that the ledger has."""
-        with self._ledger.reading(), self._lock:
+        with self.ledger.reading(), self._lock:
             return self._leveled()
 
     def _leveled(self) -> PagesFile:
         """The same, for one who has his turn and has read on."""
-        self._ledger.must_be_whole()
+        self.ledger.must_be_whole()
         for tried in range(3):
             try:
                 return self._level()
             except (sqlite3.DatabaseError, Stale) as error:
                 self.mend(error, is_last=tried == 2)
             except OSError as error:
-                place = self._ledger.folder.pages_index
-                raise Busy(f"{place}: {error.strerror}; move what is there away, and it is made anew") from error
+                raise self._in_the_way(error) from error
         raise AssertionError("unreachable")
 
     def read(self, question: Callable[[PagesFile], Answer]) -> Answer:
         """Put a question to the rows. If it comes upon damage, they are made anew, and it is put once more."""
-        with self._ledger.reading(), self._lock:
+        with self.ledger.reading(), self._lock:
             try:
                 return question(self._leveled())
             except sqlite3.DatabaseError as error:
                 self.mend(error)
             return question(self._leveled())
 
-    def mend(self, error: Exception, *, is_last: bool = False) -> None:
-        """Whoever came upon that may try again with new rows. Busy, if the file is not what is wrong."""
-        if is_last or (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _BUSY:
-            raise Busy(f"the pages are not to be had at this moment ({error}); try again") from error
-        self._throw_away()
-
-    def _level(self) -> PagesFile:
-        db = self._open()
-        mark, end = db.bookmark(), self._ledger.end
-        if mark.seq > end.seq:
-            self._ledger.refresh()
-            end = self._ledger.end
-        if mark.shape != SHAPE or not self._is_in_the_chain(mark):
-            db.empty()
-            mark = Bookmark()
-        if (mark.seq, mark.hash) != (end.seq, end.hash):
-            self._left = self._read_on(db, mark)
-        return db
-
-    def _open(self) -> PagesFile:
-        if self._db is not None and not self._db.is_in_place():
-            self.close()
-        if self._db is None:
-            self._db = PagesFile(self._ledger.folder.pages_index if self.is_writable else IN_MEMORY)
-        return self._db
-
-    def _is_in_the_chain(self, mark: Bookmark) -> bool:
-        end = self._ledger.end
-        if mark.seq >= end.seq:
-            return (mark.seq, mark.hash) == (end.seq, end.hash)
-        return mark.seq < 0 or mark == self._left or self._ledger.chain().hash_at(mark.seq) in (None, mark.hash)
+    def _made(self, path: Path | str) -> PagesFile:
+        return PagesFile(path)
 
     def _read_on(self, db: PagesFile, mark: Bookmark) -> Bookmark:
         """From the bookmark on; where that was moved away, what is held now."""
-        end = self._ledger.end
-        if mark.seq + 1 >= self._ledger.chain().first:
-            return db.catch_up(events_from(self._ledger, mark.seq + 1))
+        end = self.ledger.end
+        if mark.seq + 1 >= self.ledger.chain().first:
+            return db.catch_up(events_from(self.ledger, mark.seq + 1))
         db.empty()
         told = (event for event in held_now(self.book) if not self._is_cleaned(event))
         return db.catch_up(chain(self._fronts(), told), mark=Bookmark(end.seq, end.hash))
@@ -194,25 +158,15 @@ class PagesAt:
 
     def _fronts(self) -> Iterator[Event]:
         if self.book.pages.cleaned(OWNER) < 0:  # the pages that every memory begins with
-            yield Event(0, self._ledger.end.ts, "", "", "ledger:snapshot", "", None)
+            yield Event(0, self.ledger.end.ts, "", "", "ledger:snapshot", "", None)
         for (user, about), front in self.book.pages.fronts().items():
             body = {"user": user, "about": about, "front": dict(front)}
             yield Event(1, front["created"], PAGE, "", "ledger:snapshot", "", body)
 
-    def _throw_away(self) -> None:
-        """Damaged, or with words in it that were erased: all of it follows from the ledger and the files."""
-        self.close()
-        if self.is_writable:
-            name = self._ledger.folder.pages_index.name
-            remove_all(
-                self._ledger.disk,
-                [path for path in self._ledger.folder.index_files() if path.name.startswith(name)],
-            )
-
     def rebuild(self) -> PagesFile:
         """The rows made anew from the ledger. How the files were last seen is kept by whoever asks for this."""
-        with self._ledger.reading(), self._lock:
-            self.level().empty(but_renderings=True)
+        with self.ledger.reading(), self._lock:
+            self.level().empty_but_renderings()
             return self.level()
 
     # -- files -------------------------------------------------------------------------------------------------------

@@ -1,7 +1,4 @@
-"""`graph.db`, open: one connection, its bookmark, reading on from there, and what it answers.
-
-The bookmark is saved in the same transaction as the rows. Whatever a crash leaves is an earlier bookmark with the rows
-that belong to it, or a file that SQLite refuses; both grow back.
+"""`graph.db`, open: what it takes in of the ledger, and what it answers.
 
 Every question names its user, and no answer crosses to another. What is asked for by id, kind, source or target is
 looked up: the cost is that of what is found.
@@ -9,12 +6,10 @@ looked up: the cost is that of what is found.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
-from keepsake.projections.database import IN_MEMORY, Database
+from keepsake.projections.followed import Followed
 from keepsake.projections.graph import fold
 from keepsake.projections.graph.compose import Merge
 from keepsake.projections.graph.merges import merge_of, merges_into
@@ -25,57 +20,22 @@ from keepsake.records.event import Event
 from keepsake.records.graph_book import ProposedMerge
 from keepsake.records.graph_fields import Told
 
-_PRAGMAS = (
-    "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-32000", "PRAGMA temp_store=MEMORY",
-)  # fmt: skip
 
-
-class Bookmark(NamedTuple):
-    """How far the graph has read."""
-
-    seq: int = -1
-    hash: str = ""
-    shape: int = SHAPE
-
-
-class GraphFile(Database):
+class GraphFile(Followed):
     """The graphs of all users of a folder. `ledger` is the name that derived records carry."""
+
+    shape, tables, names = SHAPE, TABLES, NAMES
+    cache = "PRAGMA cache_size=-32000"
 
     def __init__(self, path: Path | str, ledger: str) -> None:
         self._ledger = ledger
-        if path != IN_MEMORY:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))  # SQLite would let others read it
-        super().__init__(path, _PRAGMAS, TABLES)
+        super().__init__(path)
 
-    def bookmark(self) -> Bookmark:
-        row = self.db.execute("SELECT seq, hash, shape FROM bookmark").fetchone()
-        return Bookmark(*row) if row else Bookmark()
-
-    def catch_up(self, events: Iterable[Event], *, mark: Bookmark | None = None) -> Bookmark:
-        """Take in the events behind the bookmark, all or none. `mark` is where they lead, if they do not say."""
-        with self.writing():
-            before = last = self.bookmark()
-            rows = Rows(self.db, self._ledger)
-            for event in events:
-                if mark is None and event.seq <= last.seq:
-                    continue
-                if mark is None and event.seq != last.seq + 1:
-                    break
-                fold.apply(rows, event)
-                last = Bookmark(event.seq, event.hash)
-            rows.flush()
-            last = mark or last
-            if last != before:
-                self.db.execute("INSERT OR REPLACE INTO bookmark VALUES (1, ?, ?, ?)", (SHAPE, last.seq, last.hash))
-        return last
-
-    def empty(self) -> None:
-        """Nothing is in it, as if it had just been made."""
-        with self.writing():
-            for name in NAMES:
-                self.db.execute(f"DROP TABLE IF EXISTS {name}")
-            for statement in TABLES:
-                self.db.execute(statement)
+    def take(self, events: Iterable[Event]) -> None:
+        rows = Rows(self.db, self._ledger)
+        for event in events:
+            fold.apply(rows, event)
+        rows.flush()
 
     # -- asking ------------------------------------------------------------------------------------------------------
 

@@ -1,73 +1,32 @@
-"""`pages.db`, open: one connection, its bookmark, and reading on from there.
-
-The bookmark is saved in the same transaction as the rows. Whatever a crash leaves is an earlier bookmark with the rows
-that belong to it, or a file that SQLite refuses; both grow back.
-"""
+"""`pages.db`, open: what it takes in of the ledger, what it answers, and how far the files have followed."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from pathlib import Path
-from typing import NamedTuple
 
-from keepsake.projections.database import IN_MEMORY, Database
+from keepsake.projections.followed import Followed
 from keepsake.projections.pages import fold
 from keepsake.projections.pages.rows import ENTRIES, FILES, Entry, File, Rows, digest_of_words
 from keepsake.projections.pages.tables import NAMES, SHAPE, TABLES
 from keepsake.records.event import Event
 
-_PRAGMAS = (
-    "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-16000", "PRAGMA temp_store=MEMORY",
-)  # fmt: skip
 
-
-class Bookmark(NamedTuple):
-    """How far the pages have read."""
-
-    seq: int = -1
-    hash: str = ""
-    shape: int = SHAPE
-
-
-class PagesFile(Database):
+class PagesFile(Followed):
     """The rows of all pages of a folder."""
 
-    def __init__(self, path: Path | str) -> None:
-        if path and path != IN_MEMORY:  # without a name it is a temporary file
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))  # SQLite would let others read it
-        super().__init__(path, _PRAGMAS, TABLES)
+    shape, tables, names = SHAPE, TABLES, NAMES
 
-    def bookmark(self) -> Bookmark:
-        row = self.db.execute("SELECT seq, hash, shape FROM bookmark").fetchone()
-        return Bookmark(*row) if row else Bookmark()
+    def take(self, events: Iterable[Event]) -> None:
+        rows = Rows(self.db)
+        for event in events:
+            fold.apply(rows, event)
+        rows.flush()
 
-    def catch_up(self, events: Iterable[Event], *, mark: Bookmark | None = None) -> Bookmark:
-        """Take in the events behind the bookmark, all or none. `mark` is where they lead, if they do not say."""
+    def empty_but_renderings(self) -> None:
+        """The same as `empty`, but in which states pages were written is kept."""
         with self.writing():
-            before = last = self.bookmark()
-            rows = Rows(self.db)
-            for event in events:
-                if mark is None and event.seq <= last.seq:
-                    continue
-                if mark is None and event.seq != last.seq + 1:
-                    break
-                fold.apply(rows, event)
-                last = Bookmark(event.seq, event.hash)
-            rows.flush()
-            last = mark or last
-            if last != before:
-                self.db.execute("INSERT OR REPLACE INTO bookmark VALUES (1, ?, ?, ?)", (SHAPE, last.seq, last.hash))
-        return last
-
-    def empty(self, *, but_renderings: bool = False) -> None:
-        """Nothing is in it, as if it had just been made; but, if wanted, in which states pages were written."""
-        with self.writing():
-            kept = self.db.execute("SELECT path, digest FROM renderings").fetchall() if but_renderings else []
-            for name in NAMES:
-                self.db.execute(f"DROP TABLE IF EXISTS {name}")
-            for statement in TABLES:
-                self.db.execute(statement)
+            kept = self.db.execute("SELECT path, digest FROM renderings").fetchall()
+            self.empty()
             self.db.executemany("INSERT INTO renderings VALUES (?, ?)", kept)
 
     # -- asking ------------------------------------------------------------------------------------------------------
