@@ -20,6 +20,7 @@ from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fulltext import NOW, Scope, count_of, count_on
+from keepsake.recall.asked import as_answers
 from keepsake.recall.candidates import POOL, Candidates, Gathering
 from keepsake.recall.filters import Filters, bears, tags_of
 from keepsake.recall.fusion import fits, floor_of, least_of, similarity
@@ -171,12 +172,13 @@ def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ran
     edges = edges_of(put.seen, measured.blocks, ask.scope) if put.seen.has_edges else []
     degree = degrees(edges, measured.blocks)
     support = support_of([states[block] for block in measured.blocks], said, put.seen.hours, degree)
-    likeness = similarity(measured, kind, ask.drop)
+    counts = 1.0 if ask.by_words else as_answers(put.question, measured, states)
+    likeness = similarity(measured, kind, ask.drop) * counts
     if ask.frame is not None and likeness.max() > 0:  # beside other signals, likeness counts against the best
         likeness = likeness / likeness.max()
     weights = ask.frame.weights if ask.frame else LIKENESS
     scores = weighed(weights, likeness, support) * backing(support, said, ask.scope.path)
-    order, sure = _in_order(scores, measured.blocks), fits(measured, kind)
+    order, sure = _in_order(scores, measured.blocks), fits(measured, kind) * counts
     best = order[0] if ask.frame is None else int(np.argmax(likeness))
     fit, floor = float(sure[best]) if put.question.words else 0.0, put.floor(index, ask, kind)
     kept, by_words = frozenset(guaranteed) & found.sources.keys(), put.goes_by_words(ask)
