@@ -6,7 +6,6 @@ Every change is checked by reading: afterwards the entry is what was meant, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from typing import Any
 
 from keepsake.surfaces.connect import json_edit, toml_edit
@@ -56,22 +55,10 @@ def checked(text: str, form: str, change: Callable[[], str], keys: Sequence[str]
     Whether an object that is empty stands there or not is the same.
     """
     after = change()
-    expected = deepcopy(_FORMS[form].read(text))
-    found = _FORMS[form].read(after)
-    for whole, new in ((expected, value), (found, value if _at(found, keys) == value else _Other())):
-        _set(whole, keys, new)
-    if expected != found:
+    before, found = (_FORMS[form].read(each) for each in (text, after))
+    if _at(found, keys) != value or _without(before, keys) != _without(found, keys):
         raise Unclear("it is written in a way in which nothing can be changed safely")
     return after
-
-
-class _Other:
-    """What equals nothing."""
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __eq__(self, other: object) -> bool:
-        return False
 
 
 def _at(value: Any, keys: Sequence[str]) -> Any:
@@ -80,16 +67,10 @@ def _at(value: Any, keys: Sequence[str]) -> Any:
     return value
 
 
-def _set(whole: Any, keys: Sequence[str], value: Any) -> None:
-    """Set what stands under `keys`; with None take it away, and the objects that are empty then."""
-    if len(keys) == 1:
-        whole.pop(keys[0], None)
-        if value is not None:
-            whole[keys[0]] = value
-        return
-    below = whole.setdefault(keys[0], {})
-    if not isinstance(below, dict):
-        raise Unclear(f'"{keys[0]}" is not an object')
-    _set(below, keys[1:], value)
-    if not below:
-        del whole[keys[0]]
+def _without(whole: Any, keys: Sequence[str]) -> Any:
+    """The same without what stands under `keys`, and without the objects that are empty then."""
+    if not keys or not isinstance(whole, dict) or keys[0] not in whole:
+        return whole
+    below = _without(whole[keys[0]], keys[1:]) if len(keys) > 1 else {}
+    rest = {key: value for key, value in whole.items() if key != keys[0]}
+    return rest if below == {} else rest | {keys[0]: below}

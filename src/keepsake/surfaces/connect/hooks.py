@@ -42,9 +42,10 @@ def _command(words: Sequence[str], seconds: int) -> dict[str, Any]:
 
 def is_ours(hook: object) -> bool:
     """Whether a hook is one that keepsake wrote, perhaps another copy of keepsake."""
+    command = hook.get("command") if isinstance(hook, dict) else None
     try:
-        words = shlex.split(hook["command"] if isinstance(hook, dict) else "")
-    except (KeyError, TypeError, ValueError, AttributeError):
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:  # a quote that does not end
         return False
     program = PurePath(words[0]).name if words else ""
     if words[1:3] == ["-m", "keepsake"]:

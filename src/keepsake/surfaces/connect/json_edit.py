@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from keepsake.surfaces.connect.unclear import Unclear
@@ -51,9 +52,13 @@ class _Page:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.bare = _COMMENT.sub(_blank_comment, " " + text[1:] if text[:1] == BOM else text)  # commas are still there
-        self.plain = _TRAILING.sub(lambda found: " " if found[0] == "," else found[0], self.bare)
-        self.value = _loaded(self.plain)
+        self.bare = self.plain = " " + text[1:] if text[:1] == BOM else text
+        try:
+            self.value = _loaded(self.plain)
+        except Unclear:
+            self.bare = _COMMENT.sub(_blank_comment, self.bare)  # its commas are still there
+            self.plain = _TRAILING.sub(lambda found: " " if found[0] == "," else found[0], self.bare)
+            self.value = _loaded(self.plain)
         self.eol = "\r\n" if "\r\n" in text else "\n"
 
     def after_space(self, at: int) -> int:
@@ -101,9 +106,15 @@ class _Page:
         return "".join(_written(value, self.eol + indent, self.unit()))
 
 
+@lru_cache(maxsize=2)
+def _page(text: str) -> _Page:
+    """A text is looked at several times while it is changed and checked."""
+    return _Page(text)
+
+
 def read(text: str) -> Any:
-    """The value that the text stands for; a text of nothing is an empty object."""
-    return {} if is_blank(text) else _Page(text).value
+    """The value that the text stands for, not to be changed; a text of nothing is an empty object."""
+    return {} if is_blank(text) else _page(text).value
 
 
 def is_blank(text: str) -> bool:
@@ -112,7 +123,7 @@ def is_blank(text: str) -> bool:
 
 def put(text: str, keys: Sequence[str], value: Any) -> str:
     """Set what stands under `keys`, one object within another. Objects that are missing are made."""
-    page = _Page(_begun(text))
+    page = _page(_begun(text))
     at = page.after_space(0)
     for depth, key in enumerate(keys):
         box = _object(page, at, keys[:depth])
@@ -126,7 +137,7 @@ def put(text: str, keys: Sequence[str], value: Any) -> str:
 
 def append(text: str, keys: Sequence[str], value: Any) -> str:
     """Add `value` to the end of the list that stands under `keys`. What is missing on the way is made."""
-    page = _Page(_begun(text))
+    page = _page(_begun(text))
     at = page.after_space(0)
     for depth, key in enumerate(keys):
         part = _last(box := _object(page, at, keys[:depth]), key)
@@ -140,7 +151,7 @@ def append(text: str, keys: Sequence[str], value: Any) -> str:
 
 def drop(text: str, keys: Keys) -> str:
     """Take away what stands under `keys`, and the objects and lists that it leaves empty, but never the outermost."""
-    page = _Page(text)
+    page = _page(text)
     boxes: list[tuple[_Box, _Part]] = []
     at = page.after_space(0)
     for key in keys:
@@ -204,10 +215,11 @@ def _inserted(page: _Page, box: _Box, key: str | None, value: Any) -> str:
     """The text with a member or an item more, as the last of its box."""
     if box.parts:
         return _beside(page, box, key, value)
-    if page.is_one_line():
-        return page.text[: box.open + 1] + _piece(page, key, value, "") + page.text[box.close :]
-    outer = page.indent(box.open)
     inner = page.text[box.open + 1 : box.close].rstrip()
+    if page.is_one_line():
+        piece = (inner + " " if inner else "") + _piece(page, key, value, "")
+        return page.text[: box.open + 1] + piece + page.text[box.close :]
+    outer = page.indent(box.open)
     piece = _piece(page, key, value, outer + page.unit())
     middle = inner + page.eol + outer + page.unit() + piece + page.eol + outer
     return page.text[: box.open + 1] + middle + page.text[box.close :]
@@ -259,7 +271,9 @@ def _without(page: _Page, box: _Box, part: _Part) -> str:
         head, tail = text[:lead], text[part.end :]
     if len(box.parts) == 1 and len(head) == box.open + 1:
         tail = tail.lstrip(" \t\r\n")
-    return head + tail
+    is_remark = page.bare[lead - 1] == " " != text[lead - 1] and "\n" in text[lead : part.start]
+    ends = is_remark and not tail.lstrip(" \t\r").startswith("\n")  # else the rest would become part of it
+    return head + (page.eol if ends else "") + tail
 
 
 def _has_comment(page: _Page, box: _Box, part: _Part) -> bool:

@@ -1,7 +1,7 @@
 """Small changes to a TOML text that a person keeps: one table more, one table less, and nothing else.
 
-A table is found by its header line. Whether that line is a header at all, and not a line of a longer text, shows in
-what is left: the text without the table must mean the same without it, else nothing is changed.
+A table is found by its header line. That the line is a header, and not a line of a longer text, shows in what stands
+before it, which can be read by itself.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _GAP = re.compile(r"(\r?\n)\r?\n\Z")  # the empty line before a table at the end
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BOM = "\ufeff"
+_MOST = 20  # headers of ours, and what looks like one
 
 
 def read(text: str) -> dict[str, Any]:
@@ -40,8 +41,8 @@ def put(text: str, keys: Sequence[str], value: dict[str, Any]) -> str:
     if held is not None and (spans := list(_spans(text, keys))):
         first = spans[0][0]
         return text[:first] + table + drop(text, keys)[first:]
-    begun = text if not text or text.endswith("\n") else text + eol
-    gap = eol if begun.strip(_BOM + " \t\r\n") else ""
+    begun = text if text.endswith("\n") or not text.strip(_BOM) else text + eol
+    gap = eol if begun.strip(_BOM) else ""
     return begun + gap + table
 
 
@@ -87,26 +88,38 @@ def _text(text: str) -> str:
 
 def _spans(text: str, keys: Sequence[str]) -> Iterator[tuple[int, int]]:
     """From where to where the table `keys` and each below it stand, without what is said before the next one."""
-    start, at = -1, 0
+    start, at, tried = -1, 0, 0
     for line in _LINE.findall(text):
-        header = _header(line.removeprefix(_BOM))
-        if header is not None:
-            if start >= 0:
-                yield start, _end(text, start, at)
-            start = at if header[: len(keys)] == list(keys) else -1
-        at += len(line)
+        here, at = at + len(line) - len(line.removeprefix(_BOM)), at + len(line)
+        if not line.lstrip(_BOM + " \t").startswith("["):
+            continue
+        if start >= 0 and _is_whole(text[start:here]):
+            yield start, _end(text, start, here)
+            start = -1
+        if start < 0 and _header(text[here:at])[: len(keys)] == list(keys):
+            tried += 1
+            start = here if _is_whole(text[:here]) else -1
+        if tried > _MOST:
+            raise Unclear("too many of its lines look like ours")
     if start >= 0:
         yield start, _end(text, start, at)
 
 
-def _header(line: str) -> list[str] | None:
-    """The names in `[a.b]`; None for any other line."""
-    if not line.lstrip(" \t").startswith("["):
-        return None
+def _is_whole(text: str) -> bool:
+    """Whether a text ends where a line may be a header: not within a longer text or list."""
+    try:
+        tomllib.loads(text.removeprefix(_BOM))
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _header(line: str) -> list[str]:
+    """The names in `[a.b]`; none for any other line."""
     try:
         value: Any = tomllib.loads(line)
     except tomllib.TOMLDecodeError:
-        return None
+        return []
     names: list[str] = []
     while isinstance(value, dict) and value:
         name, value = next(iter(value.items()))
