@@ -280,7 +280,7 @@ def test_for_a_client_that_is_not_known_the_usual_form_is_printed(keepsake, name
     done = keepsake("connect", "--", name)
 
     assert done.status == 0
-    assert "Most clients understand this" in done.out
+    assert "Most understand this" in done.out
     assert "\x1b" not in done.out
     told = json.loads(keepsake("connect", "--json", "--", name).json["add"][0]["text"])
     assert told["mcpServers"]["keepsake"] == {"command": "/opt/bin/keepsake", "args": ["mcp", "--agent", name]}
