@@ -60,8 +60,8 @@ def _place(client: Client, project: Path | None) -> str:
 
 def _by_hand(parts: Sequence[tuple[str, str]], unknown: str) -> Iterator[str]:
     if unknown:
-        yield dim(f"{shown(unknown)} is not among the clients that keepsake knows. Most understand this, in a file such as")
-        yield dim("mcp.json or settings.json in a folder of their own; their documentation says where they look for it:")
+        yield dim(f"{shown(unknown)} is not among the clients that keepsake knows. Most understand this, in a file")
+        yield dim("such as mcp.json or settings.json; their documentation says where they look for it:")
     for place, text in parts:
         if place:
             yield dim(f"add to {shown(place)}:")
