@@ -20,8 +20,8 @@ def path(home):
     return home / ".cursor/mcp.json"
 
 
-def connect():
-    for change in to_connect(CURSOR, ENTRY, {}, project=None):
+def connect(**more):
+    for change in to_connect(CURSOR, ENTRY | more, {}, project=None):
         change.carry_out()
 
 
@@ -74,6 +74,16 @@ def test_what_others_wrote_meanwhile_stays_when_we_go(path):
 
     assert path.read_text() == '{"a": 2}'
     assert b"/bin/keepsake" in path.with_name("mcp.json.before-keepsake").read_bytes()
+
+
+def test_connecting_twice_and_going_leaves_neither(path):
+    path.write_text('{"a": 1}')
+    connect()
+    connect(args=["mcp", "--profile", "pages"])
+
+    disconnect()
+
+    assert path.read_text() == '{"a": 1}'
 
 
 def test_a_link_stays_a_link_and_what_it_leads_to_is_written(path, home):

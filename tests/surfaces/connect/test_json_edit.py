@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.surfaces.connect.clients import BY_NAME
-from keepsake.surfaces.connect.edits import entry_in, with_entry, without_entry
+from keepsake.surfaces.connect.edits import checked, entry_in, with_entry, without_entry
 from keepsake.surfaces.connect.json_edit import append, drop, put, read
 from keepsake.surfaces.connect.unclear import Unclear
 
@@ -134,6 +134,13 @@ def test_an_entry_that_stands_there_twice_is_for_a_person_to_take_out():
 
     with pytest.raises(Unclear, match="safely"):
         without_entry(twice, CURSOR)
+
+
+@pytest.mark.parametrize("after", ['{"a": 2, "k": 3}', '{"k": 3}', '{"a": 1, "b": 1, "k": 3}', '{"a": 1, "k": 4}', "{}"])
+def test_a_change_that_touched_anything_else_is_thrown_away(after):
+    assert checked('{"a": 1}', "json", lambda: '{"a": 1, "k": 3}', ("k",), 3) == '{"a": 1, "k": 3}'
+    with pytest.raises(Unclear, match="safely"):
+        checked('{"a": 1}', "json", lambda: after, ("k",), 3)
 
 
 def test_what_a_person_added_to_our_entry_stays_in_it():

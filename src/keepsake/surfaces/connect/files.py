@@ -94,7 +94,7 @@ def _check_same(seen: Seen) -> None:
 def _replace(path: Path, data: bytes, like: Seen) -> None:
     fresh = path.with_name(path.name + _FRESH)
     fresh.unlink(missing_ok=True)
-    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with open(fd, "wb") as out:
             out.write(data)
