@@ -2,13 +2,19 @@
 
 import os
 import stat
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import assume, given
 
 from keepsake.records.errors import Moved, NotWritable, Refused
 from keepsake.surfaces.connect import files
 from keepsake.surfaces.connect.clients import BY_NAME
-from keepsake.surfaces.connect.plan import to_connect, to_disconnect
+from keepsake.surfaces.connect.hooks import wanted
+from keepsake.surfaces.connect.json_edit import read
+from keepsake.surfaces.connect.plan import Puzzled, to_connect, to_disconnect
+from tests.surfaces.connect.json_texts import texts
 
 CURSOR = BY_NAME["cursor"]
 ENTRY = {"command": "/bin/keepsake", "args": ["mcp"]}
@@ -173,7 +179,7 @@ def test_killed_at_any_moment_the_file_is_the_old_one_and_the_next_run_goes_on(p
 
     assert path.read_text() == '{"a": 1}'
     assert in_folder(path) == ["mcp.json", "mcp.json.before-keepsake"][:moment]
-    (path.parent / "mcp.json.keepsake-new").write_text("what a crash left")
+    (path.parent / f"mcp.json.keepsake-new-{os.getpid()}").write_text("what a crash left")
     connect()
     assert in_folder(path) == ["mcp.json", "mcp.json.before-keepsake"]
     disconnect()
@@ -183,10 +189,32 @@ def test_killed_at_any_moment_the_file_is_the_old_one_and_the_next_run_goes_on(p
 def test_a_link_in_the_place_of_what_is_written_first_is_not_followed(path, home):
     (home / "precious").write_text("mine")
     path.write_text("{}")
-    (path.parent / "mcp.json.keepsake-new").symlink_to(home / "precious")
+    (path.parent / f"mcp.json.keepsake-new-{os.getpid()}").symlink_to(home / "precious")
     (path.parent / "mcp.json.before-keepsake").symlink_to(home / "precious")
 
     connect()
 
     assert (home / "precious").read_text() == "mine"
     assert (path.parent / "mcp.json.before-keepsake").read_text() == "{}"
+
+
+@given(server=texts(), hooks=texts())
+def test_whatever_stood_in_the_files_stands_there_again_to_the_byte(server, hooks):
+    client = BY_NAME["claude-code"]
+    servers = read(server).get("mcpServers", {})
+    assume(not isinstance(servers, dict) or "keepsake" not in servers)  # else it was connected before
+    with TemporaryDirectory() as name:
+        project = Path(name)
+        held = {project / ".mcp.json": server.encode(), project / ".claude/settings.local.json": hooks.encode()}
+        (project / ".claude").mkdir()
+        for file, data in held.items():
+            file.write_bytes(data)
+        try:
+            changes = to_connect(client, ENTRY, wanted(["/bin/keepsake"]), project=project)
+        except Puzzled:
+            changes = []
+        for change in changes:
+            change.carry_out()
+        for change in to_disconnect(client, project=project) if changes else ():
+            change.carry_out()
+        assert {file: file.read_bytes() for file in held} == held

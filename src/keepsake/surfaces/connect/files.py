@@ -4,7 +4,7 @@ Before it is written, the old one is copied beside it, as NAME.before-keepsake, 
 followed: what it leads to is written, and the link stays a link. Mode and owner stay. If the file is another one than
 was shown when it is to be written, nothing is written.
 
-A crash leaves the old file, perhaps its copy, and perhaps NAME.keepsake-new, which the next run takes away.
+A crash leaves the old file, perhaps its copy, and perhaps NAME.keepsake-new-NUMBER, which nobody needs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from keepsake.surfaces.connect.unclear import Unclear
 
 COPY = ".before-keepsake"
 MOST = 1 << 26  # bytes of a configuration
-_FRESH = ".keepsake-new"
+_FRESH = ".keepsake-new-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _check_same(seen: Seen) -> None:
 
 
 def _replace(path: Path, data: bytes, like: Seen) -> None:
-    fresh = path.with_name(path.name + _FRESH)
+    fresh = path.with_name(f"{path.name}{_FRESH}{os.getpid()}")  # another process may be at it too
     fresh.unlink(missing_ok=True)
     fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
