@@ -140,14 +140,14 @@ def test_a_folder_whose_name_is_no_text_is_refused(keepsake):
     assert "no configuration can hold it" in done.err
 
 
-@pytest.mark.parametrize("name", ["claude-code", "cursor", "vscode", "windsurf", "gemini-cli", "kiro", "codex"])
+@pytest.mark.parametrize("name", ["claude-code", "cursor", "windsurf", "gemini-cli", "kiro", "codex"])
 def test_a_server_that_runs_is_reached_and_its_token_is_never_written(keepsake, home, name):
-    done = keepsake("connect", name, "--http", "http://127.0.0.1:8765/mcp", "--yes")
+    done = keepsake("connect", name, "--http", "http://127.0.0.1:8722/mcp", "--yes")
 
     assert done.status == 0
     text = (home / FILES[name][0]).read_text()
     entry = held(home / FILES[name][0])[FILES[name][2]]["keepsake"]
-    assert "http://127.0.0.1:8765/mcp" in entry.values()
+    assert "http://127.0.0.1:8722/mcp" in entry.values()
     assert TOKEN in text
     assert "command" not in entry
 
@@ -156,6 +156,7 @@ def test_a_server_that_runs_is_reached_and_its_token_is_never_written(keepsake, 
     ("words", "says"),
     [
         (["zed", "--http", "http://a"], "leave --http out"),
+        (["vscode", "--http", "http://a"], "leave --http out"),
         (["cursor", "--http", "ftp://a"], "not an address"),
         (["cursor", "--http", "http://a b"], "not an address"),
         (["cursor", "--http", "http://a", "--profile", "pages"], "has its own memory"),

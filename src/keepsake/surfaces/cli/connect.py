@@ -120,7 +120,7 @@ def _folder(call: Call, project: Path | None) -> str:
 
 def _remote(client: Client, url: str) -> Entry:
     if not url.startswith(("http://", "https://")) or not url.isprintable() or " " in url:
-        raise Refused(f"not an address of a server: {url!r}; write it like http://127.0.0.1:8765/mcp")
+        raise Refused(f"not an address of a server: {url!r}; write it like http://127.0.0.1:8722/mcp")
     if client.remote is None:
         raise Refused(f"{client.title} cannot be told in a file where to find the token of a server; leave --http out")
     return client.remote(url)

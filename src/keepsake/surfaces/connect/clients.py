@@ -102,8 +102,7 @@ CLIENTS = (
         "cursor", "Cursor", _in_home(".cursor"), "mcp.json", ".cursor/mcp.json", remote=_by_url(f"${{env:{TOKEN}}}")
     ),
     Client(
-        "vscode", "VS Code", _application("Code"), "User/mcp.json", ".vscode/mcp.json", keys=("servers",), first=_STDIO,
-        remote=_by_url(f"${{env:{TOKEN}}}", type="http"),
+        "vscode", "VS Code", _application("Code"), "User/mcp.json", ".vscode/mcp.json", keys=("servers",), first=_STDIO
     ),
     Client(
         "codex", "Codex", _moved("CODEX_HOME", ".codex"), "config.toml", ".codex/config.toml", keys=("mcp_servers",),
