@@ -125,6 +125,57 @@ def test_a_file_that_may_only_be_read_is_left_alone(path):
     assert in_folder(path) == ["mcp.json"]
 
 
+def test_a_folder_that_may_not_be_written_into_is_named(path, monkeypatch):
+    path.write_text("{}")
+    real = os.open
+
+    def refuses(name, flags, *rest):
+        if flags & os.O_CREAT:
+            raise PermissionError(13, "Permission denied", str(name))
+        return real(name, flags, *rest)
+
+    monkeypatch.setattr(os, "open", refuses)
+    with pytest.raises(NotWritable, match="may not be written into"):
+        connect()
+    assert in_folder(path) == ["mcp.json"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_stays_its_owners(path):
+    path.write_text("{}")
+    os.chown(path, 1234, 1235)
+
+    connect()
+
+    assert {(each.stat().st_uid, each.stat().st_gid) for each in path.parent.iterdir()} == {(1234, 1235)}
+
+
+def test_a_file_of_somebody_else_that_cannot_stay_theirs_is_left_alone(path, monkeypatch):
+    path.write_text("{}")
+
+    def refuses(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chown", refuses)
+    monkeypatch.setattr(os, "fstat", lambda fd, real=os.fstat: os.stat_result([0, 0, 0, 0, 77, 77, *real(fd)[6:]]))
+    with pytest.raises(NotWritable, match="belongs to somebody else"):
+        connect()
+    assert path.read_text() == "{}"
+    assert in_folder(path) == ["mcp.json"]
+
+
+@pytest.mark.parametrize("way", ["loop", "file"])
+def test_a_path_that_leads_nowhere_is_refused_in_a_line(path, way):
+    if way == "loop":
+        path.symlink_to(path)
+    else:
+        path.parent.rmdir()
+        path.parent.write_text("a file")
+
+    with pytest.raises(Refused, match="cannot be looked at"):
+        connect()
+
+
 def test_what_is_no_file_is_refused(path):
     path.mkdir()
 

@@ -52,6 +52,8 @@ def look(path: Path) -> Seen:
         found = target.stat()
     except FileNotFoundError:
         return Seen(path, target, None)
+    except OSError as error:
+        raise Refused(f"{path} cannot be looked at: {(error.strerror or '').lower()}; see where it leads") from None
     if not stat.S_ISREG(found.st_mode):
         raise Refused(f"{path} is not a file; move it away, then try again")
     if found.st_size > MOST:
@@ -93,8 +95,11 @@ def _check_same(seen: Seen) -> None:
 
 def _replace(path: Path, data: bytes, like: Seen) -> None:
     fresh = path.with_name(f"{path.name}{_FRESH}{os.getpid()}")  # another process may be at it too
-    fresh.unlink(missing_ok=True)
-    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        fresh.unlink(missing_ok=True)
+        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except PermissionError:
+        raise NotWritable(f"{path.parent} may not be written into; ask its owner, or add it by hand: --print") from None
     try:
         with open(fd, "wb") as out:
             out.write(data)
@@ -102,9 +107,8 @@ def _replace(path: Path, data: bytes, like: Seen) -> None:
             _take_rights(out.fileno(), path, like)
             os.fsync(out.fileno())
         os.replace(fresh, path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
+    finally:
+        fresh.unlink(missing_ok=True)  # it is there only if something went wrong
     _sync_folder(path.parent)
 
 
