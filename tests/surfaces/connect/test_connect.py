@@ -1,9 +1,9 @@
 """`keepsake connect`, as a person meets it."""
 
+import asyncio
 import json
 import os
 import shlex
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from keepsake.surfaces.cli import connect as skin
+from keepsake.surfaces.cli import mcp as server
 from keepsake.surfaces.cli.connect_page import differing
 from keepsake.surfaces.connect import program
 from keepsake.surfaces.connect.clients import CLIENTS, TOKEN
@@ -288,7 +289,7 @@ def test_for_a_client_that_is_not_known_the_usual_form_is_printed(keepsake, name
 
 
 def test_without_the_package_of_the_protocol_it_says_how_to_get_it(keepsake, home, monkeypatch):
-    monkeypatch.setattr(skin, "find_spec", lambda name: None)
+    monkeypatch.setattr(server, "find_spec", lambda name: None)
 
     done = keepsake("connect", "cursor", "--yes")
 
@@ -402,13 +403,24 @@ def test_a_keepsake_that_will_not_last_is_told_of(keepsake, monkeypatch):
     assert program.is_passing(["/home/ana/.local/bin/keepsake"]) is False
 
 
-def test_what_is_written_starts_with_nothing_in_the_environment(keepsake, home, monkeypatch):
-    """As a client starts it: the words of its file, from the root folder, and hardly a variable."""
+def test_a_client_that_reads_its_file_starts_keepsake_and_finds_the_tools(keepsake, home, folder, monkeypatch):
+    """As a client starts it: the words of its file, from another folder, with hardly a variable."""
     monkeypatch.setattr(skin, "this_program", lambda: [sys.executable, "-m", "keepsake"])
-    keepsake("connect", "cursor", "--yes", "--folder", "/srv/notes")
-    entry = held(home / ".cursor/mcp.json")["mcpServers"]["keepsake"]
+    keepsake("connect", "codex", "--yes", "--folder", str(folder))
+    entry = held(home / ".codex/config.toml")["mcp_servers"]["keepsake"]
+    bare = {"PYTHONPATH": os.environ["PYTHONPATH"], "HOME": "/nowhere"}  # the tests run from the source
 
-    bare = {"PYTHONPATH": os.environ["PYTHONPATH"]}  # the tests run from the source
-    done = subprocess.run([entry["command"], *entry["args"], "--help"], env=bare, cwd="/", capture_output=True)
+    async def talk() -> list[str]:
+        from mcp import Client, StdioServerParameters
 
-    assert done.returncode in (0, 2)
+        server = StdioServerParameters(command=entry["command"], args=entry["args"], env=bare, cwd="/")
+        async with Client(server) as client:
+            done = await client.call_tool("remember", {"text": "Ana prefers tea"})
+            assert not done.is_error
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    found = asyncio.run(asyncio.wait_for(talk(), 60))
+
+    assert {"remember", "recall", "forget"} <= set(found)
+    [belief] = keepsake("show", "--json").json
+    assert (belief["text"], belief["agent"]) == ("Ana prefers tea", "codex")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -16,12 +15,12 @@ from keepsake.surfaces.cli import connect_page as pages
 from keepsake.surfaces.cli.call import Call, on_a_terminal, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import CONNECT
+from keepsake.surfaces.cli.mcp import need_the_package
 from keepsake.surfaces.connect import hooks, plan
 from keepsake.surfaces.connect.clients import BY_NAME, CLIENTS, GENERIC, Client, Entry
 from keepsake.surfaces.connect.plan import Change, Puzzled
 from keepsake.surfaces.connect.program import is_passing, this_program, writable
-
-PROFILES = ("reference", "chatgpt", "claude", "pages")
+from keepsake.surfaces.mcp.profiles import PROFILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ keepsake connect cursor --project --remove --yes""",
 @click.option("--capture", is_flag=True, help="Also put a frame before each session, and record what was said in it.")
 @click.option("--http", metavar="URL", help="Reach a server that runs (`mcp --http`) instead of starting one.")
 @click.option(
-    "profiles", "--profile", multiple=True, type=click.Choice(PROFILES), metavar="NAME",
+    "profiles", "--profile", multiple=True, type=click.Choice(tuple(PROFILES)), metavar="NAME",
     help="Offer these tools too: reference, chatgpt, claude, pages. Repeat for more.",
 )  # fmt: skip
 @click.option("print_only", "--print", is_flag=True, help="Only print what to add, and where.")
@@ -152,8 +151,8 @@ def _row(client: Client) -> dict[str, object]:
 
 def _put_in(call: Call, wish: Wish, *, yes: bool, words: bool) -> int:
     client = wish.client
-    if words and find_spec("mcp") is None:
-        raise Refused("the MCP server is not installed: pip install 'keepsake[serve]', then connect again")
+    if words:
+        need_the_package()
     try:
         changes = plan.to_connect(client, wish.entry, wish.groups, project=wish.project)
     except Puzzled as error:
