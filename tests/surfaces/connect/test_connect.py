@@ -162,6 +162,7 @@ def test_a_server_that_runs_is_reached_and_its_token_is_never_written(keepsake, 
         (["cursor", "--http", "http://a b"], "not an address"),
         (["cursor", "--http", "http://a", "--profile", "pages"], "has its own memory"),
         (["cursor", "--project", "--user-wide"], "choose"),
+        (["cursor", "--remove", "--print"], "leave --print"),
         (["cursor", "--capture"], "has no hooks"),
         (["nvim", "--capture"], "has no hooks"),
         (["nvim", "--remove"], "does not know"),
@@ -248,6 +249,8 @@ def test_a_long_change_is_told_in_the_time_of_its_length():
     before, after = "\n".join(f"{n}" for n in range(20_000)), "\n".join(f"{n};" for n in range(20_000))
 
     assert len(list(differing(before, after))) == 40_000
+    around = "first\n" + before + "\nlast"
+    assert list(differing(before, around)) == [("+", "first"), ("+", "last")], "and what is between is not shown"
 
 
 # -- what is not understood --------------------------------------------------------------------------------------------
@@ -335,6 +338,17 @@ def test_hooks_are_set_up_beside_those_of_others_and_leave_them_there(keepsake, 
     assert keepsake("connect", "claude-code", "--remove", "--yes").status == 0
     assert settings.read_bytes() == before
     assert not (home / ".claude.json").exists()
+
+
+def test_capturing_ends_without_disconnecting(keepsake, home):
+    keepsake("connect", "claude-code", "--capture", "--yes")
+
+    done = keepsake("connect", "claude-code", "--remove", "--capture", "--yes")
+
+    assert (done.status, "Captures no more." in done.out) == (0, True)
+    assert not (home / ".claude/settings.json").exists()
+    assert "keepsake" in held(home / ".claude.json")["mcpServers"]
+    assert "captures nothing" in keepsake("connect", "claude-code", "--remove", "--capture").out
 
 
 def test_a_projects_hooks_stand_in_the_file_that_is_not_shared(keepsake, home):

@@ -63,7 +63,7 @@ keepsake connect cursor --project --remove --yes""",
 )  # fmt: skip
 @click.option("print_only", "--print", is_flag=True, help="Only print what to add, and where.")
 @click.option("--yes", is_flag=True, help="Do not ask; for scripts.")
-@click.option("--remove", is_flag=True, help="Take keepsake out of the client's files again, and nothing else.")
+@click.option("--remove", is_flag=True, help="Take keepsake out of the client's files; with --capture only its hooks.")
 @pass_call
 def connect(
     call: Call, client: str | None, project: bool, user_wide: bool, capture: bool, http: str | None,
@@ -80,6 +80,8 @@ def connect(
     """
     if project and user_wide:
         raise click.UsageError("choose --project or --user-wide")
+    if remove and (print_only or http or profiles):
+        raise click.UsageError("--remove takes out whatever is there; leave --print, --http and --profile out")
     if http and (profiles or call.folder):
         raise click.UsageError("a server that runs has its own memory and tools; leave --folder and --profile out")
     if client is None:
@@ -171,15 +173,15 @@ def _put_in(call: Call, wish: Wish, *, yes: bool, words: bool) -> int:
 def _take_out(call: Call, wish: Wish, *, yes: bool) -> int:
     client = wish.client
     try:
-        changes = plan.to_disconnect(client, project=wish.project)
+        changes = plan.to_disconnect(client, project=wish.project, hooks_alone=wish.capture)
     except Puzzled as error:
         raise Refused(f"{error.path} is not understood: {error.why}; nothing was changed, edit it by hand") from None
     if not changes:
-        return _nothing(call, wish, f"{client.title} is not connected")
+        return _nothing(call, wish, f"{client.title} {'captures nothing' if wish.capture else 'is not connected'}")
     if not _agreed(call, wish, changes, [], yes=yes):
         return 0
     _carry_out(changes)
-    pages.disconnected(call, client, changes)
+    pages.disconnected(call, client, changes, still=wish.capture)
     return 0
 
 

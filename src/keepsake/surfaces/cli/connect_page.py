@@ -5,6 +5,7 @@ Of a file only the lines that change are shown. What stands beside them may be s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -103,7 +104,7 @@ def differing(before: str, after: str) -> Iterator[tuple[str, str]]:
     if len(gone) == len(come) == 1:
         yield from _within(gone[0], come[0])
     elif max(len(gone), len(come)) > MOST:
-        yield from _told(gone, come)
+        yield from _told(_only_in(gone, come), _only_in(come, gone))
     else:
         for _, a, b, c, d in _unequal(gone, come):
             yield from _told(gone[a:b], come[c:d])
@@ -112,6 +113,18 @@ def differing(before: str, after: str) -> Iterator[tuple[str, str]]:
 def _unequal(gone: list[str], come: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
     opcodes = SequenceMatcher(None, [_no_comma(line) for line in gone], list(map(_no_comma, come)), autojunk=False)
     return (code for code in opcodes.get_opcodes() if code[0] != "equal")
+
+
+def _only_in(lines: list[str], others: list[str]) -> list[str]:
+    """Those that the others do not have, or not so often: for texts too long to be compared by their order."""
+    left = Counter(map(_no_comma, others))
+    left.subtract(map(_no_comma, reversed(lines)))
+    found = []
+    for line in reversed(lines):
+        if left[_no_comma(line)] < 0:
+            left[_no_comma(line)] += 1
+            found.append(line)
+    return found[::-1]
 
 
 def _told(gone: Sequence[str], come: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -149,10 +162,12 @@ def connected(call: Call, client: Client, changes: Sequence[Change]) -> None:
     call.answer(answer(client, changes, written=True), lines)
 
 
-def disconnected(call: Call, client: Client, changes: Sequence[Change]) -> None:
+def disconnected(call: Call, client: Client, changes: Sequence[Change], *, still: bool) -> None:
+    """`still`: only the hooks went."""
+
     def lines() -> Iterator[str]:
         yield from _written(changes)
-        yield f"{good('Disconnected.')} The memory stays where it is."
+        yield good("Captures no more.") if still else f"{good('Disconnected.')} The memory stays where it is."
 
     call.answer(answer(client, changes, written=True), lines)
 

@@ -52,9 +52,9 @@ def to_connect(client: Client, entry: Entry, groups: Groups, *, project: Path | 
     return [change for change in found if change]
 
 
-def to_disconnect(client: Client, *, project: Path | None) -> list[Change]:
-    """What has to change so that nothing of ours is left in the client's files."""
-    found = [_taken_away(
+def to_disconnect(client: Client, *, project: Path | None, hooks_alone: bool = False) -> list[Change]:
+    """What has to change so that nothing of ours is left in the client's files, or none of our hooks."""
+    found = [None if hooks_alone else _taken_away(
         client.path(project=project),
         lambda text: edits.without_entry(text, client),
         lambda text, copy: edits.with_entry(copy, client, edits.entry_in(text, client) or {}),
