@@ -9,7 +9,7 @@ import click
 import pytest
 
 from keepsake.surfaces.cli.command import Command
-from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, GRAPH, LEDGER, LOOK, MOVE, PATHS, SPECIALIST, STORE
+from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, GRAPH, LEDGER, LOOK, MOVE, PATHS, SERVE, SPECIALIST, STORE
 from keepsake.surfaces.cli.root import keepsake as program
 
 EVERYWHERE = {"--folder", "--json", "--debug"}
@@ -22,7 +22,7 @@ RECALL = {
     "-k", "--at", "--as-of", "--session", "--agent", "--path", "--about", "--tag", "--kind", "--what", "--since",
     "--until",
     "--without", "--words", "--floor", "--frame", "--budget", "--explain", "--receipt", "--keep-question", "--replay",
-    "--quarantined", "--user",
+    "--hook", "--quarantined", "--user",
 }  # fmt: skip
 PAGES = {
     "--all", "--search", "--in", "--limit", "--since", "--until", "--tag", "--tail", "--history", "--path", "--archive",
@@ -53,6 +53,9 @@ FROZEN = {
     "restore": EVERYWHERE,
     "tidy": EVERYWHERE
     | {"--apply", "--yes", "--reason", "--limit", "--compact", "--rewrite", "--trust", "--user"},
+    "connect": EVERYWHERE
+    | {"--project", "--user-wide", "--capture", "--http", "--profile", "--print", "--yes", "--remove"},
+    "mcp": EVERYWHERE - {"--json"} | {"--profile", "--trust", "--session", "--agent", "--user"},
     "init": EVERYWHERE | {"--here"},
     "migrate": EVERYWHERE - {"--folder"} | {"--project"},
     "rebuild-index": EVERYWHERE | {"--vectors", "--user"},
@@ -103,7 +106,7 @@ def walk(command: click.Command = program, path: str = "") -> Iterator[tuple[str
 
 
 ALL = dict(walk())
-ENTRIES = {entry.name: entry for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SPECIALIST)}
+ENTRIES = {entry.name: entry for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SERVE, *SPECIALIST)}
 GROUPS = {"ledger": LEDGER, "paths": PATHS, "graph": GRAPH, "store": STORE}
 ENTRIES |= {f"{group} {entry.name}": entry for group, entries in GROUPS.items() for entry in entries}
 COMMANDS = {path: command for path, command in ALL.items() if isinstance(command, Command)}
@@ -157,7 +160,7 @@ def test_every_argument_is_told_of_in_the_text():
 def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(keepsake):
     first, second = keepsake("--help"), keepsake("--help-all")
 
-    for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE):
+    for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SERVE):
         assert f"\n  {entry.name} " in first.out
         assert entry.line in first.out
     for entry in (*SPECIALIST, *LEDGER, *PATHS, *GRAPH, *STORE):

@@ -222,6 +222,21 @@ def keys_folder() -> Path:
     return _home("XDG_CONFIG_HOME", ".config") / "keepsake" / "keys"
 
 
+def home_of(variable: str, otherwise: str) -> Path:
+    """Where another program keeps its files: as a variable of its own says, else there in this user's home."""
+    return _home(variable, otherwise)
+
+
+def is_set(variable: str) -> bool:
+    """Whether a variable of another program says something."""
+    return bool(os.environ.get(variable))
+
+
+def names_home() -> bool:
+    """Whether `$KEEPSAKE_HOME` says which memory is meant."""
+    return is_set("KEEPSAKE_HOME")
+
+
 def _home(variable: str, otherwise: str) -> Path:
     return Path(os.environ.get(variable) or Path.home() / otherwise)
 

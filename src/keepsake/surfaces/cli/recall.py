@@ -14,6 +14,7 @@ from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.moments import count
 from keepsake.surfaces.cli.paint import dim
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.cli.recall_hook import for_a_hook
 from keepsake.surfaces.cli.recall_options import asked, check_frame, recall_options
 from keepsake.surfaces.cli.recall_page import beside, page, replayed
 from keepsake.surfaces.cli.shown import lines
@@ -57,6 +58,8 @@ def recall(call: Call, /, question: tuple[str, ...], replay: str | None, user: s
             return _replay(call, memory, replay, words or "")
     if words is None and "frame" not in said:
         raise click.UsageError('say what to look for as QUESTION: keepsake recall "what does Ana prefer?"')
+    if said.pop("hook", False):
+        return for_a_hook(call, words or "", said, user)
     with call.memory(user=user) as memory:
         (_frame if "frame" in said else _recall)(call, memory, words or "", said)
         _tell_of_vectors(call, memory, said)

@@ -49,6 +49,9 @@ _OPTIONS = (
     click.option("--receipt", is_flag=True, help="Leave a receipt of what was served, and print its id."),
     click.option("--keep-question", is_flag=True, help="The same, and the receipt holds the question."),
     click.option("--replay", metavar="RECEIPT", help="Put a recorded question again, and say what differs."),
+    click.option(
+        "--hook", is_flag=True, help="With --frame, for a client's hook: marked as data, and nothing is not an error."
+    ),
     click.option("--quarantined", is_flag=True, help="Also what waits for a person's yes (`keepsake review`)."),
 )  # fmt: skip
 
@@ -78,8 +81,9 @@ def asked(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_frame(said: Mapping[str, Any]) -> None:
     """Whether these options go together: a frame has a budget, a list has a length."""
-    if "frame" not in said and "budget" in said:
-        raise click.UsageError("a budget belongs to --frame")
+    for name, what in (("budget", "a budget"), ("hook", "a hook")):
+        if "frame" not in said and name in said:
+            raise click.UsageError(f"{what} belongs to --frame")
     for name, option in _NOT_FOR_FRAMES.items():
         if "frame" in said and name in said:
             raise click.UsageError(f"{option} does not go with --frame: it shows what its budget holds")

@@ -19,8 +19,8 @@ _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 def word_diff(old: str, new: str) -> str:
     """One text with what goes and what comes marked in it; nothing, if the two have nothing to compare."""
     before, after = _WORDS.findall(old), _WORDS.findall(new)
-    start = _alike(before, after)
-    end = _alike(before[start:][::-1], after[start:][::-1])
+    start = alike(before, after)
+    end = alike(before[start:][::-1], after[start:][::-1])
     gone, come = before[start : len(before) - end], after[start : len(after) - end]
     parts = list(_parts(gone, come))
     if not any(word.strip() for word in (*before[:start], *before[len(before) - end :])) and len(parts) < 2:
@@ -28,7 +28,7 @@ def word_diff(old: str, new: str) -> str:
     return _head(before[:start]) + "".join(parts) + _tail(before[len(before) - end :])
 
 
-def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+def alike(one: Sequence[str], other: Sequence[str]) -> int:
     """How many are the same from the beginning."""
     number = 0
     for first, second in zip(one, other, strict=False):
