@@ -38,8 +38,10 @@ def verify_folder(
 
 def is_old(folder: Path) -> bool:
     """Whether chronomemory wrote it. What knows that for certain is loaded only if the first line is not ours."""
-    wal = folder / "events.wal"
-    if not wal.is_file() or not is_foreign(first_line(wal)):
+    try:
+        if not is_foreign(first_line(folder / "events.wal")):
+            return False
+    except (FileNotFoundError, IsADirectoryError):
         return False
     from keepsake.stores import takeover
 
