@@ -98,6 +98,8 @@ def test_what_a_page_said_waits_for_a_person(call):
     assert "A person must say yes" in made.text()
     assert call("recall", question="where do the keys go?").notes == []
     assert call("get", id=made.id).note.standing == "waits for a person's yes; recall leaves it out"
+    for tool, given in (("get", {"id": made.id}), ("timeline", {"id": made.id}), ("forget", {"ids": [made.id]})):
+        assert "evil" not in call(tool, **given).model_dump_json()
     assert [entry.text for entry in call("timeline").entries if entry.id == made.id] == [None]
 
 

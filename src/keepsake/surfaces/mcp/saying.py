@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from keepsake.records.errors import NotFound
 from keepsake.surfaces.mcp.fields import Agent, Name, Names, Path, Session, Texts, maybe
-from keepsake.surfaces.mcp.notes import is_in_doubt
+from keepsake.surfaces.mcp.notes import is_in_doubt, of_episode, words_of
 from keepsake.surfaces.mcp.tool import Answer, Args, Desk, Tool
 from keepsake.surfaces.mcp.words import exactly, fenced
 
@@ -212,13 +212,13 @@ def _going(memory: Memory, name: str, path: str) -> Going:
         episode = memory.episodes.find(name)
         if episode is None:
             raise NotFound(f"nothing is known as {name!r}; recall finds ids")
-        return Going(id=episode.id, what="episode", text=episode.content[:_SHOWN])
+        return Going(id=episode.id, what="episode", text=of_episode(memory, episode).text[:_SHOWN])
     stated = "human" if memory.reviews.is_approved(belief) else belief.trust
     verdict = memory.what_would_happen(
         "forget", trust=memory.trust, stated=stated, **{field: getattr(belief, field) for field in _JUDGED}
     )
     return Going(
-        id=belief.id, what="belief", text=belief.text[:_SHOWN], needs_yes=verdict.why or None,
+        id=belief.id, what="belief", text=words_of(memory, belief)[:_SHOWN], needs_yes=verdict.why or None,
         resting=[each.id for each in memory.what_rests_on(name, path=path)] or None,
     )  # fmt: skip
 
