@@ -113,6 +113,7 @@ def test_what_is_known_is_not_repeated_under_its_key(call):
     again = call("remember", text="the port is 5432", key="port")
 
     assert (again.id, again.status) == (first.id, "known")
+    assert call("remember", text="the port is 6543", key="port").status == "revised"
 
 
 def test_a_secret_is_masked_and_that_is_said(call, agent):

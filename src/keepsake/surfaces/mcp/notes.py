@@ -16,6 +16,7 @@ from keepsake.surfaces.mcp.words import exactly, fenced, label
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.episode import Episode
+    from keepsake.records.event import Event
     from keepsake.records.hit import Hit
 
 MOST = 4000  # characters of one note among several; `get` gives all
@@ -79,8 +80,8 @@ def of_belief(memory: Memory, belief: Belief) -> Note:
     """A belief, whole; without its words, if recall leaves it out because nobody vouches for it."""
     return Note(
         id=belief.id, what="belief", text=words_of(memory, belief), trust=belief.trust, by=door(memory, belief.seq),
-        at=belief.at, agent=belief.agent or None, session=belief.session or None, about=belief.about or None, kind=belief.kind,
-        key=belief.key if belief.key != belief.id else None, confidence=belief.confidence,
+        at=belief.at, agent=belief.agent or None, session=belief.session or None, about=belief.about or None,
+        kind=belief.kind, key=belief.key if belief.key != belief.id else None, confidence=belief.confidence,
         tags=list(belief.tags) or None, standing=standing(memory, belief) or None,
     )  # fmt: skip
 
@@ -90,15 +91,21 @@ def of_episode(memory: Memory, episode: Episode) -> Note:
     withheld = why_withheld(memory, episode)
     return Note(
         id=episode.id, what="episode", text="" if withheld else episode.content, trust=episode.trust,
-        by=door(memory, episode.seq), at=stamp(episode.timestamp), agent=episode.agent or None, session=episode.session or None,
-        standing=withheld or None,
+        by=door(memory, episode.seq), at=stamp(episode.timestamp), agent=episode.agent or None,
+        session=episode.session or None, standing=withheld or None,
     )  # fmt: skip
 
 
 def door(memory: Memory, seq: int) -> str:
     """Through which door an event came."""
+    event = recorded_at(memory, seq)
+    return event.by if event else ""
+
+
+def recorded_at(memory: Memory, seq: int) -> Event | None:
+    """The event of that number, if it is still here and this user's."""
     event = next(memory.log(seq), None) if seq >= 0 else None
-    return event.by if event is not None and event.seq == seq else ""
+    return event if event is not None and event.seq == seq else None
 
 
 def words_of(memory: Memory, belief: Belief) -> str:
