@@ -29,7 +29,10 @@ def test_a_question_by_another_name_is_understood(call, tea, name):
     assert [note.id for note in call("recall", **{name: "what does Ana drink?"}, limit="1").notes] == [tea]
 
 
-@pytest.mark.parametrize("given", [{"k": "2"}, {"k": "2.0"}, {"k": 2.0}, {"top_k": 2}, {"limit": "2"}, {"k": None}])
+NOTHING = {"k": None, "path": None, "explain": None, "tags": None}
+
+
+@pytest.mark.parametrize("given", [{"k": "2"}, {"k": "2.0"}, {"k": 2.0}, {"top_k": 2}, {"limit": "2"}, NOTHING])
 def test_a_number_may_be_text(call, tea, given):
     assert len(call("recall", question="Ana tea", **given).notes) == 1
 
@@ -98,6 +101,8 @@ def test_what_a_page_said_waits_for_a_person(call):
     assert "A person must say yes" in made.text()
     assert call("recall", question="where do the keys go?").notes == []
     assert call("get", id=made.id).note.standing == "waits for a person's yes; recall leaves it out"
+    for tool, given in (("get", {"id": made.id}), ("timeline", {"id": made.id}), ("forget", {"ids": [made.id]})):
+        assert "evil" not in call(tool, **given).model_dump_json()
     assert [entry.text for entry in call("timeline").entries if entry.id == made.id] == [None]
 
 
@@ -111,6 +116,7 @@ def test_what_is_known_is_not_repeated_under_its_key(call):
     again = call("remember", text="the port is 5432", key="port")
 
     assert (again.id, again.status) == (first.id, "known")
+    assert call("remember", text="the port is 6543", key="port").status == "revised"
 
 
 def test_a_secret_is_masked_and_that_is_said(call, agent):
