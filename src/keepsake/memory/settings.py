@@ -222,6 +222,11 @@ def keys_folder() -> Path:
     return _home("XDG_CONFIG_HOME", ".config") / "keepsake" / "keys"
 
 
+def tokens_folder() -> Path:
+    """Where the tokens lie that open a memory over HTTP."""
+    return _home("XDG_CONFIG_HOME", ".config") / "keepsake" / "tokens"
+
+
 def _home(variable: str, otherwise: str) -> Path:
     return Path(os.environ.get(variable) or Path.home() / otherwise)
 
