@@ -9,7 +9,7 @@ import click
 import pytest
 
 from keepsake.surfaces.cli.command import Command
-from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, GRAPH, LEDGER, LOOK, MOVE, PATHS, SPECIALIST, STORE
+from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, GRAPH, LEDGER, LOOK, MOVE, PATHS, SERVE, SPECIALIST, STORE
 from keepsake.surfaces.cli.root import keepsake as program
 
 EVERYWHERE = {"--folder", "--json", "--debug"}
@@ -53,6 +53,7 @@ FROZEN = {
     "restore": EVERYWHERE,
     "tidy": EVERYWHERE
     | {"--apply", "--yes", "--reason", "--limit", "--compact", "--rewrite", "--trust", "--user"},
+    "mcp": EVERYWHERE - {"--json"} | {"--profile", "--trust", "--session", "--agent", "--user"},
     "init": EVERYWHERE | {"--here"},
     "migrate": EVERYWHERE - {"--folder"} | {"--project"},
     "rebuild-index": EVERYWHERE | {"--vectors", "--user"},
@@ -103,7 +104,7 @@ def walk(command: click.Command = program, path: str = "") -> Iterator[tuple[str
 
 
 ALL = dict(walk())
-ENTRIES = {entry.name: entry for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SPECIALIST)}
+ENTRIES = {entry.name: entry for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SERVE, *SPECIALIST)}
 GROUPS = {"ledger": LEDGER, "paths": PATHS, "graph": GRAPH, "store": STORE}
 ENTRIES |= {f"{group} {entry.name}": entry for group, entries in GROUPS.items() for entry in entries}
 COMMANDS = {path: command for path, command in ALL.items() if isinstance(command, Command)}
@@ -157,7 +158,7 @@ def test_every_argument_is_told_of_in_the_text():
 def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(keepsake):
     first, second = keepsake("--help"), keepsake("--help-all")
 
-    for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE):
+    for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SERVE):
         assert f"\n  {entry.name} " in first.out
         assert entry.line in first.out
     for entry in (*SPECIALIST, *LEDGER, *PATHS, *GRAPH, *STORE):

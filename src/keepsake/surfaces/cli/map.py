@@ -43,6 +43,7 @@ CARE = (
     Entry("restore", "Go back to a copy; what is left behind is kept"),
     Entry("tidy", "Propose what may leave sight; nothing goes by itself"),
 )
+SERVE = (Entry("mcp", "Serve the memory to a client of the Model Context Protocol"),)
 PATHS_GROUP = Entry("paths", "Draw the paths of a conversation, branch them, and bring them together")
 GRAPH_GROUP = Entry("graph", "Look at entities and how they are related, bring a graph in or take it along")
 STORE_GROUP = Entry("store", "Keep a graph and its events in a folder of their own, without a memory")
@@ -94,5 +95,5 @@ PATHS = (
     Entry("show", "Show what a path holds of its own, and its events"),
 )
 
-FIRST_PAGE = (("Daily", DAILY), ("Look", LOOK), ("Decide", DECIDE), ("Move", MOVE), ("Care", CARE))
+FIRST_PAGE = (("Daily", DAILY), ("Look", LOOK), ("Decide", DECIDE), ("Move", MOVE), ("Care", CARE), ("Serve", SERVE))
 SECOND_PAGE = (("Specialist", SPECIALIST),)

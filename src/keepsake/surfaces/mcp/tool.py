@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
+    from keepsake.records.review import Applied
 
 Tick = Callable[[int], None]
 
@@ -32,15 +33,21 @@ class Answer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a tool works on: the memory, and whom to tell how far it is."""
+    """What a tool works on: the memory, whom to tell how far it is, and who speaks where a call does not say."""
 
     memory: Memory
     tick: Tick | None = None
+    session: str = ""
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. `run` is called by one thread at a time."""
+    """One tool. `run` is called by one thread at a time.
+
+    What needs a person's yes raises `NeedsApproval`. Once the yes is there and was carried out, `after` makes the
+    answer of what came of it; a tool without it is run again, and must find done what it asked for.
+    """
 
     name: str
     title: str
@@ -52,6 +59,7 @@ class Tool:
     destroys: bool = False  # whether something may leave sight by it
     is_idempotent: bool = False  # whether the same call again changes nothing more
     also: Mapping[str, str] = field(default_factory=dict)  # what models write instead, and what they mean by it
+    after: Callable[[Desk, Any, Applied], Answer] | None = None
 
     def meant(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments under the names that the tool takes. What is given under its own name goes first."""

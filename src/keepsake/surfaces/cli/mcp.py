@@ -1,0 +1,94 @@
+"""`keepsake mcp`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import click
+
+from keepsake.records.belief import OWNER, TRUST
+from keepsake.records.errors import Refused
+from keepsake.surfaces.cli.belief_options import whose
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import SERVE
+from keepsake.surfaces.mcp.profiles import PROFILES, tools_of
+
+if TYPE_CHECKING:
+    from keepsake.surfaces.mcp.holder import Holder
+    from keepsake.surfaces.mcp.tool import Tool
+
+
+@command(
+    SERVE[0],
+    example="""
+keepsake mcp
+keepsake mcp --profile reference --agent claude-code
+keepsake mcp -C ./notes --trust tool""",
+    without=["json"],
+)
+@click.option(
+    "profiles", "--profile", multiple=True, type=click.Choice(tuple(PROFILES)), metavar="NAME",
+    help="Offer another memory's tools too: reference, chatgpt, claude, pages. Repeat for more.",
+)  # fmt: skip
+@click.option(
+    "--trust", type=click.Choice(TRUST), default="agent", metavar="WHO",
+    help="As whom the client speaks: human, agent, tool, web, import.  [agent]",
+)  # fmt: skip
+@click.option("--session", metavar="NAME", default="", help="The session of what is said, where a call names none.")
+@click.option("--agent", metavar="NAME", default="", help="The agent that speaks; it is a source of its own.")
+@whose
+@pass_call
+def mcp(call: Call, profiles: tuple[str, ...], trust: str, session: str, agent: str, user: str | None) -> None:
+    """Serve the memory to a client of the Model Context Protocol
+
+    Speaks the protocol on standard input and output until the client closes them, and makes the memory if there is
+    none. Everything that it does is done for one user, whatever a client asks for.
+    """
+    need_the_package()
+    import asyncio
+
+    from keepsake.surfaces.mcp.stdio import serve
+
+    hold = holder(call, OWNER if user is None else user, trust, session, agent)
+    asyncio.run(serve(hold, tools(profiles)))
+
+
+def need_the_package() -> None:
+    """Refused, with the line that installs it, if the package of the protocol is missing."""
+    if find_spec("mcp") is None:
+        raise Refused("the MCP server needs the package mcp: pip install 'keepsake[serve]'")
+
+
+def tools(profiles: Sequence[str]) -> tuple[Tool, ...]:
+    """The eight tools, then those of the profiles, in an order that does not depend on how they were named."""
+    from keepsake.surfaces.mcp.tools import TOOLS
+
+    found = TOOLS + tuple(tool for name in PROFILES if name in profiles for tool in tools_of(name))
+    names = [tool.name for tool in found]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise Refused(f"two of these profiles have a tool {twice!r}; serve one of them, and start another for the other")
+    return found
+
+
+def holder(call: Call, user: str, trust: str, session: str, agent: str) -> Holder:
+    """The memory that is served. What a person says through a client has a door of its own."""
+    from keepsake.memory.memory import Memory
+    from keepsake.surfaces.mcp.holder import Holder
+
+    source = _source(agent)
+    opens = partial(Memory, call.locate(), user=user, tell=lambda what: call.note(f"keepsake: {what}"))
+    return Holder(
+        partial(opens, by=f"mcp:{source}", trust=trust), as_person=partial(opens, by=f"elicit:{source}", trust="human"),
+        session=session, agent=agent,
+    )  # fmt: skip
+
+
+def _source(agent: str) -> str:
+    """An opaque id that stays: the same agent started again is the same source, and bears out nothing that it said."""
+    from hashlib import sha256
+
+    return sha256(agent.encode()).hexdigest()[:8] if agent else "local"

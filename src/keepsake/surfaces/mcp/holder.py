@@ -1,0 +1,59 @@
+"""One memory, open in a thread of its own: a memory allows one thread at a time, and a protocol must not wait for it.
+
+Calls are made one after the other, in the order in which they came. One that is given up before its turn is not made;
+one that has begun is finished, and its answer is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+from keepsake.records.errors import Closed
+from keepsake.surfaces.mcp.tool import Desk, Tick
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
+
+T = TypeVar("T")
+Opens = Callable[[], "Memory"]
+
+
+class Holder:
+    """The memory of one server. `opens` opens it; `as_person` opens the same one for a person's own word."""
+
+    def __init__(self, opens: Opens, *, as_person: Opens | None = None, session: str = "", agent: str = "") -> None:
+        self._opens, self.as_person = opens, as_person
+        self._session, self._agent = session, agent
+        self._memory: Memory | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="keepsake")
+
+    async def run(self, work: Callable[[Desk], T], tick: Tick | None = None) -> T:
+        """Do `work` on the memory, in its thread."""
+        try:
+            begun = self._thread.submit(lambda: work(self._desk(tick)))
+        except RuntimeError:
+            raise Closed("this memory is closed; start the server again") from None
+        return await asyncio.wrap_future(begun)
+
+    def _desk(self, tick: Tick | None) -> Desk:
+        if self._memory is None:
+            self._memory = self._opens()
+        return Desk(self._memory, tick, self._session, self._agent)
+
+    async def close(self) -> None:
+        """Let go of the folder, after what has begun. A second time changes nothing."""
+
+        def close() -> None:
+            memory, self._memory = self._memory, None
+            if memory is not None:
+                memory.close()
+
+        try:
+            begun = self._thread.submit(close)
+        except RuntimeError:
+            return
+        self._thread.shutdown(wait=False)
+        await asyncio.shield(asyncio.wrap_future(begun))

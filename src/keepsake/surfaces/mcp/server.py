@@ -1,0 +1,32 @@
+"""The server, whatever carries its messages: the tools it lists, and how each call is answered.
+
+Both eras of the protocol are served: the one that begins with a handshake and the one where each request stands alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+
+from keepsake.surfaces.mcp.calls import Calls
+from keepsake.surfaces.mcp.definition import defined
+from keepsake.surfaces.mcp.holder import Holder
+from keepsake.surfaces.mcp.tool import Tool
+
+NAME = "keepsake"
+Context = ServerRequestContext[Any, Any]
+
+
+def made(hold: Holder, tools: Sequence[Tool], **handlers: Any) -> Server[Any]:
+    """A server of these tools, in this order. `handlers` are those of resources, prompts and completion, if any."""
+    listed = [defined(tool) for tool in tools]
+    calls = Calls(hold, tools)
+
+    async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=listed)
+
+    return Server(NAME, on_list_tools=list_tools, on_call_tool=calls.answer, **handlers)
