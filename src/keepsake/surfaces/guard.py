@@ -34,7 +34,10 @@ LIMIT = 4 << 20  # bytes; a line of the ledger holds a quarter of that
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _ANY = ("0.0.0.0", "::")
 _NAME = re.compile(r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[1-9][0-9]{0,4})?", re.ASCII)
-_TITLES = {400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 413: "Content Too Large", 421: "Misdirected Request"}
+_TITLES = {
+    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 413: "Content Too Large",
+    421: "Misdirected Request", 503: "Service Unavailable",
+}  # fmt: skip
 
 Header = tuple[bytes, bytes]
 

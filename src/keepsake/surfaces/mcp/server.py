@@ -10,7 +10,8 @@ from typing import Any
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 
 from keepsake.surfaces.mcp.calls import Calls
 from keepsake.surfaces.mcp.definition import defined
@@ -29,4 +30,14 @@ def made(hold: Holder, tools: Sequence[Tool], **handlers: Any) -> Server[Any]:
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed)
 
-    return Server(NAME, on_list_tools=list_tools, on_call_tool=calls.answer, **handlers)
+    return _Served(NAME, on_list_tools=list_tools, on_call_tool=calls.answer, **handlers)
+
+
+class _Served(Server[Any]):
+    """The same, whoever carries it: with a handshake too, it says that it tells when the list of resources changes."""
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *more: Any, **named: Any
+    ) -> InitializationOptions:  # fmt: skip
+        told = notification_options or NotificationOptions(resources_changed=True)
+        return super().create_initialization_options(told, *more, **named)
