@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from mcp.shared.exceptions import MCPError
 
 from keepsake import Memory
-from keepsake.surfaces.mcp.quoted import END, NOTE, NOTHING, quoted
+from keepsake.surfaces.mcp.quoted import NOTHING, quoted
 from keepsake.surfaces.mcp.resources import FRAMES, PAGES, STATUS, is_ours, name_in
+from keepsake.surfaces.mcp.words import NOTICE
 from tests.strategies import texts
 from tests.surfaces.mcp.offered import ERAS, LEGACY, MODERN, play
 
@@ -47,10 +48,9 @@ def test_pages_frames_and_the_status_are_listed_and_read(folder, era):
     assert not any("tea" in f"{each.name}{each.title}{each.description}" for each in listed)  # no stored words there
     page = read[f"{PAGES}person-ana"]
     assert page.mime_type == "text/markdown"
-    assert page.text.startswith(f"{NOTE}\n> ")
-    assert page.text.endswith(f"\n{END}")
+    assert page.text.startswith(f"{NOTICE}\n| ")
     assert "tea over coffee" in page.text
-    assert "> - [" in read[f"{FRAMES}self"].text
+    assert "| - [" in read[f"{FRAMES}self"].text
     status = json.loads(read[STATUS].text)
     assert (read[STATUS].mime_type, status["beliefs"], status["waiting"]) == ("application/json", 2, 0)
 
@@ -120,19 +120,15 @@ def test_no_stored_line_leaves_its_block(one, between, two):
     if lines == [NOTHING]:
         assert not (one + between + two).strip()
     else:
-        assert (lines[0], lines[-1]) == (NOTE, END)
-        assert all(line == ">" or line.startswith("> ") for line in lines[1:-1])
+        assert lines[0] == NOTICE
+        assert all(line == "|" or line.startswith("| ") for line in lines[1:])
 
 
 @pytest.mark.parametrize("hidden", ["\u202e", "\u200b", "\x1b", "\x00", "\U000e0041", "\ud800", "\ufeff"])
 def test_what_hides_in_a_text_is_spelled_out(hidden):
     shown = quoted(f"tea{hidden}time")
     assert hidden not in shown
-    assert f"‹U+{ord(hidden):04X}›" in shown
-
-
-def test_a_family_and_a_flag_stay_as_they_are():
-    assert "👨\u200d👩\u200d👧 नमस्ते\u200c ❤\ufe0f שלום" in quoted("👨\u200d👩\u200d👧 नमस्ते\u200c ❤\ufe0f שלום")
+    assert f"{ord(hidden):x}" in shown
 
 
 @given(st.text(max_size=40))

@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from keepsake.records.clock import parse_moment, stamp, system_clock
 from keepsake.records.errors import Refused
+from keepsake.surfaces.mcp.notes import is_in_doubt
 from keepsake.surfaces.mcp.quoted import quoted
 
 if TYPE_CHECKING:
@@ -176,9 +177,7 @@ def _line(memory: Memory, change: Change) -> str:
 
 
 def _is_let_in(memory: Memory, belief: Belief) -> bool:
-    if belief.trust in memory.policy.quarantined and not memory.reviews.is_approved(belief):
-        return False
-    return not (belief.is_held and memory.withheld(belief.id))
+    return not (is_in_doubt(memory, belief) or (belief.is_held and memory.withheld(belief.id)))
 
 
 def _words(belief: Belief) -> str:
