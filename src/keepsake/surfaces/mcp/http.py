@@ -36,6 +36,7 @@ HOST, PORT = "127.0.0.1", 8722
 _SESSIONS = 256  # clients that began with a handshake and have not left
 _IDLE = 30 * 60.0  # seconds after which one that is silent has left
 _CONNECTIONS = 1024
+_SILENCE = 120  # seconds that a connection may be silent
 _PATIENCE = 20.0  # seconds that what was begun may take when the server ends
 _ENDS = (signal.SIGINT, signal.SIGTERM)
 _ELSEWHERE = Refusal(404, f"there is nothing here; the memory is at {PATH}")
@@ -150,7 +151,8 @@ class _Uvicorn(uvicorn.Server):
 def _config(app: Guard) -> uvicorn.Config:
     return uvicorn.Config(
         app, http="h11", ws="none", lifespan="on", log_config=None, log_level="error", access_log=False,
-        server_header=False, proxy_headers=False, limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=5,
+        server_header=False, proxy_headers=False, limit_concurrency=_CONNECTIONS,
+        timeout_keep_alive=_SILENCE, timeout_graceful_shutdown=5,
     )  # fmt: skip
 
 
