@@ -24,13 +24,14 @@ test: .venv/ready ## the everyday check: lint, types, tests
 soak: .venv/ready ## the deep check: every property at length, kill loops (takes a good while)
 	@HYPOTHESIS_PROFILE=deep KEEPSAKE_SOAK=1 $(PYTEST) -m 'soak or hypothesis' --durations 10
 
-bench: .venv/ready ## measure the ledger, the index, recall, episodes, pages and graphs on this machine
+bench: .venv/ready ## measure the ledger, the index, recall, episodes, pages, graphs and serving on this machine
 	@$(PY) bench/ledger.py
 	@$(PY) bench/index.py
 	@$(PY) bench/recall.py --sizes 1000,20000
 	@$(PY) bench/episodes.py
 	@$(PY) bench/pages.py
 	@$(PY) bench/graph.py
+	@$(PY) bench/serve.py --requests 20000
 
 lock: .venv/ready ## write the pins anew after a change of dependencies; ARGS=--upgrade takes newer ones
 	@$(LOCK) pyproject.toml --output-file requirements/base.lock
