@@ -226,8 +226,8 @@ def test_a_session_of_another_client_is_not_to_be_had_without_the_token(served):
     assert play(scene()) == (200, 401, 404, 200)
 
 
-def test_a_port_that_is_taken_is_told_in_one_line_and_nothing_is_made(served, keepsake, folder):
-    ended = keepsake("mcp", "--http", "--port", str(served.port))
+def test_a_port_that_is_taken_is_told_in_one_line_and_nothing_is_made(served, process, folder):
+    ended = process("mcp", "--http", "--port", str(served.port))
     assert (ended.status, ended.out) == (1, "")
     assert ended.err.startswith(f"keepsake: cannot listen on 127.0.0.1:{served.port}: Address already in use; choose")
     assert ended.err.count("\n") == 1
@@ -244,8 +244,8 @@ def test_a_port_that_is_taken_is_told_in_one_line_and_nothing_is_made(served, ke
         (["--http", "--allow", "http://x", "--port", "0"], 1, "is no name of a server"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_served_is_told_in_one_line_and_nothing_is_made(keepsake, folder, options, status, told):
-    ended = keepsake("mcp", *options)
+def test_what_cannot_be_served_is_told_in_one_line_and_nothing_is_made(process, folder, options, status, told):
+    ended = process("mcp", *options)
     assert ended.status == status
     assert told in ended.err
     assert not folder.exists()

@@ -18,19 +18,20 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from keepsake.records.errors import KeepsakeError, NeedsApproval
+from keepsake.records.errors import KeepsakeError, NeedsApproval, Refused
 from keepsake.surfaces.mcp import consent
 from keepsake.surfaces.mcp.consent import Question
 from keepsake.surfaces.mcp.definition import names_of
 from keepsake.surfaces.mcp.holder import Holder, Person
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
-from keepsake.surfaces.mcp.words import one_line, wrong_arguments
+from keepsake.surfaces.mcp.words import one_line, texts_in, wrong_arguments
 
 Context = ServerRequestContext[Any, Any]
 Result = types.CallToolResult | types.InputRequiredResult
 
 logger = logging.getLogger("keepsake.mcp")
 
+LONGEST = 1 << 20  # characters in one call; a line of the ledger holds no more
 _OFTEN = 0.1  # seconds between two words about how far a call is
 _NO = "Not done: a person said no to it. Nothing was changed."
 _NOBODY = "Not done: no person said yes to it. Nothing was changed."
@@ -72,9 +73,9 @@ class Calls:
                 return done
             asked_before = review
         while True:
-            progress = _Progress.of(ctx)
+            progress = _Progress(ctx)
             try:
-                found = await self._hold.run(lambda desk: tool.run(desk, args), progress.tick if progress else None)
+                found = await self._hold.run(lambda desk: tool.run(desk, args), progress.tick)
             except NeedsApproval as held:
                 asked = await self._question(ctx, person, held.review) if held.review != asked_before else None
                 if asked is None or person is None:
@@ -87,8 +88,7 @@ class Calls:
                     return done
                 asked_before = asked.review
             else:
-                if progress is not None:
-                    await progress.end()
+                await progress.end()
                 return said(found)
 
     async def _question(self, ctx: Context, person: Person | None, review: str) -> Question | None:
@@ -124,6 +124,9 @@ def refused(line: str) -> types.CallToolResult:
 
 def _read(tool: Tool, given: Mapping[str, Any]) -> Args:
     """The arguments, under the names that the tool takes. What is null was not given."""
+    size = sum(map(len, texts_in(given)))
+    if size > LONGEST:
+        raise Refused(f"these are {size:,} characters, and one call takes up to {LONGEST:,}; send it in parts")
     return tool.takes.model_validate({name: value for name, value in tool.meant(given).items() if value is not None})
 
 
@@ -167,16 +170,12 @@ def _reply_in(params: types.CallToolRequestParams) -> bool | None:
 
 
 class _Progress:
-    """Tells the client how far a call is, if it wants to know. `tick` is called in the memory's thread."""
+    """Tells the client how far a call is; one that did not ask is not told. `tick` is called in the memory's thread."""
 
     def __init__(self, ctx: Context) -> None:
         self._session, self._loop = ctx.session, asyncio.get_running_loop()
         self._done, self._next = 0, 0.0
         self._told: list[asyncio.Task[None]] = []
-
-    @classmethod
-    def of(cls, ctx: Context) -> _Progress | None:
-        return cls(ctx) if ctx.meta and ctx.meta.get("progress_token") is not None else None
 
     def tick(self, steps: int) -> None:
         self._done += steps
@@ -190,6 +189,7 @@ class _Progress:
 
     async def end(self) -> None:
         """All that was told is on its way before the answer is."""
-        await asyncio.gather(*self._told, return_exceptions=True)
+        if self._told:
+            await asyncio.gather(*self._told, return_exceptions=True)
 
 
