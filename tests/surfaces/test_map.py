@@ -53,7 +53,8 @@ FROZEN = {
     "restore": EVERYWHERE,
     "tidy": EVERYWHERE
     | {"--apply", "--yes", "--reason", "--limit", "--compact", "--rewrite", "--trust", "--user"},
-    "mcp": EVERYWHERE - {"--json"} | {"--profile", "--trust", "--session", "--agent", "--user"},
+    "mcp": EVERYWHERE - {"--json"} | {"--profile", "--trust", "--session", "--agent", "--user"}
+    | {"--http", "--host", "--port", "--allow", "--new-token"},
     "init": EVERYWHERE | {"--here"},
     "migrate": EVERYWHERE - {"--folder"} | {"--project"},
     "rebuild-index": EVERYWHERE | {"--vectors", "--user"},

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     example="""
 keepsake mcp
 keepsake mcp --profile reference --agent claude-code
-keepsake mcp -C ./notes --trust tool
-keepsake mcp --http --port 0""",
+keepsake mcp -C ./notes --trust tool""",
     without=["json"],
 )
 @click.option(
