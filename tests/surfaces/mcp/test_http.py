@@ -197,6 +197,21 @@ def test_on_the_socket_itself_a_body_that_is_too_long_or_no_json_is_refused(serv
             assert served.status(*post, length, f"Mcp-Protocol-Version: {era}", body=body) in (400, 404), body[:20]
 
 
+@pytest.mark.parametrize("uri", [r"memory://pages/\ud800", r"\u0000", "memory://pages/" + "a" * 100_000])
+def test_an_address_that_no_text_can_be_costs_nobody_but_its_sender(served, uri):
+    meta = {f"io.modelcontextprotocol/{name}": value for name, value in (
+        ("protocolVersion", MODERN), ("clientCapabilities", {}),
+    )}  # fmt: skip
+    params = f'{{"uri":"{uri}","_meta":{json.dumps(meta)}}}'
+    body = f'{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{params}}}'.encode()
+    lines = (
+        "POST /mcp HTTP/1.1", "Content-Type: application/json", "Accept: application/json, text/event-stream",
+        f"Mcp-Protocol-Version: {MODERN}", "Mcp-Method: resources/read", "Mcp-Name: x", f"Content-Length: {len(body)}",
+    )  # fmt: skip
+    assert served.status(*lines, body=body) == 400
+    assert served.process.poll() is None
+
+
 def test_a_refusal_is_one_line_that_repeats_nothing(served):
     answer = served.raw(f"GET /mcp HTTP/1.1\r\nHost: <script>:{served.port}\r\n\r\n".encode())
     head, _, body = answer.partition(b"\r\n\r\n")
