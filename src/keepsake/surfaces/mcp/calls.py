@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import mcp_types as types
@@ -182,7 +183,8 @@ class _Progress:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _OFTEN
-            self._loop.call_soon_threadsafe(self._tell, self._done)
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits for it
+                self._loop.call_soon_threadsafe(self._tell, self._done)
 
     def _tell(self, done: int) -> None:
         self._told.append(self._loop.create_task(self._session.report_progress(done)))
