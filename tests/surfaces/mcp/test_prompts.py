@@ -136,13 +136,14 @@ def test_names_and_values_are_completed(folder, era, monkeypatch):
             assert refusal.value.error.code == -32602
         return [
             await of(pages, "name", "ANA"), await of(pages, "name", "person-"), await of(pages, "name", "project"),
-            await of(frames, "name", ""), await of(start, "budget", "8"), await of(start, "task", "x"),
-            await of(review, "since", "24"),
+            await of(frames, "name", ""), await of(frames, "name", "T"), await of(start, "budget", "8"),
+            await of(start, "task", "x"), await of(review, "since", "24"),
         ]  # fmt: skip
 
-    ana, person, project, frames, budget, task, since = play(scene, folder, era)
+    ana, person, project, frames, begun, budget, task, since = play(scene, folder, era)
     assert ana.values == ["person-ana", "topic-ana"]
     assert person.values == ["person-ana", "person-bob"]
     assert (len(project.values), project.total, project.has_more) == (3, 4, True)
     assert frames.values == ["attention", "self", "task"]
+    assert begun.values == ["task", "attention"]  # what begins with it goes before what holds it
     assert (budget.values, task.values, since.values) == (["800"], [], ["24h"])

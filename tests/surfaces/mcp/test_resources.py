@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from mcp.shared.exceptions import MCPError
 
 from keepsake import Memory
+from keepsake.surfaces.mcp.prompts import START
 from keepsake.surfaces.mcp.quoted import NOTHING, quoted
 from keepsake.surfaces.mcp.resources import FRAMES, PAGES, STATUS, is_ours, name_in
 from keepsake.surfaces.mcp.words import NOTICE
@@ -101,6 +102,23 @@ def test_a_long_list_comes_in_parts_and_none_is_missing_or_twice(folder, monkeyp
     assert list(map(len, parts)) == [4, 4]
     together = parts[0] + parts[1]
     assert together == sorted(set(together))
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_what_the_memory_has_to_say_against_it_reaches_the_client_in_its_one_line(folder, era):
+    (folder / "keepsake.toml").write_text("[ledger]\ndurability = 7\n")
+
+    async def scene(client):
+        told = []
+        for ask in (client.list_resources, lambda: client.read_resource(STATUS), lambda: client.get_prompt(START)):
+            with pytest.raises(MCPError) as refusal:
+                await ask()
+            told.append((refusal.value.error.code, refusal.value.error.message))
+        return told
+
+    for code, message in play(scene, folder, era):
+        assert code in (-32603, -32602)
+        assert message.endswith('ledger.durability is "full" or "group", not 7')
 
 
 def test_reading_writes_nothing(folder):

@@ -9,6 +9,7 @@ from mcp.client.subscriptions import ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 
 from keepsake import Memory
+from keepsake.surfaces.mcp.changes import Changes
 from keepsake.surfaces.mcp.holder import Holder
 from keepsake.surfaces.mcp.offers import Offers
 from keepsake.surfaces.mcp.server import made
@@ -190,6 +191,24 @@ def test_a_page_that_is_erased_or_forgotten_is_told(folder):
             await until(heard, {ANA})
 
     play(scene, folder)
+
+
+def test_a_page_that_is_written_after_its_event_is_looked_at_once_more(folder):
+    with Memory(folder) as memory:
+        memory.pages.sync()
+    (folder / "keepsake.toml").write_text("[pages]\nfollow = false\n")
+    with Memory(folder) as memory:
+        changes = Changes()
+        changes.begin(memory, [ANA, STATUS], anew=True)
+        assert not changes.are_due()
+        memory.remember("Ana likes green tea", about="person-ana")
+        assert changes.are_due()
+        assert changes.since(memory, [ANA, STATUS]) == [ANA, STATUS]  # its entries are others now
+        assert changes.are_due()
+        memory.pages.sync()
+        assert changes.since(memory, [ANA, STATUS]) == [ANA]  # and now its file
+        assert changes.since(memory, [ANA, STATUS]) == []
+        assert not changes.are_due()
 
 
 def test_a_stream_ends_as_a_stream_should_when_the_server_does(folder):
