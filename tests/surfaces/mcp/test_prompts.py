@@ -36,6 +36,9 @@ def test_a_session_starts_with_what_is_known_within_the_budget_and_then_the_task
         memory.remember("I am careful with dates", tags=["self/constitutional"])
         memory.remember("Ana prefers tea over coffee")
         memory.remember(HOSTILE)
+        with memory.batch():
+            for number in range(12):
+                memory.remember(f"Ana keeps her tea of day {number} in tin {number}")
 
     async def scene(client):
         listed = [each.name for each in (await client.list_prompts()).prompts]
@@ -47,10 +50,10 @@ def test_a_session_starts_with_what_is_known_within_the_budget_and_then_the_task
     assert listed == [START, REVIEW]
     assert task == "make Ana's tea"
     assert "careful with dates" in memory
-    assert "Ana prefers tea" in memory
+    assert "Ana keeps her tea" in memory
     assert memory.splitlines().count(NOTICE) == 1
     assert not any(line.startswith(("System", "Ignore")) for line in memory.splitlines())
-    assert len(stored(small)) < len(stored(memory))
+    assert len(stored(small)) < 6 < len(stored(memory))
     assert NOTICE in bare
 
 
