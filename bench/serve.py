@@ -6,8 +6,8 @@ A memory of conversations, as `bench/recall.py` makes it. The server is `keepsak
 end of a pipe with one client, once over HTTP with `--clients` at a time, of the modern era and of the one that begins
 with a handshake. The clients are in a process of their own, so that they do not take the server's turn; on a machine
 with two cores they have the other one. In-process and each of the others are measured in turns, with questions that
-were not asked before. Then `--requests` are made over HTTP, and what the server holds of the machine's memory is
-compared with what it held after a tenth of them. With `--folder` the memory that was made stays there.
+were not asked before. Then `--requests` are made over HTTP, about each thing that was said in turn, and what the server
+holds of the machine's memory is compared with what it held after a tenth of them. With `--folder` the memory that was made stays there.
 
 Not measured here: writing, other machines, what a client does with an answer.
 """
@@ -168,7 +168,9 @@ def held_over(server: int, ask: Ask, requests: int, questions: Iterator[str]) ->
     return at_most(what, f"{last / 1e6:,.1f} MB", f"{first / 1e6:,.1f} MB", last / first, FLAT)
 
 
-def measured(folder: Path, home: Path, speech: Speech, clients: int, requests: int) -> Iterator[Row]:
+def measured(
+    folder: Path, home: Path, speech: Speech, blocks: int, clients: int, requests: int
+) -> Iterator[Row]:  # fmt: skip
     questions, wrong = (speech.question(number) for number in count()), Wrong()
     with ExitStack() as stack:
         memory = stack.enter_context(Memory(folder))
@@ -184,7 +186,7 @@ def measured(folder: Path, home: Path, speech: Speech, clients: int, requests: i
             asks[era] = over_http(stack.enter_context(started(*order, home=home, stdout=subprocess.PIPE)), token, wrong)
         yield compared(f"HTTP, {clients} clients at once", asks["modern"], bare, questions, goal=GOAL)
         yield compared(f"HTTP with a handshake, {clients} clients", asks["handshake"], bare, questions, goal=GOAL)
-        yield held_over(process, asks["modern"], requests, questions)
+        yield held_over(process, asks["modern"], requests, (speech.question(number % blocks) for number in count()))
     yield at_most("answers that were wrong", f"{wrong.count}", "0", float(wrong.count), 0)
 
 
@@ -199,7 +201,7 @@ def main() -> None:
         speech, where = Speech(), chosen.folder or Path(scratch)
         where.mkdir(parents=True, exist_ok=True)
         folder = made(where, speech, chosen.blocks)
-        rows = list(measured(folder, Path(scratch), speech, chosen.clients, chosen.requests))
+        rows = list(measured(folder, Path(scratch), speech, chosen.blocks, chosen.clients, chosen.requests))
     print(f"recall over {chosen.blocks:,} blocks, a question at a time in-process; {os.cpu_count()} cores")
     report(rows)
 
