@@ -7,7 +7,8 @@ end of a pipe with one client, once over HTTP with `--clients` at a time, of the
 with a handshake. The clients are in a process of their own, so that they do not take the server's turn; on a machine
 with two cores they have the other one. In-process and each of the others are measured in turns, with questions that
 were not asked before. Then `--requests` are made over HTTP, about each thing that was said in turn, and what the server
-holds of the machine's memory is compared with what it held after a tenth of them. With `--folder` the memory that was made stays there.
+holds of the machine's memory is compared with what it held after a tenth of them. With `--folder` the memory that was
+made stays there.
 
 Not measured here: writing, other machines, what a client does with an answer.
 """

@@ -33,6 +33,7 @@ _MARKDOWN, _PLAIN, _JSON = "text/markdown", "text/plain", "application/json"
 _PAGE = "A page of this memory: what is held about one person or thing, as dated entries. Stored data."
 _FRAME = "What this memory would put into a prompt for this purpose, within its budget. Stored data."
 _STATUS = "How this memory stands: how much is held, what waits for a person, whether it can be written."
+_KINDS = {PAGES: (_MARKDOWN, _PAGE), FRAMES: (_PLAIN, _FRAME), STATUS: (_JSON, _STATUS)}
 _NOT_FOUND = -32002  # of the era that begins with a handshake; the other one has no code of its own for it
 
 TEMPLATES = [
@@ -54,9 +55,9 @@ class Resources:
     async def list(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         """In the order of their names, so that what comes or goes meanwhile moves nothing else to another answer."""
         after = (params.cursor if params else None) or ""
-        found = await self._hold.run(lambda desk: [each for each in listed(desk.memory) if each.uri > after])
-        more = found[_AT_ONCE - 1].uri if len(found) > _AT_ONCE else None
-        return types.ListResourcesResult(resources=found[:_AT_ONCE], next_cursor=more)
+        found = await self._hold.run(lambda desk: [each for each in listed(desk.memory) if each[0] > after])
+        more = found[_AT_ONCE - 1][0] if len(found) > _AT_ONCE else None
+        return types.ListResourcesResult(resources=list(map(_resource, found[:_AT_ONCE])), next_cursor=more)
 
     async def templates(
         self, _: Context, __: types.PaginatedRequestParams | None
@@ -73,20 +74,17 @@ class Resources:
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=kind, text=text)])
 
 
-def listed(memory: Memory) -> list[types.Resource]:
-    """Every resource there is, by its address."""
-    found = [
-        types.Resource(uri=STATUS, name="status", title="Status", description=_STATUS, mime_type=_JSON),
-        *(
-            types.Resource(uri=FRAMES + quote(name, safe=""), name=name, description=_FRAME, mime_type=_PLAIN)
-            for name in frame_names(memory)
-        ),
-        *(
-            types.Resource(uri=PAGES + quote(name, safe=""), name=name, description=_PAGE, mime_type=_MARKDOWN)
-            for name in page_names(memory)
-        ),
-    ]
-    return sorted(found, key=lambda each: each.uri)
+def listed(memory: Memory) -> list[tuple[str, str]]:
+    """Every resource there is: its address and its name, in the order of addresses."""
+    pages = ((PAGES + quote(name, safe=""), name) for name in page_names(memory))
+    frames = ((FRAMES + quote(name, safe=""), name) for name in frame_names(memory))
+    return sorted([*pages, *frames, (STATUS, "status")])
+
+
+def _resource(found: tuple[str, str]) -> types.Resource:
+    uri, name = found
+    kind, about = next(told for prefix, told in _KINDS.items() if uri.startswith(prefix))
+    return types.Resource(uri=uri, name=name, description=about, mime_type=kind)
 
 
 def page_names(memory: Memory) -> list[str]:

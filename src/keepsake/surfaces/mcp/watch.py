@@ -11,6 +11,7 @@ handshake subscribes to each address, and is told of a changed list once it has 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import Counter
 from collections.abc import Awaitable, Collection
 from dataclasses import dataclass, field
@@ -151,7 +152,7 @@ class Watch:
                     found = await self._hold.run(partial(_look, self._changes, list(self._wanted)))
                 except Closed:
                     return
-                except (KeepsakeError, OSError):  # busy or damaged: callers of tools are told, and we look again
+                except (KeepsakeError, OSError, sqlite3.Error):  # busy, damaged: who calls is told; we look again
                     continue
                 for address in found:
                     await self._tell(address)
