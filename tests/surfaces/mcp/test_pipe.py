@@ -1,6 +1,7 @@
 """What comes through a pipe: lines, whole, in order, however they are cut on their way."""
 
 import json
+import os
 from itertools import pairwise
 
 import pytest
@@ -52,3 +53,12 @@ def test_what_is_no_message_is_answered_to_its_number_if_it_has_one(line, number
 
     assert told.id == number
     assert json.loads(told.model_dump_json())["error"]["message"].endswith("nothing was done")
+
+
+def test_what_prints_by_accident_misses_the_pipe(capfd):
+    with pipe.own_output() as wire:
+        os.write(1, b"stray\n")
+        os.write(wire, b"{}\n")
+    os.write(1, b"after\n")
+
+    assert capfd.readouterr() == ("{}\nafter\n", "stray\n")

@@ -97,13 +97,14 @@ async def everything(client, memory, theirs, era):
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])
-def test_a_client_of_either_era_is_served_whatever_it_sends(folder, era):
+def test_a_client_of_either_era_is_served_whatever_it_sends(folder, warm_program, era):
     with Memory(folder, user="bob") as bob:
         theirs = bob.remember("Bob's own diary").id
     with Memory(folder, by="cli:local") as memory:
         memory.remember("Ana prefers tea", key="tea")
-    args = [*PROGRAM[1:], "-C", str(folder), "--agent", "tester", "--session", era]
-    server = StdioServerParameters(command=sys.executable, args=args, env=dict(os.environ))
+    command, *args = PROGRAM if era == "auto" else [str(warm_program), "mcp"]
+    args += ["-C", str(folder), "--agent", "tester", "--session", era]
+    server = StdioServerParameters(command=command, args=args, env=dict(os.environ))
 
     async def answer(_, params):
         assert "  | Ana prefers tea" in params.message
@@ -117,7 +118,7 @@ def test_a_client_of_either_era_is_served_whatever_it_sends(folder, era):
     asyncio.run(asyncio.wait_for(go(), 120))
 
 
-def test_the_pipe_carries_the_protocol_alone_and_its_end_is_the_servers_end(folder):
+def test_the_pipe_carries_the_protocol_alone_and_its_end_is_the_servers_end(folder, warm_program):
     calls = [
         {"id": 1, "method": "initialize", "params": HELLO}, {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": {"name": "remember", "arguments": {"text": "Bob plays chess"}}},
@@ -127,7 +128,8 @@ def test_the_pipe_carries_the_protocol_alone_and_its_end_is_the_servers_end(fold
     spoiled = sent[2].replace(b'"id": 2', b'"id": 9').replace(b"chess", b"\\ud800")
     sent[2:2] = [spoiled, b"", b"no json", b"[" * 5000, b"\xff"]
 
-    done = subprocess.run([*PROGRAM, "-C", folder], input=b"\n".join(sent) + b"\n", capture_output=True, timeout=60)
+    server = [warm_program, "mcp", "-C", folder]
+    done = subprocess.run(server, input=b"\n".join(sent) + b"\n", capture_output=True, timeout=60)
 
     told = [json.loads(each) for each in done.stdout.splitlines()]
     assert done.returncode == 0

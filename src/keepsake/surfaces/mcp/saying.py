@@ -83,8 +83,8 @@ def _said(memory: Memory, belief: Belief, before: int) -> Said:
     return Said(
         id=belief.id, status="known" if event is None else "revised" if event.op == SUPERSEDE else "remembered",
         waits="A person must say yes before it is recalled" if is_in_doubt(memory, belief) else None,
-        masked=list(memory.masked) or None if event else None, contradicts=list(getattr(told, "contradicts", ())) or None,
-        near=list(getattr(told, "near", ())) or None,
+        masked=list(memory.masked) or None if event else None,
+        contradicts=list(getattr(told, "contradicts", ())) or None, near=list(getattr(told, "near", ())) or None,
     )  # fmt: skip
 
 
