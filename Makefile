@@ -34,6 +34,7 @@ bench: .venv/ready ## measure every part on this machine
 	@$(PY) bench/pages.py
 	@$(PY) bench/graph.py
 	@$(PY) bench/start.py
+	@$(PY) bench/serve.py --requests 20000
 
 lock: .venv/ready ## write the pins anew after a change of dependencies; ARGS=--upgrade takes newer ones
 	@$(LOCK) pyproject.toml --output-file requirements/base.lock

@@ -65,10 +65,10 @@ class Keyring:
         return Verifier(self.signer(ledger).verifier_key)
 
     def _key_path(self, ledger: str) -> Path:
-        return self._keys / f"{_safe(ledger)}.key"
+        return self._keys / f"{safe_name(ledger)}.key"
 
     def pin_path(self, ledger: str) -> Path:
-        return self._pins / f"{_safe(ledger)}.note"
+        return self._pins / f"{safe_name(ledger)}.note"
 
     def pin(self, ledger: str) -> Checkpoint | None:
         """The last checkpoint of a ledger, as kept outside its folder. Raises Damaged if it was tampered with."""
@@ -110,7 +110,7 @@ class Keyring:
     def home(self, ledger: str) -> Path | None:
         """The folder at which a ledger was last pinned."""
         try:
-            return Path(os.fsdecode((self._pins / f"{_safe(ledger)}.home").read_bytes()))
+            return Path(os.fsdecode((self._pins / f"{safe_name(ledger)}.home").read_bytes()))
         except FileNotFoundError:
             return None
 
@@ -121,7 +121,7 @@ class Keyring:
     def erased(self, ledger: str) -> set[str]:
         """The lines of a ledger that were erased, as far as the pin was told."""
         try:
-            return set((self._pins / f"{_safe(ledger)}.erased").read_text().split())
+            return set((self._pins / f"{safe_name(ledger)}.erased").read_text().split())
         except FileNotFoundError:
             return set()
 
@@ -131,7 +131,7 @@ class Keyring:
             known = self.erased(ledger)
             if fresh := set(lines) - known:
                 content = "".join(f"{line}\n" for line in sorted(known | fresh))
-                replace(self._disk, self._pins / f"{_safe(ledger)}.erased", content.encode())
+                replace(self._disk, self._pins / f"{safe_name(ledger)}.erased", content.encode())
 
 
 def origin(ledger: str) -> str:
@@ -139,7 +139,7 @@ def origin(ledger: str) -> str:
     return f"keepsake/{ledger}"
 
 
-def _safe(ledger: str) -> str:
+def safe_name(ledger: str) -> str:
     """The id of a ledger, fit to be the name of a file. It comes from a folder that anyone may have written."""
     if not _LEDGER.fullmatch(ledger):
         raise Refused(f"{ledger[:40]!r} is not the id of a ledger: the first line of events.wal does not name one")

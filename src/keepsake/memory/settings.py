@@ -237,6 +237,11 @@ def names_home() -> bool:
     return is_set("KEEPSAKE_HOME")
 
 
+def tokens_folder() -> Path:
+    """Where the tokens lie that open a memory over HTTP."""
+    return _home("XDG_CONFIG_HOME", ".config") / "keepsake" / "tokens"
+
+
 def _home(variable: str, otherwise: str) -> Path:
     return Path(os.environ.get(variable) or Path.home() / otherwise)
 

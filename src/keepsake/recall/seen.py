@@ -17,7 +17,7 @@ from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fulltext import NOW, Scope, Told, count_aside, count_of, kept_out, rarity, shown, told
 from keepsake.recall.support import State
 
-_MOST = 50_000  # blocks, before it is thrown away
+_MOST = 50_000  # blocks, or words, before it is thrown away
 
 
 class Side(NamedTuple):
@@ -59,7 +59,8 @@ class Seen:
         self._out: dict[str, frozenset[int]] = {}  # what is kept out, by user
 
     def still_holds(self, index: IndexFile) -> bool:
-        return index is self.index and index.bookmark().hash == self.hash and len(self._states) < _MOST
+        is_full = max(len(self._states), len(self._rarity)) >= _MOST  # words that were asked for have no end
+        return index is self.index and index.bookmark().hash == self.hash and not is_full
 
     def states_of(self, blocks: Iterable[str]) -> dict[str, State]:
         """What the index holds of these blocks."""

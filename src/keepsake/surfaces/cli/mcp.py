@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,7 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SERVE
+from keepsake.surfaces.cli.mcp_http import over_http, place
 from keepsake.surfaces.cli.moments import count
 from keepsake.surfaces.cli.shown import short, shown
 from keepsake.surfaces.mcp.profiles import PROFILES, tools_of
@@ -42,9 +43,12 @@ keepsake mcp -C ./notes --trust tool""",
 )  # fmt: skip
 @click.option("--session", metavar="NAME", default="", help="The session of what is said, where a call names none.")
 @click.option("--agent", metavar="NAME", default="", help="The agent that speaks; it is a source of its own.")
+@over_http
 @whose
 @pass_call
-def mcp(call: Call, profiles: tuple[str, ...], trust: str, session: str, agent: str, user: str | None) -> None:
+def mcp(
+    call: Call, /, profiles: tuple[str, ...], trust: str, session: str, agent: str, user: str | None, **http: Any
+) -> None:  # fmt: skip
     """Serve the memory to a client of the Model Context Protocol
 
     Speaks the protocol on standard input and output until the client closes them, and prints a line on standard error
@@ -52,17 +56,26 @@ def mcp(call: Call, profiles: tuple[str, ...], trust: str, session: str, agent: 
 
     What a client says has the trust of an agent: what a person stated is changed only with a person's yes, which is
     asked for in the client, if it can do that, or waits in `keepsake review`.
+
+    With --http it serves any number of clients over HTTP, on this machine alone unless told otherwise, until Ctrl-C.
+    Each must say the token, which is made on the first start; standard error names the address and where the token is.
     """
     need_the_package()
     import asyncio
 
+    speak_on_standard_error()
+    where, chosen = place(**http), tools(profiles)
+    hold = holder(call, OWNER if user is None else user, trust, session, agent)
+    if where is not None:
+        from keepsake.surfaces.mcp.http import serve as serve_http
+
+        asyncio.run(serve_http(hold, chosen, where, note=call.note, anew=http["new_token"]))
+        return
+    from keepsake.surfaces.mcp.offers import Offers
     from keepsake.surfaces.mcp.stdio import serve
 
-    speak_on_standard_error()
-    chosen = tools(profiles)
-    hold = holder(call, OWNER if user is None else user, trust, session, agent)
     call.note(f"keepsake: serving {shown(str(call.locate()))} as {trust}, {count(len(chosen), 'tool')}")
-    asyncio.run(serve(hold, chosen))
+    asyncio.run(serve(hold, chosen, **Offers(hold).handlers))
 
 
 def need_the_package() -> None:

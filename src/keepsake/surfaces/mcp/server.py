@@ -12,7 +12,8 @@ from typing import Any
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 
 from keepsake.surfaces.mcp.calls import Calls
@@ -38,13 +39,27 @@ def made(hold: Holder, tools: Sequence[Tool], **handlers: Any) -> Server[Any]:
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return listed
 
-    server: Server[Any] = Server(
+    server = _Served(
         NAME, version=_version(), instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=calls.answer,
-        **handlers,
+        get_tool_input_schema=_no_headers, **handlers,
     )  # fmt: skip
     sealed = RequestStateSecurity.ephemeral(ttl=PATIENCE)
-    server.middleware.append(RequestStateBoundary(sealed, default_audience=NAME))
+    server.middleware[:] = [RequestStateBoundary(sealed, default_audience=NAME)]  # and nothing that reports on calls
     return server
+
+
+class _Served(Server[Any]):
+    """The same, whoever carries it: with a handshake too, it says that it tells when the list of resources changes."""
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *more: Any, **named: Any
+    ) -> InitializationOptions:  # fmt: skip
+        told = notification_options or NotificationOptions(resources_changed=True)
+        return super().create_initialization_options(told, *more, **named)
+
+
+def _no_headers(_: str) -> None:
+    """No argument of ours travels in a header of HTTP, so there is none to check; else each call lists all tools."""
 
 
 def _version() -> str:

@@ -1,0 +1,119 @@
+"""A server that is told to end finishes what was begun. Server and client share one loop here; the socket is real."""
+
+import asyncio
+import os
+import re
+import signal
+import time
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from keepsake import Memory
+from keepsake.memory.token import token_of
+from keepsake.surfaces.mcp import http
+from keepsake.surfaces.mcp.holder import Holder
+from keepsake.surfaces.mcp.tool import Answer, Args, Tool
+from tests.surfaces.mcp.offered import LEGACY, MODERN
+
+
+class Said(Args):
+    text: str
+
+
+class Done(Answer):
+    id: str
+
+
+def slow(desk, args):
+    time.sleep(0.8)
+    return Done(id=desk.memory.remember(args.text).id)
+
+
+SLOW = Tool("slow", "Slow", "Takes its time.", Said, Done, slow)
+
+
+@pytest.mark.parametrize(("era", "sign"), [(LEGACY, signal.SIGTERM), (MODERN, signal.SIGINT)])
+def test_a_call_that_was_begun_is_answered_and_on_disk(home, era, sign):
+    folder, said = home / "notes", []
+
+    async def scene():
+        hold = Holder(lambda: Memory(folder, trust="agent"))
+        server = asyncio.create_task(http.serve(hold, (SLOW,), http.Where(port=0), note=said.append))
+        while len(said) < 2:
+            await asyncio.sleep(0.01)
+        url = re.search(r"http://\S+", said[0])[0]
+        with Memory(folder) as memory:
+            token = token_of(memory.status().ledger)
+        headers = {"authorization": f"Bearer {token.secret}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=20) as line,
+            httpx2.AsyncClient(headers=headers, timeout=20) as other,
+        ):
+            await other.put(url)  # a line that stays open
+            async with Client(streamable_http_client(url, http_client=line), mode=era) as client:
+                await client.list_tools()  # a client asks for them once, to check what comes back
+                call = asyncio.create_task(client.call_tool("slow", {"text": "on the way"}))
+                await asyncio.sleep(0.2)
+                os.kill(os.getpid(), sign)
+                await asyncio.sleep(0.2)
+                assert not call.done()
+                late = (await other.put(url)).status_code
+                with pytest.raises(httpx2.ConnectError):
+                    await httpx2.AsyncClient().put(url)  # nobody new is heard
+                answer = await call
+            await server
+            return answer, late
+
+    answer, late = asyncio.run(asyncio.wait_for(scene(), 30))
+    assert not answer.is_error
+    assert late == 503
+    with Memory(folder) as memory:
+        assert memory.get(answer.structured_content["id"]).text == "on the way"
+
+
+@pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])
+def test_who_listens_to_other_machines_is_warned(home, host, warned):
+    said = []
+
+    async def scene():
+        hold = Holder(lambda: Memory(home / "notes", trust="agent"))
+        server = asyncio.create_task(http.serve(hold, (), http.Where(host, 0), note=said.append))
+        while len(said) < 2 + warned:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await server
+
+    asyncio.run(asyncio.wait_for(scene(), 30))
+    assert len(said) == 2 + warned
+    assert "http://127.0.0.1:" in said[0]
+    assert ("other machines can reach 0.0.0.0" in said[-1]) == warned
+
+
+def test_a_new_token_locks_the_old_one_out(home):
+    said, tokens = [], []
+
+    async def scene(anew):
+        said.clear()
+        hold = Holder(lambda: Memory(home / "notes", trust="agent"))
+        server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append, anew=anew))
+        while len(said) < 2:
+            await asyncio.sleep(0.01)
+        path, url = re.search(r"is in (.*)", said[1])[1], re.search(r"http://\S+", said[0])[0]
+        with open(path) as file:
+            tokens.append(file.read().strip())
+        await asyncio.sleep(0.05)
+        async with httpx2.AsyncClient(timeout=20) as line:
+            answers = [
+                (await line.put(url, headers={"authorization": f"Bearer {token}"})).status_code for token in tokens
+            ]
+        os.kill(os.getpid(), signal.SIGTERM)
+        await server
+        return [status != 401 for status in answers]
+
+    assert asyncio.run(asyncio.wait_for(scene(False), 30)) == [True]
+    assert asyncio.run(asyncio.wait_for(scene(False), 30)) == [True, True]
+    assert asyncio.run(asyncio.wait_for(scene(True), 30)) == [False, False, True]
