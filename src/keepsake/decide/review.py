@@ -252,6 +252,16 @@ def reject(known: Book, name: str, *, user: str = OWNER, reason: str = "") -> li
     return drafts
 
 
+def withdraw(known: Book, name: str, by: str, *, user: str = OWNER, reason: str = "") -> list[Draft]:
+    """That whoever asked no longer does. What is kept out of recall stays in question until a person says so."""
+    review = _open(known, name, user)
+    if review.action.by != by:
+        raise Refused(f"{review.id} was asked by another; a person says no to it with `keepsake review reject`")
+    if review.action.kind == "trust" or review.is_unfinished:
+        raise Refused(f"{review.id} is not one to withdraw; a person answers it with `keepsake review`")
+    return [_answer(review, "stale", reason or "withdrawn by the one who asked")]
+
+
 def trusted(known: Book, action: Action, draw: Draw) -> list[Draft]:
     """The yes to what is kept out of recall, by one who need not ask: to the question that waits, or to one put now."""
     version = action.target[0]

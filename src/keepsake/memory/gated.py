@@ -185,6 +185,13 @@ class Gated(Speaker):
         reason = self.masks.words(reason)
         return self._answer(name, user, lambda _: review.reject(self._book, name, user=user, reason=reason))
 
+    def withdraw(self, name: str, *, user: str, reason: str) -> list[Event]:
+        """That this program no longer asks for what it asked for."""
+        reason = self.masks.words(reason)
+        return self._record(
+            lambda _: Cleared(review.withdraw(self._book, name, self.by, user=user, reason=reason))
+        )  # fmt: skip
+
     def grant(self, name: str, digest: str, *, user: str, marker: str, expires: str) -> list[Event]:
         """The yes alone, to be carried out later."""
 

@@ -101,7 +101,7 @@ class Governs(Opened):
         return Applied(action, tuple(events), approval.review if approval else "")
 
     def what_would_happen(
-        self, kind: str, *, trust: str = "agent", source: str = "", stated: str = "human", **fields: Any
+        self, kind: str, /, *, trust: str = "agent", source: str = "", stated: str = "human", **fields: Any
     ) -> Verdict:
         """What the policy says to an action: allow, quarantine, review or refuse; why; and which rule, by its number.
 

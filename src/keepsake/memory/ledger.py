@@ -91,6 +91,12 @@ class LedgerOf:
         return self._ledger.standing.ledger
 
     @property
+    def size(self) -> int:
+        """How many events there are; the last one's number is one less."""
+        with self._ledger.reading():
+            return self._ledger.end.seq + 1
+
+    @property
     def pin_path(self) -> Path:
         """Where the last checkpoint is kept, outside the folder."""
         return self._keyring.pin_path(self.id)

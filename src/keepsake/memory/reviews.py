@@ -88,6 +88,15 @@ class ReviewsOf:
         asked = self.get(name)
         return _answered(asked, self._gated.reject(asked.id, user=self._user, reason=reason))
 
+    def withdraw(self, name: str, *, reason: str = "") -> Review:
+        """Take back a question that this program asked: it is closed as stale, and nothing is changed.
+
+        Not one about what is kept out of recall: that stays in question until a person answers.
+        """
+        asked = self.get(name)
+        self._gated.withdraw(asked.id, user=self._user, reason=reason)
+        return self.get(asked.id)
+
     def grant(
         self, name: str, *, digest: str = "", expires: datetime | timedelta | str | None = None
     ) -> Approval:  # fmt: skip

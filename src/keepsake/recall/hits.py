@@ -46,6 +46,7 @@ def _hit(
         _name(first), text, score, why, first.what, first.kind, first.trust, first.about, first.confidence,
         first.happened or first.at, first.since_seq, tuple(map(_name, sources)), signals, first.agent, first.session,
         tags_of(first), block, first.standing > 0, tuple(orjson.loads(first.triple)) if first.triple else (),
+        first.by,
     )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ class Hit:
     block: str = ""  # the row of the index that holds its words
     is_standing: bool = False  # an instruction, a preference, or what is always served
     triple: tuple[str, ...] = ()  # subject, predicate, object, where its belief names them
+    by: str = ""  # through which door it came, and its source there: mcp:3f9a
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, for printing or sending."""

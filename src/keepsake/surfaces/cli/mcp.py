@@ -70,21 +70,20 @@ def tools(profiles: Sequence[str]) -> tuple[Tool, ...]:
     found = TOOLS + tuple(tool for name in PROFILES if name in profiles for tool in tools_of(name))
     names = [tool.name for tool in found]
     if twice := next((name for name in names if names.count(name) > 1), ""):
-        raise Refused(f"two of these profiles have a tool {twice!r}; serve one of them, and start another for the other")
+        raise Refused(f"two of these profiles have a tool {twice!r}; serve each of them by itself")
     return found
 
 
 def holder(call: Call, user: str, trust: str, session: str, agent: str) -> Holder:
     """The memory that is served. What a person says through a client has a door of its own."""
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.mcp.holder import Holder
+    from keepsake.surfaces.mcp.holder import Holder, Person
 
     source = _source(agent)
     opens = partial(Memory, call.locate(), user=user, tell=lambda what: call.note(f"keepsake: {what}"))
-    return Holder(
-        partial(opens, by=f"mcp:{source}", trust=trust), as_person=partial(opens, by=f"elicit:{source}", trust="human"),
-        session=session, agent=agent,
-    )  # fmt: skip
+    door = f"elicit:{source}"
+    person = Person(door, partial(opens, by=door, trust="human"))
+    return Holder(partial(opens, by=f"mcp:{source}", trust=trust), person=person, session=session, agent=agent)
 
 
 def _source(agent: str) -> str:

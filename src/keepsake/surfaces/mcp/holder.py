@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from keepsake.records.errors import Closed
@@ -21,11 +22,19 @@ T = TypeVar("T")
 Opens = Callable[[], "Memory"]
 
 
-class Holder:
-    """The memory of one server. `opens` opens it; `as_person` opens the same one for a person's own word."""
+@dataclass(frozen=True, slots=True)
+class Person:
+    """How a person's own word is taken down: through which door, in the same memory, opened for it."""
 
-    def __init__(self, opens: Opens, *, as_person: Opens | None = None, session: str = "", agent: str = "") -> None:
-        self._opens, self.as_person = opens, as_person
+    door: str
+    opens: Opens
+
+
+class Holder:
+    """The memory of one server. `opens` opens it; without a `person`, nobody's yes is asked for here."""
+
+    def __init__(self, opens: Opens, *, person: Person | None = None, session: str = "", agent: str = "") -> None:
+        self._opens, self.person = opens, person
         self._session, self._agent = session, agent
         self._memory: Memory | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="keepsake")

@@ -1,0 +1,59 @@
+"""What arguments may look like: as their schema says, or as models often write them instead."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+
+def _listed(value: Any) -> Any:
+    """A text where a list is meant is a list of one; a list that was written as JSON text is read."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return [value]
+    return [value] if value.strip() else []
+
+
+def _parted(value: Any) -> Any:
+    """The same, and commas part names."""
+    found = _listed(value)
+    if isinstance(value, str) and isinstance(found, list) and found == [value]:
+        return [name.strip() for name in value.split(",") if name.strip()]
+    return found
+
+
+def _moment(value: Any) -> Any:
+    """An event's number may come as text."""
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16 else value
+
+
+def _number(value: Any) -> Any:
+    """`"5"`, `"5.0"` and `5.0` are 5."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def maybe(description: str, **limits: Any) -> Any:
+    """A field that may be left out."""
+    return Field(default=None, description=description, **limits)
+
+
+Texts = Annotated[list[str], BeforeValidator(_listed)]
+Names = Annotated[list[str], BeforeValidator(_parted)]
+When = Annotated[int | str, BeforeValidator(_moment)]
+Count = Annotated[int, BeforeValidator(_number)]
+
+Session = Annotated[str, Field(description="Label of the conversation.")]
+Agent = Annotated[str, Field(description="Name of the agent that speaks.")]
+Path = Annotated[str, Field(description="Branch of the conversation; leave out for the main one.")]
+Name = Annotated[str, Field(description="A belief's id, its last six characters, or its key.")]
