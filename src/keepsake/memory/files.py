@@ -11,8 +11,9 @@ A call is one write: all of it is recorded, or nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from keepsake.memory.file_parts import Part, cut
@@ -22,7 +23,7 @@ from keepsake.memory.shown import is_shown
 from keepsake.projections.markdown.names import is_plain
 from keepsake.records.beliefs import Held
 from keepsake.records.entity import PREFIXES, name_key
-from keepsake.records.errors import NotFound, Refused
+from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.stores.shelf import Shelf
 
 FILE = "file"  # the kind of the belief that says what a file consists of
@@ -96,7 +97,8 @@ class FilesOf:
             keys = self._say(parts, self._here(file) if file else [], {**said, **_place(path)})
             told = _told(path, [(part.gap, key) for part, key in zip(parts, keys, strict=True)], end)
             if file is None:
-                self._gated.put({**said, "kind": FILE, "data": told}, "")
+                with _asked_whole(False):
+                    self._gated.put({**said, "kind": FILE, "data": told}, "")
             elif told != _told(path, file.parts, file.end):
                 self._revise(file.id, {"data": told})
 
@@ -173,16 +175,21 @@ class FilesOf:
         rest, was = parts[first:], here[first:]
         last = _same([part.text for part in reversed(rest)], [each.text for each in reversed(was)])
         fresh, gone = rest[: len(rest) - last], was[: len(was) - last]
-        keys = [each.key for each in here[:first]]
-        for part, before in zip(fresh, gone, strict=False):
-            self._revise(before.id, {"text": part.text})
-            keys.append(before.key)
-        for part in fresh[len(gone) :]:
-            [event, *_] = self._gated.put({**fields, "text": part.text}, "")
-            keys.append((event.body or {})["belief"]["key"])
-        for before in gone[len(fresh) :]:
+        with _asked_whole(max(len(fresh), len(gone)) == 1 and bool(gone)):
+            keys = [self._change(before, part, fields) for before, part in zip_longest(gone, fresh)]
+        kept = [[each.key for each in some] for some in (here[:first], was[len(was) - last :])]
+        return [*kept[0], *filter(None, keys), *kept[1]]
+
+    def _change(self, before: _Here | None, part: Part | None, fields: dict[str, Any]) -> str:
+        """Let a part say something else, come or go; by which name it is known, if it is there."""
+        if before is None:
+            [event, *_] = self._gated.put({**fields, "text": part.text if part else ""}, "")
+            return str((event.body or {})["belief"]["key"])
+        if part is None:
             self._gated.forget(before.key, reason="it is no longer in its file", user=self._user, path="")
-        return keys + [each.key for each in was[len(was) - last :]]
+            return ""
+        self._revise(before.id, {"text": part.text})
+        return before.key
 
     def _revise(self, name: str, changes: dict[str, Any]) -> None:
         self._gated.revise(name, changes, reason="", user=self._user, path="")
@@ -229,6 +236,20 @@ def _place(path: str) -> dict[str, Any]:
         whole = path.removesuffix(f".{path.rpartition('.')[2]}") if "." in path else path
         name = f"topic-{'-'.join(name_key(whole.partition('/')[2].partition('/')[2] or whole).split()) or 'files'}"[:80]
     return {"about": name, "kind": "note", "data": {"from_file": path}}
+
+
+@contextmanager
+def _asked_whole(is_whole: bool) -> Iterator[None]:
+    """A person is asked about one change. If there are more, a yes would leave half of them: that is refused."""
+    try:
+        yield
+    except NeedsApproval:
+        if is_whole:
+            raise
+        raise Refused(
+            "a person must say yes to a part of this, and cannot be asked about a whole file; change one paragraph at a"
+            " time, or let the person write it"
+        ) from None
 
 
 def _told(path: str, parts: Sequence[tuple[str, str]], end: str) -> dict[str, Any]:

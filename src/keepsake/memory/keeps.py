@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from keepsake.memory.opened import Opened
+from keepsake.memory.shown import is_episode_shown, is_shown
 
 if TYPE_CHECKING:
     from keepsake.memory.entities import EntitiesOf
@@ -28,3 +29,12 @@ class Keeps(Opened):
         from keepsake.memory.files import FilesOf
 
         return FilesOf(self._shelf, self._gated, self.user)
+
+    def is_shown(self, name: str) -> bool:
+        """Whether recall may serve a belief or an episode: it is held, waits for nobody's yes, and is relied on."""
+        with self._shelf.known():
+            book, now = self._shelf.book, self._shelf.ledger.now()
+            held = book.find(name, user=self.user)
+            if held is None:
+                return is_episode_shown(self._episodes, book, name, self.user)
+            return held.status == "active" and not held.path and is_shown(book, held, held.body(), now)

@@ -7,8 +7,8 @@ Deleting puts out of sight; it stays in history.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
@@ -16,6 +16,9 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from keepsake.memory.entities import Known
 from keepsake.records.named import NamedEntity, Relation
 from keepsake.surfaces.mcp.tool import Answer, Args, Desk, Tool
+
+if TYPE_CHECKING:
+    from keepsake.records.review import Applied
 
 LONGEST_QUERY = 2048
 _RECALLED = 10
@@ -210,6 +213,16 @@ def _delete_relations(desk: Desk, asked: Relations) -> Done:
     return Done(success=True, message=message)
 
 
+def _once_more(run: Callable[[Desk, Any], Done], what: str) -> Callable[[Desk, Any, Applied], Done]:
+    """After a person's yes to one deletion: the rest of them. What has gone by the yes is not missing."""
+
+    def after(desk: Desk, asked: Any, _: Applied) -> Done:
+        run(desk, asked)
+        return Done(success=True, message=f"{what} deleted successfully")
+
+    return after
+
+
 def _read_graph(desk: Desk, _: Nothing) -> Graph:
     return Graph.of(desk.memory.entities.all())
 
@@ -268,17 +281,20 @@ TOOLS = (
         "delete_entities", "Delete entities",
         "Put entities out of sight, with all that was observed of them and every relation with them. It stays in"
         " history.",
-        Named, Done, _delete_entities, destroys=True, is_idempotent=True, also={"names": "entityNames"},
+        Named, Done, _delete_entities, destroys=True, is_idempotent=True,
+        also={"names": "entityNames"}, after=_once_more(_delete_entities, "Entities"),
     ),
     Tool(
         "delete_observations", "Delete observations",
         "Put single observations of entities out of sight, given word for word. They stay in history.",
-        Deletions, Done, _delete_observations, destroys=True, is_idempotent=True, also={"observations": "deletions"},
+        Deletions, Done, _delete_observations, destroys=True, is_idempotent=True,
+        also={"observations": "deletions"}, after=_once_more(_delete_observations, "Observations"),
     ),
     Tool(
         "delete_relations", "Delete relations",
         "Put relations out of sight, given as they were created. They stay in history.",
         Relations, Done, _delete_relations, destroys=True, is_idempotent=True,
+        after=_once_more(_delete_relations, "Relations"),
     ),
     Tool(
         "read_graph", "Read the graph",
