@@ -26,6 +26,7 @@ from keepsake.stores.shelf import Shelf
 
 ENTITY, RELATION = "entity", "relation"  # kinds of beliefs
 
+_OF_ALL = ("trust", "session", "agent")  # what is true of all that is said at once
 _LONGEST = 60  # characters of a page's name that come from an entity's
 _WORDS = {
     "person": "people human individual man woman child contact friend colleague coworker teammate family relative",
@@ -75,7 +76,7 @@ class Names:
     def __init__(self, shelf: Shelf, user: str) -> None:
         book, now = shelf.book, shelf.ledger.now()
         held = [(each, each.body()) for each in book.query(user=user)]
-        said = [(each, body) for each, body in held if body.get("text") or body.get("triple")]
+        said = [(each, body) for each, body in held if body.get("text") or body.get("triple") or entity_in(body)]
         self._pages: dict[str, str] = {}  # by name
         self._names: dict[str, str] = {}  # by page, of those that somebody named
         self._used = {_page(body) for _, body in said}
@@ -123,7 +124,7 @@ class Names:
 
     def relations(self) -> Iterator[tuple[Relation, Told]]:
         """What relates two of those that are known, and which belief says so."""
-        known = {told.name for told in self.told}
+        known = dict.fromkeys(told.name for told in self.told)
         spelled = {key: name for name in reversed(list(known)) for key in self._spellings(name)}
         for told in self.told:
             if triple := told.body.get("triple"):
@@ -170,7 +171,7 @@ class Naming:
     def observation(self, name: str, text: str, **fields: Any) -> bool:
         """Note something of whoever goes by a name, which becomes known if need be; False, if it is noted already."""
         text = self.kept(text)
-        self.entity(name)
+        self.entity(name, **_of_all(fields))
         page = self.names.find(name) or NOTES
         if (page, text) in self._noted:
             return False
@@ -183,15 +184,29 @@ class Naming:
         if relation in self._related:
             return False
         for name in (relation.source, relation.target):
-            self.entity(name)
+            self.entity(name, **_of_all(fields))
         page = self.names.find(relation.source) or NOTES
         about = "" if page == NOTES else page
         self._put(text=_sentence(relation), about=about, kind=RELATION, triple=relation.triple, **fields)
         self._related.add(relation)
         return True
 
-    def _put(self, **fields: Any) -> None:
-        self._gated.put({**self._said, **fields}, "")
+    def note(
+        self, name: str, text: str, *, kind: str = "", triple: tuple[str, str, str] | None = None, **fields: Any
+    ) -> bool:  # fmt: skip
+        """What another system noted of a name: that it is there, what was observed, or a relation. False, if it is
+        known. `kind` is the entity's."""
+        fresh = self.entity(name, kind, **_of_all(fields))
+        if triple is not None:
+            return self.relation(Relation(*triple), **fields)
+        return self.observation(name, text, **fields) if text.strip() else fresh
+
+    def _put(self, *, idempotency_key: str = "", **fields: Any) -> None:
+        self._gated.put({**self._said, **fields}, idempotency_key)
+
+
+def _of_all(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: fields[name] for name in _OF_ALL if name in fields}
 
 
 def _page(body: dict[str, Any]) -> str:
@@ -207,9 +222,10 @@ def _called(name: str, kind: str) -> str:
 
 
 def _is_a(name: str, kind: str) -> str:
+    """What is said by naming something; nothing, if nobody said what it is."""
     what = kind.replace("_", " ").strip()
     article = "an" if what[:1].casefold() in set("aeio") else "a"
-    return f"{name} is {article} {what}" if what else name
+    return f"{name} is {article} {what}" if what else ""
 
 
 def _sentence(relation: Relation) -> str:
