@@ -15,6 +15,8 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SERVE
+from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.shown import short, shown
 from keepsake.surfaces.mcp.profiles import PROFILES, tools_of
 
 if TYPE_CHECKING:
@@ -45,22 +47,41 @@ keepsake mcp -C ./notes --trust tool""",
 def mcp(call: Call, profiles: tuple[str, ...], trust: str, session: str, agent: str, user: str | None) -> None:
     """Serve the memory to a client of the Model Context Protocol
 
-    Speaks the protocol on standard input and output until the client closes them, and makes the memory if there is
-    none. Everything that it does is done for one user, whatever a client asks for.
+    Speaks the protocol on standard input and output until the client closes them, and prints a line on standard error
+    when it is ready. Makes the memory if there is none. All that it does is done for one user, whatever a client asks.
+
+    What a client says has the trust of an agent: what a person stated is changed only with a person's yes, which is
+    asked for in the client, if it can do that, or waits in `keepsake review`.
     """
     need_the_package()
     import asyncio
 
     from keepsake.surfaces.mcp.stdio import serve
 
+    speak_on_standard_error()
+    chosen = tools(profiles)
     hold = holder(call, OWNER if user is None else user, trust, session, agent)
-    asyncio.run(serve(hold, tools(profiles)))
+    call.note(f"keepsake: serving {shown(str(call.locate()))} as {trust}, {count(len(chosen), 'tool')}")
+    asyncio.run(serve(hold, chosen))
 
 
 def need_the_package() -> None:
     """Refused, with the line that installs it, if the package of the protocol is missing."""
     if find_spec("mcp") is None:
         raise Refused("the MCP server needs the package mcp: pip install 'keepsake[serve]'")
+
+
+def speak_on_standard_error() -> None:
+    """What packages log is a line each, on standard error, without a trace."""
+    import logging
+
+    class Plainly(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return f"keepsake: {short(record.getMessage(), 300)}"
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(Plainly())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
 
 
 def tools(profiles: Sequence[str]) -> tuple[Tool, ...]:
@@ -80,7 +101,7 @@ def holder(call: Call, user: str, trust: str, session: str, agent: str) -> Holde
     from keepsake.surfaces.mcp.holder import Holder, Person
 
     source = _source(agent)
-    opens = partial(Memory, call.locate(), user=user, tell=lambda what: call.note(f"keepsake: {what}"))
+    opens = partial(Memory, call.locate(), user=user, tell=lambda what: call.note(f"keepsake: {shown(what)}"))
     door = f"elicit:{source}"
     person = Person(door, partial(opens, by=door, trust="human"))
     return Holder(partial(opens, by=f"mcp:{source}", trust=trust), person=person, session=session, agent=agent)

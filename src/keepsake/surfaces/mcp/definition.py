@@ -46,7 +46,10 @@ def _plain(schema: Any) -> Any:
         return [_plain(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {name: value for name, value in schema.items() if name != "title" and (name, value) != ("default", None)}
+    kept = {
+        _SPELLED.get(name, name): value for name, value in schema.items()
+        if name != "title" and (name, value) != ("default", None)
+    }  # fmt: skip
     if "properties" in kept:
         kept.pop("description", "")
     if choices := kept.get("anyOf"):
@@ -63,4 +66,5 @@ def _fields(schemas: dict[str, Any]) -> dict[str, Any]:
     return {name: _plain(value) for name, value in schemas.items()}
 
 
+_SPELLED = {"ge": "minimum", "le": "maximum"}
 _BY_NAME = ("properties", "$defs")
