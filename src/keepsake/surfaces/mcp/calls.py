@@ -72,9 +72,9 @@ class Calls:
                 return done
             asked_before = review
         while True:
-            progress = _Progress.of(ctx)
+            progress = _Progress(ctx)
             try:
-                found = await self._hold.run(lambda desk: tool.run(desk, args), progress.tick if progress else None)
+                found = await self._hold.run(lambda desk: tool.run(desk, args), progress.tick)
             except NeedsApproval as held:
                 asked = await self._question(ctx, person, held.review) if held.review != asked_before else None
                 if asked is None or person is None:
@@ -87,8 +87,7 @@ class Calls:
                     return done
                 asked_before = asked.review
             else:
-                if progress is not None:
-                    await progress.end()
+                await progress.end()
                 return said(found)
 
     async def _question(self, ctx: Context, person: Person | None, review: str) -> Question | None:
@@ -167,16 +166,12 @@ def _reply_in(params: types.CallToolRequestParams) -> bool | None:
 
 
 class _Progress:
-    """Tells the client how far a call is, if it wants to know. `tick` is called in the memory's thread."""
+    """Tells the client how far a call is; one that did not ask is not told. `tick` is called in the memory's thread."""
 
     def __init__(self, ctx: Context) -> None:
         self._session, self._loop = ctx.session, asyncio.get_running_loop()
         self._done, self._next = 0, 0.0
         self._told: list[asyncio.Task[None]] = []
-
-    @classmethod
-    def of(cls, ctx: Context) -> _Progress | None:
-        return cls(ctx) if ctx.meta and ctx.meta.get("progress_token") is not None else None
 
     def tick(self, steps: int) -> None:
         self._done += steps
@@ -190,6 +185,7 @@ class _Progress:
 
     async def end(self) -> None:
         """All that was told is on its way before the answer is."""
-        await asyncio.gather(*self._told, return_exceptions=True)
+        if self._told:
+            await asyncio.gather(*self._told, return_exceptions=True)
 
 

@@ -47,6 +47,10 @@ class Holder:
             raise Closed("this memory is closed; start the server again") from None
         return await asyncio.wrap_future(begun)
 
+    def warm_up(self) -> None:
+        """Begin to open the memory, so that the first call need not wait for it. What goes wrong, a call will meet."""
+        self._thread.submit(self._desk, None)
+
     def _desk(self, tick: Tick | None) -> Desk:
         if self._memory is None:
             self._memory = self._opens()

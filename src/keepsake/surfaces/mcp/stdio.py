@@ -30,6 +30,7 @@ _NO_MESSAGE = "this line is no message of the protocol, in JSON and UTF-8; nothi
 async def serve(hold: Holder, tools: Sequence[Tool], *, source: int = 0, **handlers: Any) -> None:
     """Answer one client until it closes the pipe."""
     server = made(hold, tools, **handlers)
+    hold.warm_up()
     with own_output() as sink:
         async with anyio.create_task_group() as tasks:
             stop = tasks.cancel_scope.cancel

@@ -1,0 +1,99 @@
+"""What models are told of the tools is fixed: a change of it is a change of the product, and is looked at.
+
+After a change that is meant: `python -m tests.surfaces.mcp.test_definitions`.
+"""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from keepsake import Memory
+from keepsake.surfaces.mcp.definition import defined
+from keepsake.surfaces.mcp.reference import page
+from keepsake.surfaces.mcp.tool import Desk
+from keepsake.surfaces.mcp.tools import TOOLS
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "mcp-tools.json"
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "mcp-tools.md"
+each_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+
+
+def definitions() -> str:
+    found = [defined(tool).model_dump(by_alias=True, mode="json", exclude_none=True) for tool in TOOLS]
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
+def test_the_definitions_are_those_that_were_looked_at():
+    assert definitions() == GOLDEN.read_text()
+
+
+def test_the_reference_is_made_from_the_program():
+    assert page(TOOLS) == REFERENCE.read_text()
+
+
+def test_there_are_eight_in_their_order():
+    order = ["remember", "recall", "get", "timeline", "revise", "review", "forget", "status"]
+
+    assert [tool.name for tool in TOOLS] == order
+
+
+def test_the_hints_say_what_a_tool_does():
+    hints = {tool.name: defined(tool).annotations for tool in TOOLS}
+
+    assert {name for name, each in hints.items() if each.read_only_hint} == {"recall", "get", "timeline", "status"}
+    assert {name for name, each in hints.items() if each.destructive_hint} == {"revise", "forget"}
+    assert not any(each.open_world_hint for each in hints.values())
+
+
+@each_tool
+def test_a_tool_says_when_to_call_it_what_comes_back_and_shows_an_example_that_it_takes(tool):
+    when, *_, gives, example = tool.description.split("\n\n")
+    shown = json.loads(example.removeprefix("Example: ").partition(" or ")[0])
+
+    assert "Call it" in when
+    assert gives.startswith("Gives ")
+    assert tool.takes.model_validate(shown)
+    jsonschema.validate(shown, defined(tool).input_schema)
+    assert all(field.get("description") for field in defined(tool).input_schema["properties"].values())
+
+
+@each_tool
+def test_another_name_means_one_that_the_tool_has_and_is_none_of_its_own(tool):
+    fields = set(tool.takes.model_fields)
+
+    assert set(tool.also.values()) <= fields
+    assert fields & set(tool.also) == set()
+
+
+@each_tool
+def test_a_schema_has_no_titles_no_nulls_and_needs_nothing_beyond_itself(tool):
+    for schema in (defined(tool).input_schema, defined(tool).output_schema):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        assert '"title"' not in json.dumps(schema)
+        assert "null" not in json.dumps(schema)
+
+
+ANSWERED = {
+    "remember": {"text": "Bob likes go"}, "recall": {"question": "chess", "explain": True}, "get": {"id": "bob"},
+    "timeline": {}, "revise": {"id": "bob", "text": "Bob likes go"}, "review": {}, "forget": {"ids": ["bob"]},
+    "status": {},
+}  # fmt: skip
+
+
+@each_tool
+def test_an_answer_is_as_the_output_schema_says(tool, folder):
+    with Memory(folder, by="mcp:local", trust="agent") as memory:
+        memory.remember("Bob likes chess", key="bob", tags=["game"])
+        memory.remember("chess is for two", trust="web")
+        answer = tool.run(Desk(memory), tool.takes.model_validate(ANSWERED[tool.name]))
+
+    schema = {**defined(tool).output_schema, "additionalProperties": False}
+    jsonschema.validate(answer.model_dump(mode="json", exclude_none=True), schema)
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(definitions())
+    REFERENCE.write_text(page(TOOLS))
