@@ -1,4 +1,4 @@
-"""Who and what is known by the names that other programs gave them: each name is one entity, and all of it is beliefs."""
+"""Who and what is known by the names that programs gave them: each name is one entity, and all of it is beliefs."""
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -67,7 +67,7 @@ def test_a_triple_that_was_remembered_relates_two_that_are_known_and_keeps_its_w
 
 
 def test_names_of_the_same_letters_are_two_entities_on_two_pages(memory):
-    memory.entities.create([an("John Smith", "person", "one"), an("john-smith", "person", "two"), an("JOHN  SMITH", "")])
+    memory.entities.create([an("John Smith", "person", "one"), an("john-smith", "person", "two"), an("JOHN  SMITH")])
 
     assert known(memory) == {
         "John Smith": ("person", ["one"]), "john-smith": ("person", ["two"]), "JOHN  SMITH": ("", [])

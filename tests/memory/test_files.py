@@ -50,7 +50,7 @@ def test_a_large_file_has_neither_many_parts_nor_long_ones(text):
 # -- keeping -----------------------------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.sampled_from([*HOSTILE, NOTES, "- one\n", "two\n\n"]) | st.text(max_size=20), max_size=6).map("".join))
+@given(st.lists(st.sampled_from([*HOSTILE, NOTES, "- one\n", "two\n"]) | st.text(max_size=9), max_size=5).map("".join))
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example("".join(HOSTILE) + "\n" + NOTES)
 @example("")
@@ -144,7 +144,8 @@ def test_nothing_is_put_where_something_is(memory):
     before = memory.ledger.size
 
     for refused in (
-        lambda: memory.files.move("/memories/a", "/memories/d/b"), lambda: memory.files.move("/memories/a", "/memories/d"),
+        lambda: memory.files.move("/memories/a", "/memories/d/b"),
+        lambda: memory.files.move("/memories/a", "/memories/d"),
         lambda: memory.files.move("/memories/d", "/memories/a/x"), lambda: memory.files.write("/memories/d", "x"),
         lambda: memory.files.write("/memories/a/x", "x"), lambda: memory.files.write("/memories/e", "\ud800"),
     ):  # fmt: skip

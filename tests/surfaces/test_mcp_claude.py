@@ -85,8 +85,7 @@ def test_what_cannot_be_done_is_told_in_that_tools_words_and_changes_nothing(cal
         "No replacement was performed, old_str `four` did not appear verbatim in /memories/prefs.md."
     )
     assert refusal(call, "str_replace", PREFS, old_str="two", new_str="b") == (
-        "No replacement was performed. Multiple occurrences of old_str `two` in lines: 1, 2."
-        " Please ensure it is unique"
+        "No replacement was performed. Multiple occurrences of old_str `two` in lines: 1, 2. Please ensure it is unique"
     )
     assert refusal(call, "insert", none, insert_line=0, insert_text="x") == f"Error: The path {none} does not exist"
     assert refusal(call, "insert", PREFS, insert_line=4, insert_text="x") == (
@@ -106,8 +105,8 @@ def test_what_cannot_be_done_is_told_in_that_tools_words_and_changes_nothing(cal
 def test_no_path_leads_out_of_the_folder_and_the_folder_itself_stays(call, home):
     call("create", PREFS, file_text="x")
     for path in (
-        "/etc/passwd", "memories/x", "/memories/../etc/passwd", "/memories/%2e%2e%2fetc", "/memories\\x", "/memoriesx/y",
-        "/memories/a/../../b", "~/x", "/memories/\x00", "file:///memories/x",
+        "/etc/passwd", "memories/x", "/memories/../etc/passwd", "/memories/%2e%2e%2fetc", "/memories\\x",
+        "/memoriesx/y", "/memories/a/../../b", "~/x", "/memories/\x00", "file:///memories/x",
     ):  # fmt: skip
         for given in (("view", path), ("delete", path)):
             refusal(call, *given)

@@ -169,7 +169,8 @@ def test_bad_names_and_bad_requests_are_refused_and_nothing_is_written(pages, me
     size = memory.ledger.size
     for tool, given in (
         ("append", {"path": "../x", "content": "x"}), ("append", {"path": "person-ana", "content": " "}),
-        ("read_memory", {"path": "person-none"}), ("create", {"path": "x/y"}), ("flag_compact", {"path": "person-none"}),
+        ("read_memory", {"path": "person-none"}), ("create", {"path": "x/y"}),
+        ("flag_compact", {"path": "person-none"}),
         ("supersede", {"path": "person-ana", "old_id": "none", "new_content": "x"}),
         ("create", {"path": "person-ana", "description": "two\nlines"}),
     ):  # fmt: skip

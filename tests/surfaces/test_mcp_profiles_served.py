@@ -49,9 +49,17 @@ def test_three_profiles_of_one_server_share_one_memory_and_a_person_is_asked_thr
         _, text = await call("memory", command="create", path="/memories/person-ana.md", file_text="Ana has a dog.\n")
         assert text == "File created successfully at: /memories/person-ana.md"
         data, text = await call("search_nodes", q="dog")
-        assert data["entities"] == json.loads(text)["entities"] == [
-            {"name": "Ana", "entityType": "person", "observations": ["Ana prefers tea", "sings 🎶", "Ana has a dog."]}
-        ]
+        assert (
+            data["entities"]
+            == json.loads(text)["entities"]
+            == [
+                {
+                    "name": "Ana",
+                    "entityType": "person",
+                    "observations": ["Ana prefers tea", "sings 🎶", "Ana has a dog."],
+                }
+            ]
+        )
 
         _, text = await call(
             "delete_observations", deletions=[{"entityName": "Ana", "observations": ["Ana prefers tea"]}]

@@ -1,9 +1,11 @@
 """`m.files`: text files that live in the memory, for programs whose memory is a folder of files.
 
 A file comes back byte for byte (but for secrets, which are masked as everywhere). Its statements are beliefs, each by
-itself: they are recalled, stand on pages, and an edit supersedes those that it touches and no others. Which of them, in
-which order and with which space between them, are the file, says one more belief, of the kind `file`, which has no
-words of its own. What is forgotten, revised or erased through another door is so in the file too.
+itself: they are recalled, stand on pages, and an edit supersedes those that it touches and no others. What is revised,
+forgotten or erased through another door is so in the file too.
+
+Which of them, in which order and with which space between them, are the file, says one more belief, of the kind `file`.
+It has no words of its own, and is found by the path in its data; its key is for people to see.
 
 A call is one write: all of it is recorded, or nothing.
 """
@@ -11,7 +13,7 @@ A call is one write: all of it is recorded, or nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -90,15 +92,16 @@ class FilesOf:
         _must_fit(text)
         text = self._gated.masks.words(text)
         with self._batch():
-            self._must_be_no_folder(path)
-            file = self._find(path)
+            files = {file.path: file for file in self._all()}
+            _must_be_free(path, files.keys())
+            file = files.get(path)
             parts, end = cut(text)
             said = {"user": self._user, "path": "", "trust": None, "session": session, "agent": agent}
             keys = self._say(parts, self._here(file) if file else [], {**said, **_place(path)})
             told = _told(path, [(part.gap, key) for part, key in zip(parts, keys, strict=True)], end)
             if file is None:
                 with _asked_whole(False):
-                    self._gated.put({**said, "kind": FILE, "data": told}, "")
+                    self._gated.put({**said, "kind": FILE, "data": told, "key": self._label(path)}, "")
             elif told != _told(path, file.parts, file.end):
                 self._revise(file.id, {"data": told})
 
@@ -108,13 +111,13 @@ class FilesOf:
         checked_path(new)
         with self._batch():
             files = self._below(old)
-            taken = {file.path for file in self._all()} - {file.path for file in files}
+            others = {file.path for file in self._all()} - {file.path for file in files}
             for file in files:
                 place = checked_path(new + file.path[len(old) :])
-                if place in taken or self._is_folder(place, taken):
+                _must_be_free(place, others)
+                if place in others:
                     raise Refused(f"{place} is there already; nothing was moved")
-                self._must_be_no_folder(place, moving=old)
-                self._revise(file.id, {"data": _told(place, file.parts, file.end)})
+                self._revise(file.id, {"data": _told(place, file.parts, file.end), "key": self._label(place, file)})
 
     def remove(self, path: str) -> int:
         """Put a file, or all files of a folder, out of sight, with what they say. Returns how many files."""
@@ -191,19 +194,18 @@ class FilesOf:
         self._revise(before.id, {"text": part.text})
         return before.key
 
+    def _label(self, path: str, file: _File | None = None) -> str:
+        """By what people see the belief of a file called. Another file may have gone by it before it was moved."""
+        label, number = f"{FILE}:{path}", 1
+        while (held := self._shelf.book.find(label, user=self._user, short=False)) is not None:
+            if held.ref == file.held.ref if file else held.status == "tombstone":
+                break
+            number += 1
+            label = f"{FILE}:{path} ({number})"
+        return label
+
     def _revise(self, name: str, changes: dict[str, Any]) -> None:
         self._gated.revise(name, changes, reason="", user=self._user, path="")
-
-    def _is_folder(self, path: str, paths: set[str]) -> bool:
-        return any(each.startswith(f"{path}/") for each in paths)
-
-    def _must_be_no_folder(self, path: str, moving: str = "") -> None:
-        """Refused, if a file would be where a folder is, or below a file."""
-        paths = {file.path for file in self._all() if not moving or not f"{file.path}/".startswith(f"{moving}/")}
-        if self._is_folder(path, paths):
-            raise Refused(f"{path} is a folder; name a file in it")
-        if above := next((each for each in paths if path.startswith(f"{each}/")), ""):
-            raise Refused(f"{above} is a file, and nothing can be below it")
 
     def _batch(self) -> AbstractContextManager[None]:
         return nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch()
@@ -220,6 +222,14 @@ def checked_path(path: str) -> str:
         raise Refused(f"a path has at most {_LONGEST_PATH} characters, not {len(path):,}")
     refuse_name("the path", path)
     return path
+
+
+def _must_be_free(path: str, paths: Collection[str]) -> None:
+    """Refused, if a file would be where a folder is, or below a file."""
+    if any(each.startswith(f"{path}/") for each in paths):
+        raise Refused(f"{path} is a folder; name a file in it")
+    if above := next((each for each in paths if path.startswith(f"{each}/")), ""):
+        raise Refused(f"{above} is a file, and nothing can be below it")
 
 
 def _must_fit(text: str) -> None:

@@ -22,6 +22,7 @@ ROOT = "/memories"
 _DEEP = 2  # levels of a listing
 _MOST_LINES = 999_999
 _AROUND = 4  # lines that are shown before and after an edit
+_LISTED = 50  # places that are named in a message
 _QUOTED = 200  # characters of what was looked for, in a message
 
 
@@ -136,10 +137,9 @@ def _str_replace(desk: Desk, asked: Asked) -> str:
     if not places:
         raise Refused(f"No replacement was performed, old_str `{_quoted(old)}` did not appear verbatim in {path}.")
     if len(places) > 1:
-        numbers = ", ".join(dict.fromkeys(str(text.count("\n", 0, at) + 1) for at in places))
         raise Refused(
-            f"No replacement was performed. Multiple occurrences of old_str `{_quoted(old)}` in lines: {numbers}."
-            " Please ensure it is unique"
+            f"No replacement was performed. Multiple occurrences of old_str `{_quoted(old)}` in lines:"
+            f" {_line_numbers(text, places)}. Please ensure it is unique"
         )
     fresh = text[: places[0]] + asked.new_str + text[places[0] + len(old) :]
     _write(desk, path, fresh)
@@ -273,6 +273,16 @@ def _places(text: str, old: str) -> list[int]:
         places.append(at)
         at = text.find(old, at + len(old))
     return places
+
+
+def _line_numbers(text: str, places: list[int]) -> str:
+    """The lines of the first of these places."""
+    found: dict[int, None] = {}
+    line, seen = 1, 0
+    for at in places[:_LISTED]:
+        line, seen = line + text.count("\n", seen, at), at
+        found[line] = None
+    return ", ".join(map(str, found)) + (", …" if len(places) > _LISTED else "")
 
 
 def _quoted(text: str) -> str:
