@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
-from keepsake.memory.entities_named import Names, Naming, Told
+from keepsake.memory.entities_named import Everyone, Names, Naming, Told
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import texts
 from keepsake.records.errors import NotFound
@@ -36,13 +36,13 @@ class EntitiesOf:
     def all(self) -> Known:
         """Everyone that is known and may be shown, with what is observed of them, and how they are related."""
         with self._shelf.known():
-            names = Names(self._shelf, self._user)
+            names = Everyone(self._shelf, self._user)
         return Known(list(names.entities()), list(dict.fromkeys(relation for relation, _ in names.relations())))
 
     def names_of(self, ids: Iterable[str]) -> list[str]:
         """The names of those that beliefs are about, in the order of the beliefs, which are named by their ids."""
         with self._shelf.known():
-            about = {told.body["id"]: told.name for told in Names(self._shelf, self._user).told}
+            about = {told.body["id"]: told.name for told in Everyone(self._shelf, self._user).told}
         return list(dict.fromkeys(about[name] for name in ids if name in about))
 
     def naming(self, *, session: str = "", agent: str = "") -> Naming:
@@ -92,7 +92,7 @@ class EntitiesOf:
     def forget(self, *names: str, reason: str = "") -> list[str]:
         """Put entities out of sight, with all that is held about them and leads to them. Returns those that were."""
         with self._batch():
-            known = Names(self._shelf, self._user)
+            known = Everyone(self._shelf, self._user)
             gone = {known.name_of(page): name for name in names if (page := known.find(name)) is not None}
             leading = [told for relation, told in known.relations() if {relation.source, relation.target} & gone.keys()]
             self._forget([*(told for told in known.told if told.name in gone), *leading], reason)
@@ -101,7 +101,7 @@ class EntitiesOf:
     def take_back(self, name: str, observations: Iterable[str], *, reason: str = "") -> int | None:
         """Put observations of an entity out of sight. Returns how many; None, if there is no such entity."""
         with self._batch():
-            known = Names(self._shelf, self._user)
+            known = Everyone(self._shelf, self._user)
             if (page := known.find(name)) is None:
                 return None
             wanted = set(texts(observations, "observations"))
@@ -116,7 +116,7 @@ class EntitiesOf:
         """Put relations out of sight. Returns how many of them there were."""
         wanted = set(relations)
         with self._batch():
-            known = Names(self._shelf, self._user)
+            known = Everyone(self._shelf, self._user)
             going = [(relation, told) for relation, told in known.relations() if relation in wanted]
             self._forget([told for _, told in going], reason)
         return len({relation for relation, _ in going})

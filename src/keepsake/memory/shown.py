@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from keepsake.decide.trust import withheld
 from keepsake.records.book import Book
 from keepsake.records.clock import held_time
 from keepsake.records.held import Held
@@ -20,7 +19,11 @@ def is_shown(known: Book, held: Held, body: dict[str, Any], now: str) -> bool:
         return False
     if "expires" in body and held_time(body["expires"]) <= now:
         return False
-    return withheld(known, held) is None
+    against = known.distrusts.against(
+        held.user, by=held.by, seq=held.seq, agent=body.get("agent", ""), session=body.get("session", ""),
+        trust=body.get("trust", "human"),
+    )  # fmt: skip
+    return against is None
 
 
 def is_episode_shown(episodes: EpisodesOf, known: Book, name: str, user: str) -> bool:
