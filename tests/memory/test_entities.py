@@ -130,6 +130,18 @@ def test_a_secret_in_an_observation_is_masked_and_in_a_name_refused(memory):
     assert known(memory) == {"Ana": ("person", [kept])}
 
 
+def test_many_pages_are_joined_as_one_by_one(memory):
+    with memory.batch():
+        for number in range(30):
+            memory.remember(f"fact {number}", about=f"person-n{number}")
+
+    made = memory.entities.create([an(f"N{number}", "person", f"fact {number}", "new") for number in range(30)])
+    more = memory.entities.observe_all([(f"N{number}", [f"fact {number}", "newer"]) for number in range(30)])
+
+    assert (len(made), more) == (30, [["newer"]] * 30)
+    assert known(memory) == {f"N{number}": ("person", [f"fact {number}", "new", "newer"]) for number in range(30)}
+
+
 # -- all or nothing ----------------------------------------------------------------------------------------------------
 
 
@@ -263,12 +275,17 @@ def test_what_another_system_noted_becomes_the_same(memory):
     notes = [
         ("Ana", "drinks tea", "person", None), ("Ana", "drinks tea", "person", None), ("Bob", "", "person", None),
         ("Ana", "Ana knows Cem", "", ("Ana", "knows", "Cem")), ("Ana", "Ana knows Cem", "", ("Ana", "knows", "Cem")),
+        ("Cem", "sings", "person", None),
     ]  # fmt: skip
     with memory.batch():
         naming = memory.entities.naming()
-        fresh = [naming.note(name, text, kind=kind, triple=triple, trust="agent") for name, text, kind, triple in notes]
+        fresh = [
+            naming.note(name, text, of_kind=kind, triple=triple, trust="agent", kind="habit")
+            for name, text, kind, triple in notes
+        ]  # fmt: skip
 
-    assert fresh == [True, False, True, True, False]
-    assert known(memory) == {"Ana": ("person", ["drinks tea"]), "Bob": ("person", []), "Cem": ("", [])}
+    assert fresh == [True, False, True, True, False, True]
+    assert known(memory) == {"Ana": ("person", ["drinks tea"]), "Bob": ("person", []), "Cem": ("person", ["sings"])}
+    assert [belief.text for belief in memory.beliefs.query(kind="habit")] == ["drinks tea", "sings"]
     assert memory.entities.all().relations == [Relation("Ana", "knows", "Cem")]
     assert {belief.trust for belief in memory.beliefs} == {"agent"}

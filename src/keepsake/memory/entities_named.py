@@ -206,13 +206,15 @@ class Naming:
         NamedEntity(name, kind)
         if self.names.find(name) is not None:
             return False
-        page = self.names.page_for(name, kind)
+        self._name(name, kind, self.names.page_for(name, kind), fields)
+        return True
+
+    def _name(self, name: str, kind: str, page: str, fields: dict[str, Any]) -> None:
         self._put(
             text=_is_a(name, kind), about=page, kind=ENTITY, key=f"{ENTITY}:{name}",
             data={ENTITY: {"name": name, "kind": kind}}, **fields,
         )  # fmt: skip
         self.names.take(name, kind, page)
-        return True
 
     def kept(self, text: str) -> str:
         """An observation as it is kept: without secrets. Refused, if it says nothing."""
@@ -251,13 +253,16 @@ class Naming:
         )  # fmt: skip
 
     def note(
-        self, name: str, text: str, *, kind: str = "", triple: tuple[str, str, str] | None = None, **fields: Any
+        self, name: str, text: str, *, of_kind: str = "", triple: tuple[str, str, str] | None = None, **fields: Any
     ) -> bool:  # fmt: skip
         """What another system noted of a name: that it is there, what was observed, or a relation. False, if it is
-        known. `kind` is the entity's."""
-        fresh = self.entity(name, kind, **_of_all(fields))
+        known. `of_kind` is the entity's; one that a relation named before is of that kind from now on."""
+        fresh = self.entity(name, of_kind, **_of_all(fields))
+        if of_kind and self.names.kinds.get(name) == "":
+            self._name(name, of_kind, self.names.find(name) or NOTES, _of_all(fields))
         if triple is not None:
-            return self.relation(Relation(*triple), **fields)
+            rest = {each: value for each, value in fields.items() if each != "kind"}
+            return self.relation(Relation(*triple), **rest)
         return self.observation(name, text, **fields) if text.strip() else fresh
 
     def _put(self, *, idempotency_key: str = "", **fields: Any) -> None:
