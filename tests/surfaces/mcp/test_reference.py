@@ -7,7 +7,7 @@ import pytest
 from keepsake import Memory, NeedsApproval, NotFound, Refused
 from keepsake.surfaces.mcp.definition import defined
 from keepsake.surfaces.mcp.profiles import tools_of
-from tests.surfaces.profiles import Profile
+from tests.surfaces.mcp.profiles import Profile
 
 ANA = {"name": "Ana Lima", "entityType": "person", "observations": ["drinks tea"]}
 ACME = {"name": "Acme/DE 🎉", "entityType": "organization", "observations": []}

@@ -1,11 +1,14 @@
-"""Calling the tools of a profile as the server does, without the server."""
+"""Calling the tools of a profile as the server does, without the server. Every answer is as its schema says."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+import jsonschema
+
 from keepsake import Memory
+from keepsake.surfaces.mcp.definition import defined
 from keepsake.surfaces.mcp.profiles import tools_of
 from keepsake.surfaces.mcp.tool import Desk, Tool
 
@@ -28,4 +31,6 @@ class Profile:
     def __call__(self, tool: str, /, **given: Any) -> Told:
         asked = self.tools[tool]
         answer = asked.run(self.desk, asked.takes.model_validate(asked.meant(given)))
-        return Told(answer.text(), answer.model_dump(mode="json", exclude_none=True))
+        data = answer.model_dump(mode="json", exclude_none=True)
+        jsonschema.validate(data, {**defined(asked).output_schema, "additionalProperties": False})
+        return Told(answer.text(), data)

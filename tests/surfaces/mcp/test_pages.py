@@ -5,10 +5,8 @@ import json
 import pytest
 
 from keepsake import Memory, NeedsApproval, NotFound, Refused
-from keepsake.surfaces.mcp.definition import defined
-from keepsake.surfaces.mcp.profiles import tools_of
 from keepsake.surfaces.mcp.words import NOTICE
-from tests.surfaces.profiles import Profile
+from tests.surfaces.mcp.profiles import Profile
 
 
 @pytest.fixture
@@ -177,17 +175,3 @@ def test_bad_names_and_bad_requests_are_refused_and_nothing_is_written(pages, me
         with pytest.raises(Refused):
             pages(tool, **given)
     assert memory.ledger.size == size
-
-
-# -- all of them -------------------------------------------------------------------------------------------------------
-
-
-def test_every_tool_says_what_it_takes_and_gives_and_every_other_name_leads_to_one_that_it_takes():
-    for profile in ("reference", "chatgpt", "claude", "pages"):
-        for tool in tools_of(profile):
-            shown = defined(tool)
-            assert shown.description.endswith(".")
-            assert len(shown.description) < 700
-            assert shown.output_schema["type"] == "object"
-            assert set(tool.also.values()) <= set(tool.takes.model_fields)
-            assert not set(tool.also) & set(tool.takes.model_fields)
