@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory, NeedsApproval, NotFound, Refused
+from keepsake import Action, Memory, NeedsApproval, NotFound, Refused
 from keepsake.memory.file_parts import LONGEST, MOST, cut, joined
 from tests.strategies import HOSTILE
 
@@ -111,6 +111,15 @@ def test_what_is_done_to_a_statement_elsewhere_is_done_in_the_file(memory):
     assert memory.files.read(FILE) == NOTES
 
 
+def test_statements_that_were_made_one_stand_in_the_file_once(memory):
+    memory.files.write(FILE, "- one\n- uno\n- two\n")
+    one, uno = (memory.beliefs.query(containing=text)[0].id for text in ("- one", "- uno"))
+
+    memory.apply(Action(kind="merge", target=(one, uno), changes={"text": "- one, or uno"}, by="python:local"))
+
+    assert memory.files.read(FILE) == "- one, or uno\n- two\n"
+
+
 def test_nothing_else_that_is_remembered_corrects_a_line_of_a_file(memory):
     memory.files.write(FILE, "The port is 5432.")
 
@@ -189,6 +198,16 @@ def test_secrets_are_masked_and_everything_else_is_as_it_was(memory):
     read = memory.files.read(FILE)
     assert read.startswith(NOTES)
     assert token not in read
+
+
+def test_a_secret_is_masked_also_where_the_file_is_cut_inside_it(memory):
+    lines = ["Xk3pQ9mVt7LrB2nWz8JcY4hSd6FgA1uE0oTiXk3pQ9mVt7LrB2nWz8JcY4hSd6Fg"] * 8
+    key = "\n".join(["-----BEGIN RSA PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED", "", *lines, "-----END RSA PRIVATE KEY-----"])
+
+    memory.files.write(FILE, f"{NOTES}\n{key}\n")
+
+    assert lines[0] not in memory.files.read(FILE)
+    assert not [path for path in memory.folder.rglob("*") if path.is_file() and lines[0].encode() in path.read_bytes()]
 
 
 def test_a_file_of_a_tool_waits_for_a_yes(memory):
