@@ -202,7 +202,8 @@ def test_secrets_are_masked_and_everything_else_is_as_it_was(memory):
 
 def test_a_secret_is_masked_also_where_the_file_is_cut_inside_it(memory):
     lines = ["Xk3pQ9mVt7LrB2nWz8JcY4hSd6FgA1uE0oTiXk3pQ9mVt7LrB2nWz8JcY4hSd6Fg"] * 8
-    key = "\n".join(["-----BEGIN RSA PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED", "", *lines, "-----END RSA PRIVATE KEY-----"])
+    ends = [f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END")]
+    key = "\n".join([ends[0], "Proc-Type: 4,ENCRYPTED", "", *lines, ends[1]])
 
     memory.files.write(FILE, f"{NOTES}\n{key}\n")
 

@@ -128,6 +128,22 @@ def test_edits_keep_every_other_byte(call, memory):
     assert memory.files.read(PREFS) == "\ufeffa\r\nnew\n\x00d\n\n\n  🧑‍🚀 e\t\n\n"
 
 
+def test_nobody_else_writes_between_the_reading_and_the_writing_of_an_edit(call, memory, monkeypatch):
+    call("create", PREFS, file_text="one\n")
+    read, is_alone = memory.files.read, []
+
+    def reading(path):
+        is_alone.append(memory._shelf.ledger.in_batch())
+        return read(path)
+
+    monkeypatch.setattr(memory.files, "read", reading)
+    call("insert", PREFS, insert_line=1, insert_text="two\n")
+    call("str_replace", PREFS, old_str="two", new_str="three")
+
+    assert is_alone == [True, True]
+    assert read(PREFS) == "one\nthree\n"
+
+
 def test_what_is_noted_is_recalled_and_every_version_stays_in_history(call, memory):
     call("create", PREFS, text="Sam prefers tea over coffee.")
     call("str_replace", PREFS, old_str="tea over coffee", new_str="coffee over tea")
