@@ -98,6 +98,8 @@ def test_what_a_page_said_waits_for_a_person(call):
     assert "A person must say yes" in made.text()
     assert call("recall", question="where do the keys go?").notes == []
     assert call("get", id=made.id).note.standing == "waits for a person's yes; recall leaves it out"
+    for tool, given in (("get", {"id": made.id}), ("timeline", {"id": made.id}), ("forget", {"ids": [made.id]})):
+        assert "evil" not in call(tool, **given).model_dump_json()
     assert [entry.text for entry in call("timeline").entries if entry.id == made.id] == [None]
 
 
@@ -111,6 +113,7 @@ def test_what_is_known_is_not_repeated_under_its_key(call):
     again = call("remember", text="the port is 5432", key="port")
 
     assert (again.id, again.status) == (first.id, "known")
+    assert call("remember", text="the port is 6543", key="port").status == "revised"
 
 
 def test_a_secret_is_masked_and_that_is_said(call, agent):

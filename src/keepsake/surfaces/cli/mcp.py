@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     SERVE[0],
     example="""
 keepsake mcp
-keepsake mcp --profile reference --agent claude-code
+keepsake mcp --agent claude-code
 keepsake mcp -C ./notes --trust tool""",
     without=["json"],
 )

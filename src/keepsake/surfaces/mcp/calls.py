@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import mcp_types as types
@@ -18,19 +19,20 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from keepsake.records.errors import KeepsakeError, NeedsApproval
+from keepsake.records.errors import KeepsakeError, NeedsApproval, Refused
 from keepsake.surfaces.mcp import consent
 from keepsake.surfaces.mcp.consent import Question
 from keepsake.surfaces.mcp.definition import names_of
 from keepsake.surfaces.mcp.holder import Holder, Person
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
-from keepsake.surfaces.mcp.words import one_line, wrong_arguments
+from keepsake.surfaces.mcp.words import one_line, texts_in, wrong_arguments
 
 Context = ServerRequestContext[Any, Any]
 Result = types.CallToolResult | types.InputRequiredResult
 
 logger = logging.getLogger("keepsake.mcp")
 
+LONGEST = 1 << 20  # characters in one call; a line of the ledger holds no more
 _OFTEN = 0.1  # seconds between two words about how far a call is
 _NO = "Not done: a person said no to it. Nothing was changed."
 _NOBODY = "Not done: no person said yes to it. Nothing was changed."
@@ -123,6 +125,9 @@ def refused(line: str) -> types.CallToolResult:
 
 def _read(tool: Tool, given: Mapping[str, Any]) -> Args:
     """The arguments, under the names that the tool takes. What is null was not given."""
+    size = sum(map(len, texts_in(given)))
+    if size > LONGEST:
+        raise Refused(f"these are {size:,} characters, and one call takes up to {LONGEST:,}; send it in parts")
     return tool.takes.model_validate({name: value for name, value in tool.meant(given).items() if value is not None})
 
 
@@ -178,7 +183,8 @@ class _Progress:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _OFTEN
-            self._loop.call_soon_threadsafe(self._tell, self._done)
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits for it
+                self._loop.call_soon_threadsafe(self._tell, self._done)
 
     def _tell(self, done: int) -> None:
         self._told.append(self._loop.create_task(self._session.report_progress(done)))

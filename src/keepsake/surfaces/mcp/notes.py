@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
+from keepsake.records.belief import Belief
 from keepsake.records.clock import stamp
 from keepsake.surfaces.cli.shown import short
 from keepsake.surfaces.mcp.fields import maybe
@@ -14,8 +15,8 @@ from keepsake.surfaces.mcp.words import exactly, fenced, label
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.records.belief import Belief
     from keepsake.records.episode import Episode
+    from keepsake.records.event import Event
     from keepsake.records.hit import Hit
 
 MOST = 4000  # characters of one note among several; `get` gives all
@@ -76,38 +77,59 @@ def of_hit(hit: Hit, *, explain: bool = False) -> Note:
 
 
 def of_belief(memory: Memory, belief: Belief) -> Note:
-    """A belief, whole."""
+    """A belief, whole; without its words, if recall leaves it out because nobody vouches for it."""
     return Note(
-        id=belief.id, what="belief", text=belief.text, trust=belief.trust, by=door(memory, belief.seq), at=belief.at,
-        agent=belief.agent or None, session=belief.session or None, about=belief.about or None, kind=belief.kind,
-        key=belief.key if belief.key != belief.id else None, confidence=belief.confidence,
+        id=belief.id, what="belief", text=words_of(memory, belief), trust=belief.trust, by=door(memory, belief.seq),
+        at=belief.at, agent=belief.agent or None, session=belief.session or None, about=belief.about or None,
+        kind=belief.kind, key=belief.key if belief.key != belief.id else None, confidence=belief.confidence,
         tags=list(belief.tags) or None, standing=standing(memory, belief) or None,
     )  # fmt: skip
 
 
 def of_episode(memory: Memory, episode: Episode) -> Note:
-    """An episode, whole."""
+    """An episode, whole; without its words, if recall leaves it out because nobody vouches for it."""
+    withheld = why_withheld(memory, episode)
     return Note(
-        id=episode.id, what="episode", text=episode.content, trust=episode.trust, by=door(memory, episode.seq),
-        at=stamp(episode.timestamp), agent=episode.agent or None, session=episode.session or None,
-        standing="its source is not trusted; recall leaves it out" if memory.episodes.withheld(episode.id) else None,
+        id=episode.id, what="episode", text="" if withheld else episode.content, trust=episode.trust,
+        by=door(memory, episode.seq), at=stamp(episode.timestamp), agent=episode.agent or None,
+        session=episode.session or None, standing=withheld or None,
     )  # fmt: skip
 
 
 def door(memory: Memory, seq: int) -> str:
     """Through which door an event came."""
+    event = recorded_at(memory, seq)
+    return event.by if event else ""
+
+
+def recorded_at(memory: Memory, seq: int) -> Event | None:
+    """The event of that number, if it is still here and this user's."""
     event = next(memory.log(seq), None) if seq >= 0 else None
-    return event.by if event is not None and event.seq == seq else ""
+    return event if event is not None and event.seq == seq else None
+
+
+def words_of(memory: Memory, belief: Belief) -> str:
+    """What a belief says; nothing, if nobody vouches for it: what a model has read, it may repeat in its own name."""
+    return "" if why_withheld(memory, belief) else belief.text
+
+
+def why_withheld(memory: Memory, held: Belief | Episode) -> str:
+    """Why the words are not given out; nothing, if they are."""
+    if isinstance(held, Belief):
+        distrusted, is_open = memory.withheld(held.id, path=held.path), is_in_doubt(memory, held)
+    else:
+        distrusted, is_open = memory.episodes.withheld(held.id), held.trust in memory.policy.quarantined
+    if distrusted:
+        return "its source is not trusted; recall leaves it out"
+    return "waits for a person's yes; recall leaves it out" if is_open else ""
 
 
 def standing(memory: Memory, belief: Belief) -> str:
     """How a belief stands; nothing, if it is simply held."""
+    if withheld := why_withheld(memory, belief):
+        return withheld
     if not belief.is_held:
         return _STANDING.get(belief.status, belief.status)
-    if memory.withheld(belief.id, path=belief.path):
-        return "its source is not trusted; recall leaves it out"
-    if is_in_doubt(memory, belief):
-        return "waits for a person's yes; recall leaves it out"
     return "a hypothesis" if belief.is_hypothesis else ""
 
 

@@ -12,7 +12,7 @@ from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.clock import parse_moment
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.surfaces.mcp.fields import maybe
-from keepsake.surfaces.mcp.notes import cut, is_in_doubt
+from keepsake.surfaces.mcp.notes import cut, is_in_doubt, why_withheld
 from keepsake.surfaces.mcp.words import exactly, fenced, label
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _said(memory: Memory, belief: Belief, *, is_asked_for: bool = False) -> dict
     """What a version said; its words only if they may be seen: in the list of all, not those of what was forgotten."""
     now = memory.get(belief.id, path=belief.path)
     is_seen = is_asked_for or (now is not None and now.is_held)
-    hidden = is_in_doubt(memory, belief) or (now is not None and memory.withheld(belief.id, path=belief.path))
+    hidden = is_in_doubt(memory, belief) if now is None else why_withheld(memory, belief)
     return {
         "trust": belief.trust, "agent": belief.agent or None, "session": belief.session or None,
         "about": belief.about or None, "confidence": belief.confidence, "reason": belief.reason or None,

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from keepsake.records.beliefs import SUPERSEDE
 from keepsake.records.errors import NotFound
 from keepsake.surfaces.mcp.fields import Agent, Name, Names, Path, Session, Texts, maybe
-from keepsake.surfaces.mcp.notes import is_in_doubt
+from keepsake.surfaces.mcp.notes import is_in_doubt, of_episode, recorded_at, words_of
 from keepsake.surfaces.mcp.tool import Answer, Args, Desk, Tool
 from keepsake.surfaces.mcp.words import exactly, fenced
 
@@ -78,12 +79,12 @@ def _remember(desk: Desk, args: RememberArgs) -> Said:
 def _said(memory: Memory, belief: Belief, before: int) -> Said:
     """What became of it. `before` is how many events there were."""
     told = getattr(belief, "answer", None)
-    is_new = belief.seq >= before
+    event = recorded_at(memory, belief.seq) if belief.seq >= before else None
     return Said(
-        id=belief.id, status="known" if not is_new else "revised" if belief.reason else "remembered",
+        id=belief.id, status="known" if event is None else "revised" if event.op == SUPERSEDE else "remembered",
         waits="A person must say yes before it is recalled" if is_in_doubt(memory, belief) else None,
-        masked=list(memory.masked) or None, contradicts=list(getattr(told, "contradicts", ())) or None,
-        near=list(getattr(told, "near", ())) or None,
+        masked=list(memory.masked) or None if event else None,
+        contradicts=list(getattr(told, "contradicts", ())) or None, near=list(getattr(told, "near", ())) or None,
     )  # fmt: skip
 
 
@@ -127,9 +128,7 @@ class ReviseArgs(Fields):
 def _revise(desk: Desk, args: ReviseArgs) -> Said:
     before, said = desk.memory.ledger.size, args.said(but=("id", "text", "reason"))
     belief = desk.memory.revise(args.id, args.text, reason=args.reason, path=args.path, **said)
-    return _said(desk.memory, belief, before).model_copy(
-        update={"status": "revised" if belief.seq >= before else "known"}
-    )
+    return _said(desk.memory, belief, before)
 
 
 def _revised(desk: Desk, args: ReviseArgs, applied: Applied) -> Said:
@@ -212,13 +211,13 @@ def _going(memory: Memory, name: str, path: str) -> Going:
         episode = memory.episodes.find(name)
         if episode is None:
             raise NotFound(f"nothing is known as {name!r}; recall finds ids")
-        return Going(id=episode.id, what="episode", text=episode.content[:_SHOWN])
+        return Going(id=episode.id, what="episode", text=of_episode(memory, episode).text[:_SHOWN])
     stated = "human" if memory.reviews.is_approved(belief) else belief.trust
     verdict = memory.what_would_happen(
         "forget", trust=memory.trust, stated=stated, **{field: getattr(belief, field) for field in _JUDGED}
     )
     return Going(
-        id=belief.id, what="belief", text=belief.text[:_SHOWN], needs_yes=verdict.why or None,
+        id=belief.id, what="belief", text=words_of(memory, belief)[:_SHOWN], needs_yes=verdict.why or None,
         resting=[each.id for each in memory.what_rests_on(name, path=path)] or None,
     )  # fmt: skip
 

@@ -52,7 +52,7 @@ def label(**said: object) -> str:
 
 def one_line(message: str, given: object) -> str:
     """An error as a caller may read it: one line, and no quotation but of what is in `given`, the call's own words."""
-    sent = "\n".join(repr(text)[1:-1] for text in _texts(given))
+    sent = "\n".join(repr(text)[1:-1] for text in texts_in(given))
 
     def kept(found: re.Match[str]) -> str:
         mark, inner = found[1], found[2]
@@ -77,17 +77,17 @@ def _wrong(tool: str, kind: str, field: str, message: str) -> str:
     return f"{_cut(field, _LONGEST_QUOTE)}: {message[:1].lower()}{message[1:]}"
 
 
-def _texts(given: object) -> Iterator[str]:
+def texts_in(given: object) -> Iterator[str]:
     """Every text in what a caller sent. It was read from JSON, so it is not deep."""
     if isinstance(given, str):
         yield given
     elif isinstance(given, Mapping):
         for name, value in given.items():
             yield str(name)
-            yield from _texts(value)
+            yield from texts_in(value)
     elif isinstance(given, list | tuple):
         for value in given:
-            yield from _texts(value)
+            yield from texts_in(value)
 
 
 def _cut(text: str, most: int) -> str:
