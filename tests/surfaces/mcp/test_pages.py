@@ -69,6 +69,17 @@ def test_fetch_gives_nothing_that_search_would_not_find(chatgpt, memory):
             chatgpt("fetch", id=name)
 
 
+def test_what_enough_others_said_too_is_fetched_like_everything_that_search_finds(chatgpt, memory):
+    with Memory(memory.folder, trust="tool", by="tool:x") as tool:
+        heard = tool.remember("The office is in Lisbon")
+    with pytest.raises(NotFound):
+        chatgpt("fetch", id=heard.id)
+    with Memory(memory.folder) as person:
+        person.remember("The office is in Lisbon")
+
+    assert chatgpt("fetch", id=heard.id).data["text"] == "The office is in Lisbon"
+
+
 # -- pages -------------------------------------------------------------------------------------------------------------
 
 

@@ -79,9 +79,9 @@ def _note(memory: Memory, name: str) -> Note:
     """What search may have found under that id: nothing that is forgotten, or waits for a yes, or is not relied on."""
     if memory.is_shown(name):
         if (belief := memory.get(name)) is not None:
-            return of_belief(memory, belief)
+            return of_belief(memory, belief).model_copy(update={"text": belief.text, "standing": None})
         if (episode := memory.episodes.find(name)) is not None:
-            return of_episode(memory, episode)
+            return of_episode(memory, episode).model_copy(update={"text": episode.content, "standing": None})
     raise NotFound(f"there is no document {name!r}; search gives ids")
 
 
