@@ -268,24 +268,21 @@ def test_another_user_sees_nothing_of_it(memory):
     assert known(memory) == {"Ana": ("person", ["sings"])}
 
 
-# -- what is brought from elsewhere ------------------------------------------------------------------------------------
+# -- in a batch of the caller's ----------------------------------------------------------------------------------------
 
 
-def test_what_another_system_noted_becomes_the_same(memory):
-    notes = [
-        ("Ana", "drinks tea", "person", None), ("Ana", "drinks tea", "person", None), ("Bob", "", "person", None),
-        ("Ana", "Ana knows Cem", "", ("Ana", "knows", "Cem")), ("Ana", "Ana knows Cem", "", ("Ana", "knows", "Cem")),
-        ("Cem", "sings", "person", None),
-    ]  # fmt: skip
+def test_in_a_batch_names_become_known_as_they_come_up(memory):
     with memory.batch():
-        naming = memory.entities.naming()
+        naming = memory.entities.naming(session="s1")
         fresh = [
-            naming.note(name, text, of_kind=kind, triple=triple, trust="agent", kind="habit")
-            for name, text, kind, triple in notes
+            naming.entity("Ana", "person"), naming.entity("Ana", "cat"), naming.observation("Ana", "drinks tea"),
+            naming.observation("Ana", "drinks tea", trust="agent"), naming.observation("Bob", "sings", trust="agent"),
+            naming.relation(Relation("Ana", "knows", "Cem"), trust="agent"),
+            naming.relation(Relation("Ana", "knows", "Cem")),
         ]  # fmt: skip
 
-    assert fresh == [True, False, True, True, False, True]
-    assert known(memory) == {"Ana": ("person", ["drinks tea"]), "Bob": ("person", []), "Cem": ("person", ["sings"])}
-    assert [belief.text for belief in memory.beliefs.query(kind="habit")] == ["drinks tea", "sings"]
+    assert fresh == [True, False, True, False, True, True, False]
+    assert known(memory) == {"Ana": ("person", ["drinks tea"]), "Bob": ("", ["sings"]), "Cem": ("", [])}
     assert memory.entities.all().relations == [Relation("Ana", "knows", "Cem")]
-    assert {belief.trust for belief in memory.beliefs} == {"agent"}
+    assert [belief.trust for belief in memory.beliefs] == ["human"] * 2 + ["agent"] * 4
+    assert {belief.session for belief in memory.beliefs} == {"s1"}

@@ -206,15 +206,13 @@ class Naming:
         NamedEntity(name, kind)
         if self.names.find(name) is not None:
             return False
-        self._name(name, kind, self.names.page_for(name, kind), fields)
-        return True
-
-    def _name(self, name: str, kind: str, page: str, fields: dict[str, Any]) -> None:
+        page = self.names.page_for(name, kind)
         self._put(
             text=_is_a(name, kind), about=page, kind=ENTITY, key=f"{ENTITY}:{name}",
             data={ENTITY: {"name": name, "kind": kind}}, **fields,
         )  # fmt: skip
         self.names.take(name, kind, page)
+        return True
 
     def kept(self, text: str) -> str:
         """An observation as it is kept: without secrets. Refused, if it says nothing."""
@@ -252,21 +250,8 @@ class Naming:
             for held, body in pairs if body.get("triple")
         )  # fmt: skip
 
-    def note(
-        self, name: str, text: str, *, of_kind: str = "", triple: tuple[str, str, str] | None = None, **fields: Any
-    ) -> bool:  # fmt: skip
-        """What another system noted of a name: that it is there, what was observed, or a relation. False, if it is
-        known. `of_kind` is the entity's; one that a relation named before is of that kind from now on."""
-        fresh = self.entity(name, of_kind, **_of_all(fields))
-        if of_kind and self.names.kinds.get(name) == "":
-            self._name(name, of_kind, self.names.find(name) or NOTES, _of_all(fields))
-        if triple is not None:
-            rest = {each: value for each, value in fields.items() if each != "kind"}
-            return self.relation(Relation(*triple), **rest)
-        return self.observation(name, text, **fields) if text.strip() else fresh
-
-    def _put(self, *, idempotency_key: str = "", **fields: Any) -> None:
-        self._gated.put({**self._said, **fields}, idempotency_key)
+    def _put(self, **fields: Any) -> None:
+        self._gated.put({**self._said, **fields}, "")
 
 
 def _of_all(fields: dict[str, Any]) -> dict[str, Any]:
