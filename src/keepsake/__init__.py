@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from keepsake.records.hit import Hit
     from keepsake.records.memory_event import MemoryEvent
     from keepsake.records.memory_path import MemoryPath
+    from keepsake.records.named import NamedEntity, Relation
     from keepsake.records.review import Action, Approval
     from keepsake.records.rule import ConsolidationRule
     from keepsake.stores.audit_sink import JsonlAuditSink
@@ -87,6 +88,7 @@ __all__ = [
     "MemoryScopeError",
     "MigrationNotSupported",
     "Moved",
+    "NamedEntity",
     "NeedsApproval",
     "NoopDelta",
     "NotApproved",
@@ -94,6 +96,7 @@ __all__ = [
     "NotWritten",
     "PhaseMemoryRuntime",
     "Refused",
+    "Relation",
     "RolledBack",
     "SQLiteFactStore",
     "SQLiteMemoryStore",
@@ -128,8 +131,10 @@ _HOMES = {
     "MemoryNode": "records.graph",
     "MemoryPath": "records.memory_path",
     "MemoryProfile": "records.graph",
+    "NamedEntity": "records.named",
     "NoopDelta": "records.delta",
     "PhaseMemoryRuntime": "stores.phase_runtime",
+    "Relation": "records.named",
     "SQLiteFactStore": "stores.sqlite_fact",
     "SQLiteMemoryStore": "stores.sqlite_memory",
     "UpdateDelta": "records.delta",

@@ -16,8 +16,10 @@ from markdown_it import MarkdownIt
 import keepsake
 from keepsake.memory import settings
 from keepsake.memory.beliefs import BeliefsOf
+from keepsake.memory.entities import EntitiesOf
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.facts import FactsOf
+from keepsake.memory.files import FilesOf
 from keepsake.memory.graph import GraphOf
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.pages import PagesOf
@@ -226,7 +228,7 @@ MADE_BY_MEMORY = [
     ("m.beliefs", BeliefsOf), ("m.episodes", EpisodesOf), ("m.facts", FactsOf), ("m.rules", RulesOf),
     ("m.reviews", ReviewsOf), ("m.work", WorkOf), ("m.frames", FramesOf), ("m.config", ConfigOf),
     ("m.receipts", ReceiptsOf), ("m.tidy", TidyOf), ("m.ledger", LedgerOf), ("m.pages", PagesOf),
-    ("m.paths", PathsOf), ("m.graph", GraphOf),
+    ("m.paths", PathsOf), ("m.graph", GraphOf), ("m.entities", EntitiesOf), ("m.files", FilesOf),
 ]  # fmt: skip
 
 

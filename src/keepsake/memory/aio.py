@@ -22,8 +22,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from keepsake.memory.beliefs import BeliefsOf
+from keepsake.memory.entities import EntitiesOf
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.facts import FactsOf
+from keepsake.memory.files import FilesOf
 from keepsake.memory.graph import GraphOf
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.memory import Memory
@@ -38,13 +40,14 @@ from keepsake.records.errors import Closed
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 NOUNS = {
-    "beliefs": BeliefsOf, "config": ConfigOf, "episodes": EpisodesOf, "facts": FactsOf, "frames": FramesOf,
+    "beliefs": BeliefsOf, "config": ConfigOf, "entities": EntitiesOf, "episodes": EpisodesOf, "facts": FactsOf,
+    "files": FilesOf, "frames": FramesOf,
     "graph": GraphOf, "ledger": LedgerOf, "paths": PathsOf, "receipts": ReceiptsOf, "reviews": ReviewsOf,
     "rules": RulesOf,
     "tidy": TidyOf, "work": WorkOf,
 }  # fmt: skip
 
-_NOT_OFFERED = ("batch", "close", "on", "restore")
+_NOT_OFFERED = ("batch", "close", "naming", "on", "restore")
 _END = object()
 _PAUSE = 0.2  # seconds between two looks, where what is to come is followed
 

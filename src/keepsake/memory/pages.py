@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.decide import page as decide
 from keepsake.memory.gated import Gated
+from keepsake.memory.page_recent import Recents, matched
 from keepsake.memory.page_schema import SCHEMA
 from keepsake.memory.page_sync import NOBODYS, Sync
 from keepsake.memory.pages_at import PagesAt
@@ -28,7 +29,7 @@ from keepsake.projections.markdown.page import to_text
 from keepsake.projections.pages import render
 from keepsake.projections.pages.fold import tags_shown
 from keepsake.projections.pages.rows import Entry, File, path_of
-from keepsake.projections.pages.search import Match, search, span_of
+from keepsake.projections.pages.search import search, span_of
 from keepsake.records.belief import OWNER, Belief, texts
 from keepsake.records.beliefs import TOMBSTONE
 from keepsake.records.entity import PREFIXES
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 Moment = date | str | None
 
 
-class PagesOf:
+class PagesOf(Recents):
     """The pages of one user."""
 
     def __init__(self, shelf: Shelf, gated: Gated, at: PagesAt, user: str, settings: Settings) -> None:
@@ -240,7 +241,11 @@ class PagesOf:
             "until": until, "tags": texts(tags, "tags"), "top_k": top_k, "include_superseded": include_superseded,
             "zone": self._at.zone,
         }  # fmt: skip
-        return [_matched(match) for match in self._at.read(lambda pages: search(pages.db, query, **asked))]
+        return [matched(match) for match in self._at.read(lambda pages: search(pages.db, query, **asked))]
+
+    def name_of(self, about: str) -> str:
+        """The file on which what is about that stands, or would."""
+        return self._path(about or NOTES)
 
     def get_schema(self) -> str:
         """Where something belongs, and how it is said: which page, when to append, to supersede, to say nothing."""
@@ -374,13 +379,6 @@ def entry_of(row: Entry) -> PageEntry:
     return PageEntry(
         id=row.id, path=row.path, at=row.timestamp, tags=row.tag_list, text=row.content,
         superseded_by=row.superseded_by, supersedes=row.folded, is_retracted=bool(row.retracted),
-    )  # fmt: skip
-
-
-def _matched(match: Match) -> PageEntry:
-    return PageEntry(
-        id=match.id, path=match.path, at=match.timestamp, tags=match.tags, text=match.content,
-        superseded_by=match.superseded_by, is_retracted=match.retracted, chain=match.chain,
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from keepsake.projections.pages.query import Query, Term, every, letters_of, par
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Refused
 
-__all__ = ["Match", "index_all", "index_entry", "letters_of", "search", "span_of", "unindex_entry"]
+__all__ = ["Match", "index_all", "index_entry", "letters_of", "recent", "search", "span_of", "unindex_entry"]
 
 ENOUGH = 3  # entries that have all the words: then nothing less is shown
 _MOST = (1 << 31) - 1
@@ -45,7 +45,7 @@ _BY_WORDS = f"""SELECT {_ROW} FROM entries_fts AS f
     CROSS JOIN entries AS e ON e.n = f.rowid CROSS JOIN files AS p ON p.path = e.path
     WHERE f.entries_fts MATCH :match AND {_SEEN} {{}} ORDER BY f.rank LIMIT :most"""
 _BY_TIME = f"""SELECT {_ROW} FROM entries AS e CROSS JOIN files AS p ON p.path = e.path
-    WHERE {_SEEN} {{}} ORDER BY e.timestamp DESC LIMIT :most"""
+    WHERE {_SEEN} {{}} ORDER BY e.timestamp DESC, e.n DESC LIMIT :most"""
 _BY_ID = f"""SELECT {_ROW} FROM entries AS e CROSS JOIN files AS p ON p.path = e.path
     WHERE e.id = coalesce((SELECT entry FROM versions WHERE id = :id), :id) AND {_SEEN} {{}} LIMIT :most"""
 _EVERYWHERE, _ON_SOME = ({way: way.format(on) for way in (_BY_WORDS, _BY_TIME, _BY_ID)} for on in ("", _ON))
@@ -99,12 +99,7 @@ def search(
     and `until` both belong to the time that is asked for: `until="2026-04-21"` has all of that day. What names no zone
     is read in `zone`. Of `tags` an entry must have one.
     """
-    asked = parse(query)
-    values: dict[str, Any] = {
-        "user": user, "all": include_superseded,
-        "since": _EARLIEST if since is None else span_of(since, zone)[0],
-        "until": _LATEST if until is None else span_of(until, zone)[1],
-    }  # fmt: skip
+    asked, values = parse(query), _values(user, since, until, zone, is_all=include_superseded)
     if not asked.terms or top_k < 1 or not _can_be_held(user):
         return []
     if paths is not None:
@@ -112,6 +107,30 @@ def search(
     hunt = _Hunt(db, values, min(top_k, _MOST), {tag.removeprefix("#").casefold() for tag in tags})
     hunt.run(asked, zone)
     return hunt.matches()
+
+
+def recent(
+    db: sqlite3.Connection, *, user: str, paths: Iterable[str] | None = None, since: str | date | None = None,
+    top_k: int = 20, zone: tzinfo = UTC,
+) -> list[Match]:  # fmt: skip
+    """The entries on pages of `user` that hold now, the newest first. `paths` and `since`: as in `search`."""
+    values = _values(user, since, None, zone, is_all=False)
+    if top_k < 1 or not _can_be_held(user):
+        return []
+    if paths is not None:
+        values["paths"] = orjson.dumps(_pages(db, user, paths)).decode()
+    hunt = _Hunt(db, values, min(top_k, _MOST), set())
+    hunt.newest()
+    return hunt.matches()
+
+
+def _values(
+    user: str, since: str | date | None, until: str | date | None, zone: tzinfo, *, is_all: bool
+) -> dict[str, Any]:  # fmt: skip
+    return {
+        "user": user, "all": is_all, "since": _EARLIEST if since is None else span_of(since, zone)[0],
+        "until": _LATEST if until is None else span_of(until, zone)[1],
+    }  # fmt: skip
 
 
 class _Hunt:
@@ -139,6 +158,11 @@ class _Hunt:
             self._some(asked.terms)
         if not self._found and any(term.is_must for term in asked.terms):
             self._some([term._replace(is_must=False) for term in asked.terms])
+
+    def newest(self) -> None:
+        """Look for nothing in particular."""
+        self._take(_BY_TIME, (), {})
+        self._with_all = len(self._found)
 
     def _has_pages(self) -> bool:
         return self._db.execute("SELECT 1 FROM files WHERE user = :user LIMIT 1", self._values).fetchone() is not None
