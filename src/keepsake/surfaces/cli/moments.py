@@ -9,6 +9,8 @@ from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.shown import shown
 
 _STEPS = ((60, 1, "second"), (3600, 60, "minute"), (86400, 3600, "hour"), (30 * 86400, 86400, "day"))
+_SHORT_STEPS = ((3600, 60, "min"), (86400, 3600, "h"), (7 * 86400, 86400, "d"))
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def when(ts: str) -> str:
@@ -29,6 +31,21 @@ def ago(ts: str) -> str:
         if 0 <= seconds < below:
             return count(seconds // unit, name) + " ago"
     return f"on {moment.astimezone():%Y-%m-%d}"
+
+
+def lately(ts: str) -> str:
+    """The same, as short as it can be said: `just now`, `3 h ago`, `3 May`, `3 May 2024`."""
+    moment = _parse(ts)
+    if moment is None:
+        return shown(ts)
+    seconds = int((system_clock() - moment).total_seconds())
+    if -5 < seconds < 60:
+        return "just now"
+    for below, unit, name in _SHORT_STEPS:
+        if 0 <= seconds < below:
+            return f"{seconds // unit} {name} ago"
+    year = "" if moment.year == system_clock().astimezone().year else f" {moment.year}"
+    return f"{moment.day} {_MONTHS[moment.month - 1]}{year}"
 
 
 def read_moment(text: str) -> int | datetime:

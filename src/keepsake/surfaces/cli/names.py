@@ -30,6 +30,17 @@ def handle(key: str) -> str:
     return key[-6:] if ids.BELIEF_ID.match(key) else key
 
 
+def short_id(name: str) -> str:
+    """The last six characters of an id that keepsake drew for a belief or an episode; a teller's own name as it is."""
+    return name[-6:] if ids.BELIEF_ID.match(name) or ids.EVENT_ID.match(name) else name
+
+
+def episode_named(memory: Memory, name: str) -> str:
+    """The id of the episode that is meant; empty if none is, or a belief is."""
+    episode = memory.episodes.find(name) if memory.get(name) is None else None
+    return episode.id if episode else ""
+
+
 def complete(ctx: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
     """The beliefs whose name begins like that."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,8 +11,12 @@ from keepsake.surfaces.cli.belief_options import from_standard_input, keep_secre
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
-from keepsake.surfaces.cli.paint import bold, dim
-from keepsake.surfaces.cli.shown import short
+from keepsake.surfaces.cli.names import short_id
+from keepsake.surfaces.cli.paint import bold, dim, width
+from keepsake.surfaces.cli.shown import cells, short, shown
+
+if TYPE_CHECKING:
+    from keepsake.records.episode import Episode
 
 
 @command(
@@ -61,7 +66,13 @@ def observe(
         episode = memory.observe(words, at=at, metadata=about, keep_secrets=keep_secrets, **said)
         masked = list(memory.masked)
     told = {**episode.to_dict(), "masked": masked}
-    call.answer(told, lambda: [f"{dim('Observed')} {bold(episode.id)}: {short(episode.content, 60)}"])
+    call.answer(told, lambda: [_line(episode)])
+
+
+def _line(episode: Episode) -> str:
+    name = shown(short_id(episode.id))
+    words = short(episode.content, width() - cells(f"Observed {name}: "))
+    return f"{dim('Observed')} {bold(name)}{dim(':')} {words}"
 
 
 def _pair(text: str) -> tuple[str, str]:
