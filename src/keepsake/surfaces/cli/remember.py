@@ -70,5 +70,5 @@ def remember(
 def _done(belief: Belief, before: Belief | None, fields: dict[str, Any]) -> str:
     """What became of it."""
     if before is not None:
-        return "Already known:" if before.seq == belief.seq else "Revised"
+        return "Already known as" if before.seq == belief.seq else "Revised"
     return "Corrected" if belief.reason.startswith("corrects ") and "key" not in fields else "Remembered"
