@@ -12,7 +12,7 @@ from keepsake.surfaces.cli.command import Command
 from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, GRAPH, LEDGER, LOOK, MOVE, PATHS, SPECIALIST, STORE
 from keepsake.surfaces.cli.root import keepsake as program
 
-EVERYWHERE = {"--folder", "--json", "--debug"}
+EVERYWHERE = {"--folder", "--json", "--jsonl", "--debug"}
 BELIEF = {
     "--about", "--kind", "--confidence", "--tag", "--evidence", "--rests-on", "--hypothesis", "--valid-from",
     "--valid-to", "--expires", "--always", "--source-type", "--session", "--agent", "--path", "--trust", "--user",

@@ -43,12 +43,12 @@ def log(call: Call, start: int | None, follow: bool, last: int | None, op: str, 
     """List the events, oldest first
 
     From event SEQ on, or all. Prints a line each: number, time, by whom, kind, and what it says in short. With --json,
-    an array; with --follow as well, an object a line. With --audit, an act a line: number, time, by whom, what, to
+    an array; with --follow as well, or with --jsonl, an object a line. With --audit, an act a line: number, time, by whom, what, to
     what, and how it went; `keepsake ledger prove SEQ` proves it.
     """
     with call.memory(read_only=True) as memory:
         events = _chosen(memory, start or 0, last, op, follow, audit)
-        if call.json and follow:
+        if call.jsonl or (call.json and follow):
             for event in events:
                 print_json(event.to_dict(), indent=None)
         elif call.json:

@@ -10,7 +10,7 @@ import click
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.belief_options import from_standard_input, text_from, whose
-from keepsake.surfaces.cli.call import Call, pass_call, print_json
+from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.moments import count
@@ -94,7 +94,7 @@ def _frame(call: Call, memory: Memory, question: str, said: dict[str, Any]) -> N
     with waiting("Looking …"):
         filled = memory.frame(said["frame"], question, **rest)
     if call.json:
-        print_json(filled.to_dict() | {"receipt": filled.receipt})
+        call.print(filled.to_dict() | {"receipt": filled.receipt})
     elif filled.text:
         click.echo("\n".join(lines(filled.text.rstrip("\n"))))
     for line in beside(filled, explain="explain" in said, receipt="receipt" in said):
