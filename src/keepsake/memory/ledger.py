@@ -91,6 +91,12 @@ class LedgerOf:
         return self._ledger.standing.ledger
 
     @property
+    def size(self) -> int:
+        """How many events it has, those that others wrote among them."""
+        self._ledger.refresh()
+        return self._ledger.end.seq + 1
+
+    @property
     def pin_path(self) -> Path:
         """Where the last checkpoint is kept, outside the folder."""
         return self._keyring.pin_path(self.id)

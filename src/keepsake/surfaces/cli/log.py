@@ -43,8 +43,8 @@ def log(call: Call, start: int | None, follow: bool, last: int | None, op: str, 
     """List the events, oldest first
 
     From event SEQ on, or all. Prints a line each: number, time, by whom, kind, and what it says in short. With --json,
-    an array; with --follow as well, or with --jsonl, an object a line. With --audit, an act a line: number, time, by whom, what, to
-    what, and how it went; `keepsake ledger prove SEQ` proves it.
+    an array; with --follow as well, or with --jsonl, an object a line. With --audit, an act a line: number, time, by
+    whom, what, to what, and how it went; `keepsake ledger prove SEQ` proves it.
     """
     with call.memory(read_only=True) as memory:
         events = _chosen(memory, start or 0, last, op, follow, audit)
@@ -66,7 +66,7 @@ def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool,
     if last is None:
         yield from told(start, follow)
         return
-    end = memory.status().events
+    end = memory.ledger.size
     near = start if op or audit else max(start, end - last)  # those of one kind may be far back
     recent = deque(told(near), maxlen=last)
     yield from recent
@@ -75,7 +75,7 @@ def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool,
 
 
 def _print_lines(memory: Memory, events: Iterator[Shown], at_once: int) -> None:
-    room = max(len(str(memory.status().events)), 4)
+    room = max(len(str(memory.ledger.size)), 4)
     while some := [_line(memory, event, room) for event in islice(events, at_once)]:
         click.echo("\n".join(some))
 

@@ -65,6 +65,18 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def size(number: int) -> str:
+    """`912 bytes`, `14.2 MB`."""
+    if number < 1000:
+        return count(number, "byte")
+    scaled = float(number)
+    for unit in ("kB", "MB", "GB", "TB"):
+        scaled /= 1000
+        if scaled < 999.95 or unit == "TB":
+            break
+    return f"{scaled:,.1f} {unit}"
+
+
 def their(number: int) -> str:
     return "its" if number == 1 else "their"
 
