@@ -31,9 +31,10 @@ PAGES = {
 STORED = EVERYWHERE - {"--folder"}
 FROZEN = {
     "": EVERYWHERE | {"--version", "--help-all"},
-    "remember": BELIEF | EVERYWHERE | {"--key"},
+    "remember": BELIEF | EVERYWHERE | {"--key", "--lines"},
     "observe": EVERYWHERE
-    | {"--session", "--agent", "--at", "--id", "--meta", "--path", "--keep-secrets", "--trust", "--user"},
+    | {"--session", "--agent", "--at", "--id", "--meta", "--path", "--keep-secrets", "--lines", "--trust"}
+    | {"--user"},
     "recall": RECALL | EVERYWHERE,
     "revise": BELIEF | EVERYWHERE | {"--reason"},
     "forget": EVERYWHERE | {"--reason", "--withdraw", "--path", "--trust", "--user"},

@@ -22,8 +22,8 @@ def said(done: str, belief: Belief, before: Belief | None) -> Iterator[str]:
     yield f"{dim(done)} {bold(shown(handle(belief.key)))}{dim(':')} {short(belief.text, width() - len(start) - 2)}"
 
 
-def remembered(done: str, belief: Belief, folder: Path, *, is_new: bool, page: str) -> Iterator[str]:
-    """What was done, the name, where it is kept now, and the page on which it stands."""
+def remembered(done: str, what: str, folder: Path, *, is_new: bool, page: str = "") -> str:
+    """What was done, to what, where it is kept now, and the page on which it stands."""
     where = dim(f"in {short_path(folder)}") + (" (new)" if is_new else "")
     stands = dim(f" On page {shown(page)}") if page else ""
-    yield f"{dim(done)} {bold(shown(handle(belief.key)))} {where}{dim('.')}{stands}"
+    return f"{dim(done)} {bold(shown(what))} {where}{dim('.')}{stands}"
