@@ -10,6 +10,7 @@ import click
 
 from keepsake.records.belief import TRUST
 from keepsake.records.errors import Refused
+from keepsake.surfaces.cli.names import complete, complete_entity, complete_path
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,13 +19,17 @@ MOST_LINES = 1 << 24  # bytes of all lines together
 
 _LISTS = ("tags", "evidence", "rests_on")
 _OPTIONS = (
-    click.option("--about", metavar="ENTITY", help="Who or what it is about, and so its page: person-ana."),
+    click.option(
+        "--about", metavar="ENTITY", shell_complete=complete_entity,
+        help="Who or what it is about, and so its page: person-ana.",
+    ),
     click.option("--kind", metavar="KIND", help="What sort of belief it is.  [fact]"),
     click.option("--confidence", type=float, metavar="0..1", help="How sure it is.  [0.7]"),
     click.option("tags", "--tag", multiple=True, metavar="TAG", help="A word to find it by. Repeat for more."),
     click.option("--evidence", multiple=True, metavar="TEXT", help="What speaks for it. Repeat for more."),
     click.option(
-        "rests_on", "--rests-on", multiple=True, metavar="NAME", help="A belief it stands on. Repeat for more."
+        "rests_on", "--rests-on", multiple=True, metavar="NAME", shell_complete=complete,
+        help="A belief it stands on. Repeat for more.",
     ),
     click.option("is_hypothesis", "--hypothesis/--no-hypothesis", default=None, help="A guess, not yet known."),
     click.option("--valid-from", metavar="DATE", help="Since when it is true in the world."),
@@ -35,7 +40,9 @@ _OPTIONS = (
     click.option("--session", metavar="NAME", help="The session it was learned in."),
     click.option("--agent", metavar="NAME", help="The agent that learned it."),
 )
-on_path = click.option("--path", metavar="PATH", help="On which path of the conversation.  [main]")
+on_path = click.option(
+    "--path", metavar="PATH", shell_complete=complete_path, help="On which path of the conversation.  [main]"
+)
 speaker = click.option(
     "--trust", type=click.Choice(TRUST), metavar="WHO", help="Who speaks: human, agent, tool, web, import.  [human]"
 )
