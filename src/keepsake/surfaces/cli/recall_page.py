@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from keepsake.surfaces.cli.hit_line import MARGIN, hit_lines
 from keepsake.surfaces.cli.moments import ago, count
 from keepsake.surfaces.cli.names import short_id
-from keepsake.surfaces.cli.paint import bold, dim, good, warn
+from keepsake.surfaces.cli.paint import bold, dim, good, warn, width
 from keepsake.surfaces.cli.shown import short, shown
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _BAR = 10
 _ROOM = 400
 _INDENT = " " * MARGIN
+_SEEN = 0.005  # a score that is not shown as nought
 _NAMES = 15  # cells of a signal's name
 
 
@@ -36,7 +37,7 @@ def page(found: Recalled, *, user: str = "", explain: bool = False, receipt: boo
     if explain and found.nearly:
         yield dim("not served")
         for each in found.nearly:
-            yield dim(f"{each.hit.score:.2f}  {short(each.hit.text, _ROOM)}")
+            yield dim(f"{each.hit.score:.2f}  {short(each.hit.text, _room())}")
             yield dim(f"{_INDENT}{shown(short_id(each.hit.id))}  {shown(each.why)}")
     if receipt and found.receipt:
         yield dim(f"receipt {shown(found.receipt)}")
@@ -44,14 +45,15 @@ def page(found: Recalled, *, user: str = "", explain: bool = False, receipt: boo
 
 def nothing(found: Recalled) -> str:
     """That nothing fits, and the names of what came nearest."""
-    names = ", ".join(f"{bold(shown(short_id(hit.id)))} ({hit.score:.2f})" for hit in found.nearest)
+    near = [hit for at, hit in enumerate(found.nearest) if at == 0 or hit.score >= _SEEN]
+    names = ", ".join(f"{bold(shown(short_id(hit.id)))} ({hit.score:.2f})" for hit in near)
     return "Nothing I would stand behind." + (f" Nearest: {names}" if names else "")
 
 
 def explained(hit: Hit) -> Iterator[str]:
     """Why it was found, and all that speaks for it."""
     yield dim(_INDENT + shown(hit.why))
-    yield from (dim(f"{_INDENT}{name:<{_NAMES}}{_measure(value)}") for name, value in _signals(hit))
+    yield from (f"{_INDENT}{dim(f'{name:<{_NAMES}}')}{_measure(value)}" for name, value in _signals(hit))
     yield dim(f"{_INDENT}{'happened' if hit.what == 'episode' else 'recorded'} {ago(hit.at)} as {shown(hit.id)}")
     if len(hit.sources) > 1:
         yield dim(f"{_INDENT}also said in {', '.join(map(shown, hit.sources[1:]))}")
@@ -64,8 +66,13 @@ def _signals(hit: Hit) -> Iterator[tuple[str, float]]:
 
 def _measure(share: float) -> str:
     full = round(min(max(share, 0.0), 1.0) * _BAR)
-    bar = "█" * full + "░" * (_BAR - full) + " " if sys.stdout.isatty() else ""
+    bar = good("█" * full) + dim("░" * (_BAR - full)) + " " if sys.stdout.isatty() else ""
     return f"{bar}{share:.2f}"
+
+
+def _room() -> int:
+    """Cells for words behind a score."""
+    return width() - MARGIN if sys.stdout.isatty() else _ROOM
 
 
 # -- beside a frame ----------------------------------------------------------------------------------------------------
