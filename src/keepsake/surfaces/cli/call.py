@@ -28,6 +28,7 @@ class Call:
     json: bool = False  # for a program to read, whichever of the two forms
     jsonl: bool = False  # a list as an object a line
     debug: bool = False
+    told: str = ""  # what is wrong with the memory, once it was said
 
     # -- the memory that is meant ------------------------------------------------------------------------------------
 
@@ -63,7 +64,8 @@ class Call:
             folder, user=OWNER if user is None else user, by=BY, trust=trust or "human", read_only=read_only,
             tell=lambda what: self.note(f"keepsake: {shown(what)}"),
         )  # fmt: skip
-        if read_only and memory.trouble:
+        if read_only and memory.trouble and not self.json:
+            self.told = memory.trouble
             self.note(f"keepsake: this is not all: {shown(memory.trouble)}")
         return memory
 

@@ -68,7 +68,7 @@ def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool,
         return
     end = memory.ledger.size
     near = start if op or audit else max(start, end - last)  # those of one kind may be far back
-    recent = deque(told(near), maxlen=last)
+    recent = deque(told(near), maxlen=min(last, end))
     yield from recent
     if follow:
         yield from told(max(end, recent[-1].seq + 1 if recent else 0), follow=True)
