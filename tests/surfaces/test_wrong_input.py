@@ -20,13 +20,15 @@ LEAST = {  # of arguments, for a command to begin its work
     "test": ["questions.yaml"],
     "consolidate": ["rule.yaml"], "graph show": ["ana"], "graph import": ["graph.json"], "graph merge": ["a", "b"],
     "graph unmerge": ["a"], "ledger prove": ["1"], "ledger prune": ["--to", "elsewhere"], "paths branch": ["other"],
-    "paths merge": ["plan-b"], "paths abandon": ["plan-b", "--reason", "no"], "paths compact": ["plan-b"], "paths show": ["plan-b"],
+    "paths merge": ["plan-b"], "paths abandon": ["plan-b", "--reason", "no"], "paths compact": ["plan-b"],
+    "paths show": ["plan-b"],
 }  # fmt: skip
 APART = ("store", "init", "migrate")  # which name their folder themselves
 ON_A_MEMORY = [
     path for path, command in ALL.items()
     if path and path.split()[0] not in APART and (path == "paths" or not isinstance(command, click.Group))
 ]  # fmt: skip
+MAKERS = ("remember", "observe", "graph import")  # of a memory, where none is
 TELLING = ("check", "ledger verify", "test", "status", "sync", "rebuild-index")  # the answer itself says what is wrong
 
 
@@ -80,7 +82,7 @@ def test_no_number_is_too_large_and_no_date_too_wrong(story):
 def test_where_no_memory_can_be_or_none_is_nothing_is_made_by_looking(story, home, where):
     (home / "work/a-file").write_text("mine")
     for path in ON_A_MEMORY:
-        if where != "nowhere" or path not in ("remember", "observe", "consolidate", "test", "sync"):
+        if where != "nowhere" or path not in MAKERS:
             done = story("-C", where, *path.split(), *LEAST.get(path, []))
             check(done, (path, where))
             assert done.status == 1, (path, done)

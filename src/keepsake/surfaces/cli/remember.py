@@ -16,7 +16,7 @@ from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.moments import count
 from keepsake.surfaces.cli.names import handle
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.said import remembered
+from keepsake.surfaces.cli.said import DONE, answer_of, remembered
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -67,10 +67,11 @@ def remember(
 def _one(call: Call, memory: Memory, words: str, said: dict[str, Any], is_new: bool) -> None:
     before = memory.get(said["key"], path=said.get("path", "")) if said.get("key") else None
     belief = memory.remember(words, **said)
-    page = _page(call, memory, [belief])
+    page, answer = _page(call, memory, [belief]), answer_of(belief)
+    done, name = _done(belief, before, said), handle(belief.key)
     call.answer(
-        {**belief.to_dict(), "masked": list(memory.masked)},
-        lambda: [remembered(_done(belief, before, said), handle(belief.key), memory.folder, is_new=is_new, page=page)],
+        {**belief.to_dict(), "masked": list(memory.masked), **({"answer": answer.to_dict()} if answer else {})},
+        lambda: [remembered(done, name, memory.folder, is_new=is_new, page=page, answer=answer)],
     )
 
 
@@ -97,6 +98,8 @@ def _page(call: Call, memory: Memory, beliefs: Sequence[Belief]) -> str:
 
 def _done(belief: Belief, before: Belief | None, said: dict[str, Any]) -> str:
     """What became of it."""
+    if answer := answer_of(belief):
+        return DONE[answer.what]
     if before is not None:
-        return "Already known as" if before.seq == belief.seq else "Revised"
-    return "Corrected" if belief.reason.startswith("corrects ") and "key" not in said else "Remembered"
+        return DONE["known" if before.seq == belief.seq else "revised"]
+    return DONE["corrected" if belief.reason.startswith("corrects ") and "key" not in said else "new"]
