@@ -1,13 +1,26 @@
 """The Tab key: it offers names that fit, says nothing, and makes nothing."""
 
+import os
+import pty
+import select
+import shutil
+import subprocess
+import time
+
 import pytest
 
 
 @pytest.fixture
-def tab(process):
-    def press(*words: str, shell: str = "bash"):
+def tab(keepsake, monkeypatch):
+    """Press the Tab key behind the last word, as bash does it."""
+
+    def press(*words: str):
         line = ["keepsake", *words]
-        return process(_KEEPSAKE_COMPLETE=f"{shell}_complete", COMP_WORDS=" ".join(line), COMP_CWORD=str(len(line) - 1))
+        with monkeypatch.context() as pressed:
+            pressed.setenv("_KEEPSAKE_COMPLETE", "bash_complete")
+            pressed.setenv("COMP_WORDS", " ".join(line))
+            pressed.setenv("COMP_CWORD", str(len(line) - 1))
+            return keepsake()
 
     return press
 
@@ -84,7 +97,7 @@ def test_a_memory_that_chronomemory_wrote_is_not_taken_over_by_a_key_press(tab, 
 
 
 def test_names_that_a_terminal_would_obey_are_not_offered(keepsake, tab):
-    for key in ("a\x1b[31m", "a\nb", "a\u202eb", "a b"):
+    for key in ("a\x1b[31m", "a\nb", "a\u202eb", "a b", "a,b"):
         keepsake("remember", "x", "--key", key)
     keepsake("remember", "x", "--key", "ab")
 
@@ -96,3 +109,114 @@ def test_copies_are_offered_to_go_back_to(keepsake, tab):
     made = keepsake("backup", "--json").json["backup"].rpartition("/")[2]
 
     assert offered(tab("restore", "2")) == [made]
+
+
+# -- names of other kinds ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def filled(keepsake):
+    keepsake("remember", "Ana prefers tea", "--key", "ana-tea", "--about", "person-ana")
+    keepsake("paths", "branch", "plan-b")
+    keepsake("forget", "ana-tea", "--trust", "agent")
+    return keepsake
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("pages", "person"), ["person-ana"]), (("pages", "--search", "tea", "--in", "per"), ["person-ana"]),
+        (("remember", "x", "--about", "person"), ["person-ana"]), (("recall", "--about", "person"), ["person-ana"]),
+        (("graph", "show", "person"), ["person-ana"]), (("remember", "x", "--path", "pl"), ["plan-b"]),
+        (("recall", "--path", ""), ["plan-b"]), (("paths", "merge", "p"), ["plan-b"]),
+        (("paths", "branch", "x", "--from", "p"), ["plan-b"]), (("recall", "--frame", "att"), ["attention"]),
+        (("remember", "x", "--rests-on", "ana"), ["ana-tea"]), (("recall", "--path", "nobody"), []),
+        (("show", "--user", ""), []),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_pages_paths_frames_and_entities_are_offered_and_users_are_not(filled, tab, words, expected):
+    assert offered(tab(*words)) == expected
+
+
+def test_reviews_that_wait_are_offered(filled, tab):
+    [waits] = filled("review", "--json").json
+
+    assert offered(tab("review", "")) == [waits["id"][-6:]]
+    assert offered(tab("review", "r-")) == [waits["id"]]
+
+
+def test_of_very_many_names_some_are_offered(keepsake, tab):
+    keepsake("remember", "--lines", stdin="\n".join(map(str, range(300))))
+
+    assert len(offered(tab("show", ""))) == 200
+
+
+# -- in the shells themselves ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shells(filled, warm_program, monkeypatch):
+    """A search path on which `keepsake` is."""
+    monkeypatch.setenv("PATH", f"{warm_program.parent}{os.pathsep}{os.environ['PATH']}")
+
+
+def needs(shell: str) -> str:
+    found = shutil.which(shell)
+    if found is None:
+        pytest.skip(f"{shell} is not installed here")
+    return found
+
+
+def test_bash_completes(shells):
+    asked = """
+eval "$(_KEEPSAKE_COMPLETE=bash_source keepsake)"
+press() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _keepsake_completion "$1"; echo "${COMPREPLY[@]}"; }
+press keepsake reme; press keepsake show ana; press keepsake pages pers; press keepsake recall --frame atte
+complete -p keepsake
+"""
+    done = subprocess.run([needs("bash"), "--norc", "-c", asked], capture_output=True, text=True)
+
+    assert done.stderr == ""
+    *pressed, taught = done.stdout.splitlines()
+    assert pressed == ["remember", "ana-tea", "person-ana", "attention"]
+    assert "_keepsake_completion" in taught
+
+
+def test_fish_completes_and_says_what_each_is(shells):
+    asked = """
+_KEEPSAKE_COMPLETE=fish_source keepsake | source
+complete -C "keepsake show ana"; complete -C "keepsake pages user-pre"; complete -C "keepsake recall --path "
+"""
+    done = subprocess.run([needs("fish"), "--no-config", "-c", asked], capture_output=True, text=True)
+
+    assert done.stdout.splitlines() == [
+        "ana-tea\tAna prefers tea",
+        "user-preferences\tWhat the user likes; and how they want things done",
+        "plan-b\topen",
+    ]
+
+
+def test_zsh_completes(shells):
+    """Typed at its prompt: what it draws is the word, whole."""
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen([needs("zsh"), "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True)
+    os.close(theirs)
+    try:
+        os.write(ours, b"autoload -Uz compinit; compinit -u -D\n")
+        os.write(ours, b'eval "$(_KEEPSAKE_COMPLETE=zsh_source keepsake)"; echo rea""dy\n')
+        assert b"ready" in drawn_until(ours, b"ready")
+        os.write(ours, b"keepsake show ana-t\t")
+        assert b"ana-tea" in drawn_until(ours, b"ana-tea")
+    finally:
+        child.kill()
+        child.wait()
+        os.close(ours)
+
+
+def drawn_until(terminal: int, sign: bytes) -> bytes:
+    """What is drawn, up to a sign; within reason."""
+    drawn, end = b"", time.monotonic() + 30
+    while sign not in drawn and select.select([terminal], [], [], max(end - time.monotonic(), 0))[0]:
+        drawn += os.read(terminal, 65536)
+    return drawn

@@ -25,22 +25,6 @@ def test_without_a_memory_looking_says_how_to_make_one_and_makes_none(keepsake, 
     assert not folder.exists()
 
 
-def test_status_tells_the_folder_what_is_held_and_how_fresh_it_is(keepsake, folder):
-    keepsake("remember", "one", "--key", "1")
-    keepsake("remember", "two", "--key", "2")
-    keepsake("forget", "1")
-    done, raw = keepsake("status"), keepsake("status", "--json").json
-
-    assert done.status == 0
-    lines = done.out.splitlines()
-    assert lines[0] == str(folder)
-    assert "  beliefs     1 held, 1 forgotten" in lines
-    assert "4, the last just now" in done.out
-    assert "none outside the folder" in done.out
-    assert "  trouble     none" in lines
-    assert (raw["folder"], raw["beliefs"], raw["forgotten"], raw["trouble"]) == (str(folder), 1, 1, "")
-
-
 def test_alone_it_helps_until_there_is_something_to_see(keepsake):
     assert keepsake().out == keepsake("--help").out
     assert keepsake().status == 0

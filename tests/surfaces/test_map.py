@@ -12,7 +12,7 @@ from keepsake.surfaces.cli.command import Command
 from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, GRAPH, LEDGER, LOOK, MOVE, PATHS, SERVE, SPECIALIST, STORE
 from keepsake.surfaces.cli.root import keepsake as program
 
-EVERYWHERE = {"--folder", "--json", "--debug"}
+EVERYWHERE = {"--folder", "--json", "--jsonl", "--debug"}
 BELIEF = {
     "--about", "--kind", "--confidence", "--tag", "--evidence", "--rests-on", "--hypothesis", "--valid-from",
     "--valid-to", "--expires", "--always", "--source-type", "--session", "--agent", "--path", "--trust", "--user",
@@ -31,9 +31,10 @@ PAGES = {
 STORED = EVERYWHERE - {"--folder"}
 FROZEN = {
     "": EVERYWHERE | {"--version", "--help-all"},
-    "remember": BELIEF | EVERYWHERE | {"--key"},
+    "remember": BELIEF | EVERYWHERE | {"--key", "--lines"},
     "observe": EVERYWHERE
-    | {"--session", "--agent", "--at", "--id", "--meta", "--path", "--keep-secrets", "--trust", "--user"},
+    | {"--session", "--agent", "--at", "--id", "--meta", "--path", "--keep-secrets", "--lines", "--trust"}
+    | {"--user"},
     "recall": RECALL | EVERYWHERE,
     "revise": BELIEF | EVERYWHERE | {"--reason"},
     "forget": EVERYWHERE | {"--reason", "--withdraw", "--path", "--trust", "--user"},

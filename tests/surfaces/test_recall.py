@@ -55,11 +55,12 @@ def test_the_best_comes_first_with_the_words_it_was_found_by_and_the_id_that_oth
     belief = story("show", "ana-drinks", "--json").json
 
     assert (done.status, done.err) == (0, "")
-    first, reason = done.out.splitlines()[:2]
-    assert first == "Ana prefers tea over coffee"
-    assert reason.startswith(f"  {belief['id']}  says tea, prefer; ")
-    assert "about whom the question names" in reason
-    assert story("show", belief["id"]).status == 0
+    name = belief["id"][-6:]
+    assert re.fullmatch(rf"\d\.\d\d  Ana prefers tea over coffee   {name} · you · just now", done.out.splitlines()[0])
+    assert story("show", name, "--json").json == belief
+    why = story("recall", "what tea does Ana prefer?", "--explain").out.splitlines()[1]
+    assert why.startswith("      says tea, prefer; ")
+    assert "about whom the question names" in why
 
 
 def test_as_json_a_hit_is_all_that_is_known_of_it(story):
@@ -116,12 +117,14 @@ def test_explained_it_shows_what_speaks_for_it_and_who_else_says_it(story):
     story("remember", "Ana prefers tea over coffee", "--confidence", "0.9", "--agent", "scribe")
     lines = story("recall", "tea or milk", "--explain").out.splitlines()
 
-    assert lines[0] == "Ana prefers tea over coffee"
+    last = story("show", "--json").json[-1]
+    assert lines[0].endswith(f"  Ana prefers tea over coffee   {last['id'][-6:]} · scribe · just now")
     assert lines[1].endswith("said 2 times")
-    signals = dict(line.split() for line in lines[2 : lines.index("  recorded just now")])
+    end = lines.index(f"      recorded just now as {last['id']}")
+    signals = dict(line.split() for line in lines[2:end])
     assert {"score", "similarity", "words", "meaning", "confidence", "recency", "reinforcement"} <= set(signals)
     assert (signals["confidence"], signals["recency"]) == ("0.90", "1.00")
-    assert f"  also said in {first}" in lines
+    assert lines[end + 1] == f"      also said in {first}"
 
 
 def test_bars_are_for_a_terminal_and_a_pipe_has_the_numbers_alone(process, terminal):
@@ -146,22 +149,25 @@ def test_that_nothing_fits_is_an_answer_and_no_error(story, question):
     done = story("recall", "--", question)
 
     assert (done.status, done.err) == (0, "")
-    assert done.out.startswith("nothing fits\n")
+    assert done.out.startswith("Nothing I would stand behind.")
+    assert done.out.count("\n") == 1
     assert story("recall", "--json", "--", question).json == []
 
 
 def test_what_came_nearest_is_named_with_its_score_and_marked_as_no_answer(story):
     done = story("recall", "quantum chromodynamics", "--floor", "0.9")
-    lines = done.out.splitlines()
+    near = re.fullmatch(r"Nothing I would stand behind\. Nearest: (.+)\n", done.out)
+    assert near
+    named = [re.fullmatch(r"(\w{6}) \(0\.\d\d\)", each) for each in near[1].split(", ")]
+    assert {each and each[1] for each in named} <= {story("show", key, "--json").json["id"][-6:] for key in KEYS}
 
-    assert lines[:2] == ["nothing fits", "nearest, but no answer (below 0.90):"]
-    assert all(re.match(r"  0\.\d\d  \S", line) for line in lines[2::2])
-    assert {line.strip() for line in lines[3::2]} <= {story("show", key, "--json").json["id"] for key in KEYS}
-    assert len(lines) > 3
+    explained = story("recall", "quantum chromodynamics", "--floor", "0.9", "--explain").out.splitlines()
+    assert explained[0] + "\n" == done.out
+    assert re.fullmatch(r"0\.\d\d  \S.+   \w{6} · you · just now", explained[1])
 
 
 def test_in_an_empty_memory_nothing_fits_and_nothing_is_near(story):
-    assert story("recall", "tea", "--user", "nobody").out == "nothing fits\n"
+    assert story("recall", "tea", "--user", "nobody").out == "Nothing I would stand behind.\n"
 
 
 def test_without_a_question_there_is_no_answer(story):
@@ -202,10 +208,10 @@ def test_what_a_web_page_said_is_kept_back_until_it_is_asked_for_and_then_it_is_
     story("remember", "Tea cures everything", "--key", "cure", "--trust", "web")
 
     assert "Tea cures everything" not in story("recall", "tea cures").out
-    lines = story("recall", "tea cures", "--quarantined").out.splitlines()
-    assert lines[0] == "Tea cures everything"
+    lines = story("recall", "tea cures", "--quarantined", "--explain").out.splitlines()
+    assert re.search(r"  Tea cures everything   \w{6} · web · just now$", lines[0])
     assert "says tea, cures; " in lines[1]
-    assert lines[1].endswith("waits for a person's yes  web")
+    assert lines[1].endswith("waits for a person's yes")
 
     story("remember", "tea cures everything", "--key", "mine")
     assert texts(story("recall", "cures", "--json")) == ["tea cures everything"], "a person says the same"
@@ -276,7 +282,7 @@ def test_bytes_that_are_no_text_are_refused_or_found_nowhere(process, where):
     done = process("recall", *where, b"\xff\xfe")
 
     assert done.status in (0, 1)
-    assert done.out in ("", "nothing fits\n")
+    assert done.out == "" or done.out.startswith("Nothing I would stand behind.")
     assert "a fault of keepsake" not in done.err
 
 
@@ -369,7 +375,7 @@ def test_an_older_index_that_was_put_back_catches_up(story, folder):
     (folder / "index.db").write_bytes(older)
     done = story("recall", "leaves")
 
-    assert done.out.startswith("Tea is made of leaves\n")
+    assert "  Tea is made of leaves   " in done.out.splitlines()[0]
     assert done.err == ""
 
 
@@ -379,7 +385,7 @@ def test_an_older_index_that_holds_erased_words_is_not_served(story, process, fo
     (folder / "index.db").write_bytes(older)
     done = process("recall", "tea coffee")
 
-    assert done.out.startswith("nothing fits\n")
+    assert done.out.startswith("Nothing I would stand behind.")
     assert "coffee" not in done.out
     assert done.err == MADE_ANEW.replace("it was {}", "it held words that were erased")
     assert not any(b"coffee" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
@@ -455,5 +461,5 @@ def test_in_a_folder_that_may_only_be_read_it_still_answers(story, process, fold
     finally:
         folder.chmod(0o700)
 
-    assert done.out.startswith("Ana prefers tea over coffee\n")
+    assert "  Ana prefers tea over coffee   " in done.out.splitlines()[0]
     assert not (folder / "index.db").exists()

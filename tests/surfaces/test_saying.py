@@ -10,7 +10,7 @@ def test_what_is_remembered_can_be_shown(keepsake, folder):
     [belief] = keepsake("show", "--json").json
 
     assert (done.status, done.err) == (0, "")
-    assert done.out == f"Remembered {belief['id'][-6:]}: Ana prefers tea\n"
+    assert done.out == f"Remembered {belief['id'][-6:]} in ~/.keepsake (new). On page topic-ana--9a4eaf5e3c.md\n"
     assert (belief["text"], belief["about"], belief["tags"]) == ("Ana prefers tea", "ana", ["drinks", "taste"])
     assert b"Ana prefers tea" in (folder / "events.wal").read_bytes()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -56,8 +56,8 @@ def test_a_known_key_gets_a_new_version_and_the_same_again_changes_nothing(keeps
     revised = keepsake("remember", "Ana prefers green tea", "--key", "ana-tea")
     again = keepsake("remember", "Ana prefers green tea", "--key", "ana-tea")
 
-    assert revised.out == "Revised ana-tea: Ana prefers green tea\n"
-    assert again.out == "Nothing to change in ana-tea: Ana prefers green tea\n"
+    assert revised.out == "Revised ana-tea in ~/.keepsake. On page topic-notes.md\n"
+    assert again.out == "Already known as ana-tea in ~/.keepsake. On page topic-notes.md\n"
     assert len(keepsake("show", "ana-tea", "--history", "--json").json) == 2
 
 

@@ -9,7 +9,8 @@ TOKEN = "ghp" + "_" + drawn(36)
 
 def test_a_secret_is_masked_and_one_line_says_so(keepsake):
     done = keepsake("remember", f"the key is {TOKEN}", "--key", "k")
-    assert (done.status, done.out) == (0, "Remembered k: the key is [secret: GitHub token]\n")
+    assert (done.status, done.out) == (0, "Remembered k in ~/.keepsake (new). On page topic-notes.md\n")
+    assert keepsake("show", "k", "--json").json["text"] == "the key is [secret: GitHub token]"
     assert done.err == "keepsake: masked 1 GitHub token; `--keep-secrets` keeps it\n"
     assert TOKEN not in keepsake("log", "--json").out
 
@@ -23,11 +24,11 @@ def test_json_says_what_was_masked(keepsake):
 
 def test_a_person_keeps_it_by_saying_so_and_nobody_else_does(keepsake):
     keep = "--keep-secrets"
-    assert TOKEN in keepsake("remember", f"the key is {TOKEN}", "--key", "k", keep).out
+    assert TOKEN in keepsake("remember", f"the key is {TOKEN}", "--key", "k", keep, "--json").out
     assert TOKEN in keepsake("revise", "k", f"my key is {TOKEN}", keep).out
     assert TOKEN in keepsake("observe", TOKEN, keep, "--json").json["content"]
     assert TOKEN not in keepsake("observe", TOKEN, keep, "--trust", "agent", "--json").json["content"]
-    assert TOKEN not in keepsake("remember", TOKEN, keep, "--trust", "tool").out
+    assert TOKEN not in keepsake("remember", TOKEN, keep, "--trust", "tool", "--json").out
 
 
 def test_check_names_what_is_kept_and_erase_takes_it_out(keepsake):

@@ -32,8 +32,10 @@ def test_alone_it_shows_the_status_once_there_is_a_memory(terminal, process, fol
 
     process("remember", "Ana prefers tea")
 
-    assert str(folder) in terminal().out
-    assert "First steps:" not in terminal().out
+    drawn = plain(terminal(columns=80).out)
+    assert drawn.startswith("~/.keepsake\n\n  beliefs     1  1 learned this week\n")
+    assert "  chain       whole, 2 events" in drawn
+    assert max(map(len, drawn.splitlines())) <= 80
 
 
 def test_hostile_text_is_written_out_on_a_terminal_too(terminal, process):

@@ -17,6 +17,7 @@ from keepsake.memory.echo import NO_ECHO
 from keepsake.memory.gated import Gated
 from keepsake.memory.secrets import Cleared
 from keepsake.projections.index import prepared as sql
+from keepsake.records import ids
 from keepsake.records.belief import OWNER
 from keepsake.records.clock import parse_moment
 from keepsake.records.episode import Episode
@@ -287,13 +288,24 @@ class EpisodesOf:
         return found
 
     def find(self, name: str, *, user: str | None = None) -> Episode | None:
-        """An episode by its id: the teller's own, or that of the event that recorded it. Of several, the newest."""
+        """An episode by its id: the teller's own, or that of the event that recorded it. Of several, the newest.
+
+        The last six characters of an id that was drawn for it are enough, if no other ends so.
+        """
         with self._shelf.ledger.reading():
             known = self._shelf.book.episodes
             told = known.find(self._of(user), name)
+            if not told and ids.SHORT_EVENT_ID.match(name):
+                name = self._by_short_id(name, self._of(user))
             if not told and known.owner(name) == self._of(user):
                 told = tuple(filter(None, (known.of(name),)))
             return self.read(told[-1].seq) if told else None
+
+    def _by_short_id(self, short: str, user: str) -> str:
+        found = self._shelf.book.episodes.ending(user, short)
+        if len(found) > 1:
+            raise Refused(f"{short} names {len(found)} episodes; write more of the id")
+        return found[0] if found else short
 
     def get(self, name: str, *, user: str | None = None) -> Episode:
         """The same, but a name that names nothing is an error."""

@@ -4,16 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from keepsake.decide.belief import erase, what_goes
 from keepsake.ledger.checkpoint import Keyring
+from keepsake.ledger.folder import Folder
 from keepsake.memory import settings
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.records.belief import Belief
+from keepsake.records.clock import stamp
 from keepsake.records.episode import Episode
+from keepsake.records.errors import Damaged
+from keepsake.records.pages import NOTES
 from keepsake.stores.shelf import Shelf
+
+WEEK = timedelta(days=7)
+_NAMED = 3  # reviews that are named
+_LOOKED_AT = 64  # events, for the last one that somebody wrote
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that waits for a person's yes, in short."""
+
+    id: str
+    asks: str
+    trust: str  # of whoever asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +50,20 @@ class Status:
     trouble: str
     warning: str
     checkpoint: int | None  # events covered by the newest checkpoint kept outside the folder
+    checkpoint_at: str = ""  # when it was taken
+    by: str = ""  # whose door the user's last write came through; empty if it was long ago
+    learned: int = 0  # beliefs that were first stated in the last seven days
+    episodes: int = 0
+    pages: int = 0
+    entities: int | None = None  # who or what was ever spoken about; None while there is no index
+    paths: int = 0
+    vectors: int = 0
+    waiting: int = 0  # for a person's yes
+    reviews: tuple[Asked, ...] = ()  # the first few of these
+    size: int = 0  # bytes of the folder, backups and all
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"reviews": [asdict(each) for each in self.reviews]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +85,79 @@ class Erasure:
 
 
 def status_of(shelf: Shelf, ring: Keyring, user: str) -> Status:
-    """How the memory of one user stands."""
-    with shelf.known() as known:
-        ledger = shelf.ledger
+    """How the memory of one user stands. What it costs does not grow with the ledger, once that is open."""
+    with shelf.known():
+        book, ledger, folder = shelf.book, shelf.ledger, shelf.ledger.folder
         pin = ring.pin(ledger.standing.ledger)
-        held, gone = (known.query(user=user, status=status) for status in ("active", "tombstone"))
-        folder = ledger.folder
+        asked = book.reviews.waiting(user, ledger.now())
         return Status(
-            str(folder.root), len(held), len(gone), ledger.end.seq + 1, ledger.standing.ledger, ledger.end.ts,
-            os.access(folder.wal, os.W_OK), str(ledger.trouble or ""), settings.unsafe_place(folder.root),
-            pin.size if pin else None,
+            str(folder.root), book.count(user, "active"), book.count(user, "tombstone"), ledger.end.seq + 1,
+            ledger.standing.ledger, ledger.end.ts, os.access(folder.wal, os.W_OK), str(ledger.trouble or ""),
+            settings.unsafe_place(folder.root), pin.size if pin else None,
+            checkpoint_at=_written(ring.pin_path(ledger.standing.ledger)) if pin else "",
+            by=_last_door(shelf, user), learned=_learned(shelf, user), episodes=book.episodes.held(user),
+            pages=_pages(folder.root / "memory", user), entities=_entities(folder, user),
+            paths=len(book.paths.names(user)), vectors=_vectors(folder.root / "vectors", user), waiting=len(asked),
+            reviews=tuple(Asked(each.id, each.action.label, each.action.trust) for each in asked[:_NAMED]),
+            size=_size(folder.root),
         )  # fmt: skip
+
+
+def _learned(shelf: Shelf, user: str) -> int:
+    """What was first stated this week. Of what was moved away, or is damaged, nobody knows when."""
+    try:
+        before = shelf.seq_at(datetime.fromisoformat(shelf.ledger.now()) - WEEK)
+    except Damaged:
+        return 0
+    return shelf.book.learned_since(user, before)
+
+
+def _last_door(shelf: Shelf, user: str) -> str:
+    """Through which door the last of the user's events came, if it is among the last."""
+    end = shelf.ledger.end.seq
+    start = max(end - _LOOKED_AT + 1, shelf.ledger.chain().first)
+    try:
+        return next((each.by for each in reversed(list(shelf.events_of(user, start))) if shelf.owner(each)), "")
+    except Damaged:
+        return ""
+
+
+def _entities(folder: Folder, user: str) -> int | None:
+    from keepsake.projections.index.peek import entities
+
+    return entities(folder.index, user)
+
+
+def _pages(folder: Path, user: str) -> int:
+    """How many Markdown files the user has."""
+    from keepsake.projections.pages.rows import path_of
+
+    return sum(1 for _ in (folder / path_of(user, NOTES)).parent.glob("*.md"))
+
+
+def _vectors(folder: Path, user: str) -> int:
+    from keepsake.projections.vectors.names import how_many
+
+    return how_many(folder, user)
+
+
+def _size(folder: Path) -> int:
+    """All that the folder takes up. What comes or goes meanwhile is not waited for."""
+    found = 0
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                found += _size(Path(entry.path))
+            else:
+                with suppress(OSError):
+                    found += entry.stat(follow_symlinks=False).st_size
+    return found
+
+
+def _written(path: Path) -> str:
+    with suppress(OSError):
+        return stamp(datetime.fromtimestamp(path.stat().st_mtime, UTC))
+    return ""
 
 
 def what_would_go(shelf: Shelf, episodes: EpisodesOf, names: Sequence[str], user: str, path: str) -> Erasure:

@@ -10,6 +10,7 @@ the nearest that is held or was hides the others. On its own this knows of no br
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from itertools import takewhile
 from typing import Any
 
 import orjson
@@ -355,6 +356,15 @@ class Beliefs(Kin):
             ),
             key=lambda held: held.first,
         )
+
+    def count(self, user: str, status: str) -> int:
+        """How many beliefs of the main line stand so."""
+        return sum(not self.held[ref].path for ref in self._among.get((user, "status", status), ()))
+
+    def learned_since(self, user: str, seq: int) -> int:
+        """How many beliefs that are held were first stated after an event. Looks no farther back than that."""
+        fresh = takewhile(lambda held: held.first > seq, reversed(self.held.values()))
+        return sum(held.user == user and held.status == "active" and not held.path for held in fresh)
 
     def _sets(self, user: str, kind: str | None, status: str, least: float | None) -> Iterator[Collection[str]]:
         yield self.held

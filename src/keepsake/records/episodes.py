@@ -86,6 +86,11 @@ class Episodes(Undoable):
         """Every episode of that name; a name may be used once in each session of each agent."""
         return self._told.get((user, name), ())
 
+    def ending(self, user: str, short: str) -> list[str]:
+        """The names of that user's episodes that keepsake drew and that end so."""
+        sources = (source for source in self._of.get(user, ()) if source.endswith(short))
+        return [source for source in sources if self._owners[source][1] == source]
+
     def of(self, source: str) -> Told | None:
         """The episode that an event recorded, by the event's id; None if there is none, or it is erased."""
         known = self._owners.get(source)

@@ -17,6 +17,8 @@ _PAIRS = tuple(a + b for a in _DIGITS for b in _DIGITS)
 
 BELIEF_ID = re.compile(r"\d{8}-\d{4}-[0-9a-f]{6}\Z")
 SHORT_ID = re.compile(r"[0-9a-f]{6}\Z")
+EVENT_ID = re.compile(rf"[{_DIGITS}]{{26}}\Z")
+SHORT_EVENT_ID = re.compile(rf"[{_DIGITS}]{{6}}\Z")
 
 
 def _letters(number: int, pairs: int) -> str:

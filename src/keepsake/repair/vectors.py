@@ -15,7 +15,7 @@ import numpy as np
 
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.vectors.file import file_name, read_head
+from keepsake.projections.vectors.names import file_name, read_head
 from keepsake.projections.vectors.rows import ROW
 from keepsake.projections.vectors.sweep import blocks_of
 from keepsake.repair.findings import Finding, found

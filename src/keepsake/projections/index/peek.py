@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from keepsake.projections.index import prepared as sql
 
+_ENTITIES = "SELECT count(DISTINCT about) FROM sources WHERE user = ? AND about != ''"  # all of it is in an index
 _PATIENCE = 5.0
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
 
@@ -29,6 +30,17 @@ def peek(path: Path) -> tuple[int, str] | None:
     except (sqlite3.Error, ValueError):  # letters that are none
         return None
     return (row[2], row[3]) if row and isinstance(row[2], int) and is_hash(row[3]) else None
+
+
+def entities(path: Path, user: str) -> int | None:
+    """How many entities a user's beliefs were ever about, as far as the index has read; None if there is no telling."""
+    if not os.path.exists(path):
+        return None
+    try:
+        with closing(only_looking(path)) as connection:
+            return int(connection.execute(_ENTITIES, (user,)).fetchone()[0])
+    except (sqlite3.Error, ValueError, TypeError):
+        return None
 
 
 def is_hash(value: object) -> bool:

@@ -20,11 +20,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +30,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from keepsake.projections.vectors.names import FORMAT, file_name, read_head
 from keepsake.projections.vectors.rows import AT_ONCE, ROW, Rows, how_many_good, rows_for
 
-FORMAT = 2
 PATIENCE = 10.0  # seconds to wait for whoever has the lock
-_SHORT = 24
-_TOKEN = re.compile(r"[0-9a-f]{16}")
 _KINDS = ("f32", "rows")  # in the order in which they are written
 
 
@@ -261,16 +257,6 @@ def remove_files(home: Path, name: str, keep: set[str] | frozenset[str] = frozen
             path.unlink(missing_ok=True)
 
 
-def read_head(small: Path) -> dict[str, Any] | None:
-    """What a small file says, if it says what it should."""
-    try:
-        head = orjson.loads(small.read_bytes())
-        is_good = head["format"] == FORMAT and type(head["dimensions"]) is int and head["dimensions"] > 0
-        return head if is_good and _TOKEN.fullmatch(head["generation"]) else None
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
-
-
 @contextmanager
 def locked(home: Path) -> Iterator[bool]:
     """The lock of an embedder's folder, which is made. False if it is not to be had."""
@@ -299,11 +285,6 @@ def _wait_for(lock: int) -> bool:
             if time.monotonic() > until:
                 return False
             time.sleep(0.002)
-
-
-def file_name(user: str) -> str:
-    """What a user's files are called: names of people may hold anything, and folders do not take everything."""
-    return sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:_SHORT]
 
 
 def sync_folder(path: Path) -> None:

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.vectors.file import VectorFile, file_name, locked, read_head, remove_files, sync_folder
+from keepsake.projections.vectors.file import VectorFile, locked, remove_files, sync_folder
+from keepsake.projections.vectors.names import file_name, read_head
 from keepsake.projections.vectors.rows import is_plain, numbers_of
 from keepsake.records.errors import NotWritten
 

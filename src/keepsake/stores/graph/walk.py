@@ -92,7 +92,9 @@ def expand(store: MemoryGraphStore, start: Iterable[str], hops: int = 2, limits:
     for name in start:
         walker.begin(name)
     front = list(walker.distance)
-    for step in range(1, hops + 1):
+    step = 0
+    while front and step < hops:  # however far it may go, it ends where nothing new is reached
+        step += 1
         front = walker.step(front, step)
     return walker.expansion()
 

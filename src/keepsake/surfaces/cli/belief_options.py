@@ -10,20 +10,26 @@ import click
 
 from keepsake.records.belief import TRUST
 from keepsake.records.errors import Refused
+from keepsake.surfaces.cli.names import complete, complete_entity, complete_path
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 MOST = 1 << 20  # bytes; a ledger's line holds no more
+MOST_LINES = 1 << 24  # bytes of all lines together
 
 _LISTS = ("tags", "evidence", "rests_on")
 _OPTIONS = (
-    click.option("--about", metavar="ENTITY", help="Who or what it is about, and so its page: person-ana."),
+    click.option(
+        "--about", metavar="ENTITY", shell_complete=complete_entity,
+        help="Who or what it is about, and so its page: person-ana.",
+    ),
     click.option("--kind", metavar="KIND", help="What sort of belief it is.  [fact]"),
     click.option("--confidence", type=float, metavar="0..1", help="How sure it is.  [0.7]"),
     click.option("tags", "--tag", multiple=True, metavar="TAG", help="A word to find it by. Repeat for more."),
     click.option("--evidence", multiple=True, metavar="TEXT", help="What speaks for it. Repeat for more."),
     click.option(
-        "rests_on", "--rests-on", multiple=True, metavar="NAME", help="A belief it stands on. Repeat for more."
+        "rests_on", "--rests-on", multiple=True, metavar="NAME", shell_complete=complete,
+        help="A belief it stands on. Repeat for more.",
     ),
     click.option("is_hypothesis", "--hypothesis/--no-hypothesis", default=None, help="A guess, not yet known."),
     click.option("--valid-from", metavar="DATE", help="Since when it is true in the world."),
@@ -34,12 +40,18 @@ _OPTIONS = (
     click.option("--session", metavar="NAME", help="The session it was learned in."),
     click.option("--agent", metavar="NAME", help="The agent that learned it."),
 )
-on_path = click.option("--path", metavar="PATH", help="On which path of the conversation.  [main]")
+on_path = click.option(
+    "--path", metavar="PATH", shell_complete=complete_path, help="On which path of the conversation.  [main]"
+)
 speaker = click.option(
     "--trust", type=click.Choice(TRUST), metavar="WHO", help="Who speaks: human, agent, tool, web, import.  [human]"
 )
 keep_secrets = click.option(
     "--keep-secrets", is_flag=True, help="Write keys, tokens, passwords and card numbers as they are, not masked."
+)
+
+by_line = click.option(
+    "--lines", "by_line", is_flag=True, help="Each line of TEXT is one of its own; all of them are recorded, or none."
 )
 
 
@@ -58,12 +70,23 @@ def given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(filter(None, value)) if name in _LISTS else value for name, value in used.items()}
 
 
-def text_from(words: tuple[str, ...], command: str) -> str | None:
+def text_from(words: tuple[str, ...], command: str, most: int = MOST) -> str | None:
     """The text on the line, or what stands on standard input for `-`; None if there is neither."""
     if len(words) > 1:
         raise click.UsageError(f'put the text in quotes: keepsake {command} "{words[0]} {words[1]} …"')
     _check_utf8("the text", "".join(words))
-    return from_standard_input() if words == ("-",) else words[0] if words else None
+    return from_standard_input(most) if words == ("-",) else words[0] if words else None
+
+
+def text_or_input(words: tuple[str, ...], command: str, example: str, *, by_line: bool = False) -> str:
+    """The text on the line, else what stands on standard input; wrong usage where a person would have to type it."""
+    most = MOST_LINES if by_line else MOST
+    text = text_from(words, command, most)
+    if text is not None:
+        return text
+    if sys.stdin.isatty():
+        raise click.UsageError(example)
+    return from_standard_input(most)
 
 
 def _check_utf8(what: str, text: str) -> None:
@@ -82,11 +105,19 @@ def _said_in_utf8(_: click.Context, param: click.Parameter, value: str | None) -
 whose = click.option("--user", metavar="NAME", callback=_said_in_utf8, help="Whose memory it is.  [me]")
 
 
-def from_standard_input() -> str:
+def said_lines(text: str) -> list[str]:
+    """The lines of a text that say something."""
+    found = [line.strip() for line in text.split("\n") if line.strip()]
+    if not found:
+        raise Refused("there is nothing in it: every line is empty")
+    return found
+
+
+def from_standard_input(most: int = MOST) -> str:
     """All of standard input as text, without the newlines at its end."""
-    data = sys.stdin.buffer.read(MOST + 1)
-    if len(data) > MOST:
-        raise Refused(f"standard input holds more than {MOST:,} bytes; say it in parts")
+    data = sys.stdin.buffer.read(most + 1)
+    if len(data) > most:
+        raise Refused(f"standard input holds more than {most:,} bytes; say it in parts")
     try:
         return data.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:

@@ -25,8 +25,10 @@ class Call:
     """One run of the program."""
 
     folder: str | None = None
-    json: bool = False
+    json: bool = False  # for a program to read, whichever of the two forms
+    jsonl: bool = False  # a list as an object a line
     debug: bool = False
+    told: str = ""  # what is wrong with the memory, once it was said
 
     # -- the memory that is meant ------------------------------------------------------------------------------------
 
@@ -62,7 +64,8 @@ class Call:
             folder, user=OWNER if user is None else user, by=BY, trust=trust or "human", read_only=read_only,
             tell=lambda what: self.note(f"keepsake: {shown(what)}"),
         )  # fmt: skip
-        if read_only and memory.trouble:
+        if read_only and memory.trouble and not self.json:
+            self.told = memory.trouble
             self.note(f"keepsake: this is not all: {shown(memory.trouble)}")
         return memory
 
@@ -71,9 +74,17 @@ class Call:
     def answer(self, value: Any, text: Callable[[], Iterable[str]]) -> None:
         """Print `value` as JSON if that was asked for, else the lines of `text`."""
         if self.json:
-            print_json(value)
+            self.print(value)
         else:
             click.echo("\n".join(text()))
+
+    def print(self, value: Any) -> None:
+        """Print `value` as JSON: one value, or, in the other form, each thing of a list on a line of its own."""
+        if not self.jsonl:
+            print_json(value)
+            return
+        for each in value if isinstance(value, list) else [value]:
+            print_json(each, indent=None)
 
     def note(self, text: str) -> None:
         """Something beside the answer, for a person. It goes to standard error, so that the answer can be piped."""

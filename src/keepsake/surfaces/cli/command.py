@@ -36,6 +36,7 @@ def _tell(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
             raise click.BadParameter("it is empty")
         if value:
             setattr(call, name, value)
+            call.json = call.json or name == "jsonl"
 
     return callback
 
@@ -45,6 +46,7 @@ def everywhere(but: Sequence[str] = ()) -> list[click.Option]:
     options = [
         click.Option(["folder", "-C", "--folder"], help="The memory folder that is meant.", metavar="PATH"),
         click.Option(["json", "--json"], is_flag=True, help="Print JSON, and nothing else, on standard output."),
+        click.Option(["jsonl", "--jsonl"], is_flag=True, help="The same; of a list, each thing on a line of its own."),
         click.Option(["debug", "--debug"], is_flag=True, help="With an error, print where in the program it arose."),
     ]
     for option in options:

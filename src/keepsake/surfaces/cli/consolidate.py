@@ -10,7 +10,7 @@ import click
 
 from keepsake.records.errors import ConsolidationRuleError
 from keepsake.surfaces.cli.belief_options import speaker, whose
-from keepsake.surfaces.cli.call import Call, pass_call, print_json
+from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.consolidate_page import (
     came_to,
@@ -130,7 +130,7 @@ def _run(
         found.append(value)
         _print(call, page)
     if call.json:
-        print_json(found)
+        call.print(found)
 
 
 def _plan(rule: ConsolidationRule, deltas: Any) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _tell_of(call: Call, made: list[Consolidated]) -> None:
         for each in made
     ]  # fmt: skip
     if call.json:
-        print_json(value)
+        call.print(value)
     _print(call, what_was_due(made))
 
 

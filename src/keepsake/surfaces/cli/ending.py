@@ -22,11 +22,12 @@ from keepsake.surfaces.cli.call import Call
 FAULT, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
 
 _NOT_YOURS = (errno.EACCES, errno.EPERM, errno.EROFS)
-_NOT_A_FOLDER = (errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
+_NOT_A_FOLDER = (errno.ENOTDIR, errno.EEXIST)
 
 
 def end_well(run: Callable[[], Any], call: Call) -> int:
     """Run a command and return its exit status, with everything it printed on its way."""
+    _have_streams()
     _print_anything()
     with warnings.catch_warnings():
         warnings.filterwarnings("always", category=UserWarning)
@@ -50,7 +51,8 @@ def _tell(error: BaseException, call: Call) -> int:
     if call.debug:
         _print_trace(error)
     line, status = line_and_status(error)
-    _to_stderr(f"keepsake: {line}")
+    if line != call.told:
+        _to_stderr(f"keepsake: {line}")
     return status
 
 
@@ -66,6 +68,8 @@ def line_and_status(error: BaseException) -> tuple[str, int]:
         return str(error), 4 if isinstance(error, Damaged) else 3 if isinstance(error, Busy) else 1
     if isinstance(error, OSError):
         return _system(error)
+    if isinstance(error, UnicodeEncodeError):  # bytes on a command line that are no text
+        return "something in the command is not UTF-8; convert it first, for example with iconv", 1
     what = f"{type(error).__name__}: {error}"
     return f"this is a fault of keepsake: {what}; run it again with --debug and report it", FAULT
 
@@ -89,6 +93,8 @@ def _system(error: OSError) -> tuple[str, int]:
         return f"{place}: {said}; ask its owner, or name another folder with --folder", 1
     if error.errno in _NOT_A_FOLDER:
         return f"{place}: {said}; name another folder with --folder", 1
+    if error.errno == errno.EISDIR:
+        return f"{place}: {said}; name a file, or another folder with --folder", 1
     if error.errno == errno.ENOENT:
         return f"{place}: {said}; look at the path", 1
     return f"{place}: {said}; make room or check the disk, then try again", 3
@@ -118,6 +124,17 @@ def _to_stderr(line: str) -> None:
         click.echo(shown(line), err=True)
     except OSError:
         return  # nobody is listening; the exit status still tells
+
+
+def _have_streams() -> None:
+    """Whoever closed one of the three gets nothing by it: no file that is opened later takes its place."""
+    for fd, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != fd:
+                os.dup2(nowhere, fd)
+                os.close(nowhere)
+            setattr(sys, name, os.fdopen(fd, mode, encoding="utf-8", closefd=False))
 
 
 def _print_anything() -> None:

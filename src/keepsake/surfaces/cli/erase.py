@@ -16,7 +16,7 @@ from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.copies import copies_in
 from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.moments import count, their
-from keepsake.surfaces.cli.names import complete
+from keepsake.surfaces.cli.names import complete, episode_named
 from keepsake.surfaces.cli.paint import bold, dim, warn
 from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import short, shown
@@ -40,6 +40,7 @@ def erase(call: Call, names: tuple[str, ...], yes: bool, dry_run: bool, trust: s
     named, not reached.
     """
     with call.memory(user=user, trust=trust) as memory:
+        names = tuple(episode_named(memory, name) or name for name in names)
         going = memory.what_would_go(*names)
         if dry_run:
             call.answer({**going.to_dict(), "erased": False}, lambda: _what(going, memory.folder))

@@ -11,14 +11,13 @@ from keepsake.surfaces.cli.belief_options import on_path, speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
-from keepsake.surfaces.cli.names import complete, handle
+from keepsake.surfaces.cli.names import complete, episode_named, handle, short_id
 from keepsake.surfaces.cli.paint import bold, dim, width
 from keepsake.surfaces.cli.said import said
 from keepsake.surfaces.cli.shown import short, shown
 
 if TYPE_CHECKING:
     from keepsake.memory.episodes import Retraction
-    from keepsake.memory.memory import Memory
     from keepsake.records.fact import Fact
 
 
@@ -47,19 +46,15 @@ def forget(
     NAME may be an episode's id: it is recalled and consolidated no more, and the facts that come from it are shown.
     """
     with call.memory(user=user, trust=trust) as memory:
-        told = [name for name in names if _is_episode(memory, name)]
+        told = {name: episode for name in names if (episode := episode_named(memory, name))}
         if withdraw and not told:
             raise click.UsageError("--withdraw goes with an episode: keepsake forget EPISODE --withdraw")
         with memory.batch():
             beliefs = [memory.forget(name, reason=reason, path=path or "") for name in names if name not in told]
-            back = memory.episodes.retract(*told, reason=reason, withdraw=withdraw) if told else None
+            back = memory.episodes.retract(*told.values(), reason=reason, withdraw=withdraw) if told else None
     found = [belief.to_dict() for belief in beliefs]
     value = found if back is None else {"beliefs": found, **back.to_dict()}
     call.answer(value, lambda: [*(line for belief in beliefs for line in said("Forgot", belief, None)), *_told(back)])
-
-
-def _is_episode(memory: Memory, name: str) -> bool:
-    return memory.get(name) is None and memory.episodes.find(name) is not None
 
 
 def _told(back: Retraction | None) -> Iterator[str]:
@@ -67,9 +62,9 @@ def _told(back: Retraction | None) -> Iterator[str]:
     if back is None:
         return
     for episode in back.episodes:
-        start = f"Took back {episode.id}"
+        start = f"Took back {shown(short_id(episode.id))}"
         words = short(episode.content, width() - len(start) - 2)
-        yield f"{dim('Took back')} {bold(shown(episode.id))}{dim(':')} {words}"
+        yield f"{dim('Took back')} {bold(shown(short_id(episode.id)))}{dim(':')} {words}"
     alone = "was withdrawn with it" if back.withdrawn else "rests on that alone, and stands; --withdraw takes it too"
     yield from _facts(back.resting, alone)
     yield from _facts(back.shared, "rests on other episodes as well, and stands")

@@ -43,12 +43,12 @@ def log(call: Call, start: int | None, follow: bool, last: int | None, op: str, 
     """List the events, oldest first
 
     From event SEQ on, or all. Prints a line each: number, time, by whom, kind, and what it says in short. With --json,
-    an array; with --follow as well, an object a line. With --audit, an act a line: number, time, by whom, what, to
-    what, and how it went; `keepsake ledger prove SEQ` proves it.
+    an array; with --follow as well, or with --jsonl, an object a line. With --audit, an act a line: number, time, by
+    whom, what, to what, and how it went; `keepsake ledger prove SEQ` proves it.
     """
     with call.memory(read_only=True) as memory:
         events = _chosen(memory, start or 0, last, op, follow, audit)
-        if call.json and follow:
+        if call.jsonl or (call.json and follow):
             for event in events:
                 print_json(event.to_dict(), indent=None)
         elif call.json:
@@ -66,16 +66,16 @@ def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool,
     if last is None:
         yield from told(start, follow)
         return
-    end = memory.status().events
+    end = memory.ledger.size
     near = start if op or audit else max(start, end - last)  # those of one kind may be far back
-    recent = deque(told(near), maxlen=last)
+    recent = deque(told(near), maxlen=min(last, end))
     yield from recent
     if follow:
         yield from told(max(end, recent[-1].seq + 1 if recent else 0), follow=True)
 
 
 def _print_lines(memory: Memory, events: Iterator[Shown], at_once: int) -> None:
-    room = max(len(str(memory.status().events)), 4)
+    room = max(len(str(memory.ledger.size)), 4)
     while some := [_line(memory, event, room) for event in islice(events, at_once)]:
         click.echo("\n".join(some))
 

@@ -20,7 +20,7 @@ class Entry(NamedTuple):
 DAILY = (
     Entry("remember", "Hold something true"),
     Entry("observe", "Record something that was said or happened"),
-    Entry("recall", "Find what was remembered, with the reason for each"),
+    Entry("recall", "Find what was remembered, the best answer first"),
     Entry("revise", "Replace a belief by a better one; its history stays"),
     Entry("forget", "Put beliefs out of sight; they stay in history"),
     Entry("erase", "Destroy the words of beliefs or episodes; the proof stays"),

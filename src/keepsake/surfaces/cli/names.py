@@ -1,28 +1,20 @@
-"""How a belief, a review or a page is named on the command line, and how the Tab key completes such a name.
-
-Completion looks and never makes or changes anything. Whatever goes wrong, it offers nothing and says nothing.
-"""
+"""How a belief, an episode, a review or a page is named on the command line, and which names the Tab key completes."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from keepsake.records import ids
-from keepsake.surfaces.cli.call import BY, Call
-from keepsake.surfaces.cli.page_names import called
-from keepsake.surfaces.cli.shown import short, shown
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from keepsake.memory.memory import Memory
-    from keepsake.records.belief import Belief
-    from keepsake.records.page import PageInfo
-    from keepsake.records.review import Review
+
+    Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def handle(key: str) -> str:
@@ -30,79 +22,31 @@ def handle(key: str) -> str:
     return key[-6:] if ids.BELIEF_ID.match(key) else key
 
 
-def complete(ctx: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The beliefs whose name begins like that."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return [
-                CompletionItem(name, help=short(belief.text, 60))
-                for belief in _held(ctx)
-                for name in (handle(belief.key), belief.id)
-                if name.startswith(begun) and _can_be_typed(name) and (begun or name != belief.id)
-            ]
-    except Exception:  # a completion that fails is no completion; the command itself will say what is wrong
-        return []
+def short_id(name: str) -> str:
+    """The last six characters of an id that keepsake drew for a belief or an episode; a teller's own name as it is."""
+    return name[-6:] if ids.BELIEF_ID.match(name) or ids.EVENT_ID.match(name) else name
 
 
-def complete_review(ctx: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The reviews that wait and whose id, or its last six characters, begin like that."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return [
-                CompletionItem(name, help=short(review.action.label, 60))
-                for review in _waiting(ctx)
-                for name in (review.id[-6:], review.id)
-                if name.startswith(begun) and (begun or name != review.id)
-            ]
-    except Exception:  # as above
-        return []
+def episode_named(memory: Memory, name: str) -> str:
+    """The id of the episode that is meant; empty if none is, or a belief is."""
+    episode = memory.episodes.find(name) if memory.get(name) is None else None
+    return episode.id if episode else ""
 
 
-def complete_page(ctx: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The pages whose name begins like that."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return [
-                CompletionItem(name, help=short(info.description, 60))
-                for info in _listed(ctx)
-                if (name := called(info)).startswith(begun) and _can_be_typed(name)
-            ]
-    except Exception:  # as above
-        return []
+def _offered(what: str) -> Completer:
+    """What completes a name of that kind. Only the Tab key loads what that takes."""
+
+    def complete(ctx: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
+        from keepsake.surfaces.cli.completing import offer
+
+        return offer(what, ctx, begun)
+
+    return complete
 
 
-def _listed(ctx: click.Context) -> Iterator[PageInfo]:
-    with _memory(ctx) as memory:
-        yield from memory.pages.list() if memory else ()
-
-
-def _held(ctx: click.Context) -> Iterator[Belief]:
-    with _memory(ctx) as memory:
-        yield from memory.beliefs.query() if memory else ()
-
-
-def _waiting(ctx: click.Context) -> Iterator[Review]:
-    with _memory(ctx) as memory:
-        yield from memory.reviews.waiting() if memory else ()
-
-
-@contextmanager
-def _memory(ctx: click.Context) -> Iterator[Memory | None]:
-    """The memory that is meant, to look at; None if there is none."""
-    from keepsake.memory.memory import Memory
-    from keepsake.stores.shelf import is_memory
-    from keepsake.stores.takeover import is_old
-
-    folder = ctx.ensure_object(Call).locate()
-    if is_memory(folder) and not is_old(folder):
-        with Memory(folder, by=BY, read_only=True, user=ctx.params.get("user") or "me") as memory:
-            yield memory
-    else:
-        yield None
-
-
-def _can_be_typed(name: str) -> bool:
-    return shown(name) == name and not any(sign.isspace() for sign in name)
+complete = _offered("belief")
+complete_review = _offered("review")
+complete_page = _offered("page")
+complete_entity = _offered("entity")
+complete_path = _offered("path")
+complete_frame = _offered("frame")

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from keepsake.surfaces.cli.belief_options import from_standard_input, keep_secrets, on_path, speaker, text_from, whose
-from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli import belief_options as options
+from keepsake.surfaces.cli.belief_options import said_lines, text_or_input
+from keepsake.surfaces.cli.call import Call, is_there, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
-from keepsake.surfaces.cli.paint import bold, dim
-from keepsake.surfaces.cli.shown import short
+from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.names import short_id
+from keepsake.surfaces.cli.paint import bold, dim, width
+from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.cli.said import remembered
+from keepsake.surfaces.cli.shown import cells, short, shown
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
+    from keepsake.records.episode import Episode
 
 
 @command(
@@ -26,10 +35,11 @@ keepsake observe "The build broke" --at 2026-05-03T14:00:00Z --meta branch=main"
 @click.option("--at", metavar="TIME", help="When it happened.  [now]")
 @click.option("--id", "name", metavar="NAME", default="", help="Your own name for it, once in its session and agent.")
 @click.option("--meta", multiple=True, metavar="KEY=VALUE", help="Something about it. Repeat for more.")
-@on_path
-@keep_secrets
-@speaker
-@whose
+@options.on_path
+@options.keep_secrets
+@options.by_line
+@options.speaker
+@options.whose
 @pass_call
 def observe(
     call: Call,
@@ -41,27 +51,45 @@ def observe(
     meta: tuple[str, ...],
     path: str | None,
     keep_secrets: bool,
+    by_line: bool,
     trust: str | None,
     user: str | None,
 ) -> None:
     """Record something that was said or happened
 
     TEXT is kept word for word, but secrets in it are masked, and that is said; `-`, or nothing, takes it from standard
-    input. It is an episode: nobody holds it true by that, and it is found by `recall`. Prints the id by which it is
-    known.
+    input: all of its lines are one episode, or, with --lines, each is one. Nobody holds it true by that, and it is
+    found by `recall`. Prints the id by which it is known.
     """
-    words = text_from(text, "observe")
-    if words is None:
-        if sys.stdin.isatty():
-            raise click.UsageError('say what happened: keepsake observe "The build broke"')
-        words = from_standard_input()
-    about = dict(_pair(each) for each in meta)
+    words = text_or_input(text, "observe", 'say what happened: keepsake observe "The build broke"', by_line=by_line)
+    said: dict[str, Any] = {"session": session, "agent": agent, "id": name, "path": path or "", "at": at}
+    said |= {"metadata": dict(_pair(each) for each in meta), "keep_secrets": keep_secrets}
+    if by_line and name:
+        raise click.UsageError("--id names one episode; leave it out with --lines")
+    is_new = not is_there(call.locate())
     with call.memory(user=user, trust=trust, make=True) as memory:
-        said = {"session": session, "agent": agent, "id": name, "path": path or ""}
-        episode = memory.observe(words, at=at, metadata=about, keep_secrets=keep_secrets, **said)
-        masked = list(memory.masked)
-    told = {**episode.to_dict(), "masked": masked}
-    call.answer(told, lambda: [f"{dim('Observed')} {bold(episode.id)}: {short(episode.content, 60)}"])
+        if by_line:
+            _each(call, memory, words, said, is_new)
+            return
+        episode = memory.observe(words, **said)
+        told = {**episode.to_dict(), "masked": list(memory.masked)}
+    call.answer(told, lambda: [_line(episode)])
+
+
+def _each(call: Call, memory: Memory, words: str, said: dict[str, Any], is_new: bool) -> None:
+    """Every line an episode: all of them, or none."""
+    told = list[dict[str, Any]]()
+    with waiting("Recording …"), memory.batch():
+        for line in said_lines(words):
+            told.append({**memory.observe(line, **said).to_dict(), "masked": list(memory.masked)})
+    number = count(len(told), "episode")
+    call.answer(told, lambda: [remembered("Observed", number, memory.folder, is_new=is_new)])
+
+
+def _line(episode: Episode) -> str:
+    name = shown(short_id(episode.id))
+    words = short(episode.content, width() - cells(f"Observed {name}: "))
+    return f"{dim('Observed')} {bold(name)}{dim(':')} {words}"
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -32,7 +32,7 @@ _OPTIONS = (
     click.option("everything", "--all", is_flag=True, help="Also those that are dormant or archived."),
     click.option("--search", metavar="WORDS", help="Find entries: words, \"phrases\", depl*, #tags, dates, ids."),
     click.option(
-        "within", "--in", multiple=True, metavar="NAME",
+        "within", "--in", multiple=True, metavar="NAME", shell_complete=complete_page,
         help="With --search: only on that page, or such pages: person-. Repeat for more.",
     ),
     click.option("--limit", type=click.IntRange(1, 10_000), metavar="N", help="With --search: at most so many.  [10]"),

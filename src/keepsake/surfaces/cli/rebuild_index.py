@@ -69,7 +69,7 @@ def _read_pages(memory: Memory) -> Synced:
 
 
 def _make_index(memory: Memory) -> int:
-    with progress("Reading the ledger", memory.status().events) as tick:
+    with progress("Reading the ledger", memory.ledger.size) as tick:
         return memory.rebuild_index(pages=False, tick=tick)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from keepsake.records.belief import OWNER
 from keepsake.records.errors import Refused
-from keepsake.surfaces.cli.belief_options import text_from, whose
-from keepsake.surfaces.cli.call import Call, pass_call, print_json
+from keepsake.surfaces.cli.belief_options import from_standard_input, text_from, whose
+from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.moments import count
@@ -39,9 +41,12 @@ keepsake recall tea --json""",
 def recall(call: Call, /, question: tuple[str, ...], replay: str | None, user: str | None, **options: Any) -> int:
     """Find what was remembered, with the reason for each
 
-    QUESTION is any text; `-` takes it from standard input. Prints the memories that answer it, the best first, each
-    with the reason and its id, which `show`, `revise` and `forget` take. What was forgotten or replaced is not among
-    them. If nothing fits, it says so, and names what came nearest.
+    QUESTION is any text; `-`, or nothing where something is piped in, takes it from standard input. Prints the memories
+    that answer it, the best first, a line each: how well it answers, from 0 to 1, its words, the id that `show`,
+    `revise` and `forget` take, who said it and when. --explain adds the reasons. What was forgotten or replaced is not
+    among them. If nothing fits, it says so, and names what came nearest.
+
+    On a terminal a long text is cut, and `keepsake show ID` has all of it; in a pipe a line holds the whole text.
 
     With --frame, prints text for a prompt; what was left out and why is told on standard error. QUESTION may then be
     missing, as with --replay, if the receipt kept it.
@@ -57,6 +62,8 @@ def recall(call: Call, /, question: tuple[str, ...], replay: str | None, user: s
         with call.memory(user=user) as memory:
             return _replay(call, memory, replay, words or "")
     if words is None and "frame" not in said:
+        words = None if sys.stdin.isatty() else from_standard_input()
+    if not words and not question and "frame" not in said:
         raise click.UsageError('say what to look for as QUESTION: keepsake recall "what does Ana prefer?"')
     if said.pop("hook", False):
         return for_a_hook(call, words or "", said, user)
@@ -76,7 +83,12 @@ def _recall(call: Call, memory: Memory, question: str, said: dict[str, Any]) -> 
         found = memory.recall(question, **said)
     explain, receipt = "explain" in said, "receipt" in said
     value = found.to_dict() if explain or receipt else [hit.to_dict() for hit in found]
-    call.answer(value, lambda: page(found, explain=explain, receipt=receipt or explain))
+    call.answer(value, lambda: page(found, user=whose_words(memory), explain=explain, receipt=receipt or explain))
+
+
+def whose_words(memory: Memory) -> str:
+    """Whose memory it is; nothing for the owner's."""
+    return "" if memory.user == OWNER else memory.user
 
 
 def _frame(call: Call, memory: Memory, question: str, said: dict[str, Any]) -> None:
@@ -85,7 +97,7 @@ def _frame(call: Call, memory: Memory, question: str, said: dict[str, Any]) -> N
     with waiting("Looking …"):
         filled = memory.frame(said["frame"], question, **rest)
     if call.json:
-        print_json(filled.to_dict() | {"receipt": filled.receipt})
+        call.print(filled.to_dict() | {"receipt": filled.receipt})
     elif filled.text:
         click.echo("\n".join(lines(filled.text.rstrip("\n"))))
     for line in beside(filled, explain="explain" in said, receipt="receipt" in said):

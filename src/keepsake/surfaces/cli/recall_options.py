@@ -12,6 +12,7 @@ import click
 from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.belief_options import given
 from keepsake.surfaces.cli.moments import read_moment
+from keepsake.surfaces.cli.names import complete_entity, complete_frame, complete_path
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,8 +26,14 @@ _OPTIONS = (
     click.option("--as-of", metavar="DATE", help="Only what was true in the world at that time."),
     click.option("--session", metavar="NAME", help="Only what was learned in that session."),
     click.option("--agent", metavar="NAME", help="Only what that agent learned."),
-    click.option("--path", metavar="PATH", help="As it is seen from that path of the conversation.  [main]"),
-    click.option("--about", multiple=True, metavar="NAME", help="Only what is about that. Repeat for more."),
+    click.option(
+        "--path", metavar="PATH", shell_complete=complete_path,
+        help="As it is seen from that path of the conversation.  [main]",
+    ),
+    click.option(
+        "--about", multiple=True, metavar="NAME", shell_complete=complete_entity,
+        help="Only what is about that. Repeat for more.",
+    ),
     click.option(
         "tags", "--tag", multiple=True, metavar="PATTERN", help="Only what bears such a tag: self/%. Repeat for more."
     ),
@@ -41,7 +48,10 @@ _OPTIONS = (
     ),
     click.option("--words", is_flag=True, help="By words alone, not by meaning."),
     click.option("--floor", type=click.FloatRange(0, 1), metavar="0..1", help="Below this, nothing fits."),
-    click.option("--frame", metavar="NAME", help="Print what an agent needs for a purpose, as text for its prompt."),
+    click.option(
+        "--frame", metavar="NAME", shell_complete=complete_frame,
+        help="Print what an agent needs for a purpose, as text for its prompt.",
+    ),
     click.option(
         "--budget", type=click.IntRange(min=1), metavar="N", help="With --frame: how many tokens it may take."
     ),

@@ -6,8 +6,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from keepsake.surfaces.cli.hit_line import MARGIN, hit_lines
 from keepsake.surfaces.cli.moments import ago, count
-from keepsake.surfaces.cli.paint import bold, dim, good, warn
+from keepsake.surfaces.cli.names import short_id
+from keepsake.surfaces.cli.paint import bold, dim, good, warn, width
 from keepsake.surfaces.cli.shown import short, shown
 
 if TYPE_CHECKING:
@@ -17,42 +19,44 @@ if TYPE_CHECKING:
 
 _BAR = 10
 _ROOM = 400
+_INDENT = " " * MARGIN
+_SEEN = 0.005  # a score that is not shown as nought
+_NAMES = 15  # cells of a signal's name
 
 
-def page(found: Recalled, *, explain: bool = False, receipt: bool = False) -> Iterator[str]:
-    """The hits, or that nothing fits and what came nearest."""
+def page(found: Recalled, *, user: str = "", explain: bool = False, receipt: bool = False) -> Iterator[str]:
+    """The hits, or that nothing fits and what came nearest. `user` is whose they are, if not the owner's."""
     if not found:
-        yield dim("nothing fits")
-        yield from _nearest(found)
-    for hit in found:
-        yield from lines_of(hit, explain=explain)
+        yield nothing(found)
+    for hit, lines in zip(found, hit_lines(found, user), strict=True):
+        yield from lines
+        if explain:
+            yield from explained(hit)
+    if explain and not found:
+        yield from (dim(line) for lines in hit_lines(found.nearest, user) for line in lines)
     if explain and found.nearly:
         yield dim("not served")
         for each in found.nearly:
-            yield dim(f"  {short(each.hit.text, _ROOM)}")
-            yield dim(f"    {shown(each.hit.id)}  {shown(each.why)}")
+            yield dim(f"{each.hit.score:.2f}  {short(each.hit.text, _room())}")
+            yield dim(f"{_INDENT}{shown(short_id(each.hit.id))}  {shown(each.why)}")
     if receipt and found.receipt:
         yield dim(f"receipt {shown(found.receipt)}")
 
 
-def _nearest(found: Recalled) -> Iterator[str]:
-    if found.nearest:
-        yield dim(f"nearest, but no answer (below {found.floor:.2f}):")
-    for hit in found.nearest:
-        yield dim(f"  {hit.score:.2f}  {short(hit.text, _ROOM)}")
-        yield dim(f"        {shown(hit.id)}")
+def nothing(found: Recalled) -> str:
+    """That nothing fits, and the names of what came nearest."""
+    near = [hit for at, hit in enumerate(found.nearest) if at == 0 or hit.score >= _SEEN]
+    names = ", ".join(f"{bold(shown(short_id(hit.id)))} ({hit.score:.2f})" for hit in near)
+    return "Nothing I would stand behind." + (f" Nearest: {names}" if names else "")
 
 
-def lines_of(hit: Hit, *, explain: bool = False) -> Iterator[str]:
-    """One hit: its words, its id and why; explained, also all that speaks for it."""
-    yield bold(short(hit.text, _ROOM))
-    label = warn(f"  {hit.trust}") if hit.trust != "human" else ""
-    yield dim(f"  {shown(hit.id)}  {shown(hit.why)}") + label
-    if explain:
-        yield from (dim(f"  {name:<14} {_measure(value)}") for name, value in _signals(hit))
-        yield dim(f"  {'happened' if hit.what == 'episode' else 'recorded'} {ago(hit.at)}")
-        if len(hit.sources) > 1:
-            yield dim(f"  also said in {', '.join(map(shown, hit.sources[1:]))}")
+def explained(hit: Hit) -> Iterator[str]:
+    """Why it was found, and all that speaks for it."""
+    yield dim(_INDENT + shown(hit.why))
+    yield from (f"{_INDENT}{dim(f'{name:<{_NAMES}}')}{_measure(value)}" for name, value in _signals(hit))
+    yield dim(f"{_INDENT}{'happened' if hit.what == 'episode' else 'recorded'} {ago(hit.at)} as {shown(hit.id)}")
+    if len(hit.sources) > 1:
+        yield dim(f"{_INDENT}also said in {', '.join(map(shown, hit.sources[1:]))}")
 
 
 def _signals(hit: Hit) -> Iterator[tuple[str, float]]:
@@ -62,8 +66,13 @@ def _signals(hit: Hit) -> Iterator[tuple[str, float]]:
 
 def _measure(share: float) -> str:
     full = round(min(max(share, 0.0), 1.0) * _BAR)
-    bar = "█" * full + "░" * (_BAR - full) + " " if sys.stdout.isatty() else ""
+    bar = good("█" * full) + dim("░" * (_BAR - full)) + " " if sys.stdout.isatty() else ""
     return f"{bar}{share:.2f}"
+
+
+def _room() -> int:
+    """Cells for words behind a score."""
+    return width() - MARGIN if sys.stdout.isatty() else _ROOM
 
 
 # -- beside a frame ----------------------------------------------------------------------------------------------------
@@ -73,7 +82,8 @@ def beside(filled: Framed, *, explain: bool = False, receipt: bool = False) -> I
     """What a person may want to know of a frame, beside its text: what it left out, and how much room it took."""
     if explain:
         for hit in filled.hits:
-            yield from lines_of(hit, explain=True)
+            yield from (line for lines in hit_lines([hit]) for line in lines)
+            yield from explained(hit)
     for each in filled.dropped:
         label = warn("  guaranteed") if each.guaranteed and not each.said_by else ""
         yield dim(f"left out  {short(each.text, _ROOM)}")

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from keepsake.memory.page_of import page_of
 from keepsake.records.policy import DEFAULT
-from keepsake.surfaces.cli.belief_options import belief_options, from_standard_input, given, text_from
-from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.belief_options import belief_options, by_line, given, said_lines, text_or_input
+from keepsake.surfaces.cli.call import Call, is_there, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
-from keepsake.surfaces.cli.said import said
+from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.names import handle
+from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.cli.said import DONE, answer_of, remembered
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
+    from keepsake.records.belief import Belief
 
 
 @command(
@@ -20,11 +28,13 @@ from keepsake.surfaces.cli.said import said
     example="""
 keepsake remember "Ana prefers tea" --about person-ana --tag drinks
 keepsake remember "Ana drinks green tea" --key ana-tea --evidence "she said so"
-git log -1 --format=%B | keepsake remember --kind decision""",
+git log -1 --format=%B | keepsake remember --kind decision
+cat notes.txt | keepsake remember --lines --tag notes""",
 )
 @click.argument("text", nargs=-1, metavar="TEXT")
 @click.option("--key", metavar="NAME", help="Your own name for it. A name that is known gets a new version.")
 @belief_options
+@by_line
 @pass_call
 def remember(
     call: Call,
@@ -33,26 +43,63 @@ def remember(
     user: str | None,
     trust: str | None,
     keep_secrets: bool,
+    by_line: bool,
     **options: Any,
 ) -> None:
     """Hold something true
 
-    TEXT is what is held; `-`, or nothing, takes it from standard input. The memory is made on first use. Prints the
-    name under which it is known; it is on disk by then. What corrects something that is held ("the port is 6543" after
-    "the port is 5432") takes its place; give it a --key to keep both. Secrets in it are masked, and that
-    is said.
+    TEXT is what is held; `-`, or nothing, takes it from standard input: all of its lines are one belief, or, with
+    --lines, each is one. The memory is made on first use. Prints the name under which it is known, where that is, and
+    its page; it is on disk by then. What corrects something that is held ("the port is 6543" after "the port is 5432")
+    takes its place; give it a --key to keep both. Secrets in it are masked, and that is said.
     """
-    words = text_from(text, "remember")
-    if words is None:
-        if sys.stdin.isatty():
-            raise click.UsageError('say what to remember: keepsake remember "Ana prefers tea"')
-        words = from_standard_input()
-    fields = given(options)
+    words = text_or_input(
+        text, "remember", 'say what to remember: keepsake remember "Ana prefers tea"', by_line=by_line
+    )
+    said = {**given(options), "keep_secrets": keep_secrets}
+    if by_line and "key" in said:
+        raise click.UsageError("--key names one belief; leave it out with --lines")
+    is_new = not is_there(call.locate())
     with call.memory(user=user, trust=trust, make=True) as memory:
-        before = memory.get(fields["key"], path=fields.get("path", "")) if fields.get("key") else None
-        belief = memory.remember(words, keep_secrets=keep_secrets, **fields)
-        masked = list(memory.masked)
-        if belief.trust in DEFAULT.quarantined and not memory.reviews.is_approved(belief):
-            call.note("keepsake: it is kept out of recall until a person says yes: keepsake review")
-    done = "Corrected" if belief.reason.startswith("corrects ") and "key" not in fields else "Remembered"
-    call.answer({**belief.to_dict(), "masked": masked}, lambda: said(done, belief, before))
+        (_each if by_line else _one)(call, memory, words, said, is_new)
+
+
+def _one(call: Call, memory: Memory, words: str, said: dict[str, Any], is_new: bool) -> None:
+    before = memory.get(said["key"], path=said.get("path", "")) if said.get("key") else None
+    belief = memory.remember(words, **said)
+    page, answer = _page(call, memory, [belief]), answer_of(belief)
+    done, name = _done(belief, before, said), handle(belief.key)
+    call.answer(
+        {**belief.to_dict(), "masked": list(memory.masked), **({"answer": answer.to_dict()} if answer else {})},
+        lambda: [remembered(done, name, memory.folder, is_new=is_new, page=page, answer=answer)],
+    )
+
+
+def _each(call: Call, memory: Memory, words: str, said: dict[str, Any], is_new: bool) -> None:
+    """Every line a belief: all of them, or none."""
+    told: list[tuple[Belief, list[str]]] = []
+    with waiting("Recording …"), memory.batch():
+        for line in said_lines(words):
+            told.append((memory.remember(line, **said), list(memory.masked)))
+    page = _page(call, memory, [belief for belief, _ in told])
+    call.answer(
+        [{**belief.to_dict(), "masked": masked} for belief, masked in told],
+        lambda: [remembered("Remembered", count(len(told), "belief"), memory.folder, is_new=is_new, page=page)],
+    )
+
+
+def _page(call: Call, memory: Memory, beliefs: Sequence[Belief]) -> str:
+    """The page on which they stand; nothing if they wait for a yes, which is said."""
+    waits = [each for each in beliefs if each.trust in DEFAULT.quarantined and not memory.reviews.is_approved(each)]
+    if waits:
+        call.note("keepsake: it is kept out of recall until a person says yes: keepsake review")
+    return "" if waits else page_of(beliefs[0])
+
+
+def _done(belief: Belief, before: Belief | None, said: dict[str, Any]) -> str:
+    """What became of it."""
+    if answer := answer_of(belief):
+        return DONE[answer.what]
+    if before is not None:
+        return DONE["known" if before.seq == belief.seq else "revised"]
+    return DONE["corrected" if belief.reason.startswith("corrects ") and "key" not in said else "new"]

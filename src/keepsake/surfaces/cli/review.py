@@ -15,7 +15,7 @@ from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DECIDE
 from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.names import complete_review
+from keepsake.surfaces.cli.names import complete_entity, complete_review
 from keepsake.surfaces.cli.paint import dim
 from keepsake.surfaces.cli.review_page import answered, granted, page, table
 
@@ -45,7 +45,9 @@ keepsake review policy --test erase --trust agent""",
 @click.option("everything", "--all", is_flag=True, help="Answer all that waits; without an answer, list old ones too.")
 @click.option("--kind", metavar="ACTION", default="", help="Only what asks for that, such as revise or erase.")
 @click.option("--trust", type=click.Choice(TRUST), metavar="WHO", default=None, help="Only what such a program asks.")
-@click.option("--about", metavar="ENTITY", default="", help="Only what is about it: person-ana.")
+@click.option(
+    "--about", metavar="ENTITY", default="", shell_complete=complete_entity, help="Only what is about it: person-ana."
+)
 @click.option("--yes", is_flag=True, help="With several, do not ask; for scripts.")
 @click.option("tested", "--test", metavar="ACTION", default="", help="With policy: what would happen to that.")
 @click.option("fields", "--with", multiple=True, metavar="FIELD=VALUE", help="With --test: more of what is asked.")

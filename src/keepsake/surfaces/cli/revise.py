@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
-from keepsake.surfaces.cli.belief_options import belief_options, given, text_from
+from keepsake.surfaces.cli.belief_options import belief_options, from_standard_input, given, text_from
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
@@ -38,13 +39,15 @@ def revise(
 ) -> None:
     """Replace a belief by a better one; its history stays
 
-    NAME is a belief's key, any of its ids, or the last six characters of one. TEXT is the new wording (`-` takes it
-    from standard input); without it only what the options name is changed. A list that is given (tags, evidence)
-    replaces the old one; '' empties it. Prints the name it keeps.
+    NAME is a belief's key, any of its ids, or the last six characters of one. TEXT is the new wording; `-` takes it
+    from standard input, and so does a pipe where no option says what else to change. Whatever is not named stays. A
+    list that is given (tags, evidence) replaces the old one; '' empties it. Prints the name it keeps.
 
     A version's full id whose words have changed since is refused: read it again with `keepsake show`.
     """
     words, changes = text_from(text, "revise NAME"), given(options)
+    if words is None and not changes.keys() - {"path"} and not sys.stdin.isatty():
+        words = from_standard_input() or None
     if words is None and not changes.keys() - {"path"}:
         raise click.UsageError("say what to change: a new TEXT, or an option such as --confidence")
     with call.memory(user=user, trust=trust) as memory:

@@ -1,20 +1,47 @@
-"""The answer to whoever said something: what became of it, and under which name."""
+"""The answer to whoever said something: what became of it, and under which name. One line each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
 
 from keepsake.records.belief import Belief
-from keepsake.surfaces.cli.names import handle
-from keepsake.surfaces.cli.paint import bold, dim, width
+from keepsake.surfaces.cli.names import handle, short_id
+from keepsake.surfaces.cli.paint import bold, dim, warn, width
+from keepsake.surfaces.cli.places import short_path
 from keepsake.surfaces.cli.shown import short, shown
+
+DONE = {"new": "Remembered", "known": "Already known as", "corrected": "Corrected", "revised": "Revised"}
 
 
 def said(done: str, belief: Belief, before: Belief | None) -> Iterator[str]:
-    """One line. `before` is what was held under that name until now."""
+    """What was done, the name, the words. `before` is what was held under that name until now."""
     if before is not None and before.seq == belief.seq:
         done = "Nothing to change in"
     elif before is not None:
         done = "Revised"
     start = f"{done} {shown(handle(belief.key))}"
     yield f"{dim(done)} {bold(shown(handle(belief.key)))}{dim(':')} {short(belief.text, width() - len(start) - 2)}"
+
+
+def remembered(done: str, what: str, folder: Path, *, is_new: bool, page: str = "", answer: Any = None) -> str:
+    """What was done, to what, where it is kept now, on which page it stands, and what stands against it or near it."""
+    where = dim(f"in {short_path(folder)}") + (" (new)" if is_new else "")
+    more = [dim(f"On page {shown(page)}")] if page else []
+    more += [] if answer is None else _beside(answer)
+    return f"{dim(done)} {bold(shown(what))} {where}{dim('.')} {dim('. ').join(more)}".rstrip()
+
+
+def answer_of(belief: Belief) -> Any:
+    """How what was said stands to what was held before, if the memory says so: see `Belief.answer`."""
+    return getattr(belief, "answer", None)
+
+
+def _beside(answer: Any) -> list[str]:
+    """What it contradicts, and what says the same in other words."""
+    against = zip_longest(answer.contradicts, answer.why, fillvalue="")
+    found = [warn(f"It contradicts {shown(short_id(name))}") + dim(f" ({short(why, 60)})") for name, why in against]
+    near = ", ".join(shown(short_id(name)) for name in answer.near)
+    return [*found, dim(f"Near to {near}")] if near else found

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 _OBEYED = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -43,6 +44,50 @@ def short(text: str, room: int) -> str:
     most = room * 8  # blanks aside, more cannot be needed
     rest = "…" if len(text) > most else ""
     return _cut(shown(_BLANKS.sub(" ", text[:most]).strip()) + rest, room)
+
+
+def one_line(text: str) -> str:
+    """All of a text on one line."""
+    return shown(_BLANKS.sub(" ", text).strip())
+
+
+def wrapped(text: str, room: int, most: int) -> list[str]:
+    """The first `most` lines of a text that is broken between words, each of at most `room` cells; `…` if more follows.
+
+    There is always one, be it empty. A text that is long takes no longer than what is shown of it.
+    """
+    room = max(room, 1)
+    begun = text[: room * (most + 1) * 8]
+    found = list(islice(_broken(one_line(begun), room), most + 1))
+    if len(found) <= most and len(begun) == len(text):
+        return found or [""]
+    return [*found[: most - 1], _cut(" ".join(found[most - 1 :]) + " …", room)]
+
+
+def _broken(line: str, room: int) -> Iterator[str]:
+    """A line between its words; a word that is longer than a line, within."""
+    held = ""
+    for word in line.split(" "):
+        if held and cells(held) + 1 + cells(word) > room:
+            yield held
+            held = ""
+        held = f"{held} {word}" if held else word
+        while cells(held) > room:
+            fits = max(_fitting(held, room), 1)
+            yield held[:fits]
+            held = held[fits:]
+    if held:
+        yield held
+
+
+def _fitting(text: str, room: int) -> int:
+    """How many of its characters have room."""
+    used = 0
+    for at, sign in enumerate(text):
+        used += cells(sign)
+        if used > room:
+            return at
+    return len(text)
 
 
 def lines(text: str, indent: str = "") -> list[str]:

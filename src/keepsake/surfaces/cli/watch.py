@@ -59,7 +59,7 @@ def _run(memory: Memory, note: Callable[[str], None]) -> tuple[int | None, Synce
 def _end(memory: Memory) -> int | None:
     """How far the ledger is, without reading it; None, if that cannot be told now."""
     try:
-        return memory.status().events
+        return memory.ledger.size
     except Busy:
         return None
 

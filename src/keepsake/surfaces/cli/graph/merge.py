@@ -10,6 +10,7 @@ import click
 from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.graph.given import graph_command
+from keepsake.surfaces.cli.names import complete_entity
 from keepsake.surfaces.cli.paint import bold, dim, warn
 from keepsake.surfaces.cli.shown import short
 
@@ -25,8 +26,8 @@ _NAME, _WHY = 60, 200
 keepsake graph merge person-anna person-ana
 keepsake graph merge person-anna person-ana --sure""",
 )
-@click.argument("node", metavar="NODE")
-@click.argument("into", metavar="INTO")
+@click.argument("node", metavar="NODE", shell_complete=complete_entity)
+@click.argument("into", metavar="INTO", shell_complete=complete_entity)
 @click.option("--sure", is_flag=True, help="You know it: merge, however unlike they look.")
 @click.option("--two", is_flag=True, help="They are two: what was proposed waits no longer.")
 @speaker

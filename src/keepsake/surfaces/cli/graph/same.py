@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ def same(call: Call, kind: str | None, limit: int, user: str | None) -> None:
     `keepsake graph merge A B` says that A is B; `keepsake graph merge A B --two` says that they are not.
     """
     with call.memory(user=user) as memory, waiting("Comparing …"):
-        proposed, alike = memory.graph.proposals(), memory.graph.find_same(kind, limit=limit)
+        proposed, alike = memory.graph.proposals(), memory.graph.find_same(kind, limit=min(limit, sys.maxsize))
     told = {"proposed": [each.to_dict() for each in proposed], "alike": [_told(each) for each in alike]}
     call.answer(told, lambda: _page(proposed, alike))
 

@@ -10,6 +10,7 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.graph.given import graph_command
 from keepsake.surfaces.cli.graph.tree import tree
+from keepsake.surfaces.cli.names import complete_entity
 
 if TYPE_CHECKING:
     from keepsake.stores.graph.walk import Expansion
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 keepsake graph show Ana
 keepsake graph show person-ana --hops 2 --limit 20""",
 )
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME", shell_complete=complete_entity)
 @click.option("--hops", type=click.IntRange(0), default=1, metavar="N", help="How many steps to go.  [1]")
 @click.option("--limit", type=click.IntRange(1), default=50, metavar="N", help="How many nodes to show at most.  [50]")
 @whose

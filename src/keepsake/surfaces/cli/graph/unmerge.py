@@ -7,6 +7,7 @@ import click
 from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.graph.given import graph_command
+from keepsake.surfaces.cli.names import complete_entity
 from keepsake.surfaces.cli.paint import bold, dim
 from keepsake.surfaces.cli.shown import short
 
@@ -14,7 +15,7 @@ _NAME = 60
 
 
 @graph_command("unmerge", example="keepsake graph unmerge person-anna")
-@click.argument("node", metavar="NODE")
+@click.argument("node", metavar="NODE", shell_complete=complete_entity)
 @whose
 @pass_call
 def unmerge(call: Call, node: str, user: str | None) -> None:

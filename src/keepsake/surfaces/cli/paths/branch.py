@@ -9,6 +9,7 @@ from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import PATHS
+from keepsake.surfaces.cli.names import complete_path
 from keepsake.surfaces.cli.paint import bold, dim
 from keepsake.surfaces.cli.shown import shown
 
@@ -20,7 +21,10 @@ keepsake paths branch try-b
 keepsake paths branch try-c --from try-b""",
 )
 @click.argument("name")
-@click.option("parent", "--from", metavar="PATH", default="", help="The path that it begins from.  [main]")
+@click.option(
+    "parent", "--from", metavar="PATH", default="", shell_complete=complete_path,
+    help="The path that it begins from.  [main]",
+)  # fmt: skip
 @speaker
 @whose
 @pass_call

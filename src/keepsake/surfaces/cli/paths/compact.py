@@ -8,6 +8,7 @@ from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import PATHS
+from keepsake.surfaces.cli.names import complete_path
 from keepsake.surfaces.cli.paint import bold, dim
 from keepsake.surfaces.cli.shown import shown
 
@@ -18,7 +19,7 @@ from keepsake.surfaces.cli.shown import shown
 keepsake paths branch try-b
 keepsake paths compact try-b --summary "we settled on Friday" """,
 )
-@click.argument("name")
+@click.argument("name", shell_complete=complete_path)
 @click.option("--summary", metavar="TEXT", default="", help="What it came to; it is remembered there first.")
 @speaker
 @whose

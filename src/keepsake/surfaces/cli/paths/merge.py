@@ -10,6 +10,7 @@ from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import PATHS
+from keepsake.surfaces.cli.names import complete_path
 from keepsake.surfaces.cli.paths.page import merged_page
 
 
@@ -20,8 +21,11 @@ keepsake paths branch try-b
 keepsake paths merge try-b --dry-run
 keepsake paths merge try-b --conflicts newest""",
 )
-@click.argument("name")
-@click.option("--into", metavar="PATH", help="An ancestor to bring it to.  [the one it branched from]")
+@click.argument("name", shell_complete=complete_path)
+@click.option(
+    "--into", metavar="PATH", shell_complete=complete_path,
+    help="An ancestor to bring it to.  [the one it branched from]",
+)  # fmt: skip
 @click.option(
     "--conflicts", type=click.Choice(RULES), default=REVIEW, metavar="RULE",
     help="What stands where both changed the same: review, parent, branch or newest.  [review]",

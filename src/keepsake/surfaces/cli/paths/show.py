@@ -11,6 +11,7 @@ from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.event_line import event_line
 from keepsake.surfaces.cli.map import PATHS
 from keepsake.surfaces.cli.moments import ago, count
+from keepsake.surfaces.cli.names import complete_path
 from keepsake.surfaces.cli.paint import bold, dim
 from keepsake.surfaces.cli.paths.page import how, said_line
 from keepsake.surfaces.cli.shown import shown
@@ -22,7 +23,7 @@ from keepsake.surfaces.cli.shown import shown
 keepsake paths branch try-b
 keepsake paths show try-b""",
 )
-@click.argument("name")
+@click.argument("name", shell_complete=complete_path)
 @whose
 @pass_call
 def show(call: Call, name: str, user: str | None) -> None:
