@@ -21,7 +21,6 @@ from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
 from keepsake.memory.asks import Asks
 from keepsake.memory.beliefs import BeliefsOf
-from keepsake.memory.corrections import corrected
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.memory.governs import Governs
@@ -30,6 +29,7 @@ from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.looks import Looks
 from keepsake.memory.restore import restore
 from keepsake.memory.secrets import Masker
+from keepsake.memory.states import States
 from keepsake.memory.status import Erasure, what_would_go
 from keepsake.memory.walks import Walks
 from keepsake.memory.work import ConfigOf, WorkOf
@@ -39,7 +39,6 @@ from keepsake.records.clock import Clock, said_time, system_clock
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NotWritable, Refused
 from keepsake.records.event import Event
-from keepsake.records.policy import DEFAULT
 from keepsake.repair.witness import seen_by_the_index
 from keepsake.stores.shelf import Shelf
 from keepsake.stores.takeover import is_old, take_over
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
     from keepsake.records.rule import ConsolidationRule
 
 
-class Memory(Asks, Looks, Walks, Governs, Graphs):
+class Memory(Asks, Looks, Walks, Governs, Graphs, States):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(
@@ -186,8 +185,9 @@ class Memory(Asks, Looks, Walks, Governs, Graphs):
 
         A `key` that is known is superseded; without one, this is a belief of its own, unless it corrects one that is
         held ("the port is 6543" after "the port is 5432"): then it takes its place, and its `reason` says so. The same
-        thing said again under its key, or with an `idempotency_key` that was used, writes nothing. Secrets in it are
-        masked, unless a person's program says `keep_secrets`; `masked` tells which were.
+        thing said again under its key, or with an `idempotency_key` that was used, writes nothing; without a key, it
+        reinforces the belief that is held. The `answer` of what is returned says which it was, and what contradicts it.
+        Secrets in it are masked, unless a person's program says `keep_secrets`; `masked` tells which were.
         """
         said: object = text
         if not isinstance(said, str) or not said.strip():
@@ -202,19 +202,7 @@ class Memory(Asks, Looks, Walks, Governs, Graphs):
         }  # fmt: skip
         if key:
             fields["key"] = key
-        elif self._gated.asker(trust) not in DEFAULT.quarantined:
-            fields = corrected(self._shelf, self._index, fields, self._gated.asker(trust))
-        if (same := self._repeated(fields)) is not None:
-            return same
-        events = self._gated.put(fields, idempotency_key)
-        if events and events[0].body:
-            return Belief.just(events[0].body["belief"], events[0].seq, events[0].ts)
-        return self._again(fields.get("key", ""), idempotency_key, user, path)
-
-    def _again(self, key: str, idempotency_key: str, user: str | None, path: str) -> Belief:
-        """What is held already."""
-        said = self._book.said(self._user(user), idempotency_key) if idempotency_key else None
-        return said.belief() if said else self._now(key, user, path)
+        return self._state(fields, idempotency_key)
 
     def observe(
         self,

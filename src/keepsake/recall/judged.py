@@ -17,6 +17,9 @@ from keepsake.recall.fusion import fits, least_of
 from keepsake.recall.signals import Measured
 
 
+_BESIDE = 0.5  # of the best belief's: what is less likely than that is noise beside it
+
+
 class Floors(NamedTuple):
     """Below which nothing fits."""
 
@@ -43,6 +46,8 @@ def judge(measured: Measured, kind: str, order: Sequence[int], floors: Floors) -
     for mine, floor in ((~alone, floors.turns), (alone, floors.beliefs or 0.0)):
         first = next((place for place in order if mine[place]), None)
         if first is not None and sure[first] >= floor:
-            reached |= mine & (sure >= min(floor, least_of(kind, of_beliefs=bool(alone[first]))))
+            least = least_of(kind, of_beliefs=bool(alone[first]))
+            beside = _BESIDE * sure[first] if alone[first] and floor >= least else 0.0
+            reached |= mine & (sure >= max(min(floor, least), beside))
     best = next((place for place in order if reached[place]), order[0])
     return Judged(sure, reached, best, float(sure[best]), (floors.beliefs or 0.0) if alone[best] else floors.turns)
