@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
 MOST = 40  # beliefs that speak of the same thing, the newest, and are compared
 _NAMED = 5  # of what contradicts, or is near
-_USUAL: dict[str, Any] = {
-    "about": "", "kind": "fact", "source_type": "observed", "triple": (), "valid_from": "", "valid_to": "",
-    "expires": "", "always": False, "data": {},
-}  # fmt: skip
+_USUAL: dict[str, Any] = {"about": "", "kind": "fact", "source_type": "observed", "triple": (), "data": {}}
+_ALIKE = ("is_hypothesis", "valid_from", "valid_to", "expires", "always")  # to say otherwise is to say something else
 _GROWING = ("tags", "evidence", "rests_on")
 _LIKELY = 0.7  # the confidence of who says none
 
@@ -90,7 +88,7 @@ class States(Tends, Trusts):
                 return None
             self._gated.revise(known.id, more, reason="said again", user=known.user, path=known.path, trust=asker)
         elif asker == "human":
-            self._use.outcome([known.id], user=known.user, path=known.path)
+            self._use.again(known.id, user=known.user, path=known.path)
         with self._shelf.known() as beliefs:
             return beliefs.get(known.id, user=known.user, path=known.path).belief()
 
@@ -115,7 +113,7 @@ class States(Tends, Trusts):
             first = book.find(same, user=user, path=path, short=False) if same else None
             held = [book.find(name, user=user, path=path, short=False) for name in names]
             seen = tuple(each for each in held if each is not None and book.sees(each, path))
-            return _Around(first.belief() if first is not None and first.status == "active" else None, seen)
+            return _Around(_if_said(first, fields["text"]), seen)
 
     def _rows(self, file: IndexFile, fields: dict[str, Any], claim: str | None) -> tuple[str, list[str]]:
         """The version that says it in the same words and scope, and those that speak of the same thing."""
@@ -130,9 +128,7 @@ class States(Tends, Trusts):
         own = {"block": next(ids_for(address(fields["text"], user, path))), "in": fields["session"]}
         values = {**scope.values(), **own, "as": fields["agent"], "claim": claim}
         said = file.db.execute(sql.SAID_SO, values).fetchall()
-        words = fields["text"].strip()
-        mine = (name for name, as_said, by in said if as_said in (None, words) and self._counts_as_same(by, fields))
-        same = next(mine, "")
+        same = next((name for name, by in said if self._counts_as_same(by, fields)), "")
         if claim is None:
             return same, []
         return same, [row[0] for row in file.db.execute(sql.CLAIMED, values).fetchmany(MOST)]
@@ -152,9 +148,15 @@ class States(Tends, Trusts):
         return belief.answered(answer)
 
 
+def _if_said(held: Held | None, text: str) -> Belief | None:
+    """The belief, if it is held in these words: "Password: ABC" is not "password: abc"."""
+    belief = held.belief() if held is not None and held.status == "active" else None
+    return belief if belief is not None and belief.text.strip() == text.strip() else None
+
+
 def _more(known: Belief, fields: dict[str, Any]) -> dict[str, Any] | None:
     """What a statement in the same words says beyond the known one; None if it says something else."""
-    if fields["is_hypothesis"] != known.is_hypothesis:
+    if any(fields[name] != getattr(known, name) for name in _ALIKE):
         return None
     if any(fields[name] not in (usual, getattr(known, name)) for name, usual in _USUAL.items()):
         return None

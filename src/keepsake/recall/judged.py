@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from keepsake.recall.fusion import fits, least_of
 from keepsake.recall.signals import Measured
 
-
 _BESIDE = 0.5  # of the best belief's: what is less likely than that is noise beside it
 
 

@@ -6,6 +6,7 @@ question is kept only where somebody asked for that.
 
     receipt.put/1    {"receipts": [a receipt's body, …]}
     outcome.put/1    {"ids": […], "signal": 0 to 1, "weight": above 0, "user": …, "reason"?: …, "path"?: …}
+                     with "again": true it was only said again: that makes it fresh and more used, and no surer
     episode.fade/1   {"ids": […], "user": …, "reason"?: …}
 
 Ids are those of sources: a belief's version, an episode's event. What holds words of somebody's own (a question, a
