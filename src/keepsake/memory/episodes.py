@@ -26,6 +26,7 @@ from keepsake.records.event import Draft, Event
 from keepsake.records.fact import Fact
 from keepsake.records.health import MigrationPlan, StoreHealth
 from keepsake.records.lineage import fact_of, sources_in
+from keepsake.records.notebook import Shown, listing
 from keepsake.records.policy import is_above
 from keepsake.records.scope import checked
 from keepsake.records.trust import Distrust
@@ -50,7 +51,7 @@ _NEAR = 32  # events; finding a place in the ledger costs as much as reading so 
 
 
 @dataclass(frozen=True, slots=True)
-class Retraction:
+class Retraction(Shown):
     """What was taken back, and which facts come from it."""
 
     episodes: tuple[Episode, ...]
@@ -66,6 +67,7 @@ class Retraction:
         }  # fmt: skip
 
 
+@listing
 class EpisodesOf:
     """The episodes of one user. Their words are in the ledger, and nowhere in memory."""
 

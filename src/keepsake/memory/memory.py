@@ -39,6 +39,7 @@ from keepsake.records.clock import Clock, said_time, system_clock
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NotWritable, Refused
 from keepsake.records.event import Event
+from keepsake.records.notebook import listing
 from keepsake.repair.witness import seen_by_the_index
 from keepsake.stores.shelf import Shelf
 from keepsake.stores.takeover import is_old, take_over
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from keepsake.records.rule import ConsolidationRule
 
 
+@listing
 class Memory(Asks, Looks, Walks, Governs, Graphs, States):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
@@ -241,8 +243,11 @@ class Memory(Asks, Looks, Walks, Governs, Graphs, States):
     ) -> Belief:
         """Replace a belief by a better one; the old version stays in its history.
 
-        `name` is a key or an id. An id whose words have changed since you read it is refused (Moved).
+        `name` is a key or an id. An id whose words have changed since you read it is refused (Moved); so is that of an
+        episode, which is what happened.
         """
+        if self._told(name, user, path):
+            raise Refused(f"{name} is something that happened, which no one changes; remember what holds now instead")
         for name_of_list in ("evidence", "tags", "triple", "rests_on"):
             if name_of_list in changes:
                 changes[name_of_list] = texts(changes[name_of_list], name_of_list)
@@ -252,8 +257,10 @@ class Memory(Asks, Looks, Walks, Governs, Graphs, States):
         self._gated.revise(name, changes, reason=reason, user=self._user(user), path=path)
         return self._now(name, user, path)
 
-    def forget(self, name: str, *, reason: str = "", user: str | None = None, path: str = "") -> Belief:
-        """Put a belief out of sight. It stays in history; `erase` is the one that destroys."""
+    def forget(self, name: str, *, reason: str = "", user: str | None = None, path: str = "") -> Belief | Episode:
+        """Put a belief out of sight, or take an episode back. It stays in history; `erase` is the one that destroys."""
+        if self._told(name, user, path):
+            return self._episodes.retract(name, reason=reason, user=self._user(user)).episodes[0]
         self._gated.forget(name, reason=reason, user=self._user(user), path=path)
         return self._now(name, user, path)
 
@@ -323,6 +330,12 @@ class Memory(Asks, Looks, Walks, Governs, Graphs, States):
     @property
     def _book(self) -> Book:
         return self._shelf.book
+
+    def _told(self, name: str, user: str | None, path: str) -> bool:
+        """Whether a name is that of an episode, and of no belief."""
+        with self._shelf.known() as known:
+            whose = self._user(user)
+            return known.find(name, user=whose, path=path) is None and bool(self._book.episodes.find(whose, name))
 
     def _now(self, name: str, user: str | None, path: str) -> Belief:
         with self._shelf.known() as known:

@@ -13,11 +13,12 @@ from keepsake.memory import settings
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.records.belief import Belief
 from keepsake.records.episode import Episode
+from keepsake.records.notebook import Shown
 from keepsake.stores.shelf import Shelf
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class Status(Shown):
     """A memory at a glance."""
 
     folder: str
@@ -36,7 +37,7 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Erasure:
+class Erasure(Shown):
     """What an erasure destroys: the beliefs, how many events lose their words, and the copies it cannot reach."""
 
     beliefs: tuple[Belief, ...]

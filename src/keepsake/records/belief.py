@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import Shown
 from keepsake.records.said import Said
 
 Check = Callable[[str, object], None]
@@ -26,7 +27,7 @@ TRUST = ("human", "agent", "tool", "web", "import")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Belief:
+class Belief(Shown):
     """One version of something held true."""
 
     id: str

@@ -22,6 +22,7 @@ from typing import Any
 from keepsake.records import ids
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import Shown
 from keepsake.records.strict_json import check
 
 RECEIPTS = "receipt.put/1"
@@ -35,7 +36,7 @@ _ALWAYS = ("id", "at", "head", "hits", "k")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(Shown):
     """What one recall served, and from which state of the ledger: enough to make the answer again."""
 
     id: str
