@@ -100,35 +100,41 @@ class States(Tends, Trusts):
 
     def _around(self, fields: dict[str, Any]) -> _Around:
         """What is held in the same words, or speaks of the same thing."""
+        from keepsake.projections.index.address import address, ids_for
         from keepsake.projections.index.claims import claim_key
 
-        claim = claim_key(fields["text"], fields["triple"])
-        found = self._index.glance(lambda file: self._rows(file, fields, claim))
-        same, names = found or ("", [])
+        try:
+            whole = address(fields["text"], fields["user"], fields["path"])
+        except UnicodeEncodeError:  # half a character, which will be refused
+            return _NOTHING
+        block, claim = next(ids_for(whole)), claim_key(fields["text"], fields["triple"])
+        found = self._index.glance(lambda file: self._rows(file, fields, block, claim))
+        same, names = found or ([], [])
         if not same and not names:
             return _NOTHING
         user, path = fields["user"], fields["path"]
         with self._shelf.ledger.reading():
             book = self._shelf.book
-            first = book.find(same, user=user, path=path, short=False) if same else None
+            alike = (book.find(name, user=user, path=path, short=False) for name in same)
+            first = next((each.belief() for each in alike if each is not None and _says(each, fields["text"])), None)
             held = [book.find(name, user=user, path=path, short=False) for name in names]
-            seen = tuple(each for each in held if each is not None and book.sees(each, path))
-            return _Around(_if_said(first, fields["text"]), seen)
+            return _Around(first, tuple(each for each in held if each is not None and book.sees(each, path)))
 
-    def _rows(self, file: IndexFile, fields: dict[str, Any], claim: str | None) -> tuple[str, list[str]]:
-        """The version that says it in the same words and scope, and those that speak of the same thing."""
+    def _rows(
+        self, file: IndexFile, fields: dict[str, Any], block: str, claim: str | None
+    ) -> tuple[list[str], list[str]]:  # fmt: skip
+        """The versions that say it in this scope, in whichever letters, and those that speak of the same thing."""
         from keepsake.projections.index import prepared as sql
-        from keepsake.projections.index.address import address, ids_for
         from keepsake.projections.index.fulltext import Scope
 
         user, path = fields["user"], fields["path"]
         scope = Scope(user, path=path, now=self._shelf.ledger.now()).on(self._shelf.book.paths)
         if scope.is_nobodys():
-            return "", []
-        own = {"block": next(ids_for(address(fields["text"], user, path))), "in": fields["session"]}
-        values = {**scope.values(), **own, "as": fields["agent"], "claim": claim}
-        said = file.db.execute(sql.SAID_SO, values).fetchall()
-        same = next((name for name, by in said if self._counts_as_same(by, fields)), "")
+            return [], []
+        own = {"block": block, "in": fields["session"], "as": fields["agent"], "claim": claim}
+        values = {**scope.values(), **own}
+        said = file.db.execute(sql.SAID_SO, values).fetchmany(MOST)
+        same = [name for name, by in said if self._counts_as_same(by, fields)]
         if claim is None:
             return same, []
         return same, [row[0] for row in file.db.execute(sql.CLAIMED, values).fetchmany(MOST)]
@@ -148,10 +154,9 @@ class States(Tends, Trusts):
         return belief.answered(answer)
 
 
-def _if_said(held: Held | None, text: str) -> Belief | None:
-    """The belief, if it is held in these words: "Password: ABC" is not "password: abc"."""
-    belief = held.belief() if held is not None and held.status == "active" else None
-    return belief if belief is not None and belief.text.strip() == text.strip() else None
+def _says(held: Held, text: str) -> bool:
+    """Whether it is held in these very words: "Password: ABC" is not "password: abc"."""
+    return held.status == "active" and held.belief().text.strip() == text.strip()
 
 
 def _more(known: Belief, fields: dict[str, Any]) -> dict[str, Any] | None:

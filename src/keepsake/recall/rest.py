@@ -23,6 +23,7 @@ from keepsake.recall.text import STOP, without_possessive
 Floats = NDArray[np.float32]
 
 _WRITTEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_OF_SEVERAL = ("are", "were", "have", "do")  # "Backups are kept" begins with a capital, and names nobody
 _READ = 2_000  # letters of a statement that are looked at for names
 _THE_SAME = 0.9999
 
@@ -60,9 +61,10 @@ def _plain(word: str) -> str:
 
 
 def names_someone(text: str) -> bool:
-    """Whether a statement may speak of somebody: it begins with a word that is more than grammar, or has capitals."""
+    """Whether a statement may speak of somebody: it has capitals, or begins with one and not with several things."""
     written = _written(text[:_READ])
-    return any(word[0].isupper() and word.lower() not in STOP for word in written)
+    several = len(written) > 1 and written[0].endswith("s") and written[1] in _OF_SEVERAL
+    return any(word[0].isupper() and word.lower() not in STOP for word in written[several:])
 
 
 def covers_of_rest(alike: Floats, share: Floats, called: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
