@@ -224,11 +224,11 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "memory", embedder=embedder) as memory:
             observe(memory, told)
             kind, entry = learn_kind(memory, told, given.drop.split(","), by_words)
-            learned[kind] = entry
+            learned[kind] = {**learned[kind], **entry}  # what `bench/small.py` learned stays
             if kind == "model":  # and once more, as where there are no static vectors of words
                 memory._recall.meaning.lexicon = memory._recall.meaning.plain
                 kind, entry = learn_kind(memory, told, given.drop.split(","), by_words)
-                learned[kind] = entry
+                learned[kind] = {**learned[kind], **entry}  # what `bench/small.py` learned stays
     if given.write:
         WEIGHTS.write_bytes(orjson.dumps(learned, option=orjson.OPT_INDENT_2) + b"\n")
 

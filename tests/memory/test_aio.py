@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from keepsake import Memory, Refused
-from keepsake.memory.aio import NOUNS, AsyncMemory, methods_of
+from keepsake.memory.aio import LEFT_OUT, NOUNS, AsyncMemory, methods_of
 from keepsake.records.delta import AddDelta, DeltaScope
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Closed, MemoryScopeError, NotWritable
@@ -71,6 +71,29 @@ def test_whoever_calls_as_the_contract_says_is_understood(noun, protocol):
         for word in ours.keys() - theirs.keys():
             kind = ours[word].kind
             assert kind in (inspect.Parameter.VAR_KEYWORD,) or ours[word].default is not inspect.Parameter.empty
+
+
+def test_whatever_a_memory_has_is_offered_or_left_out_for_a_reason(home):
+    ours = AsyncMemory("memory")
+    for name, value in inspect.getmembers(Memory):
+        if not name.startswith("_"):
+            assert (name in LEFT_OUT) != (name in NOUNS or name in methods_of(Memory)), name
+            is_read = not inspect.isroutine(value)
+            assert not is_read or name in NOUNS or LEFT_OUT[name], name
+    assert [name for name in LEFT_OUT if not hasattr(Memory, name)] == []
+    assert [name for name in LEFT_OUT if hasattr(ours, name)] == ["close"]
+    asyncio.run(ours.close())
+
+
+def test_pages_and_the_answer_of_remember_are_awaited_like_the_rest(home):
+    async def scene(memory):
+        first = await memory.remember("the colour is red", about="topic-paint")
+        second = await memory.remember("the colour is blue", about="topic-paint")
+        assert second.answer.contradicts == (first.id,)
+        assert "topic-paint.md" in [page.path for page in await memory.pages.list()]
+        assert [line.action async for line in memory.audit()][-1] == "remember"
+
+    play(scene)
 
 
 @pytest.mark.parametrize("noun", ["", *NOUNS])

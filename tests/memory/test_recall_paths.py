@@ -251,7 +251,7 @@ def test_how_much_is_said_on_a_branch_moves_the_floor_there_and_nowhere_else(m: 
     before = scores(m), scores(m, "other")
     with m.batch():
         for number in range(60):
-            m.observe(f"the kettle boiled at {number}", path="draft")
+            m.remember(f"the kettle boiled at {number}", path="draft")
 
     assert (scores(m), scores(m, "other")) == before
     assert scores(m, "draft")["floor"] > before[0]["floor"]

@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from keepsake.recall import fusion
+from keepsake.recall.rest import Rest
 from keepsake.recall.signals import SIGNALS, Measured
 
 KINDS = ("static", "model", "model-alone", "none")
@@ -16,7 +17,9 @@ def measured(**signals: list[float]) -> Measured:
     count = len(next(iter(signals.values())))
     every = {name: np.array(signals.get(name, [0.0] * count), np.float32) for name in SIGNALS}
     near = np.array(signals.get("near", [0.0] * count), np.float32)
-    return Measured([f"{n:016x}" for n in range(count)], every, near, every["words"], [0] * count)
+    no = np.zeros(count, dtype=np.bool_)
+    rest = Rest(every["words"], near, no, no, no)
+    return Measured([f"{n:016x}" for n in range(count)], every, near, every["words"], [0] * count, rest)
 
 
 @pytest.mark.parametrize("kind", KINDS)

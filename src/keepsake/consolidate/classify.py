@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Protocol
 
 from keepsake.consolidate.confidence import earned
 from keepsake.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta
+from keepsake.records.notebook import plain, rows_html
 from keepsake.records.rule import ConsolidationRule
 
 Key = tuple[str, str, str, str, str]  # user, agent, path, subject, predicate
@@ -84,6 +85,13 @@ class Deltas(list[Delta]):
                 self.findings.append(each)
             else:
                 self.append(each)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All there is, for printing or sending."""
+        return {"deltas": [plain(each) for each in self], "findings": [plain(each) for each in self.findings]}
+
+    def _repr_html_(self) -> str:
+        return rows_html(self)
 
     def __repr__(self) -> str:
         """The first few: an event loop shows what its task returned, and there may be a hundred thousand."""

@@ -36,6 +36,7 @@ from keepsake.records.lineage import (
     triple_of,
     view_of,
 )  # fmt: skip
+from keepsake.records.notebook import html_of, plain
 from keepsake.records.policy import is_above
 
 if TYPE_CHECKING:
@@ -58,6 +59,13 @@ class Evidence(NamedTuple):
     @property
     def sources(self) -> list[str]:
         return [told.source for told in self.told]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, for printing or sending."""
+        return {name: plain(getattr(self, name)) for name in self._fields}
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
 
 class Plan(NamedTuple):

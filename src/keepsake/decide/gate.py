@@ -11,9 +11,10 @@ would be said, or, where nothing is said, of what is there.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import html_of, plain
 from keepsake.records.policy import ALLOW, QUARANTINE, REFUSE, REVIEW, REVIEW_ABOVE, STRICT, Policy, Subject, is_above
 from keepsake.records.review import Action
 
@@ -24,6 +25,13 @@ class Verdict(NamedTuple):
     kind: str
     why: str = ""
     rule: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, for printing or sending."""
+        return {name: plain(getattr(self, name)) for name in self._fields}
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
 
 def gate(policy: Policy, action: Action, subjects: Iterable[Subject]) -> Verdict:

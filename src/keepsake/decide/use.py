@@ -78,6 +78,12 @@ def outcome(
     return [Draft(OUTCOME, {"ids": ids, **said, **why}) for ids, why in _portions(sources, reason)]
 
 
+def again(known: Book, name: str, *, user: str = OWNER, path: str = "") -> list[Draft]:
+    """Record that a belief was said again, in the words it has: it is used more, and no surer."""
+    said: dict[str, Any] = {"signal": 1.0, "weight": 1.0, "user": user, "again": True}
+    return [Draft(OUTCOME, {"ids": sources_of(known, name, user, path), **said, **({"path": path} if path else {})})]
+
+
 def fade(known: Book, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:
     """Put episodes out of recall; what happened stays in history. Those that have faded already are no event."""
     sources: list[str] = []

@@ -34,6 +34,7 @@ from keepsake.ledger.scan import NAMING, Bad, Place, Progress, Told, finished_er
 from keepsake.ledger.seen import IN_FOLDER, Seen
 from keepsake.ledger.stretches import Finding, Read, finding, hash_at, name_of, read_all, stretches_of
 from keepsake.records.errors import Busy, NotFound
+from keepsake.records.notebook import Shown
 
 _ATTEMPTS = 3
 
@@ -50,7 +51,7 @@ ONLY_INSIDE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(Shown):
     """What a check found."""
 
     ok: bool

@@ -2,7 +2,7 @@
 
 Writing waits for the disk, and SQLite blocks: so each memory has one worker thread, and every call is made there. Calls
 may come from any event loop and any thread. Methods and their arguments are those of `Memory`; what iterates there, is
-iterated with `async for` here. A batch belongs to a thread, and is not offered; nor is `on`: calls take a `path`.
+iterated with `async for` here. `LEFT_OUT` says what is not offered, and why.
 
     async with AsyncMemory("./notes") as m:
         await m.observe("Let's ship on Friday.", session="standup")
@@ -29,6 +29,7 @@ from keepsake.memory.files import FilesOf
 from keepsake.memory.graph import GraphOf
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.memory import Memory
+from keepsake.memory.pages import PagesOf
 from keepsake.memory.paths import PathsOf
 from keepsake.memory.receipts import ReceiptsOf
 from keepsake.memory.reviews import ReviewsOf
@@ -41,13 +42,22 @@ Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 NOUNS = {
     "beliefs": BeliefsOf, "config": ConfigOf, "entities": EntitiesOf, "episodes": EpisodesOf, "facts": FactsOf,
-    "files": FilesOf, "frames": FramesOf,
-    "graph": GraphOf, "ledger": LedgerOf, "paths": PathsOf, "receipts": ReceiptsOf, "reviews": ReviewsOf,
-    "rules": RulesOf,
-    "tidy": TidyOf, "work": WorkOf,
+    "files": FilesOf, "frames": FramesOf, "graph": GraphOf, "ledger": LedgerOf, "pages": PagesOf, "paths": PathsOf,
+    "receipts": ReceiptsOf, "reviews": ReviewsOf, "rules": RulesOf, "tidy": TidyOf, "work": WorkOf,
 }  # fmt: skip
 
-_NOT_OFFERED = ("batch", "close", "naming", "on", "restore")
+LEFT_OUT = {
+    "batch": "it belongs to a thread, and calls of many would come in between",
+    "close": "it is offered by itself, and ends the thread",
+    "embedder": "it is read, not called",
+    "masked": "it speaks of the last call, and others come in between; what was masked is gone from what is returned",
+    "naming": "it belongs to a thread, and calls of many would come in between",
+    "on": "calls take a `path`",
+    "policy": "it is read, not called; `what_would_happen` asks it",
+    "restore": "it makes a memory; open it afterwards",
+    "trouble": "it is read, not called; `status` tells it",
+    "trust": "whoever opened it said so",
+}
 _END = object()
 _PAUSE = 0.2  # seconds between two looks, where what is to come is followed
 
@@ -89,7 +99,7 @@ def _iterated(function: Callable[..., Iterator[Any]]) -> Callable[..., AsyncIter
 def methods_of(kind: type) -> dict[str, Callable[..., Any]]:
     """The public methods of a class that are offered here, by name."""
     found = inspect.getmembers(kind, inspect.isfunction)
-    return {name: method for name, method in found if not name.startswith("_") and name not in _NOT_OFFERED}
+    return {name: method for name, method in found if not name.startswith("_") and name not in LEFT_OUT}
 
 
 def _awaited(kind: type) -> type[_Awaited]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from keepsake.records.belief import Belief
+from keepsake.records.notebook import listing
 from keepsake.records.timeline import Moment
 from keepsake.stores.shelf import Shelf
 
 
+@listing
 class BeliefsOf:
     """The beliefs of one user, as they are seen from a path."""
 

@@ -29,6 +29,7 @@ from keepsake.records.episode import Episode
 from keepsake.records.errors import NeedsApproval, Refused
 from keepsake.records.fact import Fact
 from keepsake.records.lineage import claims_in
+from keepsake.records.notebook import Shown
 from keepsake.records.rule import ConsolidationRule
 from keepsake.records.rules import Mark
 from keepsake.records.scope import Scope
@@ -44,7 +45,7 @@ Tick = Callable[[int], None]
 
 
 @dataclass(slots=True)
-class Consolidated:
+class Consolidated(Shown):
     """What one run of a rule came to."""
 
     rule: str

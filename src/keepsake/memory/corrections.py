@@ -10,51 +10,37 @@ for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from keepsake.records.belief import Belief
 from keepsake.records.beliefs import Held
 from keepsake.records.policy import is_above
 from keepsake.stores.shelf import Shelf
 
-if TYPE_CHECKING:
-    from keepsake.memory.index import IndexOf
-
 _INHERITED = ("about", "tags", "kind", "expires", "always")  # what a correction keeps, if it says nothing else
 _USUAL: dict[str, Any] = {"about": "", "tags": (), "kind": "fact", "expires": "", "always": False}
 
 
-def corrected(shelf: Shelf, index: IndexOf, fields: dict[str, Any], trust: str) -> dict[str, Any]:
-    """The fields of a belief that is about to be stated; under the key of the one it corrects, if it corrects one."""
-    from keepsake.projections.index.claims import claim_key
+def corrected(shelf: Shelf, same: Iterable[Held], fields: dict[str, Any], trust: str) -> dict[str, Any]:
+    """The fields of a belief that is about to be stated; under the key of the one it corrects, if it corrects one.
 
-    if shelf.ledger.in_batch():
-        return fields
-    claim = claim_key(fields["text"], fields["triple"])
-    if claim is None:
-        return fields
-    for old in _of_the_same(shelf, index, claim, fields["user"], fields["path"]):
+    `same` are the beliefs that speak of the same thing and are seen from this path, the newest first.
+    """
+    for old in _open_to_it(shelf, same, fields["path"]):
         if _takes_its_place(fields, old, trust):
             kept = {name: getattr(old, name) for name in _INHERITED if fields[name] == _USUAL[name]}
             return {**fields, **kept, "key": old.key, "reason": f"corrects {old.id}"}
     return fields
 
 
-def _of_the_same(shelf: Shelf, index: IndexOf, claim: str, user: str, path: str) -> list[Belief]:
-    """The beliefs that speak of the same thing and are seen from this path, the newest first."""
-    from keepsake.projections.index import prepared as sql
-    from keepsake.projections.index.fulltext import Scope
-
-    scope = Scope(user, path=path, now=shelf.ledger.now()).on(shelf.book.paths)
-    if scope.is_nobodys():
-        return []
-    values = {**scope.values(), "claim": claim}
-    names = index.glance(lambda file: [row[0] for row in file.db.execute(sql.CLAIMED, values)])
-    with shelf.ledger.reading():
-        held = [shelf.book.find(name, user=user, path=path, short=False) for name in names or ()]
-        mine = [each for each in held if each is not None and _is_open_to_it(shelf, each, path)]
-        return [_as_trusted(shelf, each.belief()) for each in mine]
+def _open_to_it(shelf: Shelf, same: Iterable[Held], path: str) -> Iterator[Belief]:
+    for held in same:
+        with shelf.ledger.reading():
+            belief = _as_trusted(shelf, held.belief()) if _is_open_to_it(shelf, held, path) else None
+        if belief is not None:
+            yield belief
 
 
 def _is_open_to_it(shelf: Shelf, held: Held, path: str) -> bool:

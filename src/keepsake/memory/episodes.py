@@ -26,6 +26,7 @@ from keepsake.records.errors import MemoryScopeError, NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.fact import Fact
 from keepsake.records.lineage import fact_of, sources_in
+from keepsake.records.notebook import Shown, listing
 from keepsake.records.policy import is_above
 from keepsake.records.scope import checked
 from keepsake.records.trust import Distrust
@@ -52,7 +53,7 @@ _NEAR = 32  # events; finding a place in the ledger costs as much as reading so 
 
 
 @dataclass(frozen=True, slots=True)
-class Retraction:
+class Retraction(Shown):
     """What was taken back, and which facts come from it."""
 
     episodes: tuple[Episode, ...]
@@ -68,6 +69,7 @@ class Retraction:
         }  # fmt: skip
 
 
+@listing
 class EpisodesOf:
     """The episodes of one user. Their words are in the ledger, and nowhere in memory."""
 

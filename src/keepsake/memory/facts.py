@@ -32,6 +32,7 @@ from keepsake.records.event import Draft
 from keepsake.records.fact import Fact, FactPattern
 from keepsake.records.health import MigrationPlan, StoreHealth
 from keepsake.records.lineage import fact_of, text_of, triple_of
+from keepsake.records.notebook import listing
 from keepsake.records.policy import DEFAULT, RANK
 from keepsake.records.rules import NOOP
 from keepsake.records.scope import checked
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from keepsake.records.delta import Delta
 
 
+@listing
 class FactsOf:
     """The facts of one user, as they are seen from a path.
 

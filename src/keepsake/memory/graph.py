@@ -28,6 +28,7 @@ from keepsake.records.errors import NotFound, NotWritten, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph import MemoryNode
 from keepsake.records.graph_book import ProposedMerge
+from keepsake.records.notebook import listing
 from keepsake.stores.graph import merging
 from keepsake.stores.graph.merging import WORTH_ASKING, Likeness, Outcome
 from keepsake.stores.graph.walk import MAX_HOPS, Expansion, Limits, Way, expand, resolve, shortest_path
@@ -36,6 +37,7 @@ SHOWN = 50
 _FEW = 5  # that are named in a message
 
 
+@listing
 class GraphOf(GraphStore):
     """One user's graph. It is a `MemoryGraphStore`."""
 

@@ -21,7 +21,6 @@ from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
 from keepsake.memory.asks import Asks
 from keepsake.memory.beliefs import BeliefsOf
-from keepsake.memory.corrections import corrected
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.memory.governs import Governs
@@ -31,6 +30,7 @@ from keepsake.memory.ledger import LedgerOf, is_old
 from keepsake.memory.looks import Looks
 from keepsake.memory.restore import restore
 from keepsake.memory.secrets import Masker
+from keepsake.memory.states import States
 from keepsake.memory.walks import Walks
 from keepsake.memory.work import ConfigOf, WorkOf
 from keepsake.records.belief import OWNER, Belief, texts
@@ -39,7 +39,7 @@ from keepsake.records.clock import Clock, said_time, system_clock
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NotWritable, Refused
 from keepsake.records.event import Event
-from keepsake.records.policy import DEFAULT
+from keepsake.records.notebook import listing
 from keepsake.repair.witness import seen_by_the_index
 from keepsake.stores.shelf import Shelf
 
@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from keepsake.records.rule import ConsolidationRule
 
 
-class Memory(Asks, Looks, Walks, Governs, Graphs, Keeps):
+@listing
+class Memory(Asks, Looks, Walks, Governs, Graphs, Keeps, States):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(
@@ -188,8 +189,9 @@ class Memory(Asks, Looks, Walks, Governs, Graphs, Keeps):
 
         A `key` that is known is superseded; without one, this is a belief of its own, unless it corrects one that is
         held ("the port is 6543" after "the port is 5432"): then it takes its place, and its `reason` says so. The same
-        thing said again under its key, or with an `idempotency_key` that was used, writes nothing. Secrets in it are
-        masked, unless a person's program says `keep_secrets`; `masked` tells which were.
+        thing said again under its key, or with an `idempotency_key` that was used, writes nothing; without a key, it
+        reinforces the belief that is held. The `answer` of what is returned says which it was, and what contradicts it.
+        Secrets in it are masked, unless a person's program says `keep_secrets`; `masked` tells which were.
         """
         said: object = text
         if not isinstance(said, str) or not said.strip():
@@ -204,19 +206,7 @@ class Memory(Asks, Looks, Walks, Governs, Graphs, Keeps):
         }  # fmt: skip
         if key:
             fields["key"] = key
-        elif self._gated.asker(trust) not in DEFAULT.quarantined:
-            fields = corrected(self._shelf, self._index, fields, self._gated.asker(trust))
-        if (same := self._repeated(fields)) is not None:
-            return same
-        events = self._gated.put(fields, idempotency_key)
-        if events and events[0].body:
-            return Belief.just(events[0].body["belief"], events[0].seq, events[0].ts)
-        return self._again(fields.get("key", ""), idempotency_key, user, path)
-
-    def _again(self, key: str, idempotency_key: str, user: str | None, path: str) -> Belief:
-        """What is held already."""
-        said = self._book.said(self._user(user), idempotency_key) if idempotency_key else None
-        return said.belief() if said else self._now(key, user, path)
+        return self._state(fields, idempotency_key)
 
     def observe(
         self,
@@ -255,8 +245,11 @@ class Memory(Asks, Looks, Walks, Governs, Graphs, Keeps):
     ) -> Belief:
         """Replace a belief by a better one; the old version stays in its history.
 
-        `name` is a key or an id. An id whose words have changed since you read it is refused (Moved).
+        `name` is a key or an id. An id whose words have changed since you read it is refused (Moved); so is that of an
+        episode, which is what happened.
         """
+        if self._told(name, user, path):
+            raise Refused(f"{name} is something that happened, which no one changes; remember what holds now instead")
         for name_of_list in ("evidence", "tags", "triple", "rests_on"):
             if name_of_list in changes:
                 changes[name_of_list] = texts(changes[name_of_list], name_of_list)
@@ -266,8 +259,10 @@ class Memory(Asks, Looks, Walks, Governs, Graphs, Keeps):
         self._gated.revise(name, changes, reason=reason, user=self._user(user), path=path)
         return self._now(name, user, path)
 
-    def forget(self, name: str, *, reason: str = "", user: str | None = None, path: str = "") -> Belief:
-        """Put a belief out of sight. It stays in history; `erase` is the one that destroys."""
+    def forget(self, name: str, *, reason: str = "", user: str | None = None, path: str = "") -> Belief | Episode:
+        """Put a belief out of sight, or take an episode back. It stays in history; `erase` is the one that destroys."""
+        if self._told(name, user, path):
+            return self._episodes.retract(name, reason=reason, user=self._user(user)).episodes[0]
         self._gated.forget(name, reason=reason, user=self._user(user), path=path)
         return self._now(name, user, path)
 
@@ -339,6 +334,12 @@ class Memory(Asks, Looks, Walks, Governs, Graphs, Keeps):
     @property
     def _book(self) -> Book:
         return self._shelf.book
+
+    def _told(self, name: str, user: str | None, path: str) -> bool:
+        """Whether a name is that of an episode, and of no belief."""
+        with self._shelf.known() as known:
+            whose = self._user(user)
+            return known.find(name, user=whose, path=path) is None and bool(self._book.episodes.find(whose, name))
 
     def _now(self, name: str, user: str | None, path: str) -> Belief:
         with self._shelf.known() as known:

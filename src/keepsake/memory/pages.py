@@ -36,6 +36,7 @@ from keepsake.records.entity import PREFIXES
 from keepsake.records.episodes import RETRACT
 from keepsake.records.errors import Busy, Moved, NotFound, Refused
 from keepsake.records.folding import Folding
+from keepsake.records.notebook import listing
 from keepsake.records.page import PageEntry, PageInfo, PageText, Synced
 from keepsake.records.pages import NOTES
 from keepsake.records.policy import DEFAULT
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 Moment = date | str | None
 
 
+@listing
 class PagesOf(Recents):
     """The pages of one user."""
 
@@ -195,8 +197,7 @@ class PagesOf(Recents):
     def _flag_if_long(self, about: str, file: File) -> None:
         """A page that is far too long is flagged, so that somebody folds it."""
         if file.tokens > self._settings.hard_limit_tokens and not file.needs_compact:
-            why = f"above {self._settings.hard_limit_tokens:,} tokens"
-            self._put(about, {"needs_compact": True, "reason": why})
+            self._put(about, {"needs_compact": True, "reason": f"above {self._settings.hard_limit_tokens:,} tokens"})
             self._follow(about)
 
     # -- reading -----------------------------------------------------------------------------------------------------

@@ -19,13 +19,14 @@ from keepsake.records.belief import Belief
 from keepsake.records.event import Draft, Event
 from keepsake.records.memory_path import MemoryPath
 from keepsake.records.merged import REVIEW, Conflict, Merged
+from keepsake.records.notebook import Shown, listing
 from keepsake.records.paths import MAIN, ROOT
 from keepsake.records.reviews import ASK
 from keepsake.stores.shelf import Shelf
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Shown):
     """A path and those that branched from it, oldest first. The root has no record: everything begins there."""
 
     name: str
@@ -45,6 +46,7 @@ class Tree:
         return f"<Tree {self.name}: {len(self.branches)} branches>"
 
 
+@listing
 class PathsOf:
     """The paths of one user."""
 

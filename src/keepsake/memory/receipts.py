@@ -19,6 +19,7 @@ from keepsake.decide import use as decide
 from keepsake.memory.asked import check_names
 from keepsake.memory.gated import Gated
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound, Refused
+from keepsake.records.notebook import listing
 from keepsake.records.policy import DEFAULT
 from keepsake.records.use import RECEIPTS, Receipt
 from keepsake.stores.shelf import Shelf
@@ -27,6 +28,7 @@ GROUP = 32  # receipts that are written together
 MOST = 4096  # that wait at most, while a batch is open
 
 
+@listing
 class ReceiptsOf:
     """The receipts of one memory, those that wait to be written among them. Safe to use from several threads."""
 

@@ -16,6 +16,7 @@ from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment, stamp
 from keepsake.records.errors import Moved, NotFound, Refused
 from keepsake.records.event import Event
+from keepsake.records.notebook import listing
 from keepsake.records.policy import kind_of
 from keepsake.records.review import Action, Answered, Approval, Review
 from keepsake.stores.shelf import Shelf
@@ -23,6 +24,7 @@ from keepsake.stores.shelf import Shelf
 Fold = Callable[[Action], None]
 
 
+@listing
 class ReviewsOf:
     """The reviews of one user. `fold` carries out the folding of a page that has its yes."""
 

@@ -20,13 +20,14 @@ from keepsake.memory.gated import Gated
 from keepsake.records.book import Book
 from keepsake.records.clock import stamp
 from keepsake.records.errors import KeepsakeError, NotFound
+from keepsake.records.notebook import Shown, listing
 from keepsake.records.rule import ConsolidationRule
 from keepsake.records.rules import Finding, Kept, Mark
 from keepsake.stores.shelf import Shelf
 
 
 @dataclass(frozen=True, slots=True)
-class RuleStatus:
+class RuleStatus(Shown):
     """A rule, and how far it has come."""
 
     rule: ConsolidationRule
@@ -45,6 +46,7 @@ class RuleStatus:
         }  # fmt: skip
 
 
+@listing
 class RulesOf:
     """The rules of one user."""
 

@@ -7,6 +7,7 @@ Keys and pins live outside every memory folder, so that whoever changes a folder
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,6 +57,7 @@ TEMPLATE = """\
 """
 
 _SECTIONS = ("ledger", "recall", "consolidate", "pages", "writer", "policy", "audit")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")  # of a database, or of a page
 _UTC = ("Etc/UTC", "Etc/UCT", "Etc/Zulu", "UCT", "Universal", "Zulu")
 _SYNCED = ("dropbox", "onedrive", "google drive", "googledrive", "icloud", "mobile documents", "nextcloud", "syncthing")
 
@@ -80,16 +82,23 @@ class Settings(NamedTuple):
 
 
 def locate(path: str | Path | None = None) -> Path:
-    """The folder of the memory that is meant."""
+    """The folder of the memory that is meant. Refused, if it is an address of something else."""
     if path is not None:
-        return Path(path).expanduser()
+        return _folder(path, "a memory")
     if home := os.environ.get("KEEPSAKE_HOME"):
-        return Path(home).expanduser()
+        return _folder(home, "KEEPSAKE_HOME")
     here = Path.cwd()
     for folder in (here, *here.parents):
         if (folder / NAME).is_dir():
             return folder / NAME
     return Path.home() / NAME
+
+
+def _folder(path: str | Path, what: str) -> Path:
+    """A folder as it was named. Of an address only the beginning is repeated: the rest may hold a password."""
+    if isinstance(path, str) and (address := _ADDRESS.match(path)):
+        raise Refused(f"{what} is a folder on this machine, and {address[0]}… is an address; name a folder instead")
+    return Path(path).expanduser()
 
 
 def read_settings(folder: Path) -> Settings:

@@ -19,6 +19,7 @@ from keepsake.records.belief import Belief
 from keepsake.records.clock import stamp
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Damaged
+from keepsake.records.notebook import Shown
 from keepsake.records.pages import NOTES
 from keepsake.stores.shelf import Shelf
 
@@ -37,7 +38,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class Status(Shown):
     """A memory at a glance."""
 
     folder: str
@@ -67,7 +68,7 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Erasure:
+class Erasure(Shown):
     """What an erasure destroys: the beliefs, how many events lose their words, and the copies it cannot reach."""
 
     beliefs: tuple[Belief, ...]

@@ -29,6 +29,7 @@ from keepsake.projections.index.tidying import Kept
 from keepsake.recall.decay import recency
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft
+from keepsake.records.notebook import listing
 from keepsake.records.proposal import CHOOSE, EXPIRED, FADED, FORGET, MERGE, PUT_OUT, REST, Proposal, in_short
 from keepsake.stores.shelf import Shelf
 
@@ -38,6 +39,7 @@ MOST = 10_000  # proposals at a time
 _MARGIN = 1.0 + 1e-9  # the index compares logarithms, which may differ in the last digit
 
 
+@listing
 class TidyOf:
     """Proposals for one user's memories, and, if `pages` are given, for those too."""
 

@@ -53,6 +53,12 @@ class UseOf:
             )  # fmt: skip
         return _ids(self._shelf.ledger.write(decision))
 
+    def again(self, name: str, *, user: str, path: str = "") -> None:
+        """A belief was said again, in the words it has: it is used more, and no surer."""
+        self._gated.write(
+            "reinforce", lambda _: decide.again(self._shelf.book, name, user=user, path=path), user=user, path=path
+        )  # fmt: skip
+
     def fade(self, names: Iterable[str], *, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
         decide.may_tidy(self._gated.trust)

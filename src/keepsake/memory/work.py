@@ -12,6 +12,7 @@ from keepsake.projections.index.builtin import CONFIG, FRAMES
 from keepsake.records import ids
 from keepsake.records.errors import NotFound
 from keepsake.records.frame import Frame
+from keepsake.records.notebook import listing
 from keepsake.records.work import Work
 from keepsake.stores.shelf import Shelf
 
@@ -54,6 +55,7 @@ class WorkOf:
             self.end(session)
 
 
+@listing
 class FramesOf:
     """The built-in frames and the user's own."""
 

@@ -23,8 +23,9 @@ from keepsake.projections.index.fulltext import NOW, Scope, count_of, count_on
 from keepsake.recall.asked import as_answers
 from keepsake.recall.candidates import POOL, Candidates, Gathering
 from keepsake.recall.filters import Filters, bears, tags_of
-from keepsake.recall.fusion import fits, floor_of, least_of, similarity
+from keepsake.recall.fusion import floor_of, floor_of_beliefs, similarity
 from keepsake.recall.hits import hits_of
+from keepsake.recall.judged import Floors, Judged, judge
 from keepsake.recall.meaning import Meaning, Vectors
 from keepsake.recall.question import Question, take_apart
 from keepsake.recall.seen import Seen, View, edges_of
@@ -72,12 +73,19 @@ class Ranking:
     states: dict[str, State]
     likeness: NDArray[np.float64]
     support: Support
-    sure: NDArray[np.float64]  # how likely each candidate answers
-    fit: float  # the best one's
-    floor: float  # below which nothing fits
-    least: float  # below which a candidate is no hit
+    judged: Judged  # how likely each candidate answers
     guaranteed: frozenset[str]
     by_words: bool  # whatever holds a word is served
+
+    @property
+    def fit(self) -> float:
+        """How likely the best candidate answers; nothing answers a question without words."""
+        return self.judged.fit if self.question.words else 0.0
+
+    @property
+    def floor(self) -> float:
+        """Below which nothing of the best candidate's kind fits."""
+        return self.judged.floor
 
     def serves(self, ask: Ask, place: int) -> bool:
         """Whether a candidate may be shown: where likeness decides, it must reach the floor."""
@@ -91,7 +99,7 @@ class Ranking:
         if self.by_words:
             block = self.measured.blocks[place]
             return self.fit >= self.floor and (self.measured.covers[place] > 0 or block in self.found.text)
-        return self.fit >= self.floor and float(self.sure[place]) >= self.least
+        return self.fit >= self.floor and bool(self.judged.reached[place])
 
     def served(self, ask: Ask, most: int) -> tuple[list[int], list[int]]:
         """What is guaranteed, all of it, and the best `most` of the rest that may be shown."""
@@ -125,7 +133,7 @@ def answer(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> R
     if ranking is None:
         return Recalled(question=ask.question, floor=ask.floor or 0.0, frame=name)
     floor = ranking.floor
-    top = float(ranking.scores[ranking.order[0]]) if ranking.order else 0.0
+    top = float(ranking.scores[ranking.judged.best])
     scale = 1.0 if ask.frame else ranking.fit / top if top > 0 else 0.0
     if ranking.fit < floor and ask.frame is None:
         nearest = ranking.hits(ranking.order[:_NEAREST], scale)[:_NEAREST]
@@ -167,7 +175,7 @@ def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ran
         return None
     lexicon = meaning.plain if kind == "none" else meaning.lexicon
     rare = np.array(put.rare, np.float32)
-    measured = measure(put.question, rare, found, states, lexicon, put.vectors, put.vector)
+    measured = measure(put.question, rare, found, states, lexicon, put.vectors, put.vector, put.toward)
     said = list(found.sources.values())
     edges = edges_of(put.seen, measured.blocks, ask.scope) if put.seen.has_edges else []
     degree = degrees(edges, measured.blocks)
@@ -178,13 +186,13 @@ def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ran
         likeness = likeness / likeness.max()
     weights = ask.frame.weights if ask.frame else LIKENESS
     scores = weighed(weights, likeness, support) * backing(support, said, ask.scope.path)
-    order, sure = _in_order(scores, measured.blocks), fits(measured, kind) * counts
-    best = order[0] if ask.frame is None else int(np.argmax(likeness))
-    fit, floor = float(sure[best]) if put.question.words else 0.0, put.floor(index, ask, kind)
+    order = _in_order(scores, measured.blocks)
+    leading = order if ask.frame is None else np.argsort(-likeness, kind="stable").tolist()
+    judged = judge(measured, kind, leading, put.floors(index, ask, kind), counts)
     kept, by_words = frozenset(guaranteed) & found.sources.keys(), put.goes_by_words(ask)
     return Ranking(
         put.question, ask.scope, put.seen.view(ask.scope), order, scores, measured, found, states, likeness, support,
-        sure, fit, floor, min(floor, least_of(kind)), kept, by_words,
+        judged, kept, by_words,
     )  # fmt: skip
 
 
@@ -197,6 +205,7 @@ class _Put:
     rare: list[float]  # how rare each of its words is
     vectors: Vectors | None
     vector: NDArray[np.float32] | None
+    toward: NDArray[np.float32] | None  # the same, less whom it names
 
     @classmethod
     def of(cls, index: IndexFile, meaning: Meaning, ask: Ask, erasures: int) -> _Put:
@@ -205,7 +214,8 @@ class _Put:
         rare = seen.rarity(question.words, ask.scope)
         vectors = None if ask.by_words else meaning.level(index, ask.scope.user, erasures)
         vector = None if vectors is None else meaning.of_question(question.bare, question.words, rare)
-        return cls(question, seen, rare, vectors, vector)
+        toward = None if vector is None else meaning.of_rest(question.words, rare, question.called)
+        return cls(question, seen, rare, vectors, vector, toward)
 
     def gather(self, ask: Ask, guaranteed: Sequence[str]) -> tuple[Candidates, dict[str, State]]:
         """Every candidate, and what the index holds of each and of the turns beside it."""
@@ -225,18 +235,24 @@ class _Put:
         """Whoever asks for words, or in words that say nothing, gets whatever holds one."""
         return ask.by_words or not self.question.tells
 
-    def floor(self, index: IndexFile, ask: Ask, kind: str) -> float:
-        """Below which nothing fits."""
+    def floors(self, index: IndexFile, ask: Ask, kind: str) -> Floors:
+        """Below which nothing fits. A frame asks for what bears on a task, and its beliefs need not answer."""
+        if ask.floor is None and self.goes_by_words(ask):
+            return Floors(0.0)
+        size = self._size(index, ask)
+        beliefs = None if ask.frame or self.goes_by_words(ask) else floor_of_beliefs(kind, size)
         if ask.floor is not None:
-            return ask.floor
-        if self.goes_by_words(ask):
-            return 0.0
+            return Floors(ask.floor, None if beliefs is None else ask.floor)
+        return Floors(floor_of(kind, size), beliefs)
+
+    def _size(self, index: IndexFile, ask: Ask) -> int:
+        """Among how many memories is asked."""
         is_now = self.vectors is not None and ask.scope.at >= NOW
         out = len(self.seen.kept_out(ask.scope.user, ask.scope.at))
         if self.vectors is None or not is_now:
-            return floor_of(kind, count_of(index, ask.scope.user, ask.scope.at) + count_on(index, ask.scope) - out)
+            return count_of(index, ask.scope.user, ask.scope.at) + count_on(index, ask.scope) - out
         unseen = out_of_sight(self.seen, self.vectors, ask.scope) if self.seen.asides else 0
-        return floor_of(kind, len(self.vectors.file) - unseen - out)
+        return len(self.vectors.file) - unseen - out
 
 
 def _in_order(scores: NDArray[np.float64], blocks: list[str]) -> list[int]:

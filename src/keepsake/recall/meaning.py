@@ -171,6 +171,16 @@ class Meaning:
             vector = self.hear(bare)
         return vector if np.any(vector) else None
 
+    def of_rest(
+        self, words: Sequence[str], rarity: Sequence[float], called: Sequence[int]
+    ) -> NDArray[np.float32] | None:  # fmt: skip
+        """The vector of a question less some of its words; None where there are none, or where it takes long."""
+        embedder = self.embedder
+        if embedder is None or not called or not self.is_fast:
+            return None
+        kept = [at for at in range(len(words)) if at not in called]
+        return self._ask(lambda: weighted(embedder, [words[at] for at in kept], [rarity[at] for at in kept]))
+
     def hear(self, bare: str) -> NDArray[np.float32]:
         """The vector of a question as it stands, kept for a moment: it may be made before anybody has to wait."""
         vector = self._asked.get(bare)

@@ -15,6 +15,7 @@ import orjson
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fulltext import MOST_WORDS, Scope
+from keepsake.recall.rest import called_in
 from keepsake.recall.text import STOP, telling, without_names, words
 from keepsake.records.time.when import Span, spans_in, wants_a_time
 
@@ -38,6 +39,7 @@ class Question:
     speakers: frozenset[str]  # the one person it names, by every agent of that name
     about: frozenset[str]  # the entities it names
     names: tuple[str, ...]  # that were taken out
+    called: tuple[int, ...]  # places of the words that are written as names
     spans: tuple[Span, ...]  # of time
     is_when: bool
     is_naming: bool  # it asks for a name
@@ -55,7 +57,7 @@ def take_apart(index: IndexFile, asked: str, scope: Scope, now: datetime) -> Que
     spoken = told or list(dict.fromkeys(words(bare)))
     return Question(
         asked, bare, tuple(spoken[:MOST_WORDS]), bool(told), frozenset(speakers), frozenset(about), tuple(named),
-        spans, wants_a_time(asked), _ASKS_A_NAME.match(asked) is not None,
+        called_in(bare, spoken[:MOST_WORDS]), spans, wants_a_time(asked), _ASKS_A_NAME.match(asked) is not None,
     )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from keepsake.projections.index.fulltext import Told
 from keepsake.recall.candidates import Candidates
 from keepsake.recall.lexicon import Lexicon, Reading
 from keepsake.recall.question import Question
+from keepsake.recall.rest import Rest, covers_of_rest, names_someone
 from keepsake.recall.seen import Link
 from keepsake.recall.support import State
 from keepsake.recall.text import words as words_of
@@ -65,6 +66,7 @@ class Measured:
     near: Floats
     covers: Floats
     part: list[int]  # which part of a long text speaks best
+    rest: Rest  # how well a belief answers what is asked of whom the question names
 
 
 @dataclass(slots=True)
@@ -84,9 +86,12 @@ class _Units:
 
 def measure(
     question: Question, rarity: Floats, found: Candidates, states: Mapping[str, State], lexicon: Lexicon,
-    rows: Rows | None, vector: Floats | None,
+    rows: Rows | None, vector: Floats | None, toward: Floats | None = None,
 ) -> Measured:  # fmt: skip
-    """Every signal of every candidate. `states` holds the contents of the candidates and of the turns beside them."""
+    """Every signal of every candidate. `states` holds the contents of the candidates and of the turns beside them.
+
+    `toward` is the vector of the question less whom it names; without one, the question's own.
+    """
     read = lexicon.read([(block, state.content) for block, state in states.items()])
     units = _units(found, read)
     share = rarity / max(float(rarity.sum()), 1e-9)
@@ -94,7 +99,7 @@ def measure(
     here = alike[:, : units.mine]
     around = np.maximum(_BEFORE * alike[:, units.before], _AFTER * alike[:, units.after])
     covered = _with_names(question, rarity, found, units, share @ np.maximum(here, around), states)
-    near, pair = _nearness(units, rows, vector)
+    near, pair, onward = _nearness(units, rows, vector, toward)
     best = _best_parts(units, covered, near)
     sessions = _sessions(units.links)
     text = _share_of_best(_ranked(rarity, held[:, best], lengths[best]))
@@ -106,7 +111,24 @@ def measure(
         **_form(question, units, found, read, best),
     }  # fmt: skip
     bare = (share @ here)[best].astype(np.float32)
-    return Measured(units.blocks, signals, near[best], bare, units.part_of[best].tolist())
+    rest = _rest(question, covers_of_rest(here[:, best], share, question.called), onward[best], found, states)
+    return Measured(units.blocks, signals, near[best], bare, units.part_of[best].tolist(), rest)
+
+
+def _rest(
+    question: Question, covered: tuple[Floats, NDArray[np.bool_]], near: Floats, found: Candidates,
+    states: Mapping[str, State],
+) -> Rest:  # fmt: skip
+    """How well each belief answers what is asked of whom the question names."""
+    alone = np.array([said[0].what == "belief" for said in found.sources.values()], dtype=np.bool_)
+    covers, holds = covered
+    others, nobody = np.zeros_like(alone), np.zeros_like(alone)
+    if question.names or question.called:
+        for place, (block, said) in enumerate(found.sources.items()):
+            text = states[block].content
+            if alone[place] and not holds[place] and not _is_about(question, said[0], text):
+                (others if names_someone(text) else nobody)[place] = True
+    return Rest(covers, near, others, nobody, alone)
 
 
 def _units(found: Candidates, read: dict[str, Reading]) -> _Units:
@@ -185,19 +207,26 @@ def _with_names(
     return covered
 
 
-def _nearness(units: _Units, rows: Rows | None, vector: Floats | None) -> tuple[Floats, Floats]:
-    """The cosine of each unit, and of each unit together with the turn before it."""
+def _nearness(
+    units: _Units, rows: Rows | None, vector: Floats | None, toward: Floats | None
+) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    """The cosine of each unit, and of each unit together with the turn before it; and that to `toward`."""
     count = units.mine
     near, pair = np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
     if rows is None or vector is None:
-        return near, pair
+        return near, pair, near
     row_of = _rows_of(units, rows)
     has = np.flatnonzero(row_of >= 0)
     every = np.zeros(len(row_of), dtype=np.float32)
-    every[has] = np.asarray(rows.matrix)[row_of[has]] @ vector
+    vectors = np.asarray(rows.matrix)[row_of[has]]
+    every[has] = vectors @ vector
     before = units.before
     with_before = np.where(row_of[before] >= 0, (every[:count] + every[before]) / 2, every[:count])
-    return every[:count], with_before.astype(np.float32)
+    onward = every
+    if toward is not None:
+        onward = np.zeros_like(every)
+        onward[has] = vectors @ toward
+    return every[:count], with_before.astype(np.float32), onward[:count]
 
 
 def _rows_of(units: _Units, rows: Rows) -> Places:

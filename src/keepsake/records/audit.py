@@ -19,6 +19,7 @@ import orjson
 
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
+from keepsake.records.notebook import Shown
 from keepsake.records.review import Review
 
 NAME = "audit.jsonl"  # in the memory folder
@@ -47,7 +48,7 @@ Find = Callable[[str], Review | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditLine:
+class AuditLine(Shown):
     """One act. `approval` is the yes it rests on: the review, who gave it, when, and its marker if it has one."""
 
     seq: int

@@ -10,11 +10,14 @@ belief that was handed out are the caller's own copy: changing them changes noth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import Shown
+from keepsake.records.said import Said
 
 Check = Callable[[str, object], None]
 
@@ -24,7 +27,7 @@ TRUST = ("human", "agent", "tool", "web", "import")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Belief:
+class Belief(Shown):
     """One version of something held true."""
 
     id: str
@@ -55,6 +58,7 @@ class Belief:
     views: dict[str, Any] = field(default_factory=dict)
     seq: int = -1  # the event that recorded this version
     at: str = ""  # when it was recorded
+    answer: Said | None = field(default=None, compare=False, repr=False)  # what `remember` answered; never recorded
 
     def __post_init__(self) -> None:
         recorded({name: getattr(self, name) for name in _DEFAULTS})
@@ -82,11 +86,18 @@ class Belief:
             object.__setattr__(belief, name, dict(value) if name in _DEEP else value)
         object.__setattr__(belief, "seq", seq)
         object.__setattr__(belief, "at", at)
+        object.__setattr__(belief, "answer", None)
+        return belief
+
+    def answered(self, answer: Said) -> Belief:
+        """The same, with what `remember` answered."""
+        belief = copy(self)
+        object.__setattr__(belief, "answer", answer)
         return belief
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, for printing or sending."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name != "answer"}
 
     def __repr__(self) -> str:
         text = self.text if len(self.text) <= 60 else self.text[:57] + "…"

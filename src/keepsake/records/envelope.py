@@ -23,6 +23,7 @@ from keepsake.records.graph_fields import SCHEMA_VERSION, Told, check_record, li
 from keepsake.records.memory_event import MemoryEvent
 from keepsake.records.memory_path import MemoryPath
 from keepsake.records.normal import is_normal
+from keepsake.records.notebook import Shown
 from keepsake.records.strict_json import check as check_json
 from keepsake.records.strict_json import parse
 
@@ -131,7 +132,7 @@ def _arranged(part: str, given: list[Any]) -> list[bytes]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GraphEnvelope:
+class GraphEnvelope(Shown):
     """A whole graph. Lists of records are taken as they come and put in order."""
 
     profile: MemoryProfile | None = None

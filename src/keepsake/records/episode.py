@@ -15,12 +15,13 @@ from keepsake.records.belief import OWNER, TRUST
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
+from keepsake.records.notebook import Shown
 
 MACHINES = ("assistant", "system", "tool")  # roles whose "I" is nobody's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Episode:
+class Episode(Shown):
     """One thing that happened. `id` is the teller's name for it within its scope; without one, it is the event's."""
 
     content: str

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from keepsake.records.notebook import html_of
+
 
 class Draft(NamedTuple):
     """What a decision wants recorded."""
@@ -29,3 +31,10 @@ class Event(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         return self._asdict()
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+    def __repr__(self) -> str:
+        erased = ", erased" if self.body is None else ""
+        return f"<Event {self.seq} {self.op} by {self.by} at {self.ts}{erased}>"

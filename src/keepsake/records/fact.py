@@ -12,10 +12,11 @@ from typing import Any
 
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import Shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(Shown):
     """One version of a fact. Construct it and it is valid."""
 
     id: str

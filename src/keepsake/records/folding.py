@@ -7,10 +7,11 @@ from typing import Any
 
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import Shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folding:
+class Folding(Shown):
     """What a page becomes if what was superseded goes into a note and repeats are joined."""
 
     path: str

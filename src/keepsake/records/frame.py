@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import Shown
 
 SIGNALS = ("similarity", "confidence", "recency", "centrality", "reinforcement")
 
@@ -18,7 +19,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Shown):
     """Weights of the five signals, what is searched, what is guaranteed, how much may be said and in which form."""
 
     name: str

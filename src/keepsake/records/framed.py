@@ -10,6 +10,7 @@ from typing import Any
 
 from keepsake.records.errors import Refused
 from keepsake.records.hit import Hit
+from keepsake.records.notebook import Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Framed:
+class Framed(Shown):
     """What an agent puts into its prompt. Nothing to show is an empty text, without a heading."""
 
     frame: str

@@ -33,6 +33,7 @@ from keepsake.records.graph_fields import (
     must_be_text,
     put_field,
 )
+from keepsake.records.notebook import Shown
 
 R = TypeVar("R")
 
@@ -61,7 +62,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryNode:
+class MemoryNode(Shown):
     """Something that is remembered. `valid_from` and `valid_to` say when it was so in the world."""
 
     id: str
@@ -120,7 +121,7 @@ class MemoryNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryEdge:
+class MemoryEdge(Shown):
     """A relation that leads from one node to another."""
 
     id: str
@@ -176,7 +177,7 @@ class MemoryEdge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryProfile:
+class MemoryProfile(Shown):
     """Whose memory it is and how it is meant to be kept: names and settings, no memories."""
 
     id: str

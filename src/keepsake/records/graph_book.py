@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from keepsake.records.event import Event
+from keepsake.records.notebook import html_of
 from keepsake.records.undo import Undoable
 
 GRAPH = "graph."
@@ -53,6 +54,9 @@ class ProposedMerge(NamedTuple):
     def read(cls, text: str) -> ProposedMerge:
         node, into, score, reasons, by, at = orjson.loads(text)
         return cls(node, into, score, tuple(reasons), by, at)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
 
 class GraphBook(Undoable):

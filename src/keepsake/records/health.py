@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from keepsake.records.errors import MigrationNotSupported
+from keepsake.records.notebook import Shown
 
 ADD_COLUMN_ONLY = "v1-add-column-only"
 NON_NULLABLE = "non-nullable-add"
@@ -17,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoreHealth:
+class StoreHealth(Shown):
     """A store at a glance. `fragment_count` is how much it holds; None, before it was made."""
 
     ok: bool

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from keepsake.records.notebook import Shown
+
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Shown):
     """What was recalled. `id` is a belief's or an episode's: `show` takes both; `revise` and `forget`, a belief's."""
 
     id: str

@@ -20,6 +20,7 @@ import orjson
 
 from keepsake.records.clock import parse_moment, stamp
 from keepsake.records.errors import Refused, UnknownVersion
+from keepsake.records.notebook import Shown
 from keepsake.records.strict_json import check
 
 SCHEMA_VERSION = 1
@@ -41,7 +42,7 @@ PATH_KINDS = (BRANCH, MERGE, ABANDON, COMPACT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryEvent:
+class MemoryEvent(Shown):
     """One event. A kind of one's own is `custom`, or begins with `custom.`."""
 
     id: str

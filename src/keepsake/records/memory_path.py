@@ -12,6 +12,7 @@ from typing import Any
 
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.memory_event import moment, names
+from keepsake.records.notebook import Shown
 from keepsake.records.strict_json import check
 
 SCHEMA_VERSION = 1
@@ -24,7 +25,7 @@ CLOSED = "closed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryPath:
+class MemoryPath(Shown):
     """One path. `parent_id` is empty for one that begins a conversation."""
 
     path_id: str

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepsake.records.belief import Belief
+from keepsake.records.notebook import Shown
 from keepsake.records.paths import shown
 
 PARENT = "parent"  # what stands there stays
@@ -16,7 +17,7 @@ RULES = (REVIEW, PARENT, BRANCH, NEWEST)
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Shown):
     """One thing of which both sides say something else. `ours` is what stands where it would be brought to."""
 
     key: str
@@ -37,7 +38,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Shown):
     """What a merge did: the beliefs as they are held there now, the conflicts, and the reviews that ask about them."""
 
     path: str

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from keepsake.records.notebook import Shown
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageEntry:
+class PageEntry(Shown):
     """One dated statement on a page. `id` is a version of the belief that it shows."""
 
     id: str
@@ -36,7 +38,7 @@ class PageEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageInfo:
+class PageInfo(Shown):
     """A page at a glance."""
 
     path: str
@@ -59,7 +61,7 @@ class PageInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageText:
+class PageText(Shown):
     """A page that was read: what is known of it, and the entries that were asked for, oldest first."""
 
     info: PageInfo
@@ -83,7 +85,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Synced:
+class Synced(Shown):
     """What a sync did."""
 
     seen: int = 0  # files

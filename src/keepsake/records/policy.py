@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from keepsake.records.belief import OWNER, TRUST
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import Shown
 
 ALLOW = "allow"  # it happens
 QUARANTINE = "quarantine"  # it is recorded, and kept out of recall until a person says yes
@@ -105,7 +106,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Shown):
     """The table, the rules before it, who may answer a review, and how long an unused yes lasts."""
 
     table: Mapping[str, Mapping[str, str]]

@@ -12,6 +12,7 @@ from typing import Any
 
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import Shown
 
 FADED, EXPIRED, CONTRADICTION, REPEAT, DORMANT = "faded", "expired", "contradiction", "repeat", "dormant"
 FORGET, PUT_OUT, MERGE, CHOOSE, REST = "forget", "fade", "merge", "choose", "rest"
@@ -29,7 +30,7 @@ _SHORT = 6  # digits by which a proposal is called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(Shown):
     """What may be done about a few memories."""
 
     kind: str

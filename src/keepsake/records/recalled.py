@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepsake.records.hit import Hit
+from keepsake.records.notebook import Shown, rows_html
 
 
 @dataclass(frozen=True, slots=True)
-class Nearly:
+class Nearly(Shown):
     """A memory that was looked at and is no hit, and why not."""
 
     hit: Hit
@@ -41,6 +42,10 @@ class Recalled(list[Hit]):
         """Whether something was found, and none of it fits."""
         return not self and bool(self.nearest)
 
+    def _repr_html_(self) -> str:
+        found = rows_html(self or self.nearest)
+        return f"<p>Nothing fits. Nearest:</p>{found}" if self.nothing_fits else found
+
     def to_dict(self) -> dict[str, Any]:
         """All there is, for printing or sending."""
         return {
@@ -51,7 +56,7 @@ class Recalled(list[Hit]):
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Shown):
     """A recorded answer beside the same question put again at the same place of the ledger."""
 
     receipt: str

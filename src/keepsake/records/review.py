@@ -19,6 +19,7 @@ import orjson
 from keepsake.records.belief import OWNER, TRUST
 from keepsake.records.errors import KeepsakeError, Refused
 from keepsake.records.event import Event
+from keepsake.records.notebook import Shown
 from keepsake.records.policy import kind_of
 from keepsake.records.strict_json import check
 
@@ -26,7 +27,7 @@ STATUSES = ("waiting", "approved", "rejected", "stale")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(Shown):
     """What somebody wants done. `trust` is the asker's; an action of the kind `trust` lets a belief be recalled.
 
     `kind` may be said in another word for the same (archive for forget); it is then kept in `called`, to be shown.
@@ -95,7 +96,7 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
+class Approval(Shown):
     """A person's yes to exactly one action. One that is still to be carried out has a marker, and an end."""
 
     review: str
@@ -127,7 +128,7 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Shown):
     """An action that was carried out: the events that say so, and the review whose yes it had, if it needed one."""
 
     action: Action
@@ -146,7 +147,7 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Shown):
     """What came of answering one of several reviews: the review as it is now, or why it could not be answered."""
 
     id: str
@@ -163,7 +164,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
+class Review(Shown):
     """One question, and what became of it."""
 
     id: str

@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from keepsake.records.errors import ConsolidationRuleError
+from keepsake.records.notebook import Shown
 
 _FIELDS = ("id", "cadence", "when_filter", "then_emits")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsolidationRule:
+class ConsolidationRule(Shown):
     """`when_filter` is read by `consolidate.filter`; an empty one fits every episode.
 
     `cadence` is `{"every": N}`, in episodes, or `{"cron": "…"}`, with a `zone` if not in UTC: see `Cadence`.

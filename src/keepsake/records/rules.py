@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from keepsake.records.beliefs import ERASE
 from keepsake.records.event import Event
+from keepsake.records.notebook import html_of, plain
 from keepsake.records.rule import ConsolidationRule
 from keepsake.records.undo import Undoable
 
@@ -55,6 +56,13 @@ class Finding(NamedTuple):
     source: str  # the event that recorded it
     reason: str
     seq: int  # the event that says so
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, for printing or sending."""
+        return {name: plain(getattr(self, name)) for name in self._fields}
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
 
 class Rules(Undoable):

@@ -16,13 +16,14 @@ from keepsake.records.beliefs import Beliefs, Held
 from keepsake.records.clock import parse_moment, stamp
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
+from keepsake.records.notebook import Shown
 from keepsake.records.paths import Paths
 
 Moment = int | str | datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class Version(Shown):
     """One step in a belief's life."""
 
     seq: int
@@ -36,7 +37,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Shown):
     """What one belief was at two moments; None where it was not held."""
 
     key: str

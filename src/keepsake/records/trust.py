@@ -23,6 +23,7 @@ from keepsake.records.echo import exactly
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
+from keepsake.records.notebook import Shown
 from keepsake.records.policy import DEFAULT
 from keepsake.records.undo import Undoable
 
@@ -38,7 +39,7 @@ _NAMED = ("agent", "session", "trust")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distrust:
+class Distrust(Shown):
     """A source that is out of recall, from one of its events on."""
 
     source: str
@@ -73,7 +74,7 @@ class Distrust:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Shown):
     """How one source stands: what it holds in memory now, and whether recall leaves it out."""
 
     source: str

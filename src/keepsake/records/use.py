@@ -6,6 +6,7 @@ question is kept only where somebody asked for that.
 
     receipt.put/1    {"receipts": [a receipt's body, …]}
     outcome.put/1    {"ids": […], "signal": 0 to 1, "weight": above 0, "user": …, "reason"?: …, "path"?: …}
+                     with "again": true it was only said again: that makes it fresh and more used, and no surer
     episode.fade/1   {"ids": […], "user": …, "reason"?: …}
 
 Ids are those of sources: a belief's version, an episode's event. What holds words of somebody's own (a question, a
@@ -21,6 +22,7 @@ from typing import Any
 from keepsake.records import ids
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import Shown
 from keepsake.records.strict_json import check
 
 RECEIPTS = "receipt.put/1"
@@ -34,7 +36,7 @@ _ALWAYS = ("id", "at", "head", "hits", "k")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(Shown):
     """What one recall served, and from which state of the ledger: enough to make the answer again."""
 
     id: str

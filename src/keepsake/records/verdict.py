@@ -12,6 +12,7 @@ from typing import Any
 
 from keepsake.records.clock import parse_moment
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import Shown, rows_html
 
 EXPECTED = ("ask", "find", "not", "says", "nothing")  # of one question alone; the others may be defaults of a file
 _MOST = 1000  # hits that a question may want
@@ -60,7 +61,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Shown):
     """What came of one question."""
 
     asked: Asked
@@ -80,6 +81,9 @@ class Verdict:
 
 class Verdicts(list[Verdict]):
     """What came of all questions, in their order."""
+
+    def _repr_html_(self) -> str:
+        return rows_html(self)
 
     @property
     def passed(self) -> int:

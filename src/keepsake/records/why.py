@@ -7,12 +7,13 @@ from typing import Any
 
 from keepsake.records.belief import Belief
 from keepsake.records.beliefs import Beliefs, Held
+from keepsake.records.notebook import Shown
 
 DEEPEST = 100  # what stands further down is not told: nobody reads it
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class Why(Shown):
     """One belief and the reasons for its standing."""
 
     belief: Belief

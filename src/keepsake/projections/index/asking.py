@@ -290,6 +290,13 @@ def _sides() -> dict[str, Any]:
             names.c.user == bindparam("user"), names.c.name.in_(among("names")), names.c.path.in_(among("paths")),
             names.c.since_seq <= bindparam("at"),
         ),
+        "SAID_SO": select(sources.c.id, sources.c.by)
+        .where(
+            sources.c.block_id == bindparam("block"), sources.c.what == literal_column("'belief'"), shown(),
+            sources.c.session == bindparam("in"), sources.c.agent == bindparam("as"),
+            sources.c.path == bindparam("path"),
+        )
+        .order_by(sources.c.since_seq.desc()),
         "CLAIMED": select(sources.c.id, sources.c.ref)
         .where(sources.c.claim == bindparam("claim"), sources.c.claim.is_not(None), shown())
         .order_by(sources.c.since_seq.desc()),

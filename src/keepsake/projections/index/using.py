@@ -41,9 +41,19 @@ def _counts(source: Source) -> bool:
 
 def outcome(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     """What came of using some memories: evidence for and against them. Of what a path has from above, there alone."""
+    if body.get("again"):
+        _said_again(desk, body["ids"])
+        return
     for name in body["ids"]:
         good, bad = body["signal"] * body["weight"], (1 - body["signal"]) * body["weight"]
         _proved(desk, event, body.get("path", ""), name, good, bad)
+
+
+def _said_again(desk: Desk, ids: Iterable[str]) -> None:
+    """What was said again, where it was held, is used more and fresh; nothing speaks for it that did not before."""
+    for source in filter(None, map(desk.source, ids)):
+        if source.block_id and _counts(source):
+            _use(desk, source.block_id, 1, desk.clock.hours)
 
 
 def _proved(desk: Desk, event: Event, path: str, name: str, good: float, bad: float) -> None:

@@ -19,6 +19,7 @@ from keepsake.records.entity import name_key
 from keepsake.records.envelope import GraphEnvelope
 from keepsake.records.errors import Refused
 from keepsake.records.graph import MemoryEdge, MemoryNode
+from keepsake.records.notebook import Shown
 from keepsake.stores.graph.protocols import MemoryGraphStore
 
 SURE = 0.9
@@ -30,7 +31,7 @@ _ALIKE = 20  # nodes of one name that are compared with one another
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class Likeness(Shown):
     """How likely it is that two nodes are the same thing, and why."""
 
     keep: str
@@ -44,7 +45,7 @@ class Likeness:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Shown):
     """What became of a merge: done, or proposed because nobody was sure enough."""
 
     likeness: Likeness

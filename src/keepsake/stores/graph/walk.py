@@ -14,6 +14,7 @@ from typing import Literal
 from keepsake.records.clock import comparable
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.graph import MemoryEdge, MemoryNode
+from keepsake.records.notebook import Shown
 from keepsake.stores.graph.protocols import MemoryGraphStore
 
 Direction = Literal["out", "in", "both"]
@@ -56,7 +57,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Expansion:
+class Expansion(Shown):
     """What lies within reach: the nodes, nearest first; how many steps away each is; the edges walked along."""
 
     nodes: tuple[MemoryNode, ...]
@@ -66,7 +67,7 @@ class Expansion:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Way(Shown):
     """A way through a graph: each edge leads from one node to the next, in whichever direction it points."""
 
     nodes: tuple[str, ...]

@@ -143,6 +143,8 @@ def _receipts(body: Mapping[str, Any]) -> str:
 
 
 def _outcome(body: Mapping[str, Any]) -> str:
+    if body.get("again"):
+        return f"{_few(body['ids'])} was said again"
     how = "helped" if body["signal"] == 1 else "misled" if body["signal"] == 0 else f"helped by {body['signal']:.0%}"
     return f"{_few(body['ids'])} {how}{_because(body)}"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from keepsake.records.belief import Belief
 from keepsake.surfaces.cli.belief_options import on_path, speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
@@ -50,8 +51,9 @@ def forget(
         if withdraw and not told:
             raise click.UsageError("--withdraw goes with an episode: keepsake forget EPISODE --withdraw")
         with memory.batch():
-            beliefs = [memory.forget(name, reason=reason, path=path or "") for name in names if name not in told]
+            gone = [memory.forget(name, reason=reason, path=path or "") for name in names if name not in told]
             back = memory.episodes.retract(*told.values(), reason=reason, withdraw=withdraw) if told else None
+    beliefs = [each for each in gone if isinstance(each, Belief)]
     found = [belief.to_dict() for belief in beliefs]
     value = found if back is None else {"beliefs": found, **back.to_dict()}
     call.answer(value, lambda: [*(line for belief in beliefs for line in said("Forgot", belief, None)), *_told(back)])
