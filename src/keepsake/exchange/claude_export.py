@@ -6,9 +6,23 @@ far as they attached it: its words are brought as notes of the conversation, not
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from keepsake.exchange.brought import ASSISTANT, PERSON, Brought, Conversation, Note, Turn, loaded, moment
+from keepsake.exchange.branches import items_of
+from keepsake.exchange.brought import (
+    ASSISTANT,
+    DOCUMENT,
+    PERSON,
+    Conversation,
+    Item,
+    Note,
+    Skipped,
+    Turn,
+    entries,
+    moment,
+    named_after,
+)
 from keepsake.exchange.brought import text_of as text
 
 _SENDERS = {"human": PERSON, "user": PERSON, "assistant": ASSISTANT}
@@ -16,39 +30,37 @@ _NO_PARENT = "00000000-0000-4000-8000-000000000000"  # what the export writes fo
 
 
 def looks_like(data: bytes) -> bool:
-    """Whether a file that begins so is for `read`."""
-    head = data[:1_000_000]
-    return b'"chat_messages"' in head or (b'"prompt_template"' in head and b'"docs"' in head)
+    """Whether a file that begins so is for `items`."""
+    return b'"chat_messages"' in data or (b'"prompt_template"' in data and b'"docs"' in data)
 
 
-def read(data: bytes) -> Brought:
-    """Every conversation or project, and what was passed over. ValueError, if the file is no such export."""
-    found = loaded(data)
-    listed = [found] if isinstance(found, dict) else found
-    if not isinstance(listed, list):
-        raise ValueError("it is no list of conversations or projects")
-    brought = Brought()
-    for number, each in enumerate(listed, start=1):
-        if isinstance(each, dict) and isinstance(each.get("chat_messages"), list):
-            brought.conversations.append(_conversation(each, f"conversation {number}", brought))
+def items(data: bytes) -> Iterator[Item]:
+    """Every conversation or project, one at a time, and what was passed over. ValueError where the file is cut off."""
+    for place, each in entries(data):
+        if isinstance(each, Skipped):
+            yield each
+        elif isinstance(each, dict) and isinstance(each.get("chat_messages"), list):
+            yield from _told(each, place)
         elif isinstance(each, dict) and isinstance(each.get("docs"), list):
-            _project(each, f"project {number}", brought)
+            yield from _project(each, place)
         else:
-            brought.skip(f"entry {number}", "it is neither a conversation nor a project")
-    return brought
+            yield Skipped(place, "it is neither a conversation nor a project")
 
 
-def _conversation(told: dict[str, Any], place: str, brought: Brought) -> Conversation:
-    name = text(told.get("uuid")) or place.replace(" ", "-")
-    title = " ".join(text(told.get("name")).split())
-    turns: list[Turn] = []
-    for number, message in enumerate(told["chat_messages"], start=1):
-        if not isinstance(message, dict):
-            brought.skip(f"{place}, message {number}", "it is not an object")
-            continue
-        turns.append(_turn(message, f"{name}:{number}", turns[-1].id if turns else ""))
-        brought.notes += _attached(message, title or name, turns[-1].at)
-    return Conversation(name, title, tuple(turns), turns[-1].id if turns else "", moment(told.get("created_at")))
+def _told(told: dict[str, Any], place: str) -> Iterator[Item]:
+    title, messages = " ".join(text(told.get("name")).split()), told["chat_messages"]
+    first = _said(messages[0]) if messages and isinstance(messages[0], dict) else ""
+    name = text(told.get("uuid")) or named_after(title, text(told.get("created_at")), first)
+    turns, beside = list[Turn](), list[Item]()
+    for number, message in enumerate(messages, start=1):
+        if isinstance(message, dict):
+            turns.append(_turn(message, f"{name}:{number}", turns[-1].id if turns else ""))
+            beside += _attached(message, title or name, turns[-1].at)
+        else:
+            beside.append(Skipped(f"{place}, message {number}", "it is not an object"))
+    at = moment(told.get("created_at"))
+    yield from items_of(Conversation(name, title, tuple(turns), turns[-1].id if turns else "", at))
+    yield from beside
 
 
 def _turn(message: dict[str, Any], name: str, before: str) -> Turn:
@@ -69,23 +81,22 @@ def _said(message: dict[str, Any]) -> str:
     return "\n\n".join(filter(None, said)) or text(message.get("text")).strip()
 
 
-def _attached(message: dict[str, Any], about: str, at: str) -> list[Note]:
-    attachments = message.get("attachments")
-    return [
-        Note(about, said, "attachment", at=at, metadata={"file": text(each.get("file_name"))})
-        for each in (attachments if isinstance(attachments, list) else ())
-        if isinstance(each, dict) and (said := text(each.get("extracted_content")).strip())
-    ]
+def _attached(message: dict[str, Any], about: str, at: str) -> Iterator[Item]:
+    listed = message.get("attachments")
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, dict) and (said := text(each.get("extracted_content")).strip()):
+            file = {"file": text(each.get("file_name"))}
+            yield Note(about, said, "attachment", at=at, metadata=file, role=DOCUMENT)
 
 
-def _project(told: dict[str, Any], place: str, brought: Brought) -> None:
+def _project(told: dict[str, Any], place: str) -> Iterator[Item]:
     name = " ".join(text(told.get("name")).split()) or place
     if said := text(told.get("prompt_template")).strip():
-        brought.notes.append(Note(name, said, "project", ("instruction",), moment(told.get("created_at"))))
+        yield Note(name, said, "project", ("instruction",), moment(told.get("created_at")))
     for number, each in enumerate(told["docs"], start=1):
         said = text(each.get("content")).strip() if isinstance(each, dict) else ""
-        if not said:
-            brought.skip(f"{place}, document {number}", "it holds no words")
-            continue
-        file = {"file": text(each.get("filename"))}
-        brought.notes.append(Note(name, said, "project", ("document",), moment(each.get("created_at")), metadata=file))
+        if said:
+            file, at = {"file": text(each.get("filename"))}, moment(each.get("created_at"))
+            yield Note(name, said, "project", ("document",), at, metadata=file, role=DOCUMENT)
+        else:
+            yield Skipped(f"{place}, document {number}", "it holds no words")

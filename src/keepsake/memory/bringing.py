@@ -1,0 +1,262 @@
+"""An import under way: what a reader finds becomes episodes, beliefs and paths, some at a time.
+
+Some at a time are one group of events: after a crash they are all there, or none. They are written in the order of the
+file, so that whoever is interrupted and begins again ends with the same memory. What is here already is passed over. Of
+a conversation that was brought before, only what follows the last turn that is here comes in: what a person erased in
+between does not come back.
+
+The line of a conversation goes on the root, every branch of it on a path of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from keepsake.decide import path as walk
+from keepsake.exchange.brought import ASSISTANT, DOCUMENT, PERSON, SYSTEM, TOOL, Began, Item, Note, Said, named_after
+from keepsake.memory.noted import fields_of, page_of
+from keepsake.records.errors import Refused
+from keepsake.records.imported import MOST_TOLD, Imported, Skipped
+from keepsake.records.paths import ROOT
+from keepsake.records.policy import is_above
+from keepsake.records.secrets import find
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
+
+Tick = Callable[[int], None]
+
+AT_ONCE = 256  # items of one group
+_MOST_WORDS = 1 << 20  # letters of one group, and of one item: the ledger has no longer line
+_UNIQUE = 20  # letters of a turn's name that make it one of its own wherever it stands
+_TRUST = {PERSON: "human", ASSISTANT: "agent", SYSTEM: "agent", DOCUMENT: "import", TOOL: "tool"}
+_ROLE = {PERSON: "user", ASSISTANT: "assistant", TOOL: "tool", SYSTEM: "system"}
+
+
+class _NotReally(Exception):
+    """Takes back a dry run."""
+
+
+class Bringing:
+    """One import into one memory, for one user."""
+
+    def __init__(self, memory: Memory, user: str, *, quarantine: bool, dry_run: bool, tick: Tick | None) -> None:
+        self._memory, self._user, self._quarantine, self._dry = memory, user, quarantine, dry_run
+        self._book, self._tick = memory._shelf.book, tick or (lambda _: None)
+        self._format, self._agent, self._file = "", "", ""
+        self._began: dict[str, tuple[Began, int]] = {}  # with the last turn of it that is here
+        self._times: dict[str, str] = {}
+        self.counts = dict.fromkeys(("files", "episodes", "beliefs", "quarantined", "known"), 0)
+        self._formats, self._told, self._paths = dict[str, None](), dict[tuple[str, str], None](), dict[str, None]()
+        self._masked: dict[str, int] = {}
+        self._skipped: list[Skipped] = []
+        self._more = 0
+
+    def result(self) -> Imported:
+        """What came in so far."""
+        return Imported(
+            formats=tuple(self._formats), conversations=len(self._told), paths=tuple(self._paths),
+            masked=dict(self._masked), skipped=tuple(self._skipped), more_skipped=self._more, dry_run=self._dry,
+            **self.counts,
+        )  # fmt: skip
+
+    def skip(self, place: str, reason: str) -> None:
+        """Something is not taken."""
+        if len(self._skipped) < MOST_TOLD:
+            self._skipped.append(Skipped(place, reason))
+        else:
+            self._more += 1
+
+    def take(self, items: Iterable[Item], *, format: str, agent: str, file: str, size: int) -> None:
+        """Bring in what a reader finds in a file. What it finds before it fails is kept."""
+        self._format, self._agent, self._file = format, agent, file
+        self._began, self._times = {}, {}
+        self._formats[format] = None
+        self.counts["files"] += 1
+        left, found = size, iter(items)
+        while some := self._some(found):
+            with self._written():
+                for item in some:
+                    self._one(item)
+            read = min(left, sum(map(_length, some)))
+            left -= read
+            self._tick(read)
+        self._tick(left)
+
+    def _some(self, items: Iterator[Item]) -> list[Item]:
+        """As many items as are written at once."""
+        some, length = list[Item](), 0
+        try:
+            for item in islice(items, AT_ONCE):
+                some.append(item)
+                length += _length(item)
+                if length > _MOST_WORDS:
+                    break
+        except ValueError as error:
+            some.append(Skipped("the end of it", str(error)))
+        return some
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        """One group of events; none of it, in a dry run."""
+        masks = self._memory._gated.masks
+        try:
+            with masks.unheard(), self._memory._gated.batch():
+                yield
+                if self._dry:
+                    raise _NotReally
+        except _NotReally:
+            pass
+
+    def _one(self, item: Item) -> None:
+        if isinstance(item, Skipped):
+            self.skip(self._at(item.place), item.reason)
+        elif isinstance(item, Began):
+            self._began[item.conversation] = (item, self._last_known(item))
+        else:
+            place = self._place(item)
+            if _length(item) > _MOST_WORDS:
+                self.skip(place, f"it has {_length(item):,} letters, and a memory takes {_MOST_WORDS:,} in one piece")
+                return
+            try:
+                self._said(item) if isinstance(item, Said) else self._note(item)
+            except Refused as error:
+                self.skip(place, str(error))
+
+    # -- what was said -----------------------------------------------------------------------------------------------
+
+    def _said(self, said: Said) -> None:
+        began, last = self._began[said.conversation]
+        turn, name = said.turn, self._name(said.conversation, said.turn.id)
+        at = self._times[said.conversation] = turn.at or self._times.get(said.conversation, began.at)
+        if said.number <= last or self._is_here(name):
+            self.counts["known"] += 1
+            return
+        metadata = {"source": self._format, "role": _ROLE[turn.role], **turn.metadata}
+        if began.title:
+            metadata["title"] = began.title
+        self._observe(
+            turn.text, role=turn.role, name=name, session=began.conversation, metadata=metadata, at=at,
+            agent=self._agent if turn.role == ASSISTANT else "", path=self._path(began, said.branch, turn.is_aside),
+        )  # fmt: skip
+        self._told[self._format, began.conversation] = None
+
+    def _observe(self, text: str, *, role: str, name: str, at: str, **more: Any) -> None:
+        trust = self._trust(role)
+        self._memory._episodes.observe(
+            content=text, id=name, timestamp=at or None, trust=trust, user=self._user, **more
+        )  # fmt: skip
+        self._count("episodes", trust)
+
+    def _last_known(self, began: Began) -> int:
+        """The last turn of a conversation that is here, counted from 0 on; -1 if none is."""
+        for number in range(len(began.ids) - 1, -1, -1):
+            if self._is_here(self._name(began.conversation, began.ids[number])):
+                return number
+        return -1
+
+    def _is_here(self, name: str) -> bool:
+        return bool(self._book.episodes.find(self._user, name))
+
+    def _name(self, conversation: str, turn: str) -> str:
+        return turn if len(turn) >= _UNIQUE else f"{conversation}:{turn}"
+
+    # -- paths -------------------------------------------------------------------------------------------------------
+
+    def _path(self, began: Began, branch: str, is_aside: bool) -> str:
+        """The path of a branch, made if need be, with those above it."""
+        if not branch:
+            return ROOT
+        line = [branch]
+        while above := began.above.get(line[-1], ""):
+            line.append(above)
+        path = ROOT
+        for each in reversed(line):
+            path = self._branched(self._called(began, each, is_aside), path)
+        return path
+
+    def _called(self, began: Began, branch: str, is_aside: bool) -> str:
+        """`chatgpt/tea-time/3f9a2c01`: where it comes from, the conversation, and which of its branches."""
+        title = _slug(began.title) if not find(began.title) else ""
+        mark = named_after(began.conversation, branch)[:8]
+        return f"{self._format}/{title or _slug(began.conversation[:12]) or 'untitled'}/{'aside-' * is_aside}{mark}"
+
+    def _branched(self, name: str, above: str) -> str:
+        paths = self._book.paths
+        if not paths.is_known(self._user, name):
+            line = paths.lineage(self._user, above)
+            parent = above if len(line) < walk.DEEPEST else line[1]
+            self._memory._gated.record(lambda _: walk.branch(self._book, self._user, name, parent))
+            self._paths[name] = None
+        return name
+
+    # -- notes -------------------------------------------------------------------------------------------------------
+
+    def _note(self, note: Note) -> None:
+        """A belief; where nothing was said of something, its page."""
+        if note.role == DOCUMENT:
+            self._document(note)
+            return
+        trust = self._trust(note.role)
+        if not note.text:
+            if not page_of(self._memory, note, self._user, trust):
+                self.counts["known"] += 1
+            return
+        key = f"{self._format}:{named_after(note.about, note.text, *(note.triple or ()))}"
+        if self._book.said(self._user, key):
+            self.counts["known"] += 1
+            return
+        self._memory.remember(**fields_of(note), trust=trust, user=self._user, idempotency_key=key)
+        self._count("beliefs", trust)
+
+    def _document(self, note: Note) -> None:
+        """What was handed over is kept verbatim; nobody holds it true by that."""
+        name = f"{self._format}:{named_after(note.about, note.text)}"
+        if self._is_here(name):
+            self.counts["known"] += 1
+            return
+        metadata = {"source": self._format, "role": "system", "title": note.about, **note.metadata}
+        self._observe(note.text, role=DOCUMENT, name=name, at=note.at, session=note.about, metadata=metadata)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _trust(self, role: str) -> str:
+        """How far it is trusted who said it; never more than the program that brings it."""
+        wanted, own = "tool" if self._quarantine else _TRUST[role], self._memory.trust
+        return own if is_above(wanted, own) else wanted
+
+    def _count(self, what: str, trust: str) -> None:
+        self.counts[what] += 1
+        self.counts["quarantined"] += trust in self._memory.policy.quarantined
+        for kind in self._memory._gated.masks.last:
+            self._masked[kind] = self._masked.get(kind, 0) + 1
+
+    def _place(self, item: Said | Note) -> str:
+        if isinstance(item, Note):
+            return self._at(item.about)
+        title = self._began[item.conversation][0].title or item.conversation
+        return self._at(f"{title}, message {item.number + 1}")
+
+    def _at(self, place: str) -> str:
+        return place if place.startswith(self._file) else f"{self._file}, {place}"
+
+
+def _length(item: Item) -> int:
+    if isinstance(item, Said):
+        return len(item.turn.text)
+    return len(item.text) if isinstance(item, Note) else 0
+
+
+def _slug(words: str) -> str:
+    """The letters of a title that can be typed on a line, the first few words of it."""
+    found = re.findall(r"[^\W_]+", words.casefold()[:200])
+    kept = ""
+    for each in found:
+        if len(kept) + len(each) > 40:
+            break
+        kept += f"-{each}"
+    return kept[1:] or "".join(found[:1])[:40]
