@@ -22,7 +22,6 @@ from keepsake.exchange.brought import (
     Lines,
     Note,
     Said,
-    Skipped,
     Turn,
     elements,
     lines_of,
@@ -30,6 +29,7 @@ from keepsake.exchange.brought import (
     moment,
 )  # fmt: skip
 from keepsake.exchange.detect import FORMATS, detected
+from keepsake.records.imported import Skipped
 
 
 def told(*lines: dict[str, Any]) -> bytes:
@@ -529,11 +529,7 @@ _JSON = st.recursive(
 
 
 def items_in(system: str, data: bytes) -> Iterator[Item]:
-    kind = FORMATS[system]
-    if kind.by_line:
-        return kind.by_line(lines(data))
-    assert kind.whole
-    return kind.whole("x.md", data)
+    return FORMATS[system].items("x.md", lines(data), lambda: data)
 
 
 @given(st.lists(_JSON, max_size=4), st.sampled_from(sorted(FORMATS)))

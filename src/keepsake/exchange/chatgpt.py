@@ -17,13 +17,13 @@ from keepsake.exchange.brought import (
     TOOL,
     Conversation,
     Item,
-    Skipped,
     Turn,
     entries,
     moment,
     named_after,
 )
 from keepsake.exchange.brought import text_of as text
+from keepsake.records.imported import Skipped
 
 _ROLES = {"user": PERSON, "assistant": ASSISTANT, "tool": TOOL, "system": SYSTEM}
 _WORDS = ("text", "multimodal_text")

@@ -27,7 +27,6 @@ from keepsake.exchange.brought import (
     Conversation,
     Item,
     Lines,
-    Skipped,
     Turn,
     lines_of,
     loaded,
@@ -36,6 +35,7 @@ from keepsake.exchange.brought import (
     objects_in,
 )
 from keepsake.exchange.brought import text_of as text
+from keepsake.records.imported import Skipped
 
 _SIDES = {"user": PERSON, "assistant": ASSISTANT}
 _OWN_TAGS = (
@@ -75,7 +75,7 @@ def items(lines: Lines) -> Iterator[Item]:
             yield found
         elif not isinstance(found, dict):
             yield Skipped(place, "it is not an object")
-        elif found.get("type") in _SIDES:
+        elif text(found.get("type")) in _SIDES:
             session, name = text(found.get("sessionId")), _name(found)
             where = places.get(session, {}).pop(name, None)  # once: a session may tell its lines again
             if where is not None:
@@ -101,7 +101,7 @@ def _shapes(lines: Lines) -> dict[str, Conversation]:
             continue
         if found.get("type") == "summary" and text(found.get("leafUuid")):
             titles[found["leafUuid"]] = " ".join(text(found.get("summary")).split())
-        elif found.get("type") in _SIDES or text(found.get("uuid")):
+        elif text(found.get("type")) in _SIDES or text(found.get("uuid")):
             _add(sessions.setdefault(text(found.get("sessionId")), _Session()), found)
     shapes = {}
     for name, session in sessions.items():
@@ -145,7 +145,7 @@ def _turn(line: dict[str, Any], name: str) -> Turn:
 
 def _words(line: dict[str, Any]) -> tuple[str, str]:
     """Who speaks on a line, and the words; none, where the program speaks to itself."""
-    if line.get("type") not in _SIDES or line.get("isMeta") or line.get("isCompactSummary"):
+    if text(line.get("type")) not in _SIDES or line.get("isMeta") or line.get("isCompactSummary"):
         return SYSTEM, ""
     message = line.get("message")
     return _said(message.get("content") if isinstance(message, dict) else message, _SIDES[line["type"]])

@@ -17,13 +17,13 @@ from keepsake.exchange.brought import (
     Conversation,
     Item,
     Note,
-    Skipped,
     Turn,
     entries,
     moment,
     named_after,
 )
 from keepsake.exchange.brought import text_of as text
+from keepsake.records.imported import Skipped
 
 _SENDERS = {"human": PERSON, "user": PERSON, "assistant": ASSISTANT}
 _NO_PARENT = "00000000-0000-4000-8000-000000000000"  # what the export writes for a first message

@@ -16,7 +16,6 @@ from keepsake.exchange.brought import (
     Item,
     Lines,
     Said,
-    Skipped,
     Turn,
     lines_of,
     loaded,
@@ -24,6 +23,7 @@ from keepsake.exchange.brought import (
     objects_in,
 )
 from keepsake.exchange.brought import text_of as text
+from keepsake.records.imported import Skipped
 
 _SIDES = {"user_message": PERSON, "agent_message": ASSISTANT}
 

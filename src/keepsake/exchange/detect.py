@@ -11,24 +11,35 @@ from keepsake.exchange.brought import Item, Lines
 HEAD = 1 << 20  # bytes that are enough to tell
 MARKDOWN = "markdown"
 
+Whole = Callable[[], bytes]
+Reader = Callable[[str, Lines, Whole], Iterator[Item]]  # of a file, by its name, its lines, or all of it
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How one system keeps what was said. A file is read by its lines, or as a whole, with its name beside it."""
+    """How one system keeps what was said."""
 
     looks_like: Callable[[bytes], bool]
-    by_line: Callable[[Lines], Iterator[Item]] | None = None
-    whole: Callable[[str, bytes], Iterator[Item]] | None = None
+    items: Reader
     agent: str = ""  # as whom the assistant there is known here
 
 
+def _by_line(items: Callable[[Lines], Iterator[Item]]) -> Reader:
+    return lambda _, lines, __: items(lines)
+
+
+def _at_once(items: Callable[[bytes], Iterator[Item]]) -> Reader:
+    return lambda _, __, whole: items(whole())
+
+
 FORMATS: dict[str, Format] = {
-    "claude-code": Format(claude_code.looks_like, by_line=claude_code.items, agent="claude-code"),
-    "codex": Format(codex.looks_like, by_line=codex.items, agent="codex"),
-    "claude": Format(claude_export.looks_like, whole=lambda _, data: claude_export.items(data), agent="claude"),
-    "chatgpt": Format(chatgpt.looks_like, whole=lambda _, data: chatgpt.items(data), agent="chatgpt"),
-    "mcp-memory": Format(mcp_memory.looks_like, by_line=mcp_memory.items, agent="mcp-memory"),
-    MARKDOWN: Format(lambda _: False, whole=markdown_notes.items),  # any text is Markdown: its file name tells
+    "claude-code": Format(claude_code.looks_like, _by_line(claude_code.items), "claude-code"),
+    "codex": Format(codex.looks_like, _by_line(codex.items), "codex"),
+    "claude": Format(claude_export.looks_like, _at_once(claude_export.items), "claude"),
+    "chatgpt": Format(chatgpt.looks_like, _at_once(chatgpt.items), "chatgpt"),
+    "mcp-memory": Format(mcp_memory.looks_like, _by_line(mcp_memory.items)),
+    # Any text is Markdown: it is known by the name of its file alone.
+    MARKDOWN: Format(lambda _: False, lambda name, _, whole: markdown_notes.items(name, whole())),
 }
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import orjson
 
-from keepsake.exchange.brought import ASSISTANT, Item, Lines, Note, Skipped, lines_of, loaded, objects_in
+from keepsake.exchange.brought import ASSISTANT, Item, Lines, Note, lines_of, loaded, objects_in
 from keepsake.exchange.brought import text_of as text
+from keepsake.records.imported import Skipped
 
 _NAME = ("name", "entityName", "entity_name")
 _KIND = ("entityType", "entity_type")
@@ -30,7 +31,7 @@ def looks_like(data: bytes) -> bool:
             found = loaded(line)
         except ValueError:
             return False
-        if not isinstance(found, dict) or found.get("type") not in ("entity", "relation"):
+        if not isinstance(found, dict) or text(found.get("type")) not in ("entity", "relation"):
             return False
         return bool(_first(found, _NAME) or _first(found, _FROM))
     return False

@@ -12,23 +12,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from keepsake.decide import path as walk
 from keepsake.exchange.brought import ASSISTANT, DOCUMENT, PERSON, SYSTEM, TOOL, Began, Item, Note, Said, named_after
-from keepsake.memory.noted import fields_of, page_of
+from keepsake.memory.noted import Noting
+from keepsake.memory.opened import Opened
 from keepsake.records.errors import Refused
 from keepsake.records.imported import MOST_TOLD, Imported, Skipped
 from keepsake.records.paths import ROOT
 from keepsake.records.policy import is_above
 from keepsake.records.secrets import find
 
-if TYPE_CHECKING:
-    from keepsake.memory.memory import Memory
-
 Tick = Callable[[int], None]
+Thing = TypeVar("Thing")
 
 AT_ONCE = 256  # items of one group
 _MOST_WORDS = 1 << 20  # letters of one group, and of one item: the ledger has no longer line
@@ -44,13 +43,16 @@ class _NotReally(Exception):
 class Bringing:
     """One import into one memory, for one user."""
 
-    def __init__(self, memory: Memory, user: str, *, quarantine: bool, dry_run: bool, tick: Tick | None) -> None:
-        self._memory, self._user, self._quarantine, self._dry = memory, user, quarantine, dry_run
-        self._book, self._tick = memory._shelf.book, tick or (lambda _: None)
+    def __init__(self, memory: Opened, user: str, *, quarantine: bool, dry_run: bool, tick: Tick | None) -> None:
+        self.shelf, self.gated, self._episodes = memory._shelf, memory._gated, memory._episodes
+        self.user, self._quarantine, self._dry = user, quarantine, dry_run
+        self._book, self._tick = self.shelf.book, tick or (lambda _: None)
         self._format, self._agent, self._file = "", "", ""
         self._began: dict[str, tuple[Began, int]] = {}  # with the last turn of it that is here
         self._times: dict[str, str] = {}
-        self.counts = dict.fromkeys(("files", "episodes", "beliefs", "quarantined", "known"), 0)
+        self._noting: Noting | None = None  # who is known by which name, as long as nobody else writes
+        self._end = -1  # the last event that this import left
+        self._counts = dict.fromkeys(("files", "episodes", "beliefs", "quarantined", "known"), 0)
         self._formats, self._told, self._paths = dict[str, None](), dict[tuple[str, str], None](), dict[str, None]()
         self._masked: dict[str, int] = {}
         self._skipped: list[Skipped] = []
@@ -61,7 +63,7 @@ class Bringing:
         return Imported(
             formats=tuple(self._formats), conversations=len(self._told), paths=tuple(self._paths),
             masked=dict(self._masked), skipped=tuple(self._skipped), more_skipped=self._more, dry_run=self._dry,
-            **self.counts,
+            **self._counts,
         )  # fmt: skip
 
     def skip(self, place: str, reason: str) -> None:
@@ -71,46 +73,57 @@ class Bringing:
         else:
             self._more += 1
 
-    def take(self, items: Iterable[Item], *, format: str, agent: str, file: str, size: int) -> None:
-        """Bring in what a reader finds in a file. What it finds before it fails is kept."""
+    def begin(self, format: str, agent: str, file: str) -> None:
+        """What comes now is of that file."""
+        if format != self._format:
+            self._noting = None
         self._format, self._agent, self._file = format, agent, file
         self._began, self._times = {}, {}
         self._formats[format] = None
-        self.counts["files"] += 1
-        left, found = size, iter(items)
-        while some := self._some(found):
-            with self._written():
+        self._counts["files"] += 1
+
+    def take(self, items: Iterable[Item], size: int) -> None:
+        """Bring in what a reader finds in a file of that size. What it finds before it fails is kept."""
+        for some in self.in_groups(_until_it_fails(items)):
+            with self.written():
                 for item in some:
                     self._one(item)
-            read = min(left, sum(map(_length, some)))
-            left -= read
+            read = min(size, sum(map(_length, some)))
+            size -= read
             self._tick(read)
-        self._tick(left)
+        self._tick(size)
 
-    def _some(self, items: Iterator[Item]) -> list[Item]:
-        """As many items as are written at once."""
-        some, length = list[Item](), 0
-        try:
-            for item in islice(items, AT_ONCE):
+    def in_groups(self, items: Iterable[Thing]) -> Iterator[list[Thing]]:
+        """As many as are written at once."""
+        left = iter(items)
+        while some := list(islice(left, 1)):
+            length = _length(some[0])
+            for item in islice(left, AT_ONCE - 1):
                 some.append(item)
                 length += _length(item)
                 if length > _MOST_WORDS:
                     break
-        except ValueError as error:
-            some.append(Skipped("the end of it", str(error)))
-        return some
+            yield some
 
     @contextmanager
-    def _written(self) -> Iterator[None]:
+    def written(self) -> Iterator[None]:
         """One group of events; none of it, in a dry run."""
-        masks = self._memory._gated.masks
+        ledger = self.shelf.ledger
+        with suppress(_NotReally), self.gated.masks.unheard(), self.gated.batch():
+            if ledger.end.seq != self._end:
+                self._noting = None
+            yield
+            if self._dry:
+                raise _NotReally
+        self._end = ledger.end.seq
+
+    @contextmanager
+    def told_if_refused(self, place: str) -> Iterator[None]:
+        """What cannot be taken is told, and the rest goes on."""
         try:
-            with masks.unheard(), self._memory._gated.batch():
-                yield
-                if self._dry:
-                    raise _NotReally
-        except _NotReally:
-            pass
+            yield
+        except Refused as error:
+            self.skip(place, str(error))
 
     def _one(self, item: Item) -> None:
         if isinstance(item, Skipped):
@@ -122,10 +135,11 @@ class Bringing:
             if _length(item) > _MOST_WORDS:
                 self.skip(place, f"it has {_length(item):,} letters, and a memory takes {_MOST_WORDS:,} in one piece")
                 return
-            try:
-                self._said(item) if isinstance(item, Said) else self._note(item)
-            except Refused as error:
-                self.skip(place, str(error))
+            with self.told_if_refused(place):
+                if isinstance(item, Said):
+                    self._said(item)
+                else:
+                    self._note(item)
 
     # -- what was said -----------------------------------------------------------------------------------------------
 
@@ -134,7 +148,7 @@ class Bringing:
         turn, name = said.turn, self._name(said.conversation, said.turn.id)
         at = self._times[said.conversation] = turn.at or self._times.get(said.conversation, began.at)
         if said.number <= last or self._is_here(name):
-            self.counts["known"] += 1
+            self._counts["known"] += 1
             return
         metadata = {"source": self._format, "role": _ROLE[turn.role], **turn.metadata}
         if began.title:
@@ -146,11 +160,11 @@ class Bringing:
         self._told[self._format, began.conversation] = None
 
     def _observe(self, text: str, *, role: str, name: str, at: str, **more: Any) -> None:
-        trust = self._trust(role)
-        self._memory._episodes.observe(
-            content=text, id=name, timestamp=at or None, trust=trust, user=self._user, **more
+        trust = self.trust(role)
+        self._episodes.observe(
+            content=text, id=name, timestamp=at or None, trust=trust, user=self.user, **more
         )  # fmt: skip
-        self._count("episodes", trust)
+        self.count("episodes", trust)
 
     def _last_known(self, began: Began) -> int:
         """The last turn of a conversation that is here, counted from 0 on; -1 if none is."""
@@ -160,7 +174,7 @@ class Bringing:
         return -1
 
     def _is_here(self, name: str) -> bool:
-        return bool(self._book.episodes.find(self._user, name))
+        return bool(self._book.episodes.find(self.user, name))
 
     def _name(self, conversation: str, turn: str) -> str:
         return turn if len(turn) >= _UNIQUE else f"{conversation}:{turn}"
@@ -187,53 +201,51 @@ class Bringing:
 
     def _branched(self, name: str, above: str) -> str:
         paths = self._book.paths
-        if not paths.is_known(self._user, name):
-            line = paths.lineage(self._user, above)
+        if not paths.is_known(self.user, name):
+            line = paths.lineage(self.user, above)
             parent = above if len(line) < walk.DEEPEST else line[1]
-            self._memory._gated.record(lambda _: walk.branch(self._book, self._user, name, parent))
+            self.gated.record(lambda _: walk.branch(self._book, self.user, name, parent))
             self._paths[name] = None
         return name
 
     # -- notes -------------------------------------------------------------------------------------------------------
 
     def _note(self, note: Note) -> None:
-        """A belief; where nothing was said of something, its page."""
         if note.role == DOCUMENT:
             self._document(note)
-            return
-        trust = self._trust(note.role)
-        if not note.text:
-            if not page_of(self._memory, note, self._user, trust):
-                self.counts["known"] += 1
-            return
-        key = f"{self._format}:{named_after(note.about, note.text, *(note.triple or ()))}"
-        if self._book.said(self._user, key):
-            self.counts["known"] += 1
-            return
-        self._memory.remember(**fields_of(note), trust=trust, user=self._user, idempotency_key=key)
-        self._count("beliefs", trust)
+        else:
+            trust = self.trust(note.role)
+            stated = self._names().note(note, trust)
+            self.count("beliefs" if stated else "known", trust, stated or 1)
+
+    def _names(self) -> Noting:
+        if self._noting is None:
+            self._noting = Noting(self.shelf, self.gated, self.user, self._format)
+        return self._noting
 
     def _document(self, note: Note) -> None:
         """What was handed over is kept verbatim; nobody holds it true by that."""
         name = f"{self._format}:{named_after(note.about, note.text)}"
         if self._is_here(name):
-            self.counts["known"] += 1
+            self._counts["known"] += 1
             return
         metadata = {"source": self._format, "role": "system", "title": note.about, **note.metadata}
         self._observe(note.text, role=DOCUMENT, name=name, at=note.at, session=note.about, metadata=metadata)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _trust(self, role: str) -> str:
+    def trust(self, role: str = PERSON) -> str:
         """How far it is trusted who said it; never more than the program that brings it."""
-        wanted, own = "tool" if self._quarantine else _TRUST[role], self._memory.trust
+        wanted, own = "tool" if self._quarantine else _TRUST[role], self.gated.trust
         return own if is_above(wanted, own) else wanted
 
-    def _count(self, what: str, trust: str) -> None:
-        self.counts[what] += 1
-        self.counts["quarantined"] += trust in self._memory.policy.quarantined
-        for kind in self._memory._gated.masks.last:
-            self._masked[kind] = self._masked.get(kind, 0) + 1
+    def count(self, what: str, trust: str, number: int = 1) -> None:
+        """Something of that trust came in, or is known."""
+        self._counts[what] += number
+        if what != "known":
+            self._counts["quarantined"] += number * (trust in self.gated.policy.quarantined)
+            for kind in self.gated.masks.last:
+                self._masked[kind] = self._masked.get(kind, 0) + 1
 
     def _place(self, item: Said | Note) -> str:
         if isinstance(item, Note):
@@ -245,7 +257,14 @@ class Bringing:
         return place if place.startswith(self._file) else f"{self._file}, {place}"
 
 
-def _length(item: Item) -> int:
+def _until_it_fails(items: Iterable[Item]) -> Iterator[Item]:
+    try:
+        yield from items
+    except ValueError as error:
+        yield Skipped("the rest of it", str(error))
+
+
+def _length(item: object) -> int:
     if isinstance(item, Said):
         return len(item.turn.text)
     return len(item.text) if isinstance(item, Note) else 0

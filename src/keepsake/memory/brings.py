@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from keepsake.memory.opened import Opened
 from keepsake.records.errors import Refused
-from keepsake.records.imported import Imported, Skipped
+from keepsake.records.imported import Imported
 
 if TYPE_CHECKING:
     from keepsake.memory.bringing import Bringing
-    from keepsake.memory.memory import Memory
     from keepsake.memory.sources import Source
 
 
@@ -39,18 +38,16 @@ class Brings(Opened):
         from keepsake.memory.bringing import Bringing
         from keepsake.memory.sources import Source, sources_in
 
-        given = source if isinstance(source, bytes) else Path(source).expanduser()
         if format and format not in formats():
             raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
-        memory = cast("Memory", self)
-        bringing = Bringing(memory, self._user(user), quarantine=quarantine, dry_run=dry_run, tick=tick)
-        found = list(sources_in(given))
-        files = [each for each in found if isinstance(each, Source)]
+        bringing = Bringing(self, self._user(user), quarantine=quarantine, dry_run=dry_run, tick=tick)
+        found = list(sources_in(source if isinstance(source, bytes) else Path(source).expanduser()))
+        is_alone = sum(isinstance(each, Source) for each in found) == 1
         for each in found:
-            if isinstance(each, Skipped):
-                bringing.skip(each.place, each.reason)
+            if isinstance(each, Source):
+                _bring(bringing, each, format, is_alone=is_alone)
             else:
-                _bring(bringing, each, format, is_alone=len(files) == 1)
+                bringing.skip(each.place, each.reason)
         return bringing.result()
 
 
@@ -58,29 +55,49 @@ def formats() -> list[str]:
     """The names of the formats that are read."""
     from keepsake.exchange.detect import FORMATS
 
-    return sorted(FORMATS)
+    return sorted((*FORMATS, *_own()))
+
+
+class _Own(NamedTuple):
+    """A format of keepsake itself: whether a file that begins so is in it, and what brings it in."""
+
+    looks_like: Callable[[bytes], bool]
+    bring: Callable[[Bringing, Source], None]
+
+
+def _own() -> dict[str, _Own]:
+    from keepsake.memory import bring_pages
+
+    return {"pages": _Own(bring_pages.looks_like, bring_pages.bring)}
 
 
 def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool) -> None:
     """Bring in one file, in the format that is wanted, or the one that it is in."""
-    from keepsake.exchange.detect import FORMATS, HEAD, MARKDOWN, detected
+    from keepsake.exchange.detect import FORMATS
     from keepsake.memory.sources import CannotRead
 
     try:
-        name = wanted or detected(source.head(HEAD)) or (MARKDOWN if source.is_markdown else "")
+        name = wanted or _format(source)
+        if not name and is_alone:
+            ways = f"say which with --format: {', '.join(formats())}"
+            raise Refused(f"{source.name[:200]} is in no format that is known; {ways}")
         if not name:
-            _unknown(bringing, source, is_alone=is_alone)
-            return
-        kind = FORMATS[name]
-        items = kind.by_line(source.lines) if kind.by_line else kind.whole(source.name, source.whole())
-        bringing.take(items, format=name, agent=kind.agent, file=source.name, size=source.size)
+            bringing.skip(source.name, "it is in no format that is known")
+        elif name in FORMATS:
+            kind = FORMATS[name]
+            bringing.begin(name, kind.agent, source.name)
+            bringing.take(kind.items(source.name, source.lines, source.whole), source.size)
+        else:
+            bringing.begin(name, "", source.name)
+            _own()[name].bring(bringing, source)
     except CannotRead as error:
         bringing.skip(source.name, str(error))
 
 
-def _unknown(bringing: Bringing, source: Source, *, is_alone: bool) -> None:
-    """One file that was named is an error; one of many is told."""
-    if is_alone:
-        ways = f"say which with --format: {', '.join(formats())}"
-        raise Refused(f"{source.name[:200]} is in no format that is known; {ways}")
-    bringing.skip(source.name, "it is in no format that is known")
+def _format(source: Source) -> str:
+    """The format that a file is in; empty if that is not known."""
+    from keepsake.exchange.detect import HEAD, MARKDOWN, detected
+
+    head = source.head(HEAD)
+    ours = next((name for name, each in _own().items() if each.looks_like(head)), "")
+    return ours or detected(head) or (MARKDOWN if source.is_markdown else "")

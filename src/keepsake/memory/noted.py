@@ -1,61 +1,69 @@
-"""What was noted elsewhere as a belief here: who it is about, and what it is called by.
+"""What was noted elsewhere as beliefs here: the names as they were given, what was observed, how two are related.
 
-This is the one place that decides how entities and relations of other systems stand in this memory.
+Which page a name stands on is decided in `entities_named`, as for every program that names things. Each note is written
+once: what a person has put out of sight since, or has not said yes to yet, is not written again.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from keepsake.decide import page as decide
-from keepsake.records.entity import PREFIXES
+from keepsake.exchange.brought import Note, named_after
+from keepsake.memory.entities_named import Naming
+from keepsake.memory.gated import Gated
+from keepsake.records.named import Relation
+from keepsake.stores.shelf import Shelf
 
-if TYPE_CHECKING:
-    from keepsake.exchange.brought import Note
-    from keepsake.memory.memory import Memory
-
-_KINDS = {
-    "people": "person", "human": "person", "contact": "person", "organization": "org", "organisation": "org",
-    "company": "org", "team": "org", "meeting": "event", "repository": "project", "software": "tool",
-}  # fmt: skip
-_PLAIN = re.compile(r"[\w\s.'’-]+")
-_WORD = re.compile(r"[\w][\w -]{0,39}")
-_LONGEST = 120  # letters of an entity's name
+_CATEGORY = re.compile(r"\w[\w -]{0,39}")
 
 
-def entity_named(name: str, kind: str = "") -> str:
-    """The entity, as its page is named: Ana, a person, is `person-ana`. What is of no known kind is a topic.
+class Noting(Naming):
+    """States notes, each once. What has no kind is known by its page, and nothing is said of it but what was noted."""
 
-    A name that has other signs than letters and spaces keeps them, so that C, C++ and C# stay three.
-    """
-    word = kind.strip().casefold()
-    prefix = word if word in PREFIXES else _KINDS.get(word, "topic")
-    called = " ".join(name.split())[:_LONGEST]
-    plain = "-".join(re.findall(r"[^\W_]+", called.casefold())) if _PLAIN.fullmatch(called) else ""
-    return f"{prefix}-{plain or called}"
+    def __init__(self, shelf: Shelf, gated: Gated, user: str, source: str) -> None:
+        super().__init__(shelf, gated, user)
+        self._book, self._user, self._source = shelf.book, user, source
+        self._key, self._trust = "", "human"
 
+    def note(self, note: Note, trust: str) -> int:
+        """State what a note says, and return how many beliefs that took: none, if it was known."""
+        self._trust = trust
+        named = self._named(note.about, note.kind) if note.kind or not note.text else False
+        return named + bool(note.text and self._noted_down(note))
 
-def fields_of(note: Note) -> dict[str, Any]:
-    """A note as `remember` takes it. Where it stood is its evidence."""
-    category = str(note.metadata.get("category", "")).casefold()
-    return {
-        "text": note.text, "about": entity_named(note.about, note.kind), "tags": note.tags,
-        "triple": note.triple or (), "kind": category if _WORD.fullmatch(category) else "fact",
-        "evidence": _where(note),
-    }  # fmt: skip
+    def _noted_down(self, note: Note) -> bool:
+        self._key = f"{self._source}:{named_after(note.about, note.text, *(note.triple or ()))}"
+        if self._book.said(self._user, self._key):
+            return False
+        fields = {"tags": note.tags, "evidence": _where(note), "trust": self._trust}
+        if note.triple:
+            return self.relation(Relation(*note.triple), **fields)
+        return self.observation(note.about, note.text, kind=_kind(note), **fields)
 
-
-def page_of(memory: Memory, note: Note, user: str, trust: str) -> bool:
-    """Make the page of something of which nothing was said. False if it is there, or may not be made so."""
-    about, book = entity_named(note.about, note.kind), memory._shelf.book
-    if trust in memory.policy.quarantined:
+    def entity(self, name: str, kind: str = "", **fields: Any) -> bool:
+        """Let it be known by a name. One that only comes up in a note has its page, and needs no word of its own."""
+        if kind or fields:
+            return super().entity(name, kind, **fields)
+        if self.names.find(name) is None:
+            self.names.take(name, kind, self.names.page_for(name, kind))
         return False
-    front = {"title": " ".join(note.about.split())[:200]}
-    return bool(memory._gated.record(lambda _: decide.put(book, user, about, front, is_new=True)))
+
+    def _named(self, name: str, kind: str) -> bool:
+        self._key = f"{self._source}:{named_after('entity', name)}"
+        return not self._book.said(self._user, self._key) and self.entity(name, kind, trust=self._trust)
+
+    def _put(self, **fields: Any) -> None:
+        self._gated.put({**self._said, **fields}, self._key)
+
+
+def _kind(note: Note) -> str:
+    category = str(note.metadata.get("category", "")).casefold()
+    return category if _CATEGORY.fullmatch(category) else "fact"
 
 
 def _where(note: Note) -> tuple[str, ...]:
+    """Where it stood, for a person to look it up."""
     parts = [str(note.metadata.get("file", "")), *map(str, note.metadata.get("headings", ())), note.at[:10]]
-    said = " › ".join(part for part in parts if part)
-    return (said,) if said else ()
+    said = (" › ".join(part for part in parts if part), str(note.metadata.get("context", "")))
+    return tuple(part for part in said if part)

@@ -13,7 +13,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -92,6 +91,10 @@ def sources_in(given: Path | bytes) -> Iterator[Source | Skipped]:
     except (OSError, ValueError):
         raise NotFound(f"there is nothing at {str(given)[:200]!r}; name a file, a folder or a zip") from None
     if stat.S_ISDIR(mode):
+        if (given / "events.wal").exists():
+            raise Refused(
+                f"{str(given)[:200]!r} is a memory; name what `keepsake export` made of it, or its pages' folder"
+            )
         yield from _in_folder(given)
     elif stat.S_ISREG(mode):
         yield from _in_file(given, given.name)
@@ -108,7 +111,7 @@ def _in_file(path: Path, name: str) -> Iterator[Source | Skipped]:
     if zipfile.is_zipfile(path):
         yield from _in_zip(path, name)
     else:
-        yield Source(name, path.stat().st_size, partial(open, path, "rb"))
+        yield Source(name, path.stat().st_size, lambda: io.BufferedReader(io.FileIO(path)))
 
 
 def _in_folder(root: Path) -> Iterator[Source | Skipped]:
