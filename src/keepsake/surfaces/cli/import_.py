@@ -38,7 +38,7 @@ keepsake import chatgpt-export.zip --dry-run
 keepsake import notes --quarantine
 cat memory.jsonl | keepsake import -""",
 )
-@click.argument("sources", nargs=-1, type=click.Path(), metavar="SOURCE…")
+@click.argument("sources", nargs=-1, type=click.Path(), metavar="SOURCE...")
 @click.option("format_", "--format", metavar="NAME", default="", help="What SOURCE is in, where it cannot be told.")
 @click.option("--quarantine", is_flag=True, help="Keep all of it out of recall until a person says yes.")
 @click.option("--dry-run", is_flag=True, help="Only say what would come in.")
