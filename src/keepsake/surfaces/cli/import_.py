@@ -112,8 +112,8 @@ def _page(done: Imported) -> Iterator[str]:
 
 def _details(done: Imported) -> Iterator[str]:
     if done.paths:
-        branches = "1 branch is a path" if len(done.paths) == 1 else f"{len(done.paths):,} branches are paths"
-        yield dim(f"  {branches} of their own; `keepsake paths` draws them")
+        many = f"{len(done.paths):,} branches are paths of their own"
+        yield dim(f"  {'1 branch is a path of its own' if len(done.paths) == 1 else many}; `keepsake paths` draws them")
     if done.quarantined:
         yield dim(
             f"  {done.quarantined:,} of it is kept out of recall; `keepsake recall --quarantined` looks there too"
