@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from keepsake.memory.opened import Opened
 from keepsake.records.errors import Refused
-from keepsake.records.imported import Imported
 
 if TYPE_CHECKING:
     from keepsake.memory.bringing import Bringing
     from keepsake.memory.sources import Source
+    from keepsake.records.imported import Imported
 
 
 class Brings(Opened):
