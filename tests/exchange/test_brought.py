@@ -257,6 +257,30 @@ def test_a_cut_line_is_told_and_the_rest_is_taken() -> None:
     assert read.skipped == ["line 2"]
 
 
+def test_names_and_titles_that_are_longer_than_any_are_not_told_again_with_every_turn() -> None:
+    long = "tea " * 100_000
+    turns = [{**line(f"{long}{n}", f"{long}{n - 1}", f"said {n}"), "sessionId": long, "cwd": long} for n in range(3)]
+    summary = {"type": "summary", "summary": long, "leafUuid": turns[0]["uuid"]}
+    nodes = dict([node("a" * 500, "", "user", "one")])
+    talk = [{"id": long, "title": long, "current_node": "a" * 500, "mapping": nodes}]
+    for items in (claude_code.items(lines(told(summary, *turns))), chatgpt.items(json.dumps(talk).encode())):
+        read = Read(items)
+        assert read.said
+        assert len(str(read.began)) + len(str(read.said)) < 5_000
+        assert {each.branch for each in read.said} == {""}
+
+
+def test_a_session_that_grows_while_it_is_read_gives_what_was_there_when_it_began() -> None:
+    first = [line("a", None, "one"), line("b", "a", "two")]
+    begun = [{"type": "session_meta", "payload": {"id": "s"}},
+             {"type": "event_msg", "payload": {"type": "user_message", "message": "one"}}]  # fmt: skip
+    for reader, there, more in (
+        (claude_code.items, first, line("c", "b", "three")), (codex.items, begun, begun[1]),
+    ):  # fmt: skip
+        reads = iter([told(*there), told(*there, more)])
+        assert len(Read(reader(lambda reads=reads: lines_of(next(reads)))).said) == len(there) - (reader is codex.items)
+
+
 def test_what_the_program_says_to_itself_is_taken_out_of_a_persons_words() -> None:
     assert claude_code.cleaned("a <command-name>/x</command-name> b <b>c</b>") == "a  b <b>c</b>"
     assert claude_code.cleaned("kept <system-reminder>and this is never closed") == "kept"
@@ -342,6 +366,13 @@ def test_hidden_messages_pictures_and_code_say_nothing_and_pictures_are_told() -
     assert read.skipped == ["Tea time, message b"]
 
 
+def test_what_was_spoken_is_brought_as_it_was_heard() -> None:
+    heard = {"content_type": "audio_transcription", "text": " Tea, please. "}
+    sound = {"content_type": "real_time_user_audio_video_asset_pointer"}
+    read = Read(chatgpt.items(exported(node("a", "0", "user", heard, sound, kind="multimodal_text"), current="a")))
+    assert (read.words, read.skipped) == ([(PERSON, "Tea, please.")], [])
+
+
 # -- Claude ------------------------------------------------------------------------------------------------------------
 
 
@@ -362,6 +393,11 @@ def test_an_export_of_claude_is_a_line_and_what_was_attached_is_a_note() -> None
         ("c1", "words in it", {"file": "x.txt"}, DOCUMENT)
     ]
     assert read.skipped == ["entry 1, message 3"]
+
+
+def test_a_message_of_nothing_but_tools_says_nothing() -> None:
+    message = {"sender": "assistant", "text": "This block is not supported", "content": [{"type": "tool_use"}]}
+    assert Read(claude_export.items(json.dumps([{"chat_messages": [message]}]).encode())).said == []
 
 
 def test_projects_of_claude_give_their_prompt_and_their_documents() -> None:
@@ -512,7 +548,16 @@ def test_each_file_is_known_for_what_it_is() -> None:
     assert detected(exported(node("a", "0", "user", "one"), current="a")) == "chatgpt"
     assert detected(b'[{"uuid":"c","chat_messages":[]}]') == "claude"
     assert detected(b'{"type":"entity","name":"Ana","observations":[]}') == "mcp-memory"
-    for other in (b"", b"words", b"[]", b"{}", b"\xff\xfe\x00", b'{"type":"entity"}', b"[" * 10_000):
+    for other in (
+        b"",
+        b"words",
+        b'Our exports have "chat_messages", "mapping", "prompt_template" and "docs".',
+        b"[]",
+        b"{}",
+        b"\xff\xfe\x00",
+        b'{"type":"entity"}',
+        b"[" * 10_000,
+    ):
         assert detected(other) == "", other[:20]
 
 

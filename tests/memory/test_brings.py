@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from time import perf_counter, process_time
 from typing import Any
 
 import pytest
@@ -107,6 +108,23 @@ def test_branches_deeper_than_paths_may_be_are_not_lost(memory):
     done = memory.bring(chatgpt(*reversed(nodes), living="x001").encode())
 
     assert (done.episodes, done.skipped) == (259, ())
+
+
+def test_a_tree_of_many_branches_is_brought_in_in_time_that_grows_with_it(home):
+    def seconds(size: int) -> float:
+        """Every turn leaves the branch before it, so that all of them hang on one another."""
+        nodes = [node("n0", "", "user", "begin")]
+        for depth in range(1, size):
+            nodes += [
+                node(f"x{depth}", f"n{depth - 1}", "user", "on"),
+                node(f"n{depth}", f"n{depth - 1}", "user", "no"),
+            ]
+        start = process_time()
+        with Memory(home / str(size)) as memory:
+            assert len(memory.bring(chatgpt(*nodes, living="x1").encode(), dry_run=True).paths) == size - 1
+        return process_time() - start
+
+    assert seconds(400) < 12 * seconds(100) + 1
 
 
 def test_a_branch_that_was_given_up_stays_so_and_the_rest_is_taken(memory):
@@ -310,7 +328,7 @@ _ODD = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(odd=st.lists(_ODD, min_size=1, max_size=3))
 def test_whatever_is_given_is_taken_or_told_and_the_memory_stays_whole(tmp_path_factory, odd):
     with Memory(tmp_path_factory.getbasetemp() / "odd") as memory:
@@ -341,8 +359,6 @@ def test_a_format_that_is_not_known_and_a_file_that_is_not_there_are_refused(mem
 
 
 def test_to_bring_in_at_once_is_no_slower_than_one_by_one(memory, tmp_path):
-    from time import perf_counter
-
     lines_ = [line(n, f"tea number {n} is green") for n in range(1, 61)]
     path = transcript(tmp_path / "s.jsonl", *lines_)
     start = perf_counter()

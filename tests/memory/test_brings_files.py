@@ -202,6 +202,22 @@ def test_entities_of_the_reference_server_keep_their_names_and_two_names_are_two
     assert {belief.trust for belief in memory.beliefs.all()} == {"agent"}
 
 
+def test_secrets_in_notes_are_masked_and_counted(memory):
+    key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    entity = {"type": "entity", "name": "Ana", "entityType": "person", "observations": [f"her token is {key}"]}
+
+    assert dict(memory.bring(json.dumps(entity).encode()).masked) == {"GitHub token": 1}
+    assert key.encode() not in (memory.folder / "events.wal").read_bytes()
+
+
+def test_a_heading_that_never_ends_is_not_told_again_with_every_note(memory):
+    page = b"# " + b"x" * 200_000 + b"\n" + b"".join(b"- tea %d\n" % n for n in range(50))
+    done = memory.bring(page, format="markdown")
+
+    assert done.beliefs == 50
+    assert (memory.folder / "events.wal").stat().st_size < 100_000
+
+
 def test_notes_in_quarantine_wait_for_a_persons_yes_each_once(memory):
     for _ in range(2):
         memory.bring(b"Ana drinks tea.\n\nBob drinks milk.\n", format="markdown", quarantine=True)

@@ -26,6 +26,7 @@ DOCUMENT = "document"  # somebody's words that a person handed over
 
 _LONE = re.compile("[\ud800-\udfff]")
 _BLANK = b" \t\r\n"
+_LONGEST = 200  # letters of a name or a title
 _MARK = b"\xef\xbb\xbf"
 _SIGN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]', re.DOTALL)  # a string without an end takes all the rest
 _DEEPER = {0x5B: 1, 0x7B: 1, 0x5D: -1, 0x7D: -1}  # brackets
@@ -185,6 +186,22 @@ def moment(said: object) -> str:
 def text_of(value: object) -> str:
     """A value if it is text, else nothing."""
     return value if isinstance(value, str) else ""
+
+
+def line_of(value: object) -> str:
+    """A text on one line, and not for ever: a title, a folder, whatever is told again with every turn."""
+    return " ".join(value[: 4 * _LONGEST].split())[:_LONGEST] if isinstance(value, str) else ""
+
+
+def name_of(value: object) -> str:
+    """A name as it was given; one that is longer than any is named anew."""
+    name = text_of(value)
+    return name if len(name) <= _LONGEST else named_after(name)
+
+
+def is_json(head: bytes) -> bool:
+    """Whether a file that begins so may be an object or a list."""
+    return head[_first(head) :][:1] in (b"[", b"{")
 
 
 def named_after(*words: str) -> str:

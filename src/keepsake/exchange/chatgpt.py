@@ -19,7 +19,10 @@ from keepsake.exchange.brought import (
     Item,
     Turn,
     entries,
+    is_json,
+    line_of,
     moment,
+    name_of,
     named_after,
 )
 from keepsake.exchange.brought import text_of as text
@@ -32,7 +35,7 @@ _HIDDEN = ("is_visually_hidden_from_conversation", "is_user_system_message")
 
 def looks_like(data: bytes) -> bool:
     """Whether a file that begins so is for `items`."""
-    return data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"[", b"{")) and b'"mapping"' in data
+    return is_json(data) and b'"mapping"' in data
 
 
 def items(data: bytes) -> Iterator[Item]:
@@ -48,13 +51,14 @@ def items(data: bytes) -> Iterator[Item]:
 
 
 def _told(told: dict[str, Any], mapping: dict[str, Any]) -> Iterator[Item]:
-    title, skipped = " ".join(text(told.get("title")).split()), list[Skipped]()
-    name = text(told.get("conversation_id")) or text(told.get("id")) or named_after(next(iter(mapping), ""), title)
+    title, skipped = line_of(told.get("title")), list[Skipped]()
+    name = name_of(told.get("conversation_id")) or name_of(told.get("id"))
+    name = name or named_after(next(iter(mapping), ""), title)
     turns = [
-        _turn(node, each, f"{title or name}, message {node}", skipped)
+        _turn(name_of(node), each, f"{title or name}, message {node[:60]}", skipped)
         for node, each in mapping.items() if isinstance(each, dict)
     ]  # fmt: skip
-    at, living = moment(told.get("create_time")), text(told.get("current_node"))
+    at, living = moment(told.get("create_time")), name_of(told.get("current_node"))
     yield from items_of(Conversation(name, title, _in_order(turns), living, at))
     yield from skipped
 
@@ -70,14 +74,14 @@ def _in_order(turns: list[Turn]) -> tuple[Turn, ...]:
 
 def _turn(node: str, told: dict[str, Any], place: str, skipped: list[Skipped]) -> Turn:
     message = told.get("message")
-    parent = text(told.get("parent"))
+    parent = name_of(told.get("parent"))
     if not isinstance(message, dict):
         return Turn(node, parent, SYSTEM, "")
     author, metadata = message.get("author"), message.get("metadata")
     role = _ROLES.get(text(author.get("role")) if isinstance(author, dict) else "", SYSTEM)
     hidden = isinstance(metadata, dict) and any(metadata.get(name) for name in _HIDDEN)
     said = "" if hidden or role == SYSTEM else _said(message, place, skipped)
-    model = text(metadata.get("model_slug")) if isinstance(metadata, dict) else ""
+    model = line_of(metadata.get("model_slug")) if isinstance(metadata, dict) else ""
     about = {"model": model} if model else {}
     return Turn(node, parent, role, said, moment(message.get("create_time")), about)
 
@@ -90,8 +94,16 @@ def _said(message: dict[str, Any], place: str, skipped: list[Skipped]) -> str:
     if content.get("content_type") not in _WORDS:
         return ""  # code that was run, what a tool gave back, thoughts
     listed = parts if isinstance(parts, list) else [content.get("text")]
-    others = sum(1 for part in listed if isinstance(part, dict))
-    if others:
+    heard = [_heard(part) for part in listed]
+    others = sum(isinstance(part, dict) for part in listed)
+    if others and not any(heard):
         what = "a part that is no text" if others == 1 else f"{others} parts that are no text"
         skipped.append(Skipped(place, f"{what}, such as a picture"))
-    return "\n\n".join(each for each in (text(part).strip() for part in listed) if each)
+    return "\n\n".join(filter(None, (each or text(part).strip() for each, part in zip(heard, listed, strict=True))))
+
+
+def _heard(part: object) -> str:
+    """What was spoken, in words; the sound itself stands beside it."""
+    if not isinstance(part, dict) or part.get("content_type") != "audio_transcription":
+        return ""
+    return text(part.get("text")).strip()

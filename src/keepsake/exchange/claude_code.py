@@ -28,9 +28,11 @@ from keepsake.exchange.brought import (
     Item,
     Lines,
     Turn,
+    line_of,
     lines_of,
     loaded,
     moment,
+    name_of,
     named_after,
     objects_in,
 )
@@ -45,6 +47,7 @@ _OWN_TAGS = (
 )  # fmt: skip
 _OPENED = re.compile(rf"<({'|'.join(_OWN_TAGS)})(?: [^<>]{{0,200}})?>")
 _INTERRUPTED = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
+_ITS_OWN = ("isMeta", "isCompactSummary", "isApiErrorMessage")  # marks of lines in which the program speaks
 _NOTHING: dict[str, Any] = {}
 
 
@@ -76,7 +79,7 @@ def items(lines: Lines) -> Iterator[Item]:
         elif not isinstance(found, dict):
             yield Skipped(place, "it is not an object")
         elif text(found.get("type")) in _SIDES:
-            session, name = text(found.get("sessionId")), _name(found)
+            session, name = _session(found), _name(found)
             where = places.get(session, {}).pop(name, None)  # once: a session may tell its lines again
             if where is not None:
                 yield placed(session, _turn(found, name), where)
@@ -100,9 +103,9 @@ def _shapes(lines: Lines) -> dict[str, Conversation]:
         if not isinstance(found, dict):
             continue
         if found.get("type") == "summary" and text(found.get("leafUuid")):
-            titles[found["leafUuid"]] = " ".join(text(found.get("summary")).split())
+            titles[found["leafUuid"]] = line_of(found.get("summary"))
         elif text(found.get("type")) in _SIDES or text(found.get("uuid")):
-            _add(sessions.setdefault(text(found.get("sessionId")), _Session()), found)
+            _add(sessions.setdefault(_session(found), _Session()), found)
     shapes = {}
     for name, session in sessions.items():
         title = next((titles[each] for each in reversed(session.turns) if each in titles), "")
@@ -130,22 +133,24 @@ def _add(session: _Session, line: dict[str, Any]) -> None:
 
 
 def _name(line: dict[str, Any]) -> str:
-    return text(line.get("uuid")) or named_after(
-        text(line.get("sessionId")), text(line.get("timestamp")), *_words(line)
-    )  # fmt: skip
+    return name_of(line.get("uuid")) or named_after(_session(line), text(line.get("timestamp")), *_words(line))
+
+
+def _session(line: dict[str, Any]) -> str:
+    return name_of(line.get("sessionId"))
 
 
 def _turn(line: dict[str, Any], name: str) -> Turn:
-    parent = text(line.get("parentUuid")) or text(line.get("logicalParentUuid"))
+    parent = name_of(line.get("parentUuid")) or name_of(line.get("logicalParentUuid"))
     role, said = _words(line)
     about = (("folder", "cwd"), ("branch", "gitBranch"))
-    metadata = {what: value for what, key in about if (value := text(line.get(key)))}
+    metadata = {what: value for what, key in about if (value := line_of(line.get(key)))}
     return Turn(name, parent, role, said, moment(line.get("timestamp")), metadata, bool(line.get("isSidechain")))
 
 
 def _words(line: dict[str, Any]) -> tuple[str, str]:
     """Who speaks on a line, and the words; none, where the program speaks to itself."""
-    if text(line.get("type")) not in _SIDES or line.get("isMeta") or line.get("isCompactSummary"):
+    if text(line.get("type")) not in _SIDES or any(line.get(mark) for mark in _ITS_OWN):
         return SYSTEM, ""
     message = line.get("message")
     return _said(message.get("content") if isinstance(message, dict) else message, _SIDES[line["type"]])

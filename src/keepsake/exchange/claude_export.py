@@ -19,7 +19,10 @@ from keepsake.exchange.brought import (
     Note,
     Turn,
     entries,
+    is_json,
+    line_of,
     moment,
+    name_of,
     named_after,
 )
 from keepsake.exchange.brought import text_of as text
@@ -31,7 +34,7 @@ _NO_PARENT = "00000000-0000-4000-8000-000000000000"  # what the export writes fo
 
 def looks_like(data: bytes) -> bool:
     """Whether a file that begins so is for `items`."""
-    return b'"chat_messages"' in data or (b'"prompt_template"' in data and b'"docs"' in data)
+    return is_json(data) and (b'"chat_messages"' in data or (b'"prompt_template"' in data and b'"docs"' in data))
 
 
 def items(data: bytes) -> Iterator[Item]:
@@ -48,9 +51,9 @@ def items(data: bytes) -> Iterator[Item]:
 
 
 def _told(told: dict[str, Any], place: str) -> Iterator[Item]:
-    title, messages = " ".join(text(told.get("name")).split()), told["chat_messages"]
+    title, messages = line_of(told.get("name")), told["chat_messages"]
     first = _said(messages[0]) if messages and isinstance(messages[0], dict) else ""
-    name = text(told.get("uuid")) or named_after(title, text(told.get("created_at")), first)
+    name = name_of(told.get("uuid")) or named_after(title, text(told.get("created_at")), first)
     turns, beside = list[Turn](), list[Item]()
     for number, message in enumerate(messages, start=1):
         if isinstance(message, dict):
@@ -64,39 +67,36 @@ def _told(told: dict[str, Any], place: str) -> Iterator[Item]:
 
 
 def _turn(message: dict[str, Any], name: str, before: str) -> Turn:
-    parent = text(message.get("parent_message_uuid"))
+    parent = name_of(message.get("parent_message_uuid"))
     parent = "" if parent == _NO_PARENT else parent or before
     role = _SENDERS.get(text(message.get("sender")), ASSISTANT)
-    return Turn(text(message.get("uuid")) or name, parent, role, _said(message), moment(message.get("created_at")))
+    return Turn(name_of(message.get("uuid")) or name, parent, role, _said(message), moment(message.get("created_at")))
 
 
 def _said(message: dict[str, Any]) -> str:
-    """The words. `content` has them in parts, and beside them what tools were asked; `text` has them at once."""
-    parts = message.get("content")
-    said = [
-        text(part.get("text")).strip()
-        for part in (parts if isinstance(parts, list) else ())
-        if isinstance(part, dict) and part.get("type", "text") == "text"
-    ]
-    return "\n\n".join(filter(None, said)) or text(message.get("text")).strip()
+    """The words. `content` has them in parts, and beside them what tools were asked; without parts, `text` has them."""
+    listed = message.get("content")
+    parts = [part for part in (listed if isinstance(listed, list) else ()) if isinstance(part, dict)]
+    said = (text(part.get("text")).strip() for part in parts if part.get("type", "text") == "text")
+    return "\n\n".join(filter(None, said)) if parts else text(message.get("text")).strip()
 
 
 def _attached(message: dict[str, Any], about: str, at: str) -> Iterator[Item]:
     listed = message.get("attachments")
     for each in listed if isinstance(listed, list) else ():
         if isinstance(each, dict) and (said := text(each.get("extracted_content")).strip()):
-            file = {"file": text(each.get("file_name"))}
+            file = {"file": line_of(each.get("file_name"))}
             yield Note(about, said, "attachment", at=at, metadata=file, role=DOCUMENT)
 
 
 def _project(told: dict[str, Any], place: str) -> Iterator[Item]:
-    name = " ".join(text(told.get("name")).split()) or place
+    name = line_of(told.get("name")) or place
     if said := text(told.get("prompt_template")).strip():
         yield Note(name, said, "project", ("instruction",), moment(told.get("created_at")))
     for number, each in enumerate(told["docs"], start=1):
         said = text(each.get("content")).strip() if isinstance(each, dict) else ""
         if said:
-            file, at = {"file": text(each.get("filename"))}, moment(each.get("created_at"))
+            file, at = {"file": line_of(each.get("filename"))}, moment(each.get("created_at"))
             yield Note(name, said, "project", ("document",), at, metadata=file, role=DOCUMENT)
         else:
             yield Skipped(f"{place}, document {number}", "it holds no words")

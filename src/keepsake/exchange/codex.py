@@ -20,6 +20,7 @@ from keepsake.exchange.brought import (
     lines_of,
     loaded,
     moment,
+    name_of,
     objects_in,
 )
 from keepsake.exchange.brought import text_of as text
@@ -55,7 +56,7 @@ def items(lines: Lines) -> Iterator[Item]:
             yield found
         elif not isinstance(found, dict):
             yield Skipped(place, "it is not an object")
-        elif said := _words(found):
+        elif (said := _words(found)) and number < len(names):  # a session that goes on may have grown meanwhile
             role = _SIDES[found["payload"]["type"]]
             turn = Turn(names[number], names[number - 1] if number else "", role, said, moment(found.get("timestamp")))
             yield Said(session, number, turn)
@@ -66,7 +67,7 @@ def _session(line: dict[str, Any]) -> str:
     payload = line.get("payload")
     if line.get("type") != "session_meta" or not isinstance(payload, dict):
         return ""
-    return text(payload.get("id")) or text(payload.get("session_id"))
+    return name_of(payload.get("id")) or name_of(payload.get("session_id"))
 
 
 def _words(line: dict[str, Any]) -> str:

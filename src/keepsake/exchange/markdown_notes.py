@@ -18,7 +18,7 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from keepsake.exchange.brought import Item, Note, moment
+from keepsake.exchange.brought import Item, Note, line_of, moment
 from keepsake.exchange.brought import text_of as text
 from keepsake.records.imported import Skipped
 
@@ -35,6 +35,7 @@ _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".pdf", "
 _MOST_WORDS = 5  # of the name of a relation; what is longer is a sentence that ends with a link
 _LONGEST_FRONT = 1 << 14
 _MOST_BRACKETS = 200  # of a front matter: to read many that are open takes long
+_LONGEST_TAG, _MOST_TAGS = 60, 20
 _SCALAR = str | int | float | date
 
 
@@ -106,7 +107,8 @@ def _note(block: _Block, page: _Page) -> Note:
     if _LINK.fullmatch(said.strip()):
         said = ""  # that it leads there is told by itself
     own = () if _FENCE.match(said) else (tag for tag in _TAG.findall(said) if not tag.isdigit())
-    return Note(page.about, said.strip(), page.kind, tuple(dict.fromkeys((*page.tags, *own))), page.at, None, metadata)
+    found = tuple(dict.fromkeys((*page.tags, *own)))[:_MOST_TAGS]
+    return Note(page.about, said.strip(), page.kind, found, page.at, None, metadata)
 
 
 def _relation(page: _Page, relation: str, target: str, metadata: dict[str, Any], context: str = "") -> Note:
@@ -149,7 +151,7 @@ def _tags(said: object) -> tuple[str, ...]:
     listed = said.replace(",", " ").split() if isinstance(said, str) else said
     texts = (each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, _SCALAR))
     found = (" ".join(str(each).split()).lstrip("#") for each in texts)
-    return tuple(dict.fromkeys(filter(None, found)))
+    return tuple(dict.fromkeys(tag for tag in found if 0 < len(tag) <= _LONGEST_TAG))[:_MOST_TAGS]
 
 
 def _when(said: object) -> str:
@@ -175,7 +177,7 @@ def _blocks(body: str) -> Iterator[_Block]:
         elif heading := _HEADING.match(line):
             yield from block()
             is_item, level, title = False, len(heading[1]), heading[2].strip().rstrip("#").rstrip()
-            headings = [above for above in headings if above[0] < level] + [(level, title)]
+            headings = [above for above in headings if above[0] < level] + [(level, line_of(title))]
         elif item := _ITEM.match(line):
             yield from block()
             is_item = True

@@ -44,7 +44,8 @@ def bring(bringing: Bringing, source: Source) -> None:
             entries.front()
             for entry in some:
                 with bringing.told_if_refused(f"{source.name}, line {entry.line}"):
-                    bringing.count("beliefs" if entries.state(entry, trust) else "known", trust)
+                    is_new = entries.state(entry, trust)
+                    bringing.count("beliefs" if is_new else "known", trust, masked=bringing.gated.masks.last)
 
 
 def _about(name: str, page: Page) -> str:

@@ -31,6 +31,7 @@ Thing = TypeVar("Thing")
 
 AT_ONCE = 256  # items of one group
 _MOST_WORDS = 1 << 20  # letters of one group, and of one item: the ledger has no longer line
+_MOST_TOLD = 500  # letters of a place, and of a reason
 _UNIQUE = 20  # letters of a turn's name that make it one of its own wherever it stands
 _TRUST = {PERSON: "human", ASSISTANT: "agent", SYSTEM: "agent", DOCUMENT: "import", TOOL: "tool"}
 _ROLE = {PERSON: "user", ASSISTANT: "assistant", TOOL: "tool", SYSTEM: "system"}
@@ -46,10 +47,11 @@ class Bringing:
     def __init__(self, memory: Opened, user: str, *, quarantine: bool, dry_run: bool, tick: Tick | None) -> None:
         self.shelf, self.gated, self._episodes = memory._shelf, memory._gated, memory._episodes
         self.user, self._quarantine, self._dry = user, quarantine, dry_run
-        self._book, self._tick = self.shelf.book, tick or (lambda _: None)
+        self._book, self.tick = self.shelf.book, tick or (lambda _: None)
         self._format, self._agent, self._file = "", "", ""
         self._began: dict[str, tuple[Began, int]] = {}  # with the last turn of it that is here
         self._times: dict[str, str] = {}
+        self._path_of: dict[tuple[str, str], str] = {}  # by conversation and branch
         self._noting: Noting | None = None  # who is known by which name, as long as nobody else writes
         self._end = -1  # the last event that this import left
         self._counts = dict.fromkeys(("files", "episodes", "beliefs", "quarantined", "known"), 0)
@@ -69,7 +71,7 @@ class Bringing:
     def skip(self, place: str, reason: str) -> None:
         """Something is not taken."""
         if len(self._skipped) < MOST_TOLD:
-            self._skipped.append(Skipped(place, reason))
+            self._skipped.append(Skipped(place[-_MOST_TOLD:], reason[:_MOST_TOLD]))
         else:
             self._more += 1
 
@@ -78,7 +80,7 @@ class Bringing:
         if format != self._format:
             self._noting = None
         self._format, self._agent, self._file = format, agent, file
-        self._began, self._times = {}, {}
+        self._began, self._times, self._path_of = {}, {}, {}
         self._formats[format] = None
         self._counts["files"] += 1
 
@@ -90,8 +92,8 @@ class Bringing:
                     self._one(item)
             read = min(size, sum(map(_length, some)))
             size -= read
-            self._tick(read)
-        self._tick(size)
+            self.tick(read)
+        self.tick(size)
 
     def in_groups(self, items: Iterable[Thing]) -> Iterator[list[Thing]]:
         """As many as are written at once."""
@@ -164,7 +166,7 @@ class Bringing:
         self._episodes.observe(
             content=text, id=name, timestamp=at or None, trust=trust, user=self.user, **more
         )  # fmt: skip
-        self.count("episodes", trust)
+        self.count("episodes", trust, masked=self.gated.masks.last)
 
     def _last_known(self, began: Began) -> int:
         """The last turn of a conversation that is here, counted from 0 on; -1 if none is."""
@@ -183,21 +185,23 @@ class Bringing:
 
     def _path(self, began: Began, branch: str, is_aside: bool) -> str:
         """The path of a branch, made if need be, with those above it."""
-        if not branch:
-            return ROOT
-        line = [branch]
-        while above := began.above.get(line[-1], ""):
-            line.append(above)
-        path = ROOT
+        known, name = self._path_of, began.conversation
+        line: list[str] = []
+        while branch and (name, branch) not in known:
+            line.append(branch)
+            branch = began.above.get(branch, "")
+        path = known.get((name, branch), ROOT)
+        if path and self._dry:  # an earlier group made it, and was taken back
+            self._branched(path, ROOT)
         for each in reversed(line):
-            path = self._branched(self._called(began, each, is_aside), path)
+            path = known[name, each] = self._branched(self._called(began, each, is_aside), path)
         return path
 
     def _called(self, began: Began, branch: str, is_aside: bool) -> str:
         """`chatgpt/tea-time/3f9a2c01`: where it comes from, the conversation, and which of its branches."""
         title = _slug(began.title) if not find(began.title) else ""
         mark = named_after(began.conversation, branch)[:8]
-        return f"{self._format}/{title or _slug(began.conversation[:12]) or 'untitled'}/{'aside-' * is_aside}{mark}"
+        return f"{self._format}/{title or began.at[:10] or 'untitled'}/{'aside-' * is_aside}{mark}"
 
     def _branched(self, name: str, above: str) -> str:
         paths = self._book.paths
@@ -215,8 +219,9 @@ class Bringing:
             self._document(note)
         else:
             trust = self.trust(note.role)
-            stated = self._names().note(note, trust)
-            self.count("beliefs" if stated else "known", trust, stated or 1)
+            noting = self._names()
+            stated = noting.note(note, trust)
+            self.count("beliefs" if stated else "known", trust, stated or 1, noting.masked)
 
     def _names(self) -> Noting:
         if self._noting is None:
@@ -239,12 +244,12 @@ class Bringing:
         wanted, own = "tool" if self._quarantine else _TRUST[role], self.gated.trust
         return own if is_above(wanted, own) else wanted
 
-    def count(self, what: str, trust: str, number: int = 1) -> None:
+    def count(self, what: str, trust: str, number: int = 1, masked: Iterable[str] = ()) -> None:
         """Something of that trust came in, or is known."""
         self._counts[what] += number
         if what != "known":
             self._counts["quarantined"] += number * (trust in self.gated.policy.quarantined)
-            for kind in self.gated.masks.last:
+            for kind in masked:
                 self._masked[kind] = self._masked.get(kind, 0) + 1
 
     def _place(self, item: Said | Note) -> str:

@@ -90,6 +90,7 @@ def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool) -
         else:
             bringing.begin(name, "", source.name)
             _own()[name].bring(bringing, source)
+            bringing.tick(source.size)
     except CannotRead as error:
         bringing.skip(source.name, str(error))
 
@@ -100,4 +101,4 @@ def _format(source: Source) -> str:
 
     head = source.head(HEAD)
     ours = next((name for name, each in _own().items() if each.looks_like(head)), "")
-    return ours or detected(head) or (MARKDOWN if source.is_markdown else "")
+    return ours or (MARKDOWN if source.is_markdown else detected(head))

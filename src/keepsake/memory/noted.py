@@ -15,6 +15,7 @@ from keepsake.memory.gated import Gated
 from keepsake.records.named import Relation
 from keepsake.stores.shelf import Shelf
 
+_LONGEST = 300  # letters of where a note stood
 _CATEGORY = re.compile(r"\w[\w -]{0,39}")
 
 
@@ -25,10 +26,11 @@ class Noting(Naming):
         super().__init__(shelf, gated, user)
         self._book, self._user, self._source = shelf.book, user, source
         self._key, self._trust = "", "human"
+        self.masked: tuple[str, ...] = ()  # the kinds of secrets in the last note
 
     def note(self, note: Note, trust: str) -> int:
         """State what a note says, and return how many beliefs that took: none, if it was known."""
-        self._trust = trust
+        self._trust, self.masked = trust, ()
         named = self._named(note.about, note.kind) if note.kind or not note.text else False
         return named + bool(note.text and self._noted_down(note))
 
@@ -53,8 +55,14 @@ class Noting(Naming):
         self._key = f"{self._source}:{named_after('entity', name)}"
         return not self._book.said(self._user, self._key) and self.entity(name, kind, trust=self._trust)
 
+    def kept(self, text: str) -> str:
+        found = super().kept(text)
+        self.masked += self._gated.masks.last
+        return found
+
     def _put(self, **fields: Any) -> None:
         self._gated.put({**self._said, **fields}, self._key)
+        self.masked += self._gated.masks.last
 
 
 def _kind(note: Note) -> str:
@@ -65,5 +73,5 @@ def _kind(note: Note) -> str:
 def _where(note: Note) -> tuple[str, ...]:
     """Where it stood, for a person to look it up."""
     parts = [str(note.metadata.get("file", "")), *map(str, note.metadata.get("headings", ())), note.at[:10]]
-    said = (" › ".join(part for part in parts if part), str(note.metadata.get("context", "")))
-    return tuple(part for part in said if part)
+    said = " › ".join(part for part in parts if part)[:_LONGEST]
+    return (said,) if said else ()

@@ -126,8 +126,16 @@ def _in_folder(root: Path) -> Iterator[Source | Skipped]:
             elif path.is_symlink() or not path.is_file():
                 yield Skipped(_safe(name), "it is a link or no file; links are not followed")
             else:
-                yield from _in_file(path, _safe(name))
+                yield from _in_file_or_told(path, _safe(name))
     yield from _passed_over(others)
+
+
+def _in_file_or_told(path: Path, name: str) -> Iterator[Source | Skipped]:
+    """One of many that is refused does not keep out the rest."""
+    try:
+        yield from _in_file(path, name)
+    except (Refused, OSError) as error:
+        yield Skipped(name, str(error))
 
 
 def _in_zip(path: Path, name: str) -> Iterator[Source | Skipped]:
