@@ -33,7 +33,8 @@ def tool(number: int, words: str) -> dict[str, Any]:
 
 def node(name: str, parent: str, role: str, words: str) -> tuple[str, dict[str, Any]]:
     content = {"content_type": "text", "parts": [words]}
-    message = {"author": {"role": role}, "create_time": 1700000000 + ord(name[-1]), "content": content}
+    when = 1700000000 + (ord(name) if len(name) == 1 else 0)
+    message = {"author": {"role": role}, "create_time": when, "content": content}
     return name, {"id": name, "parent": parent, "children": [], "message": message}
 
 

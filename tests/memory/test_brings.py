@@ -105,9 +105,9 @@ def test_branches_deeper_than_paths_may_be_are_not_lost(memory):
     for depth in range(1, 130):  # each time the question is asked again from the branch before
         nodes += [node(f"n{depth:03d}", f"n{depth - 1:03d}", "user", f"asked {depth}")]
         nodes += [node(f"x{depth:03d}", f"n{depth - 1:03d}", "assistant", f"answered {depth}")]
-    done = memory.bring(chatgpt(*reversed(nodes), living="x001").encode())
+    done = memory.bring(chatgpt(*nodes, living="x001").encode())
 
-    assert (done.episodes, done.skipped) == (259, ())
+    assert (done.episodes, len(done.paths), done.skipped) == (259, 129, ())
 
 
 def test_a_tree_of_many_branches_is_brought_in_in_time_that_grows_with_it(home):
@@ -139,6 +139,23 @@ def test_a_branch_that_was_given_up_stays_so_and_the_rest_is_taken(memory):
     assert [(each.place, "abandoned" in each.reason) for each in done.skipped] == [
         ("standard input, Tea time, message 7", True)
     ]
+
+
+def test_turns_of_the_same_name_in_two_conversations_are_two(memory):
+    both = [json.loads(chatgpt(node("a", "", "user", f"tea {n}"), living="a", name=f"c{n}"))[0] for n in (1, 2)]
+
+    assert memory.bring(json.dumps(both).encode()).episodes == 2
+    assert memory.bring(json.dumps(both).encode()).known == 2
+
+
+def test_a_turn_without_a_time_has_that_of_the_one_before_and_the_first_that_of_the_conversation(memory):
+    nodes = dict([node("a", "", "user", "one"), node("b", "a", "user", "two"), node("c", "b", "user", "three")])
+    del nodes["a"]["message"]["create_time"], nodes["c"]["message"]["create_time"]
+    memory.bring(chatgpt(*nodes.items(), living="c").encode())
+
+    assert [memory.episodes.get(f"c1:{name}").timestamp.timestamp() - 1700000000 for name in "abc"] == [
+        0, ord("b"), ord("b"),
+    ]  # fmt: skip
 
 
 # -- once --------------------------------------------------------------------------------------------------------------
@@ -180,10 +197,11 @@ def test_what_was_erased_does_not_come_back(memory, tmp_path):
 def test_a_belief_that_was_forgotten_is_not_stated_again(memory):
     note = b'{"type":"entity","name":"Ana","entityType":"person","observations":["drinks tea"]}'
     memory.bring(note)
-    memory.forget(memory.recall("drinks tea")[0].id)
+    for belief in memory.beliefs.all():
+        memory.forget(belief.id)
 
     assert memory.bring(note).is_nothing
-    assert "drinks tea" not in [hit.text for hit in memory.recall("drinks tea")]
+    assert not [belief for belief in memory.beliefs.all() if belief.is_held]
 
 
 class Killed(BaseException):
@@ -279,12 +297,10 @@ def test_secrets_are_masked_and_counted_and_nobody_is_told_one_by_one(home, tmp_
 
 
 def test_a_title_that_holds_a_secret_names_no_path(memory):
-    key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
-    done = memory.bring(chatgpt(*TREE, living="b", title=f"token {key}").encode())
+    done = memory.bring(chatgpt(*TREE, living="b", title="card 4111 1111 1111 1111").encode())
 
-    assert len(done.paths) == 2
-    assert key.casefold() not in str(done.to_dict()).casefold()
-    assert key.encode() not in (memory.folder / "events.wal").read_bytes()
+    assert [path.rpartition("/")[0] for path in done.paths] == ["chatgpt/2023-11-14"] * 2
+    assert b"4111" not in (memory.folder / "events.wal").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -306,6 +322,7 @@ def test_what_is_too_long_for_a_ledger_is_told_and_the_rest_is_taken(memory, tmp
 
     assert [each[0] for each in told(memory)] == ["tea", "coffee"]
     assert [each.place for each in done.skipped] == [f"s.jsonl, {SESSION}, message {n}" for n in (2, 3)]
+    assert "1,100,000 letters" in done.skipped[0].reason
 
 
 def test_a_million_bad_lines_do_not_fill_the_report(memory):
@@ -358,16 +375,20 @@ def test_a_format_that_is_not_known_and_a_file_that_is_not_there_are_refused(mem
         memory.bring("/dev/null")
 
 
-def test_to_bring_in_at_once_is_no_slower_than_one_by_one(memory, tmp_path):
-    lines_ = [line(n, f"tea number {n} is green") for n in range(1, 61)]
-    path = transcript(tmp_path / "s.jsonl", *lines_)
-    start = perf_counter()
-    memory.bring(path)
-    brought = perf_counter() - start
-    start = perf_counter()
-    for n in range(1, 61):
-        memory.observe(f"tea number {n} is black", session="other")
-    assert brought < perf_counter() - start
+def test_to_bring_in_at_once_is_quicker_than_one_by_one(memory, tmp_path):
+    def seconds(number: int) -> tuple[float, float]:
+        said = [f"tea number {number}-{n} is green" for n in range(60)]
+        lines_ = [line(n + 100 * number, words, sessionId=str(number)) for n, words in enumerate(said, 1)]
+        path = transcript(tmp_path / f"{number}.jsonl", *lines_)
+        start = perf_counter()
+        memory.bring(path)
+        middle = perf_counter()
+        for words in said:
+            memory.observe(words, session="other")
+        return middle - start, perf_counter() - middle
+
+    tries = [seconds(number) for number in range(4)]
+    assert min(one for one, _ in tries) < min(other for _, other in tries)
 
 
 def test_the_answer_reads_well_and_adds_up(memory):

@@ -9,7 +9,7 @@ import pytest
 
 from keepsake import Memory
 from keepsake.exchange import claude_code
-from keepsake.memory import sources
+from keepsake.memory import bringing, sources
 from keepsake.memory.sources import Source, sources_in
 from keepsake.records.errors import Refused
 from tests.memory.elsewhere import TREE, chatgpt, line, node, transcript
@@ -216,6 +216,29 @@ def test_a_heading_that_never_ends_is_not_told_again_with_every_note(memory):
 
     assert done.beliefs == 50
     assert (memory.folder / "events.wal").stat().st_size < 100_000
+
+
+def test_a_name_that_somebody_else_takes_meanwhile_is_theirs(memory, monkeypatch):
+    monkeypatch.setattr(bringing, "AT_ONCE", 1)
+
+    def entity(name: str) -> str:
+        return json.dumps({"type": "entity", "name": name, "entityType": "person", "observations": []})
+
+    def meanwhile(_: int) -> None:
+        with Memory(memory.folder) as other:
+            other.bring(entity("ana").encode())
+
+    memory.bring(f"{entity('Ana')}\n{entity('ANA')}".encode(), tick=meanwhile)
+
+    assert texts(memory) == [
+        ("person-ana", "Ana is a person"), ("person-ana-2", "ana is a person"), ("person-ana-3", "ANA is a person"),
+    ]  # fmt: skip
+
+
+def test_a_note_that_looks_like_an_export_is_a_note(memory, tmp_path):
+    (tmp_path / "x.md").write_text('[{ "mapping" and "chat_messages" are what exports have')
+
+    assert memory.bring(tmp_path / "x.md").formats == ("markdown",)
 
 
 def test_notes_in_quarantine_wait_for_a_persons_yes_each_once(memory):
