@@ -188,9 +188,9 @@ def test_a_later_word_corrects_what_was_brought_in(memory):
 
 def test_entities_of_the_reference_server_keep_their_names_and_two_names_are_two(memory):
     lines = [
+        {"type": "relation", "from": "John_Smith", "to": "John Smith", "relationType": "knows"},
         {"type": "entity", "name": "John_Smith", "entityType": "person", "observations": ["speaks Spanish"]},
         {"type": "entity", "name": "John Smith", "entityType": "person", "observations": []},
-        {"type": "relation", "from": "John_Smith", "to": "John Smith", "relationType": "knows"},
     ]
     done = memory.bring("\n".join(map(json.dumps, lines)).encode())
 

@@ -220,7 +220,7 @@ class Bringing:
         else:
             trust = self.trust(note.role)
             noting = self._names()
-            stated = noting.note(note, trust)
+            stated = noting.state(note, trust)
             self.count("beliefs" if stated else "known", trust, stated or 1, noting.masked)
 
     def _names(self) -> Noting:
