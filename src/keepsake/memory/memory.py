@@ -21,6 +21,7 @@ from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
 from keepsake.memory.asks import Asks
 from keepsake.memory.beliefs import BeliefsOf
+from keepsake.memory.brings import Brings
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.memory.governs import Governs
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 
 @listing
-class Memory(Asks, Looks, Walks, Governs, Graphs, Keeps, States):
+class Memory(Asks, Looks, Walks, Governs, Graphs, Keeps, States, Brings):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(
