@@ -46,7 +46,8 @@ class ActiveHours(NamedTuple):
             return ActiveHours(self.hours + hours_between(self.last, event.ts))
         if event.by != self.by:
             return self
-        return self._replace(hours=self.hours + min(hours_between(self.last, event.ts), IDLE), last=event.ts)
+        passed = min(hours_between(self.last, event.ts), IDLE)
+        return self._replace(hours=self.hours + passed, last=max(self.last, event.ts))
 
 
 def hours_between(before: str, after: str) -> float:

@@ -27,8 +27,9 @@ from keepsake.records.why import Why, what_rests_on, why
 # Events that belong to a user.
 _SOMEONES = (
     "belief.", "review.", "episode.", "receipt.", "outcome.", "rule.", "delta.", "page.", "path.", "trust.", "graph.",
+    "import.",
 )  # fmt: skip
-_SAYS_WHOSE = ("rule.", "delta.", "page.", "path.", "trust.", "graph.")
+_SAYS_WHOSE = ("rule.", "delta.", "page.", "path.", "trust.", "graph.", "import.")
 
 
 class Shelf:
@@ -65,18 +66,25 @@ class Shelf:
             if believed_at is None:
                 yield self.book
                 return
-        yield timeline.beliefs_at(self.ledger.events(), believed_at)
+            place = self.seq_at(believed_at)
+        yield timeline.beliefs_at(self.ledger.events(), place)
 
     def seq_at(self, moment: Moment) -> int:
-        """The last event that had been recorded by then; -1 if there was none. A time is looked up by halving."""
+        """The last event that had been recorded by then; -1 if there was none. A time is looked up by halving.
+
+        What was recorded in the memory that this one goes on from has the times it had there; what was taken in beside
+        others, the time of that.
+        """
         if isinstance(moment, int):
             timeline.is_by(moment)
             return moment
-        chain, then = self.ledger.chain(), timeline.is_by(moment)
-        low, high = chain.first - 1, self.ledger.end.seq
+        chain, then, zone = self.ledger.chain(), timeline.is_by(moment), self.book.taken_in.zone
+        low, high = max(chain.first - 1, zone.began), self.ledger.end.seq
         while low < high:
             middle = (low + high + 1) // 2
-            if then(chain.line(middle).event()):
+            line = chain.line(middle)
+            event = line.event()
+            if then(event if middle in zone else event._replace(ts=line.ts)):
                 low = middle
             else:
                 high = middle - 1
