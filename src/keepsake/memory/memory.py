@@ -25,7 +25,7 @@ from keepsake.memory.corrections import corrected
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.memory.governs import Governs
-from keepsake.memory.graphs import Graphs
+from keepsake.memory.leaves import Leaves
 from keepsake.memory.ledger import LedgerOf
 from keepsake.memory.looks import Looks
 from keepsake.memory.restore import restore
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from keepsake.records.rule import ConsolidationRule
 
 
-class Memory(Asks, Looks, Walks, Governs, Graphs):
+class Memory(Asks, Looks, Walks, Governs, Leaves):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(

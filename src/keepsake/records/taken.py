@@ -1,10 +1,12 @@
 """What was taken in from another memory, folded from events.
 
     import.take/1  {"user", "ledger": the memory it was recorded in, "begun": when that began, "made": when it was
-                    written down, "events": how many follow in the same group, "whole": whether nothing was here before}
+                    written down, "whole": whether this memory goes on from that one}
+    import.done/1  {"user", "events": how many were taken in}
 
-The events that follow keep the times they had. Where nothing was here before, a time names a place among them as it did
-there; what is taken in beside other memories was held here from that moment on, and not before.
+What stands between the two, in one group, was recorded there, and keeps the times that it had. Where this memory goes
+on from that one, a time names a place among them as it did there. What is taken in beside other memories was held here
+from that moment on, and not before.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from keepsake.records.event import Event
 from keepsake.records.undo import Undoable
 
 TAKE = "import.take/1"
+DONE = "import.done/1"
 
 
 class Zone(NamedTuple):
@@ -24,8 +27,8 @@ class Zone(NamedTuple):
     ended: int = -1
     begun: str = ""  # when that memory began
 
-    def __contains__(self, seq: object) -> bool:
-        return isinstance(seq, int) and self.began < seq <= self.ended
+    def holds(self, seq: int) -> bool:
+        return self.began < seq <= self.ended
 
 
 class Taken(Undoable):
@@ -43,12 +46,16 @@ class Taken(Undoable):
         return self._zone[""]
 
     def knows(self, op: str) -> bool:
-        return op == TAKE
+        return op in (TAKE, DONE)
 
     def apply(self, event: Event) -> None:
-        body = event.body
-        if event.op == TAKE and body is not None and body["whole"] and self.zone.began < 0:
-            self._set(self._zone, "", Zone(event.seq, event.seq + body["events"], body["begun"]))
+        body, zone = event.body, self.zone
+        if body is None:
+            return
+        if event.op == TAKE and body["whole"] and zone.began < 0:
+            self._set(self._zone, "", Zone(event.seq, event.seq, body["begun"]))
+        elif event.op == DONE and zone.ended == zone.began >= 0:
+            self._set(self._zone, "", zone._replace(ended=event.seq))
 
     def dump(self) -> dict[str, Any]:
         return {"zone": list(self.zone)}

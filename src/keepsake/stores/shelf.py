@@ -16,11 +16,13 @@ from typing import Any
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.ledger import Ledger
+from keepsake.ledger.read import Chain
 from keepsake.records import ids, timeline
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import Beliefs, Held
 from keepsake.records.book import Book
 from keepsake.records.event import Event
+from keepsake.records.taken import Zone
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why, what_rests_on, why
 
@@ -82,9 +84,7 @@ class Shelf:
         low, high = max(chain.first - 1, zone.began), self.ledger.end.seq
         while low < high:
             middle = (low + high + 1) // 2
-            line = chain.line(middle)
-            event = line.event()
-            if then(event if middle in zone else event._replace(ts=line.ts)):
+            if then(_as_recorded(chain, middle, zone)):
                 low = middle
             else:
                 high = middle - 1
@@ -149,6 +149,20 @@ def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
     from keepsake.stores.page_reach import cut_out  # only where something is erased
 
     cut_out(disk, folder, ids)
+
+
+def _as_recorded(chain: Chain, seq: int, zone: Zone) -> Event:
+    """An event with the time by which its place is known. One whose words are gone has that of the one before it."""
+    line = chain.line(seq)
+    event = line.event()._replace(ts=line.ts)
+    if seq == zone.ended:  # it was written with them, and says so
+        seq -= 1
+    while zone.holds(seq):
+        told = chain.line(seq).event()
+        if told.body is not None:
+            return event._replace(ts=told.ts)
+        seq -= 1
+    return event._replace(ts="") if zone.holds(event.seq) else event
 
 
 def is_memory(folder: Path) -> bool:
