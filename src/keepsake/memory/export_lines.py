@@ -58,9 +58,9 @@ class Lines:
     def _header(self, end: Place) -> ndjson.Header:
         from keepsake import __version__
 
-        standing = self._shelf.ledger.standing
+        standing, origin = self._shelf.ledger.standing, self._shelf.book.taken_in.zone
         return ndjson.Header(
-            user=self._user, ledger=standing.ledger, begun=self._shelf.book.taken_in.zone.begun or standing.begun,
+            user=self._user, ledger=origin.ledger or standing.ledger, begun=origin.begun or standing.begun,
             made=self._shelf.ledger.now(), program=f"keepsake {__version__}", through=end.seq, head=end.hash,
             history=self._history,
         )  # fmt: skip

@@ -47,8 +47,8 @@ class GraphAt:
 
     @property
     def ledger_id(self) -> str:
-        """The name that derived records carry."""
-        return self.ledger.standing.ledger
+        """The name that derived records carry: where a memory goes on from another, they are the same as there."""
+        return self.book.taken_in.zone.ledger or self.ledger.standing.ledger
 
     def close(self) -> None:
         with self._lock:
@@ -113,7 +113,7 @@ class GraphAt:
         return db
 
     def _open(self) -> GraphFile:
-        if self._db is not None and not self._db.is_in_place():
+        if self._db is not None and (self._db.ledger != self.ledger_id or not self._db.is_in_place()):
             self.close()
         if self._db is None:
             self._db = GraphFile(self.ledger.folder.graph_index if self.ledger.writable else IN_MEMORY, self.ledger_id)

@@ -26,6 +26,7 @@ class Zone(NamedTuple):
     began: int = -1
     ended: int = -1
     begun: str = ""  # when that memory began
+    ledger: str = ""  # its name
 
     def holds(self, seq: int) -> bool:
         return self.began < seq <= self.ended
@@ -53,7 +54,7 @@ class Taken(Undoable):
         if body is None:
             return
         if event.op == TAKE and body["whole"] and zone.began < 0:
-            self._set(self._zone, "", Zone(event.seq, event.seq, body["begun"]))
+            self._set(self._zone, "", Zone(event.seq, event.seq, body["begun"], body["ledger"]))
         elif event.op == DONE and zone.ended == zone.began >= 0:
             self._set(self._zone, "", zone._replace(ended=event.seq))
 

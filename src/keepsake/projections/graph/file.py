@@ -42,7 +42,7 @@ class GraphFile(Database):
     """The graphs of all users of a folder. `ledger` is the name that derived records carry."""
 
     def __init__(self, path: Path | str, ledger: str) -> None:
-        self._ledger = ledger
+        self.ledger = ledger
         if path != IN_MEMORY:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))  # SQLite would let others read it
         super().__init__(path, _PRAGMAS, TABLES)
@@ -55,7 +55,7 @@ class GraphFile(Database):
         """Take in the events behind the bookmark, all or none. `mark` is where they lead, if they do not say."""
         with self.writing():
             before = last = self.bookmark()
-            rows = Rows(self.db, self._ledger)
+            rows = Rows(self.db, self.ledger)
             for event in events:
                 if mark is None and event.seq <= last.seq:
                     continue
@@ -149,7 +149,7 @@ class GraphFile(Database):
 
     def head(self, user: str) -> Told:
         """What was said of the graph as a whole: metadata, extra, and which profile is the first."""
-        return Rows(self.db, self._ledger).head_of(user)
+        return Rows(self.db, self.ledger).head_of(user)
 
     def merge_of(self, user: str, node: str) -> Merge | None:
         return merge_of(self.db, user, node)
