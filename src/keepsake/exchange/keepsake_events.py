@@ -263,7 +263,7 @@ _SHAPES: dict[str, dict[str, Shape]] = {
     GRAPH_UNMERGE: {**_WHOSE, "node": _name},
     GRAPH_DISMISS: {**_WHOSE, "node": _name, "into": _name},
     START: {"session": _name, "task_type": _name},
-    END: {"session": _name},
+    END: {"session": _text},
     FRAME: {"frame": Frame.from_body},
     FRAME_GONE: {"name": _name},
     CONFIG: {"key": _name, "value": _text},

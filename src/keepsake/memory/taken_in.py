@@ -67,8 +67,8 @@ class Taking:
 
     def _look(self) -> tuple[bool, bool]:
         """Whether nobody has said anything here yet; and whether this user has not."""
-        if self.shelf.ledger.chain().first:
-            return False, False
+        if self.shelf.ledger.chain().first or self.shelf.ledger.standing.erasures:
+            return False, False  # what is not here any more may be in the file
         is_nobodys = True
         for event in self.shelf.events():
             is_nobodys = is_nobodys and event.op in HOUSEKEEPING
@@ -114,6 +114,14 @@ class Taking:
             "whole": is_first,
         }  # fmt: skip
         return self.shelf.ledger.write(lambda: [Draft(TAKE, body)])[0].seq
+
+    def seen(self, reader: Reader) -> str:
+        """Up to when all of that memory has been looked at here: always, of what was recorded here itself."""
+        header = reader.header
+        if 0 <= header.through <= self.shelf.ledger.end.seq:
+            if self.shelf.ledger.chain().hash_at(header.through) == header.head:
+                return header.made
+        return self.book.taken_in.through(self.user, header.ledger)
 
     def end(self, count: int) -> None:
         self.shelf.ledger.write(lambda: [Draft(DONE, {"user": self.user, "events": count})])

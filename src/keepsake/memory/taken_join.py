@@ -47,10 +47,10 @@ class Join:
         self._told = Counter[str]()
 
     def run(self, reader: Reader) -> TakenIn:
-        count = 0
+        count, seen = 0, self._taking.seen(reader)
         for number, event in self._taking.events(reader):
             with self._taking.at(number):
-                act = _ACTS.get(event.op)
+                act = None if event.op in _SEEN_ONCE and event.ts <= seen else _ACTS.get(event.op)
                 body = act(self, event, dict(event.body or {})) if act else self._stays(event)
                 if body is not None:
                     if not count:
@@ -84,6 +84,9 @@ class Join:
         belief = dict(body["belief"])
         name, path = belief["id"], belief.get("path", "")
         before = [*body.get("replaces", ()), *body.get("over", ()), *body.get("merged", ())]
+        if self._book.pages.is_erased(name):
+            self._left.append((name, "its words were erased here"))
+            return None
         if self._book.taken(name):
             self._told["known"] += not before
             self._compare(name, belief)
@@ -129,6 +132,9 @@ class Join:
         name, path = episode.get("id", event.id), episode.get("path", "")
         if self._book.episodes.owner(event.id) == self._user:
             self._told["known"] += 1
+            return None
+        if self._book.pages.is_erased(event.id):
+            self._left.append((name, "its words were erased here"))
             return None
         scope = (episode.get("session", ""), episode.get("agent", ""))
         same = [told for told in self._book.episodes.find(self._user, name) if (told.session, told.agent) == scope]
@@ -184,6 +190,7 @@ class Join:
         return body
 
 
+_SEEN_ONCE = (BRANCH, MERGE, ABANDON, COMPACT, PAGE, FOLD)  # what has no id by which it would be known again
 _ACTS = {
     PUT: Join._state, SUPERSEDE: Join._state, TOMBSTONE: Join._withdraw, INVALIDATE: Join._withdraw,
     OBSERVE: Join._observe, RETRACT: Join._of_ids, FADE: Join._of_ids, BRANCH: Join._branch, MERGE: Join._end_path,

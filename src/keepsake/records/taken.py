@@ -33,7 +33,7 @@ class Zone(NamedTuple):
 
 
 class Taken(Undoable):
-    """Where this memory goes on from another. It can do so once, at its beginning."""
+    """Where this memory goes on from another, which it can do once, at its beginning; and how much of which it has."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,6 +41,7 @@ class Taken(Undoable):
 
     def clear(self) -> None:
         self._zone: dict[str, Zone] = {"": Zone()}
+        self._made: dict[tuple[str, str], str] = {}  # user, ledger → when the newest file of it was written
 
     @property
     def zone(self) -> Zone:
@@ -53,15 +54,23 @@ class Taken(Undoable):
         body, zone = event.body, self.zone
         if body is None:
             return
+        if event.op == TAKE:
+            key = (body["user"], body["ledger"])
+            self._set(self._made, key, max(body["made"], self._made.get(key, "")))
         if event.op == TAKE and body["whole"] and zone.began < 0:
             self._set(self._zone, "", Zone(event.seq, event.seq, body["begun"], body["ledger"]))
         elif event.op == DONE and zone.ended == zone.began >= 0:
             self._set(self._zone, "", zone._replace(ended=event.seq))
 
+    def through(self, user: str, ledger: str) -> str:
+        """Up to when all that was recorded of a user in that memory has been looked at here; nothing, if never."""
+        return self._made.get((user, ledger), "")
+
     def dump(self) -> dict[str, Any]:
-        return {"zone": list(self.zone)}
+        return {"zone": list(self.zone), "made": [[*key, made] for key, made in self._made.items()]}
 
     def load(self, dumped: dict[str, Any]) -> None:
         self.clear()
         if "zone" in dumped:
             self._zone[""] = Zone(*dumped["zone"])
+        self._made.update({(user, ledger): made for user, ledger, made in dumped.get("made", ())})

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from keepsake.records.event import Event
+from keepsake.records.taken import DONE, TAKE
 from keepsake.records.undo import Undoable
 
 START = "session.start/1"
@@ -38,7 +39,7 @@ class ActiveHours(NamedTuple):
         """The clock after `event`."""
         if event.op == START and event.body is not None:
             return ActiveHours(self.hours, str(event.body["session"]), event.by, event.ts)
-        if not self.session:
+        if not self.session or event.op in (TAKE, DONE):  # moving in is no work on what is remembered
             return self
         if event.op == END and event.body is not None:
             if event.body["session"] != self.session:
