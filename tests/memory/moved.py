@@ -100,7 +100,8 @@ def _use(m: Memory, how: str, text: str) -> None:
 
 def _page(m: Memory, how: str, text: str) -> None:
     acts: dict[str, Callable[[], object]] = {
-        "describe": lambda: m.pages.describe("person-ana", description=text), "archive": lambda: m.pages.archive("project-x"),
+        "describe": lambda: m.pages.describe("person-ana", description=text),
+        "archive": lambda: m.pages.archive("project-x"),
         "append": lambda: m.pages.append("person-ana", text, ["a"]), "flag": lambda: m.pages.flag_compact("person-ana"),
         "clean": lambda: m.pages.clean(),
     }  # fmt: skip

@@ -39,10 +39,15 @@ def write_file(disk: Disk, place: Path, parts: Iterable[bytes]) -> int:
         return _fill(disk, fresh, parts)
 
 
-def write_folder(disk: Disk, place: Path, files: Iterable[tuple[str, bytes]]) -> int:
-    """A folder with all these files, each by its path in it; returns how many there are."""
+def write_folder(disk: Disk, place: Path, files: Iterable[tuple[str, bytes]], mark: tuple[str, str]) -> int:
+    """A folder with all these files, each by its path in it; returns how many there are.
+
+    In the place of another it comes only if that was made so too: `mark` names a file, and how it begins.
+    """
     if os.path.lexists(place) and not place.is_dir():
         raise Refused(f"{place} is a file, and this is a folder of files; name another")
+    if place.is_dir() and any(place.iterdir()) and not _begins(place / mark[0], mark[1].encode()):
+        raise Refused(f"{place} holds other things than an export, which would be lost; name another folder")
     count = 0
     with _fresh(disk, place) as fresh:
         disk.make_folder(fresh)
@@ -53,6 +58,14 @@ def write_folder(disk: Disk, place: Path, files: Iterable[tuple[str, bytes]]) ->
         for folder in {fresh, *(each for each in fresh.rglob("*") if each.is_dir())}:
             disk.sync_folder(folder)
     return count
+
+
+def _begins(path: Path, start: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(start)) == start
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -46,10 +46,12 @@ class Leaves(Graphs):
             write_file(disk, place, [envelope.to_bytes()])
             counts = {part: len(envelope.records(part)) for part in ("profiles", "nodes", "edges", "paths", "events")}
         elif format == MARKDOWN:
-            from keepsake.memory.export_markdown import Folder
+            from keepsake.memory.export_markdown import MARK, Folder
 
-            folder = Folder(self._shelf, self.pages, whose, self._zone, history=history)
-            write_folder(disk, place, folder)
+            if self._shelf.ledger.writable:
+                self._follower.look_at_all()
+            folder = Folder(self._shelf, self._pages_at, whose, self._zone, history=history)
+            write_folder(disk, place, folder, ("index.md", MARK))
             counts = folder.counts
         else:
             lines = self._lines(whose, history)
@@ -73,13 +75,25 @@ class Leaves(Graphs):
 
         Where nothing of this user's is here yet, this memory is that one afterwards: history, times, ids, questions
         that wait. Else what it holds is joined to what is here, and nothing that is here is changed. With `quarantine`
-        its words count as a program's, and are kept out of recall until a person says yes.
+        its words count as a program's, and are kept out of recall until a person says yes. Of a folder of Markdown the
+        pages are taken in, as if a person had put them here.
         """
         from keepsake.memory.taken_in import Taking, opened
 
+        if isinstance(file, str | Path) and Path(file).expanduser().is_dir():
+            return self._take_in_pages(Path(file).expanduser(), self._user(user), quarantine=quarantine)
         with opened(file) as lines:
             taking = Taking(self._shelf, self._gated, self._user(user), keep_secrets=keep_secrets)
             return taking.run(lines, quarantine=quarantine)
+
+    def _take_in_pages(self, folder: Path, user: str, *, quarantine: bool) -> TakenIn:
+        from keepsake.memory.pages import PagesOf
+        from keepsake.memory.taken_pages import TakingPages
+
+        if quarantine or self._gated.trust != "human":
+            raise Refused("pages are a person's word, and cannot be quarantined; take in a file of lines instead")
+        pages = PagesOf(self._shelf, self._gated, self._pages_at, user, self._settings)
+        return TakingPages(self._pages_at, pages, user).run(folder)
 
     def _lines(self, user: str, history: bool) -> Lines:
         from keepsake.memory.export_lines import Lines

@@ -118,9 +118,9 @@ class Taking:
     def seen(self, reader: Reader) -> str:
         """Up to when all of that memory has been looked at here: always, of what was recorded here itself."""
         header = reader.header
-        if 0 <= header.through <= self.shelf.ledger.end.seq:
-            if self.shelf.ledger.chain().hash_at(header.through) == header.head:
-                return header.made
+        is_known = 0 <= header.through <= self.shelf.ledger.end.seq
+        if is_known and self.shelf.ledger.chain().hash_at(header.through) == header.head:
+            return header.made
         return self.book.taken_in.through(self.user, header.ledger)
 
     def end(self, count: int) -> None:
