@@ -47,6 +47,7 @@ FROZEN = {
     | {"--with", "--user"},
     "trust": EVERYWHERE | {"--none", "--usual", "--since", "--reason", "--user"},
     "sync": EVERYWHERE | {"--watch", "--user"},
+    "export": EVERYWHERE | {"--format", "--to", "--no-history", "--force", "--user"},
     "check": EVERYWHERE | {"--strict"},
     "repair": EVERYWHERE | {"--yes", "--dry-run"},
     "backup": EVERYWHERE | {"--to"},

@@ -35,7 +35,10 @@ DECIDE = (
     Entry("review", "Answer what waits for a person's yes"),
     Entry("trust", "List the sources, and say which of them recall leaves out"),
 )
-MOVE = (Entry("sync", "Take in what was edited on pages, and bring them up to date"),)
+MOVE = (
+    Entry("sync", "Take in what was edited on pages, and bring them up to date"),
+    Entry("export", "Write down everything, to read it elsewhere or to leave"),
+)
 CARE = (
     Entry("check", "Look for damage, and change nothing"),
     Entry("repair", "Mend what `check` found, and keep the original"),
