@@ -37,7 +37,8 @@ class TakingPages:
         before = self._at.ledger.end.seq
         self._pages.sync()
         held = self._at.book.records()
-        if any([self._put(source, name) for name in self._names(source)]):
+        put = [self._put(source, name) for name in self._names(source)]
+        if any(put):
             self._left += [(told.path, told.what) for told in self._pages.sync().problems]
         return TakenIn(
             user=self._user, is_whole=False, events=self._at.ledger.end.seq - before,
