@@ -176,8 +176,8 @@ def _name(value: Any) -> None:
 
 
 def _belief(value: Any) -> None:
-    if Belief.from_body(value).to_body().keys() != value.keys():
-        raise ValueError("a belief has fields that are not known")
+    if orjson.loads(orjson.dumps(Belief.from_body(value).to_body())) != value:
+        raise ValueError("a belief has fields that are not known, or says nothing in one")
 
 
 def _episode(value: Any) -> None:

@@ -24,6 +24,8 @@ def settled(to: str | Path, memory: Path, *, replace: bool) -> Path:
     root, real = memory.resolve(), place.resolve()
     if real == root or root in real.parents or real in root.parents:
         raise Refused(f"{place} belongs to the memory itself; choose a place outside {memory}")
+    if not place.parent.is_dir():
+        raise Refused(f"there is no folder {place.parent}; make it first, or choose another place")
     if place.is_symlink():
         raise Refused(f"{place} is a link, and links are not followed; choose another name")
     if os.path.lexists(place) and not replace:

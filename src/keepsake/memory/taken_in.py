@@ -172,14 +172,18 @@ def opened(file: str | Path | BinaryIO) -> Iterator[Iterator[bytes]]:
     if not isinstance(file, str | Path):
         yield _lines(file)
         return
-    path = Path(file).expanduser()
+    with _open(Path(file).expanduser()) as found:
+        yield _lines(found)
+
+
+def _open(path: Path) -> BinaryIO:
     try:
-        with path.open("rb") as found:
-            yield _lines(found)
+        return path.open("rb")
     except FileNotFoundError:
         raise NotFound(f"there is no file {path}") from None
-    except (IsADirectoryError, PermissionError) as error:
-        raise Refused(f"{path} cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "that is no name of a file"
+        raise Refused(f"{str(path)!r} cannot be read: {why}") from None
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

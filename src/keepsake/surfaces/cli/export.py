@@ -41,9 +41,9 @@ keepsake export --format markdown --to everything""",
 def export(call: Call, format: str, to: str | None, no_history: bool, force: bool, user: str | None) -> None:
     """Write down everything, to read it elsewhere or to leave
 
-    ndjson is all of it: a JSON object a line, what is there now and every event that made it so. `keepsake import` of
-    such a file gives the same memory. markdown is a folder: the pages, what happened day by day, and an index. graph is
-    the envelope of `keepsake graph export`.
+    Prints it, or writes it to PATH and prints how much of what there is. ndjson is all of it: a JSON object a line,
+    what is there now and every event that made it so; `keepsake import` of such a file gives the same memory. markdown
+    is a folder: the pages, what happened day by day, and an index. graph is the envelope of `keepsake graph export`.
 
     Only this user's memory is written. What was erased is in none of it, and secrets are masked as they were recorded.
     A file or folder is there whole or not at all.
