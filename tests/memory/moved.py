@@ -31,13 +31,17 @@ class Life:
         self.now += timedelta(minutes=7)
         return self.now
 
-    def do(self, step: tuple[str, ...]) -> None:
+    def do(self, step: tuple[Any, ...]) -> None:
         """Live through one step. What is refused did not happen."""
-        name, *given = step
         try:
-            _STEPS[name](self.memory, *given)
+            live(self.memory, *step)
         except KeepsakeError:
             return
+
+
+def live(memory: Memory, name: str, *given: Any) -> None:
+    """One step of a life."""
+    _STEPS[name](memory, *given)
 
 
 def _one(found: list[Any], which: int) -> Any:

@@ -14,9 +14,13 @@ import pytest
 from markdown_it import MarkdownIt
 
 from keepsake import Memory
+from keepsake.exchange.keepsake_ndjson import END, EVENT, HEADER, RECORDS
 from keepsake.ledger.disk import Disk
 from keepsake.records.errors import Missing, NotWritten, Refused
+from tests.acceptance.schema import faults
+from tests.memory.moved import live
 
+TYPES = {HEADER, EVENT, END, *RECORDS}
 HOSTILE = "```\n# no heading\n<script>alert(1)</script>\n[x](javascript:1)\x1b[31m\u202e"
 NAMES = ["../../etc/passwd", "a/b\\c", "# h", "<b>", "]( x", "`", "\x00\n", "😀", "CON", " ", "a" * 300, "https://x.y"]
 
@@ -46,6 +50,28 @@ def test_every_line_says_its_type_and_the_last_counts_them(memory, tmp_path):
     assert dict(done.counts) == {"belief": 1, "episode": 1, "event": 2}
     assert repr(done).startswith("<Exported ndjson to ")
     assert oct((tmp_path / "file").stat().st_mode)[-3:] == "600"
+
+
+def test_every_line_of_a_full_life_is_as_the_schema_says(memory):
+    schema = json.loads((Path(__file__).parents[2] / "docs/reference/export-ndjson.schema.json").read_text())
+    for step in (
+        ("remember", "Ana prefers tea", "person-ana", "k1", "human", ""),
+        ("remember", "It is late", "project-x", "", "agent", ""),
+        ("change", 0, "revise", "Ana prefers mate"), ("change", 0, "rest", "It rests"), ("observe", "Hello", "b", "k1"),
+        ("remember", "From the web", "", "", "web", ""), ("answer", 0, True), ("remember", "Tool", "", "", "tool", "c"),
+        ("walk", "branch", "d"), ("page", "describe", "A friend"), ("use", "distrust", "lies"),
+        ("use", "rule", ""), ("use", "frame", ""), ("use", "recall", "tea"), ("graph", "node", "Oslo"),
+        ("graph", "edge", ""), ("graph", "ask", ""), ("use", "start", ""), ("happened", 0, "retract"),
+    ):  # fmt: skip
+        live(memory, *step)
+    lines = [json.loads(line) for line in memory.export_lines()]
+
+    assert [(line["type"], faults(line, schema["$defs"][line["type"]], schema)) for line in lines] == [
+        (line["type"], []) for line in lines
+    ]
+    assert {line["type"] for line in lines} == TYPES
+    assert all(faults(line, schema) == [] for line in lines[::5]), "and is of one type alone"
+    assert faults({**lines[1], "seq": 1}, schema["$defs"]["belief"], schema) == ["$.seq: not allowed"]
 
 
 def test_the_same_memory_gives_the_same_lines_and_looking_writes_nothing(memory):

@@ -8,6 +8,7 @@ which the ledger is read is settled first: what is written meanwhile is not in t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -56,12 +57,10 @@ class Lines:
         yield ndjson.end_line(records, self.counts.get("event", 0))
 
     def _header(self, end: Place) -> ndjson.Header:
-        from keepsake import __version__
-
         standing, origin = self._shelf.ledger.standing, self._shelf.book.taken_in.zone
         return ndjson.Header(
             user=self._user, ledger=origin.ledger or standing.ledger, begun=origin.begun or standing.begun,
-            made=self._shelf.ledger.now(), program=f"keepsake {__version__}", through=end.seq, head=end.hash,
+            made=self._shelf.ledger.now(), program=_program(), through=end.seq, head=end.hash,
             history=self._history,
         )  # fmt: skip
 
@@ -133,6 +132,14 @@ class Lines:
         if event.op in OF_ALL:
             return True
         return event.op not in (TAKE, DONE) and self._shelf.owner(event) == self._user
+
+
+def _program() -> str:
+    """Which version writes this."""
+    try:
+        return f"keepsake {version('keepsake')}"
+    except PackageNotFoundError:
+        return "keepsake"
 
 
 def _without_seq(told: dict[str, Any]) -> dict[str, Any]:

@@ -78,13 +78,14 @@ class Leaves(Graphs):
         its words count as a program's, and are kept out of recall until a person says yes. Of a folder of Markdown the
         pages are taken in, as if a person had put them here.
         """
-        from keepsake.memory.taken_in import Taking, opened
+        from keepsake.memory.taken_in import opened, take_in
+        from keepsake.memory.taking import Taking
 
         if isinstance(file, str | Path) and Path(file).expanduser().is_dir():
             return self._take_in_pages(Path(file).expanduser(), self._user(user), quarantine=quarantine)
         with opened(file) as lines:
             taking = Taking(self._shelf, self._gated, self._user(user), keep_secrets=keep_secrets)
-            return taking.run(lines, quarantine=quarantine)
+            return take_in(taking, lines, quarantine=quarantine)
 
     def _take_in_pages(self, folder: Path, user: str, *, quarantine: bool) -> TakenIn:
         from keepsake.memory.pages import PagesOf

@@ -11,9 +11,10 @@ The times that things had there stay; that they were held here is true from now 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from keepsake.exchange.keepsake_ndjson import Reader
+from keepsake.memory.taking import Taking
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.episodes import OBSERVE, RETRACT, gist_of
 from keepsake.records.event import Draft, Event
@@ -21,9 +22,6 @@ from keepsake.records.exported import TakenIn
 from keepsake.records.pages import FOLD, PAGE
 from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE
 from keepsake.records.use import FADE
-
-if TYPE_CHECKING:
-    from keepsake.memory.taken_in import Taking
 
 _WHY = {
     "graph": "what was saved in the graph: `keepsake export --format graph` there, `keepsake graph import` here",
@@ -51,7 +49,9 @@ class Join:
         for number, event in self._taking.events(reader):
             with self._taking.at(number):
                 act = None if event.op in _SEEN_ONCE and event.ts <= seen else _ACTS.get(event.op)
-                body = act(self, event, dict(event.body or {})) if act else self._stays(event)
+                body = act(self, event, dict(event.body or {})) if act else None
+                if act is None:
+                    self._stays(event)
                 if body is not None:
                     if not count:
                         self._taking.begin(reader)

@@ -6,11 +6,12 @@ says here, and with no more trust. Only what is held comes in; it is known by it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from keepsake.decide import episode as decide_episode
 from keepsake.exchange.keepsake_ndjson import Line, Reader
 from keepsake.memory.secrets import Cleared
+from keepsake.memory.taking import Taking
 from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment
 from keepsake.records.episode import Episode
@@ -18,9 +19,6 @@ from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.exported import TakenIn
 from keepsake.records.policy import is_above
-
-if TYPE_CHECKING:
-    from keepsake.memory.taken_in import Taking
 
 QUARANTINED = "tool"
 _BELIEF = frozenset(Belief.__dataclass_fields__) - {"seq", "at"}
