@@ -152,6 +152,22 @@ def test_where_something_is_what_was_said_and_happened_is_joined_and_nothing_her
     assert {name for name, _ in done.left} == {"review", "trust", "page"}
 
 
+def test_a_key_that_is_taken_here_is_another_on_every_path(memory, home, tmp_path):
+    with Memory(home / "there", embedder="none") as there:
+        there.remember("Theirs", key="tea")
+        there.paths.branch("b")
+        there.revise("tea", "Theirs on the branch", path="b")
+        there.export(tmp_path / "branched")
+        name = there.show("tea").id
+    memory.remember("Ours", key="tea")
+
+    done = memory.take_in(tmp_path / "branched")
+
+    assert [key for key, _ in done.kept] == ["tea"]
+    assert [memory.show("tea", path=path).text for path in ("", "b")] == ["Ours", "Ours"]
+    assert [memory.show(name, path=path).text for path in ("", "b")] == ["Theirs", "Theirs on the branch"]
+
+
 def test_no_approval_trust_or_rule_comes_in_beside_what_is_here(memory, file):
     memory.remember("Something is here")
     memory.take_in(file)

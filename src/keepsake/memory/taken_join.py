@@ -38,7 +38,7 @@ class Join:
         self._taking, self._book, self._user = taking, taking.book, taking.user
         self._mine = set[str]()  # ids of versions and episodes that came in with this file
         self._paths = set[str]()  # paths that did
-        self._keys: dict[tuple[str, str], str] = {}  # (path, key) there → the key here
+        self._keys: dict[str, str] = {}  # a key there → the key here, where it is another
         self._kept: list[tuple[str, str]] = []
         self._left: list[tuple[str, str]] = []
         self._stayed = Counter[str]()
@@ -100,19 +100,20 @@ class Join:
         self._see(path)
         self._mine.add(name)
         self._told["belief"] += not before
-        belief["key"] = self._key(belief, path, is_new=not before)
+        belief["key"] = self._key(belief, path)
         names = ("approved", "idempotency_key", "echo")
         return {**{each: said for each, said in body.items() if each not in names}, "belief": belief}
 
-    def _key(self, belief: dict[str, Any], path: str, *, is_new: bool) -> str:
+    def _key(self, belief: dict[str, Any], path: str) -> str:
+        """The key under which it comes in. One that was changed is changed on every path: it is one belief's."""
         key, name = belief["key"], belief["id"]
-        place = (path, key)
-        if place not in self._keys:
-            other = self._book.find(key, user=self._user, path=path, short=False) if is_new else None
-            self._keys[place] = key if other is None or other.ref in self._mine else name
-            if self._keys[place] != key:
-                self._kept.append((key, f"names another belief here; this one is {name}"))
-        return self._keys[place]
+        if key not in self._keys:
+            other = self._book.find(key, user=self._user, path=path, short=False)
+            if other is None or other.ref in self._mine:
+                return str(key)
+            self._keys[key] = name
+            self._kept.append((key, f"names another belief here; this one is {name}"))
+        return self._keys[key]
 
     def _compare(self, name: str, belief: dict[str, Any]) -> None:
         """Say so, if what is here under that id has other words."""
