@@ -15,7 +15,7 @@ from keepsake.memory.taking import Taking
 from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment
 from keepsake.records.episode import Episode
-from keepsake.records.errors import Refused
+from keepsake.records.errors import NeedsApproval, Refused
 from keepsake.records.event import Event
 from keepsake.records.exported import TakenIn
 from keepsake.records.policy import is_above
@@ -70,7 +70,12 @@ class Plain:
         if self._book.find(belief.key, user=self._user, path=belief.path, short=False):
             self._kept.append((belief.key, f"names another belief here; this one is {belief.id}"))
             fields["key"] = belief.id
-        self._took("belief", self._taking.gated.put(self._taking.with_secrets(fields), ""))
+        try:
+            self._took("belief", self._taking.gated.put(self._taking.with_secrets(fields), ""))
+        except NeedsApproval:
+            raise
+        except Refused as error:  # it was let in there, and is not here: too long with its trust, say
+            self._left.append((belief.key, str(error)))
 
     def _episode(self, told: dict[str, Any]) -> None:
         fields = {name: value for name, value in told.items() if name in _EPISODE}
