@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "integer": int}
 SAID = {"$schema", "$defs", "title", "description"}
 
 
@@ -58,6 +58,7 @@ CHECKS = {
     "required": lambda value, told: not isinstance(value, dict) or set(told) <= value.keys(),
     "minLength": lambda value, told: not isinstance(value, str) or len(value) >= told,
     "minimum": lambda value, told: not isinstance(value, int | float) or value >= told,
+    "maximum": lambda value, told: not isinstance(value, int | float) or value <= told,
     "minProperties": lambda value, told: not isinstance(value, dict) or len(value) >= told,
     "pattern": lambda value, told: not isinstance(value, str) or re.search(told, value) is not None,
 }

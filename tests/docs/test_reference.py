@@ -32,6 +32,7 @@ from keepsake.memory.work import ConfigOf, FramesOf, WorkOf
 from keepsake.records import errors
 from keepsake.records.audit import AuditLine
 from keepsake.records.episode import Episode
+from keepsake.records.exported import Exported, TakenIn
 from keepsake.records.folding import Folding
 from keepsake.records.frame import Frame
 from keepsake.records.framed import Dropped, Framed
@@ -275,6 +276,7 @@ SHOWN_FIELD_BY_FIELD = [
     ("python.md", "ConsolidationRule", keepsake.ConsolidationRule), ("python.md", "PageEntry", PageEntry),
     ("python.md", "PageInfo", PageInfo), ("python.md", "PageText", PageText), ("python.md", "Folding", Folding),
     ("python.md", "Synced", Synced), ("python.md", "AuditLine", AuditLine), ("python.md", "Imported", Imported),
+    ("python.md", "Exported", Exported), ("python.md", "TakenIn", TakenIn),
 ]  # fmt: skip
 
 

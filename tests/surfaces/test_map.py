@@ -50,6 +50,7 @@ FROZEN = {
     "trust": EVERYWHERE | {"--none", "--usual", "--since", "--reason", "--user"},
     "import": EVERYWHERE | {"--format", "--quarantine", "--dry-run", "--hook", "--user"},
     "sync": EVERYWHERE | {"--watch", "--user"},
+    "export": EVERYWHERE | {"--format", "--to", "--no-history", "--force", "--user"},
     "check": EVERYWHERE | {"--strict"},
     "repair": EVERYWHERE | {"--yes", "--dry-run"},
     "backup": EVERYWHERE | {"--to"},

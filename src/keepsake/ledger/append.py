@@ -32,7 +32,7 @@ from keepsake.ledger.ticket import Decide, Ticket
 from keepsake.records import ids
 from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.errors import Closed, KeepsakeError, NotWritable, NotWritten, Refused
-from keepsake.records.event import Draft, Event
+from keepsake.records.event import ELSEWHERE, Draft, Event, as_told
 from keepsake.records.strict_json import check
 
 Reach = Callable[[Disk, Folder, Collection[str]], None]
@@ -40,6 +40,7 @@ Then = Callable[[list[Event]], None]
 Before = Callable[[Sequence[Draft]], Sequence[Draft]]
 
 _HEADER_ROOM = 640  # more than any header needs beside its data
+_ELSEWHERE_ROOM = 160  # more than it takes to say where and when an event was first recorded
 
 
 class _Pending(NamedTuple):
@@ -238,7 +239,7 @@ class Writer(Follower):
         taken, known = [], len(self._applied)
         try:
             for number, item in enumerate(pending, seq):
-                event = Event(number, ts, item.draft.op, item.id, by, "", item.draft.body)
+                event = as_told(Event(number, ts, item.draft.op, item.id, by, "", item.draft.body))
                 self._applied.append(event)
                 self.book.apply(event)
                 taken.append((item, event))
@@ -265,8 +266,9 @@ class Writer(Follower):
             raise Refused(f"cannot be written: {error}") from None
         drawn = os.urandom(26)
         data = fmt.data_of(draft.body, drawn[10:].hex())
-        if len(data) + _HEADER_ROOM > fmt.MAX_LINE:
-            most = fmt.MAX_LINE - _HEADER_ROOM
+        room = _HEADER_ROOM - _ELSEWHERE_ROOM * (ELSEWHERE in draft.body)  # what fitted there fits here
+        if len(data) + room > fmt.MAX_LINE:
+            most = fmt.MAX_LINE - room
             raise Refused(f"too long: {len(data):,} bytes, and {most:,} is the limit; say it in parts")
         return _Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:10]), ts, by, data)
 
@@ -287,7 +289,7 @@ class Writer(Follower):
                 line, head, prev = fmt.encode(seq, ts, op, item.id, item.by, batch, left, prev, item.data)
                 lines.append(line)
                 slices.append(head)
-                events.append(Event(seq, ts, op, item.id, item.by, prev, item.draft.body))
+                events.append(as_told(Event(seq, ts, op, item.id, item.by, prev, item.draft.body)))
         if events:
             blob = b"".join(lines)
             self._put_on_disk(blob)

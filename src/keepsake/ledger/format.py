@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from keepsake.records.errors import Refused
-from keepsake.records.event import Event
+from keepsake.records.event import Event, as_told
 
 FORMAT = 1
 ZERO = "0" * 64
@@ -82,8 +82,9 @@ class Line(NamedTuple):
     sound: bool  # the data is what the digest says; else it is erased, half erased, or damaged
 
     def event(self) -> Event:
+        """What the line says; of what was taken in from another memory, as it was recorded there."""
         body = body_of(self.data) if self.sound else None
-        return Event(self.seq, self.ts, self.op, self.id, self.by, self.hash, body)
+        return as_told(Event(self.seq, self.ts, self.op, self.id, self.by, self.hash, body))
 
 
 def check_by(by: str) -> str:

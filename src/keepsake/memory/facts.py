@@ -259,7 +259,7 @@ class FactsOf:
 
         A branch's own begins with those of the ancestor's that it was made from.
         """
-        then = None if believed_at is None else is_by(believed_at)
+        then = None if believed_at is None else is_by(self._shelf.seq_at(believed_at))
         found = versions.of_facts(self._shelf.events_of(user), user, then)
         with self._shelf.known(believed_at) as known:
             if believed_at is None:

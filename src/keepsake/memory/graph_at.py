@@ -43,8 +43,8 @@ class GraphAt(Level[GraphFile]):
 
     @property
     def ledger_id(self) -> str:
-        """The name that derived records carry."""
-        return self.ledger.standing.ledger
+        """The name that derived records carry: where a memory goes on from another, they are the same as there."""
+        return self.book.taken_in.zone.ledger or self.ledger.standing.ledger
 
     def read(self, question: Callable[[GraphFile], Answer]) -> Answer:
         """Put a question to the rows, with everything in them that the ledger has. Damage is mended on the way."""
@@ -88,6 +88,9 @@ class GraphAt(Level[GraphFile]):
 
     def _made(self, path: Path | str) -> GraphFile:
         return GraphFile(path, self.ledger_id)
+
+    def _is_mine(self, db: GraphFile) -> bool:
+        return db.ledger == self.ledger_id and super()._is_mine(db)
 
     def _read_on(self, db: GraphFile, mark: Bookmark) -> Bookmark:
         """From the bookmark on; where that was moved away, what is held now."""

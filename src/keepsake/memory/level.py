@@ -76,11 +76,15 @@ class Level(ABC, Generic[File]):
         return db
 
     def _open(self) -> File:
-        if self._db is not None and not self._db.is_in_place():
+        if self._db is not None and not self._is_mine(self._db):
             self.close()
         if self._db is None:
             self._db = self._made(self.place if self.ledger.writable else IN_MEMORY)
         return self._db
+
+    def _is_mine(self, db: File) -> bool:
+        """Whether the file that is open is still the one that is meant."""
+        return db.is_in_place()
 
     def _is_in_the_chain(self, mark: Bookmark) -> bool:
         end = self.ledger.end

@@ -25,8 +25,8 @@ from keepsake.memory.brings import Brings
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.memory.governs import Governs
-from keepsake.memory.graphs import Graphs
 from keepsake.memory.keeps import Keeps
+from keepsake.memory.leaves import Leaves
 from keepsake.memory.ledger import LedgerOf, is_old
 from keepsake.memory.looks import Looks
 from keepsake.memory.restore import restore
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 @listing
-class Memory(Asks, Looks, Walks, Governs, Graphs, Keeps, States, Brings):
+class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(

@@ -16,12 +16,13 @@ from keepsake.records.pages import Pages
 from keepsake.records.paths import Paths
 from keepsake.records.reviews import Reviews
 from keepsake.records.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Rules
+from keepsake.records.taken import Taken
 from keepsake.records.trust import Distrusts
 from keepsake.records.use import RECEIPTS
 from keepsake.records.uses import Uses
 from keepsake.records.work import Work
 
-_Part = Work | Reviews | Episodes | Uses | Rules | Pages | Paths | Distrusts | GraphBook
+_Part = Work | Reviews | Episodes | Uses | Rules | Pages | Paths | Distrusts | GraphBook | Taken
 
 _CHANGE_NOTHING = (RECEIPTS, RULE, RULE_GONE, RAN, FOUND, NOOP, "snapshot/1")  # of what is remembered
 
@@ -41,10 +42,11 @@ class Book(Beliefs):
         self.paths = Paths()
         self.distrusts = Distrusts()
         self.graph = GraphBook()
+        self.taken_in = Taken()
         self._parts: dict[str, _Part] = {
             "work": self.work, "reviews": self.reviews, "episodes": self.episodes, "uses": self.uses,
             "rules": self.rules, "pages": self.pages, "paths": self.paths, "distrusts": self.distrusts,
-            "graph": self.graph,
+            "graph": self.graph, "taken_in": self.taken_in,
         }  # fmt: skip
         super().__init__()
 

@@ -2,6 +2,10 @@
 
 A draft is an event before it is recorded: what happened, without a place. An event
 whose `body` is None was erased: it happened, its place and proof stand, its words are gone.
+
+What was recorded in another memory and taken in here keeps the id, the time and the source that it had there: they
+stand in its body, under `ELSEWHERE`, and whoever reads the event is told those. The line itself says when it was taken
+in, and by whom; that is all that this ledger can prove of it.
 """
 
 from __future__ import annotations
@@ -9,6 +13,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from keepsake.records.notebook import html_of
+
+ELSEWHERE = "elsewhere"  # {"id": …, "ts": …, "by": …}, beside what an event says
 
 
 class Draft(NamedTuple):
@@ -38,3 +44,12 @@ class Event(NamedTuple):
     def __repr__(self) -> str:
         erased = ", erased" if self.body is None else ""
         return f"<Event {self.seq} {self.op} by {self.by} at {self.ts}{erased}>"
+
+
+def as_told(event: Event) -> Event:
+    """The event with the id, time and source that it had where it was first recorded."""
+    if event.body is None or ELSEWHERE not in event.body:
+        return event
+    told = event.body[ELSEWHERE]
+    body = {name: value for name, value in event.body.items() if name != ELSEWHERE}
+    return event._replace(id=told["id"], ts=told["ts"], by=told["by"], body=body)

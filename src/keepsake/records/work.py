@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from keepsake.records.event import Event
+from keepsake.records.taken import DONE, TAKE
 from keepsake.records.undo import Undoable
 
 START = "session.start/1"
@@ -38,7 +39,7 @@ class ActiveHours(NamedTuple):
         """The clock after `event`."""
         if event.op == START and event.body is not None:
             return ActiveHours(self.hours, str(event.body["session"]), event.by, event.ts)
-        if not self.session:
+        if not self.session or event.op in (TAKE, DONE):  # moving in is no work on what is remembered
             return self
         if event.op == END and event.body is not None:
             if event.body["session"] != self.session:
@@ -46,7 +47,8 @@ class ActiveHours(NamedTuple):
             return ActiveHours(self.hours + hours_between(self.last, event.ts))
         if event.by != self.by:
             return self
-        return self._replace(hours=self.hours + min(hours_between(self.last, event.ts), IDLE), last=event.ts)
+        passed = min(hours_between(self.last, event.ts), IDLE)
+        return self._replace(hours=self.hours + passed, last=max(self.last, event.ts))
 
 
 def hours_between(before: str, after: str) -> float:

@@ -16,19 +16,22 @@ from typing import Any
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.ledger import Ledger
+from keepsake.ledger.read import Chain
 from keepsake.records import ids, timeline
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import Beliefs, Held
 from keepsake.records.book import Book
 from keepsake.records.event import Event
+from keepsake.records.taken import Zone
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why, what_rests_on, why
 
 # Events that belong to a user.
 _SOMEONES = (
     "belief.", "review.", "episode.", "receipt.", "outcome.", "rule.", "delta.", "page.", "path.", "trust.", "graph.",
+    "import.",
 )  # fmt: skip
-_SAYS_WHOSE = ("rule.", "delta.", "page.", "path.", "trust.", "graph.")
+_SAYS_WHOSE = ("rule.", "delta.", "page.", "path.", "trust.", "graph.", "import.")
 
 
 class Shelf:
@@ -65,18 +68,23 @@ class Shelf:
             if believed_at is None:
                 yield self.book
                 return
-        yield timeline.beliefs_at(self.ledger.events(), believed_at)
+            place = self.seq_at(believed_at)
+        yield timeline.beliefs_at(self.ledger.events(), place)
 
     def seq_at(self, moment: Moment) -> int:
-        """The last event that had been recorded by then; -1 if there was none. A time is looked up by halving."""
+        """The last event that had been recorded by then; -1 if there was none. A time is looked up by halving.
+
+        What was recorded in the memory that this one goes on from has the times it had there; what was taken in beside
+        others, the time of that.
+        """
         if isinstance(moment, int):
             timeline.is_by(moment)
             return moment
-        chain, then = self.ledger.chain(), timeline.is_by(moment)
-        low, high = chain.first - 1, self.ledger.end.seq
+        chain, then, zone = self.ledger.chain(), timeline.is_by(moment), self.book.taken_in.zone
+        low, high = max(chain.first - 1, zone.began), self.ledger.end.seq
         while low < high:
             middle = (low + high + 1) // 2
-            if then(chain.line(middle).event()):
+            if then(_as_recorded(chain, middle, zone)):
                 low = middle
             else:
                 high = middle - 1
@@ -141,6 +149,20 @@ def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
     from keepsake.stores.page_reach import cut_out  # only where something is erased
 
     cut_out(disk, folder, ids)
+
+
+def _as_recorded(chain: Chain, seq: int, zone: Zone) -> Event:
+    """An event with the time by which its place is known. One whose words are gone has that of the one before it."""
+    line = chain.line(seq)
+    event = line.event()._replace(ts=line.ts)
+    if seq == zone.ended:  # it was written with them, and says so
+        seq -= 1
+    while zone.holds(seq):
+        told = chain.line(seq).event()
+        if told.body is not None:
+            return event._replace(ts=told.ts)
+        seq -= 1
+    return event._replace(ts="") if zone.holds(event.seq) else event
 
 
 def is_memory(folder: Path) -> bool:

@@ -28,11 +28,11 @@ class GraphFile(Followed):
     cache = "PRAGMA cache_size=-32000"
 
     def __init__(self, path: Path | str, ledger: str) -> None:
-        self._ledger = ledger
+        self.ledger = ledger
         super().__init__(path)
 
     def take(self, events: Iterable[Event]) -> None:
-        rows = Rows(self.db, self._ledger)
+        rows = Rows(self.db, self.ledger)
         for event in events:
             fold.apply(rows, event)
         rows.flush()
@@ -109,7 +109,7 @@ class GraphFile(Followed):
 
     def head(self, user: str) -> Told:
         """What was said of the graph as a whole: metadata, extra, and which profile is the first."""
-        return Rows(self.db, self._ledger).head_of(user)
+        return Rows(self.db, self.ledger).head_of(user)
 
     def merge_of(self, user: str, node: str) -> Merge | None:
         return merge_of(self.db, user, node)

@@ -26,6 +26,7 @@ from keepsake.records.event import Event
 from keepsake.records.pages import CLEAN, FOLD, PAGE, USUAL, is_about
 from keepsake.records.policy import DEFAULT
 from keepsake.records.reviews import ANSWER, ASK
+from keepsake.records.taken import TAKE
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)  # as the ledger writes it
 
@@ -178,7 +179,15 @@ def _clean(rows: Rows, event: Event, body: dict[str, Any]) -> None:
         rows.sweep(file, event.ts)
 
 
+def _take(rows: Rows, event: Event, body: dict[str, Any]) -> None:
+    """The pages that every memory begins with are as old as the memory that this one goes on from."""
+    for about in USUAL if body["whole"] and body["user"] == OWNER else ():
+        file = rows.file(OWNER, about, event.ts)
+        file.created = file.updated = body["begun"]
+        rows.touch(file, body["begun"])
+
+
 _ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {
     PUT: _state, SUPERSEDE: _state, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased, ASK: _ask,
-    ANSWER: _answer, PAGE: _page, FOLD: _fold, CLEAN: _clean,
+    ANSWER: _answer, PAGE: _page, FOLD: _fold, CLEAN: _clean, TAKE: _take,
 }  # fmt: skip

@@ -260,6 +260,8 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "rule.ran/1": _ran,
     "trust.corroborate/1": lambda body: f"{_few(body['ids'])} borne out: others, who are trusted, said the same",
     "trust.set/1": _trust,
+    "import.take/1": lambda body: f"another memory is taken in, as it was written on {body['made'][:10]}",
+    "import.done/1": lambda body: f"it is here, in {count(body['events'], 'event')}",
     "erase/1": lambda body: f"{count(len(body['lines']), 'event')} lost {their(len(body['lines']))} words",
     "erase.done/1": lambda body: f"the erasure of event {body['of']} is complete",
 }

@@ -37,6 +37,7 @@ DECIDE = (
 )
 MOVE = (
     Entry("import", "Bring in conversations and notes of other systems"),
+    Entry("export", "Write down everything, to read it elsewhere or to leave"),
     Entry("sync", "Take in what was edited on pages, and bring them up to date"),
 )
 CARE = (

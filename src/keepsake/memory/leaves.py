@@ -1,0 +1,107 @@
+"""The part of `Memory` with which one leaves: everything of a user's, in a form that others can read, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from keepsake.memory.graphs import Graphs
+from keepsake.records.errors import Refused
+from keepsake.records.exported import Exported, TakenIn
+
+if TYPE_CHECKING:
+    from keepsake.memory.export_lines import Lines
+    from keepsake.memory.graph import GraphOf
+
+NDJSON, MARKDOWN, GRAPH = "ndjson", "markdown", "graph"
+FORMATS = (NDJSON, MARKDOWN, GRAPH)
+
+
+class Leaves(Graphs):
+    """Taking a memory along, and taking one in. `Memory` is one."""
+
+    def export(
+        self,
+        to: str | Path,
+        *,
+        format: str = NDJSON,
+        user: str | None = None,
+        history: bool = True,
+        replace: bool = False,
+    ) -> Exported:
+        """Write down all that is this user's: a file of lines, a folder of Markdown, or the graph's envelope.
+
+        It is there whole or not at all; what is in its place already is kept, unless `replace` is said. Without
+        `history`, only what is there now is told, and not how it came to be so.
+        """
+        from keepsake.memory.export_file import settled, write_file, write_folder
+
+        if format not in FORMATS:
+            raise Refused(f"format is one of {', '.join(FORMATS)}, not {format!r}")
+        whose, disk = self._user(user), self._shelf.ledger.disk
+        place = settled(to, self.folder, replace=replace)
+        if format == GRAPH:
+            envelope = self._graph_of(whose).export_envelope()
+            write_file(disk, place, [envelope.to_bytes()])
+            counts = {part: len(envelope.records(part)) for part in ("profiles", "nodes", "edges", "paths", "events")}
+        elif format == MARKDOWN:
+            from keepsake.memory.export_markdown import MARK, Folder
+
+            if self._shelf.ledger.writable:
+                self._follower.look_at_all()
+            folder = Folder(self._shelf, self._pages_at, whose, self._zone, history=history)
+            write_folder(disk, place, folder, ("index.md", MARK))
+            counts = folder.counts
+        else:
+            lines = self._lines(whose, history)
+            write_file(disk, place, lines)
+            counts = lines.counts
+        return Exported(place=str(place), format=format, user=whose, counts=counts)
+
+    def export_lines(self, *, user: str | None = None, history: bool = True) -> Iterator[bytes]:
+        """The lines of such a file, one after the other, to be sent somewhere."""
+        yield from self._lines(self._user(user), history)
+
+    def take_in(
+        self,
+        file: str | Path | BinaryIO,
+        *,
+        user: str | None = None,
+        quarantine: bool = False,
+        keep_secrets: bool = False,
+    ) -> TakenIn:
+        """Take in a file that `export` wrote, all of it or nothing. Doing it again changes nothing.
+
+        Where nothing of this user's is here yet, this memory is that one afterwards: history, times, ids, questions
+        that wait. Else what it holds is joined to what is here, and nothing that is here is changed. With `quarantine`
+        its words count as a program's, and are kept out of recall until a person says yes. Of a folder of Markdown the
+        pages are taken in, as if a person had put them here.
+        """
+        from keepsake.memory.taken_in import opened, take_in
+        from keepsake.memory.taking import Taking
+
+        if isinstance(file, str | Path) and Path(file).expanduser().is_dir():
+            return self._take_in_pages(Path(file).expanduser(), self._user(user), quarantine=quarantine)
+        with opened(file) as lines:
+            taking = Taking(self._shelf, self._gated, self._user(user), keep_secrets=keep_secrets)
+            return take_in(taking, lines, quarantine=quarantine)
+
+    def _take_in_pages(self, folder: Path, user: str, *, quarantine: bool) -> TakenIn:
+        from keepsake.memory.pages import PagesOf
+        from keepsake.memory.taken_pages import TakingPages
+
+        if quarantine or self._gated.trust != "human":
+            raise Refused("pages are a person's word, and cannot be quarantined; take in a file of lines instead")
+        pages = PagesOf(self._shelf, self._gated, self._pages_at, user, self._settings)
+        return TakingPages(self._pages_at, pages, user).run(folder)
+
+    def _lines(self, user: str, history: bool) -> Lines:
+        from keepsake.memory.export_lines import Lines
+
+        return Lines(self._shelf, self._graph_of(user), user, history=history)
+
+    def _graph_of(self, user: str) -> GraphOf:
+        from keepsake.memory.graph import GraphOf
+
+        return self.graph if user == self.user else GraphOf(self._graph_at, self._gated, user, self._after_erasing)

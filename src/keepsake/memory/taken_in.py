@@ -1,0 +1,112 @@
+"""Taking in a file that `export` wrote: all of it or nothing, and a second time changes nothing.
+
+A file is untrusted. Only a person's program takes one in, and only for the user that the file names. Each event is
+looked at whole before it is written; one that is not what its kind should be, that speaks of another user, or that this
+program does not know, refuses the file.
+
+Where nothing of that user's is here yet, everything in it is recorded anew: what was approved there is approved here,
+since it can approve nothing but itself. Else only what was said and what happened is joined to what is here, each
+belief under ids that are free; no approval, no trust, no rule and no question comes in, and nothing here is changed.
+
+The ledger proves that the file was taken in, when and by whom. What happened in the other memory is that file's word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from keepsake.exchange import keepsake_events as events
+from keepsake.exchange import keepsake_ndjson as ndjson
+from keepsake.exchange.keepsake_ndjson import Reader
+from keepsake.ledger.format import HOUSEKEEPING
+from keepsake.memory.taken_join import Join
+from keepsake.memory.taken_plain import Plain
+from keepsake.memory.taking import Taking
+from keepsake.records.beliefs import PUT
+from keepsake.records.episodes import OBSERVE
+from keepsake.records.errors import NotFound, Refused
+from keepsake.records.event import Event
+from keepsake.records.exported import TakenIn
+
+
+def take_in(taking: Taking, lines: Iterator[bytes], *, quarantine: bool = False) -> TakenIn:
+    """Take in the lines of a file, in the way that what is here allows."""
+    trust = taking.gated.trust
+    if trust != "human":
+        raise Refused(f"a person takes in a memory, and this program has the trust of {trust}")
+    reader = Reader(lines)
+    whose = reader.header.user
+    if whose != taking.user:
+        raise Refused(f"this is the memory of {whose!r:.60}, and not of {taking.user!r:.60}; name that user (--user)")
+    with taking.gated.batch():
+        is_nobodys, is_new = _look(taking)
+        if quarantine or not reader.header.history:
+            return Plain(taking, quarantine=quarantine).run(reader)
+        return _whole(taking, reader, is_first=is_nobodys) if is_new else Join(taking).run(reader)
+
+
+def _look(taking: Taking) -> tuple[bool, bool]:
+    """Whether nobody has said anything here yet; and whether this user has not."""
+    shelf, is_nobodys = taking.shelf, True
+    if shelf.ledger.chain().first or shelf.ledger.standing.erasures:
+        return False, False  # what is not here any more may be in the file
+    for event in shelf.events():
+        is_nobodys = is_nobodys and event.op in HOUSEKEEPING
+        if shelf.owner(event) == taking.user:
+            return False, False
+    return is_nobodys, True
+
+
+def _whole(taking: Taking, reader: Reader, *, is_first: bool) -> TakenIn:
+    """All of it, as it was recorded. Where others are here too, what is the memory's own stays as they have it."""
+    began = taking.begin(reader, is_first=is_first)
+    numbers, beliefs, episodes = ndjson.Numbers(began), 0, 0
+    for number, event in taking.events(reader):
+        if event.op in events.OF_ALL and not is_first:
+            continue
+        with taking.at(number):
+            _must_be_free(taking, event)
+            body = ndjson.renumbered(event.op, event.body or {}, numbers.place, numbers.from_place)
+            numbers.add(taking.record(event, body).seq)
+        beliefs += event.op == PUT
+        episodes += event.op == OBSERVE
+    taking.end(numbers.count)
+    return TakenIn(user=taking.user, is_whole=True, events=numbers.count, beliefs=beliefs, episodes=episodes)
+
+
+def _must_be_free(taking: Taking, event: Event) -> None:
+    """Refused, if an event names anything of somebody else's who is here too."""
+    book = taking.book
+    for text in events.texts_in(event.body):
+        asked = book.reviews.find(text) if text in book.reviews else None
+        owners = (book.owner(text), book.episodes.owner(text), asked.action.user if asked else None)
+        if any(owner not in (None, taking.user) for owner in owners):
+            raise Refused(f"it names {text!r:.60}, which is another user's here")
+
+
+@contextmanager
+def opened(file: str | Path | BinaryIO) -> Iterator[Iterator[bytes]]:
+    """The lines of a file, none longer than it may be."""
+    if not isinstance(file, str | Path):
+        yield _lines(file)
+        return
+    with _open(Path(file).expanduser()) as found:
+        yield _lines(found)
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise NotFound(f"there is no file {path}") from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "that is no name of a file"
+        raise Refused(f"{str(path)!r} cannot be read: {why}") from None
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    while line := file.readline(ndjson.LONGEST + 1):
+        yield line

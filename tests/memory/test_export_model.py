@@ -1,0 +1,83 @@
+"""Whatever a memory lived through: one that is made from its export answers the same, and exports the same bytes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+from hypothesis import given, settings
+
+from keepsake import Memory
+from keepsake.repair.check import check
+from tests.memory.moved import Life, lines_of, lives, pages_of, told_of
+
+IN_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # nobody pulls the plug here
+
+
+@settings(max_examples=settings().max_examples * 4 // 5)
+@given(lives)
+def test_a_memory_that_is_made_from_an_export_is_the_same_memory(life):
+    place = Path(tempfile.mkdtemp(dir=IN_MEMORY))
+    os.environ["HOME"] = str(place)
+    lived = Life(place / "one")
+    with lived.memory as one:
+        for step in life:
+            lived.do(step)
+        one.export(place / "file")
+        moment = lived.now - timedelta(hours=1)
+        with Memory(place / "two", clock=lived.clock, embedder="none") as two:
+            taken = two.take_in(place / "file")
+
+            assert taken.is_whole
+            assert told_of(two, moment) == told_of(one, moment)
+            assert pages_of(two) == pages_of(one)
+            assert lines_of(two) == lines_of(one)
+            assert b"SECRET of bob" not in (place / "file").read_bytes()
+
+            before = two.ledger.verify().last
+            again = two.take_in(place / "file")
+            assert (again.is_whole, again.events, again.kept, two.ledger.verify().last) == (False, 0, (), before)
+            assert not [name for name, why in again.left if "words" in why]
+        with Memory(place / "two", embedder="none") as two:
+            assert lines_of(two) == lines_of(one), "after it was opened again"
+    shutil.rmtree(place)
+
+
+@settings(max_examples=settings().max_examples // 2)
+@given(lives, lives)
+def test_joining_changes_nothing_that_is_here_and_joining_again_nothing_at_all(life, other):
+    place = Path(tempfile.mkdtemp(dir=IN_MEMORY))
+    os.environ["HOME"] = str(place)
+    there, here = Life(place / "there"), Life(place / "here")
+    with there.memory as far, here.memory as near:
+        for step in life:
+            there.do(step)
+        for step in (("remember", "Something is here", "", "", "human", ""), *other):
+            here.do(step)
+        far.export(place / "file")
+        before, waiting, hours = held(near), near.reviews.waiting(), near.work.hours
+        loose = {found.code for memory in (near, far) for found in check(memory.folder)}
+
+        done = near.take_in(place / "file")
+
+        assert not done.is_whole
+        after = held(near)
+        assert {name: after.get(name) for name in before} == before
+        assert near.reviews.waiting()[: len(waiting)] == waiting
+        assert hours <= near.work.hours <= hours + 1, "what it asks by itself is its own work"
+        assert [found for found in check(near.folder) if found.code not in loose] == []
+        again = near.take_in(place / "file")
+        assert (again.events, again.kept, held(near)) == (0, (), after)
+        near.remember("And it goes on")
+    shutil.rmtree(place)
+
+
+def held(memory: Memory) -> dict[tuple[str, str], object]:
+    """Every belief and whether a person said yes to it, by whose it is and its identity."""
+    book = memory._shelf.book
+    return {
+        (held.user, held.ref): (held.line, book.reviews.is_approved(held.belief().id)) for held in book.held.values()
+    }

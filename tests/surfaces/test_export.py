@@ -1,0 +1,59 @@
+"""`keepsake export`: everything leaves, to a pipe, a file or a folder."""
+
+import json
+import os
+
+import pytest
+
+
+@pytest.fixture
+def told(keepsake):
+    assert keepsake("remember", "Ana prefers tea", "--about", "person-ana", "--key", "tea").status == 0
+    assert keepsake("observe", "Let's ship on Friday.", "--session", "s1").status == 0
+    assert keepsake("remember", "Bob has a plan", "--user", "bob").status == 0
+
+
+def test_lines_go_to_standard_output_and_can_be_piped(keepsake, told):
+    done = keepsake("export")
+    lines = [json.loads(line) for line in done.out.splitlines()]
+
+    assert (done.status, done.err) == (0, "")
+    assert (lines[0]["type"], lines[0]["user"], lines[-1]) == (
+        "keepsake", "me", {"type": "end", "records": 3, "events": 2},
+    )  # fmt: skip
+    assert "Bob" not in done.out
+    assert [json.loads(line) for line in keepsake("export", "--to", "-").out.splitlines()][1:] == lines[1:]
+    assert '"type":"event"' not in keepsake("export", "--no-history").out
+    assert "Bob has a plan" in keepsake("export", "--user", "bob").out
+
+
+def test_a_file_or_a_folder_is_written_whole_and_counted(keepsake, told):
+    assert keepsake("export", "--to", "all.ndjson").out == (
+        f"Wrote 1 belief, 1 episode, 1 graph record and 2 events to {os.getcwd()}/all.ndjson\n"
+    )
+    assert keepsake("export", "--format", "markdown", "--to", "all").out == (
+        f"Wrote 3 pages and 1 episode to {os.getcwd()}/all\n"
+    )
+    graph = keepsake("export", "--format", "graph")
+    assert graph.out == keepsake("graph", "export").out
+    assert json.loads(graph.out)["nodes"][0]["id"] == "person-ana"
+    again = keepsake("export", "--to", "all.ndjson")
+    assert (again.status, again.out) == (1, "")
+    assert "is there already; choose another name, or replace it with --force" in str(again.err)
+    done = keepsake("export", "--to", "all.ndjson", "--force", "--json").json
+    assert (done["format"], done["counts"]["belief"]) == ("ndjson", 1)
+
+
+def test_wrong_use_is_told_in_a_line(keepsake, told):
+    assert keepsake("export", "--format", "markdown").status == 2
+    assert keepsake("export", "--format", "yaml").status == 2
+    assert keepsake("-C", "nowhere", "export").status == 1
+
+
+def test_a_terminal_obeys_nothing_of_it(keepsake, terminal):
+    keepsake("remember", "red \x1b[31m \u202e")
+    drawn = terminal("export").out
+
+    assert "\\u001b[31m" in drawn
+    assert "\x1b[31m" not in drawn
+    assert "\u202e" not in drawn
