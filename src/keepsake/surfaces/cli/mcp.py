@@ -75,7 +75,8 @@ def mcp(
     from keepsake.surfaces.mcp.stdio import serve
 
     call.note(f"keepsake: serving {shown(str(call.locate()))} as {trust}, {count(len(chosen), 'tool')}")
-    asyncio.run(serve(hold, chosen, **Offers(hold).handlers))
+    handlers: dict[str, Any] = Offers(hold).handlers
+    asyncio.run(serve(hold, chosen, **handlers))
 
 
 def need_the_package() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from keepsake.surfaces.mcp.asking import Data
-from keepsake.surfaces.mcp.fields import Count, Names, maybe
+from keepsake.surfaces.mcp.fields import Names, maybe
 from keepsake.surfaces.mcp.tool import Answer, Args, Desk, Tool
 from keepsake.surfaces.mcp.words import NOTICE, exactly, fenced, label, named
 
@@ -117,7 +117,7 @@ class ReadArgs(Args):
     since: str | None = maybe(_SINCE)
     until: str | None = maybe(_UNTIL)
     tags: Names | None = maybe("Only entries with one of these tags")
-    tail_n: Count | None = maybe("Only so many of the last entries", ge=0)
+    tail_n: int | None = maybe("Only so many of the last entries", ge=0)
     include_superseded: bool = Field(False, description="Also entries that were replaced or taken back")
 
 
@@ -150,7 +150,7 @@ class SearchArgs(Args):
     paths: Names | None = maybe("Only on these pages; beginnings (person-) and patterns (project-*) will do")
     since: str | None = maybe(_SINCE)
     until: str | None = maybe(_UNTIL)
-    top_k: Count = Field(10, ge=1, le=200, description="How many entries at most")
+    top_k: int = Field(10, ge=1, le=200, description="How many entries at most")
     include_superseded: bool = Field(False, description="Also what holds no longer, with what took its place")
 
 
@@ -171,7 +171,7 @@ def _search(desk: Desk, asked: SearchArgs) -> Found:
 
 class RecentArgs(Args):
     since: str | None = maybe(_SINCE)
-    limit: Count = Field(20, ge=1, le=200, description="How many entries at most")
+    limit: int = Field(20, ge=1, le=200, description="How many entries at most")
     prefix_filter: Names | None = maybe("Only pages that begin so: project-, person-")
 
 
