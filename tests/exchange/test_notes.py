@@ -103,6 +103,12 @@ def test_what_looks_like_a_relation_or_a_tag_and_is_none_is_left_as_it_is() -> N
 - see #42 and #tea/green, `x`
 - ![[cup.png]] a picture
 
+* * *
+
+<!-- a remark [[Hidden]] -->
+
+%% another %%
+
 ```
 [[Nowhere]] #not-a-tag
 ```

@@ -55,6 +55,19 @@ def test_a_folder_is_brought_in_with_all_that_is_known_in_it_and_the_rest_is_tol
     assert {path: path.read_bytes() for path in before} == before
 
 
+def test_of_an_export_in_markdown_the_pages_are_brought_in(memory, tmp_path):
+    (tmp_path / "md/pages").mkdir(parents=True)
+    (tmp_path / "md/index.md").write_text("<!-- a memory, exported by keepsake -->\n# The memory of me\n")
+    (tmp_path / "md/pages/person-ana.md").write_text(
+        "---\nentry_count: 1\n---\n# Ana\n\n## [2026-05-03]\nAna likes tea\n"
+    )
+
+    done = memory.bring(tmp_path / "md")
+
+    assert (done.formats, texts(memory)) == (("pages",), [("person-ana", "Ana likes tea")])
+    assert next(each.place for each in done.skipped) == "index.md and what happened"
+
+
 @pytest.fixture
 def zipped(tmp_path):
     def make(**members: str | bytes) -> Path:

@@ -25,6 +25,7 @@ _NO_BOMB = 100 << 20  # bytes: what is smaller than this harms nobody
 _AT_MOST = 100  # times as large as the zip
 _LINES = (".jsonl", ".ndjson", ".json")
 _MARKDOWN = (".md", ".markdown")
+_EXPORTED = b"<!-- a memory, exported by keepsake -->"
 _SHOWN = 3  # names of files that are passed over
 
 STANDARD_INPUT = "standard input"
@@ -116,6 +117,9 @@ def _in_file(path: Path, name: str) -> Iterator[Source | Skipped]:
 
 def _in_folder(root: Path) -> Iterator[Source | Skipped]:
     others: list[str] = []
+    if _is_export(root):
+        yield Skipped("index.md and what happened", "they are for reading; an export as NDJSON brings in everything")
+        root = root / "pages"
     for folder, below, names in os.walk(root):
         below[:] = sorted(each for each in below if not each.startswith("."))
         for each in sorted(names):
@@ -128,6 +132,15 @@ def _in_folder(root: Path) -> Iterator[Source | Skipped]:
             else:
                 yield from _in_file_or_told(path, _safe(name))
     yield from _passed_over(others)
+
+
+def _is_export(root: Path) -> bool:
+    """Whether a folder is the Markdown that `keepsake export` wrote."""
+    try:
+        with open(root / "index.md", "rb") as file:
+            return file.read(len(_EXPORTED)) == _EXPORTED
+    except OSError:
+        return False
 
 
 def _in_file_or_told(path: Path, name: str) -> Iterator[Source | Skipped]:
