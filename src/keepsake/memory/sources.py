@@ -98,7 +98,7 @@ def sources_in(given: Path | bytes) -> Iterator[Source | Skipped]:
             )
         yield from _in_folder(given)
     elif stat.S_ISREG(mode):
-        yield from _in_file(given, given.name)
+        yield from _in_file(given, _safe(given.name))
     else:
         raise Refused(f"{str(given)[:200]!r} is neither a file nor a folder; name one of these")
 
