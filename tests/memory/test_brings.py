@@ -99,6 +99,11 @@ def test_a_side_chain_is_a_path_that_says_so(memory, tmp_path):
     (path,) = done.paths
     assert path.rpartition("/")[2].startswith("aside-")
     assert told(memory)[-1][:2] == ("go and look for tea", path)
+    (other,) = memory.bring(
+        transcript(tmp_path / "s.jsonl", *TALK, aside, line(10, "Which?", after=9, isSidechain=True),
+                   line(11, "Green?", after=9, isSidechain=True))
+    ).paths  # fmt: skip
+    assert memory.paths.get(other).parent_id == path
 
 
 def test_branches_deeper_than_paths_may_be_are_not_lost(memory):

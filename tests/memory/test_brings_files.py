@@ -126,6 +126,23 @@ def test_a_file_that_is_cut_off_gives_what_is_whole(memory):
     assert [str(each) for each in done.skipped] == ["standard input, the rest of it: it was cut off"]
 
 
+def test_a_disk_that_fails_in_the_middle_keeps_what_was_read_before(memory, tmp_path, monkeypatch):
+    path = transcript(
+        tmp_path / "x.jsonl", *({"type": "entity", "name": f"Tea {n}", "entityType": "drink"} for n in range(9))
+    )
+    real, read = sources._line, iter(range(5))
+
+    def failing(file):
+        if next(read, None) is None:
+            raise sources.CannotRead("the disk failed")
+        return real(file)
+
+    monkeypatch.setattr(sources, "_line", failing)
+    done = memory.bring(path, format="mcp-memory")
+
+    assert (done.beliefs, [str(each) for each in done.skipped]) == (5, ["x.jsonl, the rest of it: the disk failed"])
+
+
 def test_a_memory_is_not_taken_for_a_folder_of_notes(memory, tmp_path):
     with Memory(tmp_path / "other") as other:
         other.remember("Ana likes tea")

@@ -157,7 +157,7 @@ class Bringing:
             metadata["title"] = began.title
         self._observe(
             turn.text, role=turn.role, name=name, session=began.conversation, metadata=metadata, at=at,
-            agent=self._agent if turn.role == ASSISTANT else "", path=self._path(began, said.branch, turn.is_aside),
+            agent=self._agent if turn.role == ASSISTANT else "", path=self._path(began, said.branch),
         )  # fmt: skip
         self._told[self._format, began.conversation] = None
 
@@ -183,7 +183,7 @@ class Bringing:
 
     # -- paths -------------------------------------------------------------------------------------------------------
 
-    def _path(self, began: Began, branch: str, is_aside: bool) -> str:
+    def _path(self, began: Began, branch: str) -> str:
         """The path of a branch, made if need be, with those above it."""
         known, name = self._path_of, began.conversation
         line: list[str] = []
@@ -194,14 +194,14 @@ class Bringing:
         if path and self.dry_run:  # an earlier group made it, and was taken back
             self._branched(path, ROOT)
         for each in reversed(line):
-            path = known[name, each] = self._branched(self._called(began, each, is_aside), path)
+            path = known[name, each] = self._branched(self._called(began, each), path)
         return path
 
-    def _called(self, began: Began, branch: str, is_aside: bool) -> str:
+    def _called(self, began: Began, branch: str) -> str:
         """`chatgpt/tea-time/3f9a2c01`: where it comes from, the conversation, and which of its branches."""
         title = _slug(began.title) if not find(began.title) else ""
         mark = named_after(began.conversation, branch)[:8]
-        return f"{self._format}/{title or began.at[:10] or 'untitled'}/{'aside-' * is_aside}{mark}"
+        return f"{self._format}/{title or began.at[:10] or 'untitled'}/{'aside-' * (branch in began.asides)}{mark}"
 
     def _branched(self, name: str, above: str) -> str:
         paths = self._book.paths

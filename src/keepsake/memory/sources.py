@@ -31,8 +31,8 @@ _SHOWN = 3  # names of files that are passed over
 STANDARD_INPUT = "standard input"
 
 
-class CannotRead(Exception):
-    """A file that was given cannot be read, and why."""
+class CannotRead(ValueError):
+    """A file that was given cannot be read, or not to its end, and why."""
 
 
 @dataclass(frozen=True, slots=True)
