@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from keepsake.memory.opened import Opened
 from keepsake.records.errors import Refused
+from keepsake.records.scope import checked
 
 if TYPE_CHECKING:
     from keepsake.memory.bringing import Bringing
@@ -40,6 +41,7 @@ class Brings(Opened):
 
         if format and format not in formats():
             raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
+        checked(user=self._user(user))
         bringing = Bringing(self, self._user(user), quarantine=quarantine, dry_run=dry_run, tick=tick)
         found = list(sources_in(source if isinstance(source, bytes) else Path(source).expanduser()))
         is_alone = sum(isinstance(each, Source) for each in found) == 1
