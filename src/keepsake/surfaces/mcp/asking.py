@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from keepsake.records.errors import NotFound, Refused
-from keepsake.surfaces.mcp.fields import Agent, Name, Names, Path, Session, When, maybe
+from keepsake.surfaces.mcp.fields import Agent, Count, Name, Names, Path, Session, When, maybe
 from keepsake.surfaces.mcp.notes import Note, numbered, of_belief, of_episode, of_hit
 from keepsake.surfaces.mcp.past import Entry, recent, versions
 from keepsake.surfaces.mcp.tool import Answer, Args, Desk, Tool
@@ -28,11 +28,11 @@ class Data(Answer):
 
 class RecallArgs(Args):
     question: str = Field(description="What you want to know, in plain words. Names and dates in it help.")
-    k: int | None = maybe("How many notes at most. 5 if left out.", ge=1, le=100)
+    k: Count | None = maybe("How many notes at most. 5 if left out.", ge=1, le=100)
     frame: str | None = maybe(
         "Get one text for a purpose instead of a list: attention, task, self, or a frame of the user."
     )
-    budget: int | None = maybe("How many tokens that text may take. Implies a frame.", ge=1)
+    budget: Count | None = maybe("How many tokens that text may take. Implies a frame.", ge=1)
     about: Names | None = maybe("Only what is about these entities, such as person-ana.")
     tags: Names | None = maybe("Only what bears such a tag; % stands for anything: self/%.")
     kinds: Names | None = maybe("Only beliefs of these kinds: fact, preference, instruction, …")
@@ -206,7 +206,7 @@ Example: {"id": "c4f1a5"}""",
 
 class TimelineArgs(Args):
     id: Name | None = maybe("The history of this belief. Leave out for what happened last.")
-    limit: int = Field(default=20, ge=1, le=200, description="How many entries at most: the latest ones.")
+    limit: Count = Field(default=20, ge=1, le=200, description="How many entries at most: the latest ones.")
     since: str | None = maybe("Only what was recorded then or later: 2026-05-03.")
     until: str | None = maybe("Only what was recorded before that.")
     session: Session | None = None

@@ -40,6 +40,7 @@ def maybe(description: str, **limits: Any) -> Any:
 
 Texts = Annotated[list[str], BeforeValidator(_listed)]
 Names = Annotated[list[str], BeforeValidator(_parted)]
+Count = int  # pydantic takes "5" and 5.0 for it too
 When = Annotated[int | str, BeforeValidator(_moment)]
 
 Session = Annotated[str, Field(description="Label of the conversation.")]
