@@ -109,6 +109,7 @@ async def main(host: str, port: str, count: str, era: str) -> None:
     for line in lines:
         await line.begin()
     for order in iter(sys.stdin.readline, ""):
+        await asyncio.sleep(0.01)  # to hear which lines were closed while nobody asked
         print(orjson.dumps(await _all(lines, orjson.loads(order))).decode(), flush=True)
 
 

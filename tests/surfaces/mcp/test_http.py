@@ -23,6 +23,7 @@ from mcp.client.subscriptions import ResourceUpdated
 
 from keepsake import Memory
 from tests.surfaces.mcp.offered import ERAS, LEGACY, MODERN
+from tests.surfaces.mcp.played import YES
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")  # of the older era
 
@@ -116,6 +117,33 @@ def test_what_is_offered_is_there_in_both_eras(served, era):
     assert ANA in uris
     assert "tea over coffee" in page
     assert task == "make tea"
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_tools_are_called_and_a_person_is_asked_on_the_way(served, era):
+    shown = []
+
+    async def yes(_, params):
+        shown.append(params.message)
+        return YES
+
+    with Memory(served.folder) as memory:
+        stated = memory.remember(f"Bob keeps bees, {era}").id
+
+    async def scene():
+        async with served.client(era, elicitation_callback=yes) as client:
+            said = await client.call_tool("remember", {"text": f"Bob sells honey, {era}"})
+            found = await client.call_tool("recall", {"question": f"who sells honey, {era}?"})
+            gone = await client.call_tool("forget", {"ids": [stated], "confirm": True})
+            return said, found, gone
+
+    said, found, gone = play(scene())
+    assert said.structured_content["id"] in [note["id"] for note in found.structured_content["notes"]]
+    assert not gone.is_error, gone.content[0].text
+    assert len(shown) == 1
+    assert "keeps bees" in shown[0]
+    with Memory(served.folder) as memory:
+        assert not memory.get(stated).is_held
 
 
 def test_a_change_by_another_process_is_told_in_both_eras(served):

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import time
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -72,6 +73,30 @@ def test_a_call_that_was_begun_is_answered_and_on_disk(home, era, sign):
     assert late == 503
     with Memory(folder) as memory:
         assert memory.get(answer.structured_content["id"]).text == "on the way"
+
+
+def test_told_twice_it_waits_for_no_client(home):
+    said = []
+
+    async def scene():
+        hold = Holder(lambda: Memory(home / "notes", trust="agent"))
+        server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append))
+        while len(said) < 2:
+            await asyncio.sleep(0.01)
+        port, path = re.search(r":(\d+)/mcp", said[0])[1], re.search(r"is in (.*)", said[1])[1]
+        _, line = await asyncio.open_connection("127.0.0.1", int(port))
+        token = Path(path).read_text().strip()
+        head = ("POST /mcp HTTP/1.1", f"Host: localhost:{port}", f"Authorization: Bearer {token}", "Content-Length: 9")
+        line.write("\r\n".join((*head, "", "")).encode())  # and the rest never comes
+        await asyncio.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(0.5)
+        assert not server.done()  # it waits for what was begun
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.wait_for(server, 8)
+        line.close()
+
+    asyncio.run(asyncio.wait_for(scene(), 30))
 
 
 @pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])

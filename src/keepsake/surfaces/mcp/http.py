@@ -1,8 +1,8 @@
 """The server over HTTP: one memory, one worker, shared by all clients that have the token.
 
 It listens on this machine alone unless told otherwise, and answers nobody whom `guard` does not let in. Told to end, it
-takes nothing new, finishes what was begun, ends what only waits, and lets go of the memory. A second Ctrl-C ends it at
-once; what was acknowledged is on disk in any case.
+takes nothing new, finishes what was begun, ends what only waits, and lets go of the memory. Told again, it waits for
+no client any more; what was acknowledged is on disk in any case.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SESSIONS = 256  # clients that began with a handshake and have not left
 _IDLE = 30 * 60.0  # seconds after which one that is silent has left
 _CONNECTIONS = 1024
 _SILENCE = 120  # seconds that a connection may be silent
-_PATIENCE = 20.0  # seconds that what was begun may take when the server ends
+_PATIENCE, _STEP = 20.0, 0.05  # seconds that what was begun may take when the server ends, and between two looks
 _ENDS = (signal.SIGINT, signal.SIGTERM)
 _ELSEWHERE = Refusal(404, f"there is nothing here; the memory is at {PATH}")
 _ENDING = Refusal(503, "this server is ending; start it again, and ask again")
@@ -107,14 +107,14 @@ class App:
         await receive()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def finish(self) -> None:
+    async def finish(self, is_hurried: Callable[[], bool]) -> None:
         """Take nothing new, let what was begun come to its end, then end what only waits."""
         self._is_ending = True
         self._offers.close()
-        for _ in range(int(_PATIENCE / 0.05)):
-            if not self._begun:
+        for _ in range(int(_PATIENCE / _STEP)):
+            if not self._begun or is_hurried():
                 break
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(_STEP)
         self._over.set()
 
 
@@ -143,8 +143,7 @@ class _Uvicorn(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:
             server.close()
-        if not self.force_exit:
-            await self._app.finish()
+        await self._app.finish(lambda: self.force_exit)
         await super().shutdown(sockets)
 
 

@@ -29,7 +29,7 @@ class Offers:
         self._watch = Watch(hold, every=every)
 
     @property
-    def handlers(self) -> dict[str, Handler]:
+    def handlers(self) -> dict[str, Any]:
         """Who answers what, under the names that the package has for it."""
         answers: dict[str, Handler] = {
             "on_list_resources": self._list, "on_list_resource_templates": self._resources.templates,
