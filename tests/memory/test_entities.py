@@ -63,6 +63,16 @@ def test_a_triple_that_was_remembered_relates_two_that_are_known_and_keeps_its_w
     assert found.entities[0].observations == ("Ana has worked at Acme since May",)
 
 
+def test_a_relation_with_somebody_who_is_gone_is_still_read_in_words(memory):
+    memory.entities.create([an("Ana", "person"), an("Bob", "person")])
+    memory.entities.relate([Relation("Ana", "knows", "Bob")])
+    memory.forget("entity:Bob")
+
+    assert known(memory) == {"Ana": ("person", ["Ana knows Bob"])}
+    assert memory.entities.all().relations == []
+    assert memory.entities.take_back("Ana", ["Ana knows Bob"]) == 1
+
+
 # -- names -------------------------------------------------------------------------------------------------------------
 
 

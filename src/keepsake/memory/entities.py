@@ -105,10 +105,8 @@ class EntitiesOf:
             if (page := known.find(name)) is None:
                 return None
             wanted = set(texts(observations, "observations"))
-            going = [
-                told for told in known.told
-                if told.name == known.name_of(page) and told.text in wanted and not (told.is_entity or told.is_relation)
-            ]  # fmt: skip
+            name = known.name_of(page)
+            going = [told for told in known.observations() if told.name == name and told.text in wanted]
             self._forget(going, reason)
         return len({told.text for told in going})
 

@@ -166,13 +166,18 @@ class Everyone(Names):
 
     def entities(self) -> Iterator[NamedEntity]:
         """Everyone, in the order in which they became known."""
-        observed: dict[str, dict[str, None]] = {}
-        for told in self.told:
-            noted = observed.setdefault(told.name, {})
-            if told.text and not told.is_entity and not told.is_relation:
-                noted[told.text] = None
+        observed: dict[str, dict[str, None]] = {told.name: {} for told in self.told}
+        for told in self.observations():
+            observed[told.name][told.text] = None
         for name, noted in observed.items():
             yield NamedEntity(name, self.kind_of(name), tuple(noted))
+
+    def observations(self) -> Iterator[Told]:
+        """What is said of somebody in words, and is not shown as a relation of two alone."""
+        related = {told.held.ref for _, told in self.relations() if told.is_relation}
+        for told in self.told:
+            if told.text and not told.is_entity and told.held.ref not in related:
+                yield told
 
     def relations(self) -> Iterator[tuple[Relation, Told]]:
         """What relates two of those that are known, and which belief says so."""
@@ -222,7 +227,7 @@ class Naming:
     def observation(self, name: str, text: str, **fields: Any) -> bool:
         """Note something of whoever goes by a name, which becomes known if need be; False, if it is noted already."""
         text = self.kept(text)
-        self.entity(name, **_of_all(fields))
+        self._comes_up(name, fields)
         page = self.names.find(name) or NOTES
         noted = self.names.texts_on(page)
         if text in noted:
@@ -236,7 +241,7 @@ class Naming:
         if self._is_related(relation):
             return False
         for name in (relation.source, relation.target):
-            self.entity(name, **_of_all(fields))
+            self._comes_up(name, fields)
         page = self.names.find(relation.source) or NOTES
         about = "" if page == NOTES else page
         self._put(text=_sentence(relation), about=about, kind=RELATION, triple=relation.triple, **fields)
@@ -250,12 +255,16 @@ class Naming:
             for held, body in pairs if body.get("triple")
         )  # fmt: skip
 
+    def _comes_up(self, name: str, fields: dict[str, Any]) -> None:
+        """A name is spoken of, by whoever says these fields."""
+        said, self._said = self._said, {**self._said, **{each: fields[each] for each in _OF_ALL if each in fields}}
+        try:
+            self.entity(name)
+        finally:
+            self._said = said
+
     def _put(self, **fields: Any) -> None:
         self._gated.put({**self._said, **fields}, "")
-
-
-def _of_all(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: fields[name] for name in _OF_ALL if name in fields}
 
 
 def _page(body: dict[str, Any]) -> str:
