@@ -34,8 +34,12 @@ def test_a_tool_says_what_it_takes_and_gives_and_every_other_name_leads_to_one_t
     shown = defined(tool)
 
     assert tool.name not in {each.name for each in TOOLS}
-    assert shown.description.endswith(".")
+    what, _, example = shown.description.partition("\n\nExample: ")
+    assert what.endswith(".")
     assert len(shown.description) < 700
+    if example:
+        tool.takes.model_validate(json.loads(example))
+        jsonschema.validate(json.loads(example), {**shown.input_schema, "additionalProperties": False})
     for schema in (shown.input_schema, shown.output_schema):
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
