@@ -232,6 +232,23 @@ def test_an_erased_observation_is_nowhere_in_the_folder(memory):
     assert found == []
 
 
+def test_nothing_that_somebody_else_states_keeps_the_rest_from_being_read(memory):
+    memory.entities.create([an("Ana", "person", "sings")])
+    for name in ("", " ", "x" * 2000, [1], None):
+        memory.remember("odd", kind="entity", about="topic-odd", data={"entity": {"name": name}})
+    memory.remember("odder", kind="entity", data={"entity": {"name": "Notes"}})
+    memory.remember("oddest", kind="entity", about="person-ana", data={"entity": {"name": "Eve", "kind": "thief"}})
+    memory.remember("long", about="y" * 2000)
+    memory.remember("blank", about=" ", triple=("Ana", "z" * 2000, "Ana"))
+    memory.remember("kind", kind="entity", about="topic-k", data={"entity": {"name": "K", "kind": "k" * 2000}})
+
+    found = known(memory)
+
+    assert (found.pop("Ana"), found.pop("K")) == (("person", ["sings"]), ("", []))
+    assert sorted(text for _, texts in found.values() for text in texts) == ["blank", "long", "odd", "odder"]
+    assert {"topic-odd", "topic-notes"} <= set(found)
+
+
 # -- trust -------------------------------------------------------------------------------------------------------------
 
 

@@ -20,9 +20,10 @@ import orjson
 
 from keepsake.memory.gated import Gated
 from keepsake.memory.shown import is_shown
+from keepsake.projections.markdown.names import file_of
 from keepsake.records.beliefs import Held
 from keepsake.records.entity import kind_of, name_key, spoken, thing_key
-from keepsake.records.named import NamedEntity, Relation, must_say_something
+from keepsake.records.named import LONGEST, NamedEntity, Relation, is_name, must_say_something
 from keepsake.records.pages import NOTES
 from keepsake.stores.shelf import Shelf
 
@@ -30,7 +31,7 @@ ENTITY, RELATION = "entity", "relation"  # kinds of beliefs
 
 _OF_ALL = ("trust", "session", "agent")  # what is true of all that is said at once
 _FEW = 20  # pages that are looked at one by one
-_LONGEST = 60  # characters of a page's name that come from an entity's
+_READABLE = 60  # characters of a page's name that come from an entity's
 _WORDS = {
     "person": "people human individual man woman child contact friend colleague coworker teammate family relative",
     "org": "organization organisation company corporation business team group institution employer vendor customer",
@@ -67,7 +68,10 @@ class Told(NamedTuple):
 def entity_in(body: dict[str, Any]) -> dict[str, str] | None:
     """What a belief says of a name, if it is one of those that do."""
     found = body.get("data", {}).get(ENTITY) if body.get("kind") == ENTITY else None
-    return found if isinstance(found, dict) and isinstance(found.get("name"), str) else None
+    if not isinstance(found, dict) or not is_name(found.get("name")) or not body.get("about"):
+        return None
+    kind = found.get("kind")
+    return {"name": found["name"], "kind": kind if isinstance(kind, str) and len(kind) <= LONGEST else ""}
 
 
 class Names:
@@ -87,14 +91,16 @@ class Names:
         self._is_whole = False  # whether that is all there is
         for held in self._book.query(user=user, kind=ENTITY):
             body = held.body()
-            if found := entity_in(body):
-                self.take(found["name"], str(found.get("kind", "")), _page(body))
+            found, page = entity_in(body), _page(body)
+            if found and found["name"] not in self._pages and page not in self._names:  # who named it first, named it
+                self.take(found["name"], found["kind"], page)
 
     def take(self, name: str, kind: str, page: str) -> None:
         self._pages[name], self._names[page], self.kinds[name] = page, name, kind
 
     def name_of(self, page: str) -> str:
-        return self._names.get(page, page)
+        """Its own, if nobody named it; that of its file, if that is none that anything can go by."""
+        return self._names.get(page) or (page if is_name(page) else file_of(page).removesuffix(".md"))
 
     def kind_of(self, name: str) -> str:
         return self.kinds[name] if name in self.kinds else kind_of(self._pages.get(name, name))
@@ -176,7 +182,7 @@ class Everyone(Names):
         """What is said of somebody in words, and is not shown as a relation of two alone."""
         related = {told.held.ref for _, told in self.relations() if told.is_relation}
         for told in self.told:
-            if told.text and not told.is_entity and told.held.ref not in related:
+            if told.text.strip() and not told.is_entity and told.held.ref not in related:
                 yield told
 
     def relations(self) -> Iterator[tuple[Relation, Told]]:
@@ -187,7 +193,7 @@ class Everyone(Names):
             if triple := told.body.get("triple"):
                 source = triple[0] if triple[0] in known else told.name
                 target = triple[2] if triple[2] in known else spelled.get(thing_key(triple[2]), "")
-                if target and triple[1].strip():
+                if target and is_name(triple[1]):
                     yield Relation(source, triple[1], target), told
 
     def _spellings(self, name: str) -> set[str]:
@@ -275,8 +281,8 @@ def _called(name: str, kind: str) -> str:
     """The page on which a name would stand, were it the only one of its letters."""
     words = name_key(kind).split()
     prefix = next((_PREFIX[word] for word in reversed(words) if word in _PREFIX), "topic")
-    slug = "-".join(name_key(name[: 4 * _LONGEST]).split()).removeprefix(f"{prefix}-")[:_LONGEST].strip("-")
-    return f"{prefix}-{slug or name[:_LONGEST]}"
+    slug = "-".join(name_key(name[: 4 * _READABLE]).split()).removeprefix(f"{prefix}-")[:_READABLE].strip("-")
+    return f"{prefix}-{slug or name[:_READABLE]}"
 
 
 def _is_a(name: str, kind: str) -> str:

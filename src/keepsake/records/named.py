@@ -51,6 +51,11 @@ class Relation:
         return asdict(self)
 
 
+def is_name(said: object) -> bool:
+    """Whether something can go by that."""
+    return isinstance(said, str) and bool(said.strip()) and len(said) <= LONGEST and not _LONE.search(said)
+
+
 def must_be_name(what: str, name: object) -> None:
     must_be_label(f"the name of {what}", name)
     if not str(name).strip():
