@@ -14,7 +14,7 @@ both_eras = pytest.mark.parametrize("era", ["legacy", MODERN])
 YES = types.ElicitResult(action="accept", content={"answer": "yes"})
 
 
-def play(hold, scene, *, era, reply=YES, shown=None):
+def play(hold, scene, *, era, reply=YES, shown=None, tools=TOOLS):
     """Run a scene with a client whose person replies so; what they were shown goes into `shown`."""
 
     async def answer(_, params):
@@ -25,7 +25,7 @@ def play(hold, scene, *, era, reply=YES, shown=None):
     async def go():
         how = {"elicitation_callback": answer} if reply is not None else {}
         try:
-            async with Client(made(hold, TOOLS), mode=era, **how) as client:
+            async with Client(made(hold, tools), mode=era, **how) as client:
                 return await scene(client)
         finally:
             await hold.close()

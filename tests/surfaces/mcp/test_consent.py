@@ -1,10 +1,14 @@
 """A person is asked through the client, in either era of the protocol, and only a yes to what was shown counts."""
 
+import dataclasses
+
 import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from keepsake.records.errors import NeedsApproval
 from keepsake.surfaces.mcp import consent
+from keepsake.surfaces.mcp.saying import FORGET
 from tests.surfaces.mcp.played import MODERN, YES, both_eras, calling, line, play
 
 
@@ -68,11 +72,12 @@ def test_anything_but_a_yes_changes_nothing_and_is_said(hold, owner, era):
 
 @both_eras
 def test_a_client_that_cannot_ask_gets_the_command_for_a_person(hold, owner, tea, era):
+    hold.person = dataclasses.replace(hold.person, options=" --user bob")
     done = play(hold, calling("forget", ids=[tea], confirm=True), era=era, reply=None)
 
     [review] = owner.reviews.waiting()
     assert done.is_error
-    assert f"`keepsake review approve {review.id}`" in line(done)
+    assert f"`keepsake review approve {review.id} --user bob`" in line(done)
     assert owner.show(tea).is_held
 
 
@@ -121,6 +126,22 @@ def test_what_changed_while_the_person_thought_is_not_done(hold, owner, tea):
     assert done.is_error
     assert "stale" in line(done)
     assert owner.show(tea).text == "Ana drinks water"
+
+
+@both_eras
+def test_a_tool_that_never_has_enough_asks_once(hold, owner, tea, era, monkeypatch):
+    asked: list[str] = []
+
+    def run(desk, args):
+        asked.append(asked[0] if asked else desk.memory.propose(desk.memory.action("forget", tea)).id)
+        raise NeedsApproval("once more", asked[0])
+
+    shown: list[str] = []
+    tool = dataclasses.replace(FORGET, run=run)
+    done = play(hold, calling("forget", ids=[tea], confirm=True), era=era, shown=shown, tools=[tool])
+
+    assert len(shown) == 1
+    assert "keepsake review approve" in line(done)
 
 
 # -- what a client brings back -----------------------------------------------------------------------------------------

@@ -29,7 +29,10 @@ def test_a_question_by_another_name_is_understood(call, tea, name):
     assert [note.id for note in call("recall", **{name: "what does Ana drink?"}, limit="1").notes] == [tea]
 
 
-@pytest.mark.parametrize("given", [{"k": "2"}, {"k": "2.0"}, {"k": 2.0}, {"top_k": 2}, {"limit": "2"}, {"k": None}])
+NOTHING = {"k": None, "path": None, "explain": None, "tags": None}
+
+
+@pytest.mark.parametrize("given", [{"k": "2"}, {"k": "2.0"}, {"k": 2.0}, {"top_k": 2}, {"limit": "2"}, NOTHING])
 def test_a_number_may_be_text(call, tea, given):
     assert len(call("recall", question="Ana tea", **given).notes) == 1
 

@@ -33,16 +33,6 @@ def _moment(value: Any) -> Any:
     return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16 else value
 
 
-def _number(value: Any) -> Any:
-    """`"5"`, `"5.0"` and `5.0` are 5."""
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return value
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def maybe(description: str, **limits: Any) -> Any:
     """A field that may be left out."""
     return Field(default=None, description=description, **limits)
@@ -50,8 +40,8 @@ def maybe(description: str, **limits: Any) -> Any:
 
 Texts = Annotated[list[str], BeforeValidator(_listed)]
 Names = Annotated[list[str], BeforeValidator(_parted)]
+Count = int  # pydantic takes "5" and 5.0 for it too
 When = Annotated[int | str, BeforeValidator(_moment)]
-Count = Annotated[int, BeforeValidator(_number)]
 
 Session = Annotated[str, Field(description="Label of the conversation.")]
 Agent = Annotated[str, Field(description="Name of the agent that speaks.")]
