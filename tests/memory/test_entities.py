@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory, NeedsApproval, NotFound, Refused
+from keepsake.memory.entities_named import Naming
 from keepsake.records.named import LONGEST, NamedEntity, Relation
 from tests.strategies import HOSTILE, names
 
@@ -300,7 +301,7 @@ def test_another_user_sees_nothing_of_it(memory):
 
 def test_in_a_batch_names_become_known_as_they_come_up(memory):
     with memory.batch():
-        naming = memory.entities.naming(session="s1")
+        naming = Naming(memory._shelf, memory._gated, memory.user, session="s1")
         fresh = [
             naming.entity("Ana", "person"), naming.entity("Ana", "cat"), naming.observation("Ana", "drinks tea"),
             naming.observation("Ana", "drinks tea", trust="agent"), naming.observation("Bob", "sings", trust="agent"),

@@ -47,7 +47,7 @@ NOUNS = {
     "tidy": TidyOf, "work": WorkOf,
 }  # fmt: skip
 
-_NOT_OFFERED = ("batch", "close", "naming", "on", "restore")
+_NOT_OFFERED = ("batch", "close", "on", "restore")
 _END = object()
 _PAUSE = 0.2  # seconds between two looks, where what is to come is followed
 
