@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory, NeedsApproval, NotFound, Refused
+from keepsake.memory.entities_named import Naming
 from keepsake.records.named import LONGEST, NamedEntity, Relation
 from tests.strategies import HOSTILE, names
 
@@ -61,6 +62,16 @@ def test_a_triple_that_was_remembered_relates_two_that_are_known_and_keeps_its_w
 
     assert found.relations == [Relation("person-ana", "works at", "Acme")]
     assert found.entities[0].observations == ("Ana has worked at Acme since May",)
+
+
+def test_a_relation_with_somebody_who_is_gone_is_still_read_in_words(memory):
+    memory.entities.create([an("Ana", "person"), an("Bob", "person")])
+    memory.entities.relate([Relation("Ana", "knows", "Bob")])
+    memory.forget("entity:Bob")
+
+    assert known(memory) == {"Ana": ("person", ["Ana knows Bob"])}
+    assert memory.entities.all().relations == []
+    assert memory.entities.take_back("Ana", ["Ana knows Bob"]) == 1
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
@@ -222,6 +233,23 @@ def test_an_erased_observation_is_nowhere_in_the_folder(memory):
     assert found == []
 
 
+def test_nothing_that_somebody_else_states_keeps_the_rest_from_being_read(memory):
+    memory.entities.create([an("Ana", "person", "sings")])
+    for name in ("", " ", "x" * 2000, [1], None):
+        memory.remember("odd", kind="entity", about="topic-odd", data={"entity": {"name": name}})
+    memory.remember("odder", kind="entity", data={"entity": {"name": "Notes"}})
+    memory.remember("oddest", kind="entity", about="person-ana", data={"entity": {"name": "Eve", "kind": "thief"}})
+    memory.remember("long", about="y" * 2000)
+    memory.remember("blank", about=" ", triple=("Ana", "z" * 2000, "Ana"))
+    memory.remember("kind", kind="entity", about="topic-k", data={"entity": {"name": "K", "kind": "k" * 2000}})
+
+    found = known(memory)
+
+    assert (found.pop("Ana"), found.pop("K")) == (("person", ["sings"]), ("", []))
+    assert sorted(text for _, texts in found.values() for text in texts) == ["blank", "long", "odd", "odder"]
+    assert {"topic-odd", "topic-notes"} <= set(found)
+
+
 # -- trust -------------------------------------------------------------------------------------------------------------
 
 
@@ -273,7 +301,7 @@ def test_another_user_sees_nothing_of_it(memory):
 
 def test_in_a_batch_names_become_known_as_they_come_up(memory):
     with memory.batch():
-        naming = memory.entities.naming(session="s1")
+        naming = Naming(memory._shelf, memory._gated, memory.user, session="s1")
         fresh = [
             naming.entity("Ana", "person"), naming.entity("Ana", "cat"), naming.observation("Ana", "drinks tea"),
             naming.observation("Ana", "drinks tea", trust="agent"), naming.observation("Bob", "sings", trust="agent"),

@@ -128,6 +128,17 @@ def test_nothing_else_that_is_remembered_corrects_a_line_of_a_file(memory):
     assert memory.files.read(FILE) == "The port is 5432."
 
 
+def test_a_belief_that_only_says_that_it_is_a_file_is_none(memory):
+    memory.files.write(FILE, NOTES)
+    odd = {"path": "/memories/x", "parts": [], "end": ""}
+    wrong = [{"parts": 3}, {"parts": [["a"]]}, {"path": "/../x"}, {"path": 3}]
+    for told in (3, "x", {}, *({**odd, **each} for each in wrong)):
+        memory.remember("odd", kind="file", data={"file": told})
+
+    assert memory.files.paths() == [FILE]
+    assert memory.files.read(FILE) == NOTES
+
+
 # -- folders -----------------------------------------------------------------------------------------------------------
 
 

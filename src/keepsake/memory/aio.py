@@ -51,7 +51,6 @@ LEFT_OUT = {
     "close": "it is offered by itself, and ends the thread",
     "embedder": "it is read, not called",
     "masked": "it speaks of the last call, and others come in between; what was masked is gone from what is returned",
-    "naming": "it belongs to a thread, and calls of many would come in between",
     "on": "calls take a `path`",
     "policy": "it is read, not called; `what_would_happen` asks it",
     "restore": "it makes a memory; open it afterwards",

@@ -45,15 +45,11 @@ class EntitiesOf:
             about = {told.body["id"]: told.name for told in Everyone(self._shelf, self._user).told}
         return list(dict.fromkeys(about[name] for name in ids if name in about))
 
-    def naming(self, *, session: str = "", agent: str = "") -> Naming:
-        """What states names, observations and relations inside a batch that the caller has opened."""
-        return Naming(self._shelf, self._gated, self._user, session=session, agent=agent)
-
     def create(self, entities: Iterable[NamedEntity], *, session: str = "", agent: str = "") -> list[NamedEntity]:
         """Let entities be known, with what is observed of them. Returns those that were not, as they are kept."""
         made = []
         with self._batch():
-            naming = self.naming(session=session, agent=agent)
+            naming = self._naming(session, agent)
             for entity in entities:
                 if naming.entity(entity.name, entity.kind):
                     kept = tuple(dict.fromkeys(map(naming.kept, entity.observations)))
@@ -72,7 +68,7 @@ class EntitiesOf:
         """The same of several: of all, or, if one of them is not known, of none."""
         found = []
         with self._batch():
-            naming = self.naming(session=session, agent=agent)
+            naming = self._naming(session, agent)
             for name, contents in noted:
                 _must_know(naming.names, name)
                 kept = map(naming.kept, texts(contents, "contents"))
@@ -82,7 +78,7 @@ class EntitiesOf:
     def relate(self, relations: Iterable[Relation], *, session: str = "", agent: str = "") -> list[Relation]:
         """Relate those that are known. Returns what is new; if one of the ends is not known, nothing is."""
         with self._batch():
-            naming = self.naming(session=session, agent=agent)
+            naming = self._naming(session, agent)
             given = list(relations)
             for each in given:
                 _must_know(naming.names, each.source)
@@ -105,10 +101,8 @@ class EntitiesOf:
             if (page := known.find(name)) is None:
                 return None
             wanted = set(texts(observations, "observations"))
-            going = [
-                told for told in known.told
-                if told.name == known.name_of(page) and told.text in wanted and not (told.is_entity or told.is_relation)
-            ]  # fmt: skip
+            name = known.name_of(page)
+            going = [told for told in known.observations() if told.name == name and told.text in wanted]
             self._forget(going, reason)
         return len({told.text for told in going})
 
@@ -124,6 +118,9 @@ class EntitiesOf:
     def _forget(self, going: Iterable[Told], reason: str) -> None:
         for name in dict.fromkeys(told.body["id"] for told in going):
             self._gated.forget(name, reason=reason, user=self._user, path="")
+
+    def _naming(self, session: str, agent: str) -> Naming:
+        return Naming(self._shelf, self._gated, self._user, session=session, agent=agent)
 
     def _batch(self) -> AbstractContextManager[None]:
         return nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch()

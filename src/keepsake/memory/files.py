@@ -133,8 +133,7 @@ class FilesOf:
 
     def _all(self) -> list[_File]:
         held = self._shelf.book.query(user=self._user, kind=FILE)
-        pairs = [(each, each.body().get("data", {}).get(FILE)) for each in held]
-        return [_File(each, told["path"], list(map(tuple, told["parts"])), told["end"]) for each, told in pairs if told]
+        return [file for each in held if (file := _file_in(each)) is not None]
 
     def _may_show(self, file: _File) -> bool:
         """Whether no part of it waits for a yes, or comes from somebody who is not relied on."""
@@ -209,6 +208,16 @@ class FilesOf:
 
     def _batch(self) -> AbstractContextManager[None]:
         return nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch()
+
+
+def _file_in(held: Held) -> _File | None:
+    """The file that a belief of that kind tells of; None, if it was said by somebody who knows nothing of files."""
+    try:
+        told = held.body()["data"][FILE]
+        parts = [(str(gap), str(key)) for gap, key in told["parts"]]
+        return _File(held, checked_path(told["path"]), parts, str(told["end"]))
+    except (KeyError, TypeError, ValueError, AttributeError, Refused):
+        return None
 
 
 def checked_path(path: str) -> str:

@@ -45,7 +45,7 @@ def test_a_session_of_notes_is_told_in_that_tools_words(call):
         "     1\tPrices: with tax.\n     2\tTone: brief."
     )
     assert call("insert", PREFS, insert_line=0, insert_text="# Sam\n") == "The file /memories/prefs.md has been edited."
-    assert call("insert", PREFS, insert_line=3, insert_text="The end") == "The file /memories/prefs.md has been edited."
+    assert call("insert", PREFS, insert_line=3, new_str="The end") == "The file /memories/prefs.md has been edited."
     assert call("view", PREFS) == CONTENT.format(PREFS) + (
         "     1\t# Sam\n     2\tPrices: with tax.\n     3\tTone: brief.\n     4\tThe end"
     )

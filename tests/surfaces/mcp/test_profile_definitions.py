@@ -11,9 +11,11 @@ import pytest
 
 from keepsake.surfaces.mcp.definition import defined
 from keepsake.surfaces.mcp.profiles import PROFILES, tools_of
+from keepsake.surfaces.mcp.reference import page_of_profiles
 from keepsake.surfaces.mcp.tools import TOOLS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "mcp-profiles.json"
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "mcp-profiles.md"
 EVERY = [(profile, tool) for profile in PROFILES for tool in tools_of(profile)]
 
 
@@ -29,13 +31,25 @@ def test_the_definitions_are_those_that_were_looked_at():
     assert definitions() == GOLDEN.read_text()
 
 
+def test_the_reference_is_made_from_the_program():
+    assert reference() == REFERENCE.read_text()
+
+
+def reference() -> str:
+    return page_of_profiles({profile: tools_of(profile) for profile in PROFILES})
+
+
 @pytest.mark.parametrize(("profile", "tool"), EVERY, ids=[f"{profile}-{tool.name}" for profile, tool in EVERY])
 def test_a_tool_says_what_it_takes_and_gives_and_every_other_name_leads_to_one_that_it_takes(profile, tool):
     shown = defined(tool)
 
     assert tool.name not in {each.name for each in TOOLS}
-    assert shown.description.endswith(".")
+    what, _, example = shown.description.partition("\n\nExample: ")
+    assert what.endswith(".")
     assert len(shown.description) < 700
+    if example:
+        tool.takes.model_validate(json.loads(example))
+        jsonschema.validate(json.loads(example), {**shown.input_schema, "additionalProperties": False})
     for schema in (shown.input_schema, shown.output_schema):
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
@@ -47,3 +61,4 @@ def test_a_tool_says_what_it_takes_and_gives_and_every_other_name_leads_to_one_t
 
 if __name__ == "__main__":
     GOLDEN.write_text(definitions())
+    REFERENCE.write_text(reference())

@@ -17,15 +17,31 @@ as text. A number may be given as text, a list as a text with commas, and a fiel
 """
 
 
+_HEAD_OF_PROFILES = """\
+# Tools of the profiles
+
+Made from the program: what `keepsake mcp --profile NAME` offers beside [the tools that every server
+has](mcp-tools.md). [Profiles of the MCP server](../how-to/mcp-profiles.md) tells what they are for.
+"""
+
+
 def page(tools: Sequence[Tool]) -> str:
     """The page, whole."""
     return "\n".join([_HEAD, *(line for tool in tools for line in _section(tool))]).rstrip() + "\n"
 
 
-def _section(tool: Tool) -> Iterator[str]:
+def page_of_profiles(profiles: Mapping[str, Sequence[Tool]]) -> str:
+    """The same of the tools of profiles, by the names of these."""
+    found = [_HEAD_OF_PROFILES]
+    for name, tools in profiles.items():
+        found += [f"## {name}\n", *(line for tool in tools for line in _section(tool, "###"))]
+    return "\n".join(found).rstrip() + "\n"
+
+
+def _section(tool: Tool, level: str = "##") -> Iterator[str]:
     told = defined(tool)
     hints = [word for word, is_so in _hints(tool) if is_so]
-    yield f"## {tool.name}\n"
+    yield f"{level} {tool.name}\n"
     yield f"{tool.title}; {', '.join(hints)}.\n"
     yield "```text\n" + tool.description + "\n```\n"
     if fields := told.input_schema.get("properties"):

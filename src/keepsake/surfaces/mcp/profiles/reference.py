@@ -262,19 +262,22 @@ TOOLS = (
     Tool(
         "create_entities", "Create entities",
         "Make people, organizations, projects and other things known by their names, each with its type and what was"
-        " observed of it. A name that is known already is left as it is. Returns those that are new.",
+        " observed of it. A name that is known already is left as it is. Returns those that are new.\n\n"
+        'Example: {"entities": [{"name": "Ana", "entityType": "person", "observations": ["Ana prefers tea"]}]}',
         Entities, CreatedEntities, _create_entities, also={"nodes": "entities"},
     ),
     Tool(
         "create_relations", "Create relations",
         "Say how two entities are related, in the active voice: from Ana to Acme, works_at. Both must be known."
-        " A relation that is there already is left out. Returns those that are new.",
+        " A relation that is there already is left out. Returns those that are new.\n\n"
+        'Example: {"relations": [{"from": "Ana", "to": "Acme", "relationType": "works_at"}]}',
         Relations, CreatedRelations, _create_relations, also={"edges": "relations"},
     ),
     Tool(
         "add_observations", "Add observations",
         "Note facts of entities that are known, one fact for each observation. What is noted already is left out; if an"
-        " entity is not known, nothing is noted at all. Returns what is new.",
+        " entity is not known, nothing is noted at all. Returns what is new.\n\n"
+        'Example: {"observations": [{"entityName": "Ana", "contents": ["Ana moved to Lisbon in May 2026"]}]}',
         Observations, AddedObservations, _add_observations,
     ),
     Tool(
@@ -286,7 +289,8 @@ TOOLS = (
     ),
     Tool(
         "delete_observations", "Delete observations",
-        "Put single observations of entities out of sight, given word for word. They stay in history.",
+        "Put single observations of entities out of sight, given word for word. They stay in history.\n\n"
+        'Example: {"deletions": [{"entityName": "Ana", "observations": ["Ana prefers tea"]}]}',
         Deletions, Done, _delete_observations, destroys=True, is_idempotent=True,
         also={"observations": "deletions"}, after=_once_more(_delete_observations, "Observations"),
     ),
