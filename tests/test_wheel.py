@@ -1,6 +1,7 @@
 """What a person gets who installs keepsake into an empty environment: a program that works, and no tools of ours."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -12,6 +13,18 @@ PINS = Path(__file__).parent.parent / "requirements" / "base.lock"
 OURS_ALONE = ["pytest", "hypothesis", "ruff", "mypy", "hatchling", "build", "uv"]
 OFFLINE = ["NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ReadTimeoutError", "ProxyError",
            "ConnectionResetError"]  # fmt: skip
+
+FIVE_MINUTES = [  # what a stranger types first, with nothing else to read, and all that it prints
+    (
+        ["remember", "Ana prefers tea over coffee"],
+        r"Remembered NAME in ~/\.keepsake \(new\)\. On page topic-notes\.md\n",
+    ),
+    (["recall", "what does Ana drink?"], r"0\.[5-9]\d  Ana prefers tea over coffee   NAME · you · just now\n"),
+    (["recall", "Ana's blood type?"], r"Nothing I would stand behind\. Nearest: NAME \(0\.[01]\d\)\n"),
+    (["show", "NAME"], r"(?s)Ana prefers tea over coffee\n\n  name        NAME\n.*"),
+    (["pages", "topic-notes"], r"(?s).*\nAna prefers tea over coffee\n.*"),
+    (["ledger", "verify"], r"(?s)Whole: 2 events, each as it was written\n.*"),
+]
 
 
 def run(*command: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
@@ -51,9 +64,16 @@ def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path):
     assert version("keepsake") in ok(run(keepsake, "--version"))
     assert "remember" in ok(run(keepsake, "--help"))
 
-    ok(run(keepsake, "remember", "Ana prefers tea", KEEPSAKE_HOME=str(tmp_path / "home")))
-    assert b"Ana prefers tea" in (tmp_path / "home/events.wal").read_bytes()
-    assert "Ana prefers tea" in ok(run(keepsake, "recall", "tea", KEEPSAKE_HOME=str(tmp_path / "home")))
+    home = tmp_path / "home"
+    home.mkdir()
+    name = ""
+    for order, printed in FIVE_MINUTES:
+        typed = [word.replace("NAME", name) for word in order]
+        told = ok(run(keepsake, *typed, HOME=str(home), XDG_CONFIG_HOME="", XDG_STATE_HOME="", KEEPSAKE_HOME=""))
+        seen = re.fullmatch(printed.replace("NAME", name or "([0-9a-f]{6})"), told)
+        assert seen, f"{typed} printed {told!r}"
+        name = name or seen[1]
+    assert b"Ana prefers tea" in (home / ".keepsake/events.wal").read_bytes()
 
     look = f"import importlib.util as u; print([name for name in {OURS_ALONE} if u.find_spec(name)])"
     assert ok(run(python, "-P", "-c", look)).strip() == "[]"

@@ -146,6 +146,16 @@ def test_a_command_is_shown_with_every_option_it_has_and_no_other(name):
     assert {option for line in lines for option in OPTION.findall(line)} == options(COMMANDS[name])
 
 
+def test_a_group_that_has_options_of_its_own_is_shown_with_them():
+    """What is shown is run with the page, so that a name is enough here."""
+    context = click.Context(program)
+    groups = {name: program.get_command(context, name) for name in sorted(GROUPS)}
+    shown = {name for name in groups if f"$ keepsake {name} --help" in (REFERENCE / "commands.md").read_text("utf-8")}
+
+    assert shown >= {name for name, group in groups.items() if group and group.params}
+    assert "$ keepsake --help\n" in (REFERENCE / "commands.md").read_text("utf-8")
+
+
 @each_page
 def test_no_page_calls_a_command_or_option_that_is_not_there(page):
     spans = [span.replace("\\\n", " ") for span in codes(page.read_text(encoding="utf-8"))]

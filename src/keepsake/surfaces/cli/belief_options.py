@@ -10,7 +10,7 @@ import click
 
 from keepsake.records.belief import TRUST
 from keepsake.records.errors import Refused
-from keepsake.surfaces.cli.names import complete, complete_entity, complete_path
+from keepsake.surfaces.cli.tab import complete, complete_entity, complete_path
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -16,10 +16,11 @@ from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.copies import copies_in
 from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.moments import count, their
-from keepsake.surfaces.cli.names import complete, episode_named
+from keepsake.surfaces.cli.names import episode_named
 from keepsake.surfaces.cli.paint import bold, dim, warn
 from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.cli.tab import complete
 
 if TYPE_CHECKING:
     from keepsake.memory.status import Erasure

@@ -1,20 +1,13 @@
-"""How a belief, an episode, a review or a page is named on the command line, and which names the Tab key completes."""
+"""How a belief or an episode is named on the command line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
-
-import click
 
 from keepsake.records import ids
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from keepsake.memory.memory import Memory
-
-    Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def handle(key: str) -> str:
@@ -31,22 +24,3 @@ def episode_named(memory: Memory, name: str) -> str:
     """The id of the episode that is meant; empty if none is, or a belief is."""
     episode = memory.episodes.find(name) if memory.get(name) is None else None
     return episode.id if episode else ""
-
-
-def _offered(what: str) -> Completer:
-    """What completes a name of that kind. Only the Tab key loads what that takes."""
-
-    def complete(ctx: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
-        from keepsake.surfaces.cli.completing import offer
-
-        return offer(what, ctx, begun)
-
-    return complete
-
-
-complete = _offered("belief")
-complete_review = _offered("review")
-complete_page = _offered("page")
-complete_entity = _offered("entity")
-complete_path = _offered("path")
-complete_frame = _offered("frame")

@@ -12,7 +12,7 @@ import click
 from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.belief_options import given
 from keepsake.surfaces.cli.moments import read_moment
-from keepsake.surfaces.cli.names import complete_entity, complete_frame, complete_path
+from keepsake.surfaces.cli.tab import complete_entity, complete_frame, complete_path
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -15,9 +15,9 @@ from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DECIDE
 from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.names import complete_entity, complete_review
 from keepsake.surfaces.cli.paint import dim
 from keepsake.surfaces.cli.review_page import answered, granted, page, table
+from keepsake.surfaces.cli.tab import complete_entity, complete_review
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

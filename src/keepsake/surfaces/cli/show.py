@@ -16,9 +16,9 @@ from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LOOK
 from keepsake.surfaces.cli.moments import read_moment, when
-from keepsake.surfaces.cli.names import complete
 from keepsake.surfaces.cli.paint import bold, dim, row
 from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.cli.tab import complete
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

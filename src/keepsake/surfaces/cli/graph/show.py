@@ -10,7 +10,7 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.graph.given import graph_command
 from keepsake.surfaces.cli.graph.tree import tree
-from keepsake.surfaces.cli.names import complete_entity
+from keepsake.surfaces.cli.tab import complete_entity
 
 if TYPE_CHECKING:
     from keepsake.stores.graph.walk import Expansion

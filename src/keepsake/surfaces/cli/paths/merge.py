@@ -10,8 +10,8 @@ from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import PATHS
-from keepsake.surfaces.cli.names import complete_path
 from keepsake.surfaces.cli.paths.page import merged_page
+from keepsake.surfaces.cli.tab import complete_path
 
 
 @command(

@@ -11,10 +11,10 @@ from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.event_line import event_line
 from keepsake.surfaces.cli.map import PATHS
 from keepsake.surfaces.cli.moments import ago, count
-from keepsake.surfaces.cli.names import complete_path
 from keepsake.surfaces.cli.paint import bold, dim
 from keepsake.surfaces.cli.paths.page import how, said_line
 from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.cli.tab import complete_path
 
 
 @command(
