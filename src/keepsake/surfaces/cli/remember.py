@@ -13,6 +13,9 @@ from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.said import said
+from keepsake.surfaces.cli.shown import shown
+
+_DONE = {"corrected": "Corrected", "known": "Known already"}
 
 
 @command(
@@ -39,8 +42,8 @@ def remember(
 
     TEXT is what is held; `-`, or nothing, takes it from standard input. The memory is made on first use. Prints the
     name under which it is known; it is on disk by then. What corrects something that is held ("the port is 6543" after
-    "the port is 5432") takes its place; give it a --key to keep both. Secrets in it are masked, and that
-    is said.
+    "the port is 5432") takes its place; give it a --key to keep both. What is held already in the same words is
+    reinforced. What it contradicts is told. Secrets in it are masked, and that is said.
     """
     words = text_from(text, "remember")
     if words is None:
@@ -54,5 +57,9 @@ def remember(
         masked = list(memory.masked)
         if belief.trust in DEFAULT.quarantined and not memory.reviews.is_approved(belief):
             call.note("keepsake: it is kept out of recall until a person says yes: keepsake review")
-    done = "Corrected" if belief.reason.startswith("corrects ") and "key" not in fields else "Remembered"
-    call.answer({**belief.to_dict(), "masked": masked}, lambda: said(done, belief, before))
+    assert belief.answer is not None
+    for name, why in zip(belief.answer.contradicts, belief.answer.why, strict=True):
+        call.note(f"keepsake: it contradicts {name} ({shown(why)}); `keepsake tidy` asks which to keep")
+    done = _DONE.get(belief.answer.what, "Remembered") if "key" not in fields else "Remembered"
+    value = {**belief.to_dict(), "masked": masked, "answer": belief.answer.to_dict()}
+    call.answer(value, lambda: said(done, belief, before))
