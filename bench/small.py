@@ -1,10 +1,12 @@
 """Whether recall in a small memory answers what it can and says nothing where it cannot.
 
-    python bench/small.py [--model FOLDER] [--list]
+    python bench/small.py [--model FOLDER] [--list] [--learn]
 
 Memories of 1 to 100 beliefs. Half of the questions have an answer there, in its words or in others; the other half ask
 something of a known person that nobody ever said, ask of the wrong person, or have to do with nothing. Two sets of
 questions: one that the rules of recall were made with, and one that they never saw. `--list` prints what went wrong.
+`--learn` prints the constants by which a belief is judged, learned from the first set alone: a logistic, in which what
+does not answer counts double. That who names others says nothing is held to be so, and is not printed.
 
 Printed for each size: how many questions with an answer got it first, how many got it at all, and of how many without
 one recall said that nothing fits.
@@ -20,13 +22,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import small_data as data
+import numpy as np
 
+from bench import small_data as data
+from bench.fusion import ranking_of
 from keepsake import Memory
 
 SIZES = (1, 3, 10, 30, 100)
+NAMES = ("bias", "rest", "near", "others", "nobody")
 SETS = {
     "made with": (data.LEARNED, data.BESIDE, data.NOT_KNOWN, data.OFF),
     "never seen": (data.HELD_OUT, data.BESIDE_HELD_OUT, data.NOT_KNOWN_HELD_OUT, data.OFF_HELD_OUT),
@@ -80,9 +85,7 @@ def _someone_else(rows: Sequence[data.Row], person: str, draw: random.Random) ->
 def put(each: Asked, embedder: str | None) -> tuple[bool, bool, str]:
     """Whether the answer came first, whether it came, and what was said."""
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "memory", embedder=embedder) as memory:
-        with memory.batch():
-            for text in each.told:
-                memory.remember(text)
+        _tell(memory, each)
         found = memory.recall(each.question)
     texts = [hit.text for hit in found]
     said = f"{found.fit:.2f} {texts[0] if texts else 'nothing; nearest ' + ''.join(h.text for h in found.nearest[:1])}"
@@ -91,12 +94,49 @@ def put(each: Asked, embedder: str | None) -> tuple[bool, bool, str]:
     return texts[:1] == [each.answer], each.answer in texts, said
 
 
+def examples(embedder: str | None) -> Iterator[tuple[list[float], bool]]:
+    """What is measured of the right belief, and of the two best wrong ones; whether it is the right one."""
+    for size in SIZES:
+        for each in asked("made with", size):
+            with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "memory", embedder=embedder) as memory:
+                _tell(memory, each)
+                found = ranking_of(memory, each.question, "me", by_words=False)
+            for rank, place in enumerate(found.order if found else ()):
+                rest, is_right = found.measured.rest, found.states[found.measured.blocks[place]].content == each.answer
+                if is_right or rank < 2:
+                    names = float(rest.others[place]), float(rest.nobody[place])
+                    yield [1.0, rest.covers[place] ** 0.5, rest.near[place], *names], is_right
+
+
+def learn(embedder: str | None) -> dict[str, float]:
+    rows = list(examples(embedder))
+    x, y = np.array([row for row, _ in rows]), np.array([float(right) for _, right in rows])
+    weight = np.where(y > 0, 1 / y.sum(), 2 / (1 - y).sum()) * len(y) / 3
+    w = np.zeros(x.shape[1])
+    for _ in range(60):
+        p = 1 / (1 + np.exp(-(x @ w)))
+        second = (x * (weight * p * (1 - p))[:, None]).T @ x + 1e-2 * np.eye(len(w))
+        w -= np.linalg.solve(second, x.T @ (weight * (p - y)) + 1e-2 * w)
+    return {name: round(float(value), 3) for name, value in zip(NAMES, w, strict=True) if name != "others"}
+
+
+def _tell(memory: Memory, each: Asked) -> None:
+    with memory.batch():
+        for text in each.told:
+            memory.remember(text)
+    memory.embed()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--model", type=Path, help="a folder with model.onnx and tokenizer.json")
     parser.add_argument("--list", action="store_true", help="print each question that went wrong")
+    parser.add_argument("--learn", action="store_true", help="print what is learned from the first set")
     given = parser.parse_args()
     embedder = f"onnx:{given.model}" if given.model else None
+    if given.learn:
+        print(learn(embedder))
+        return
     kinds = ("its words", "other words", "beside a name", "not known", "wrong person", "off topic")
     print(f"{'':<24}" + "".join(f"{kind:>16}" for kind in kinds) + f"{'answered':>12}{'refused':>10}")
     for name in SETS:

@@ -48,10 +48,17 @@ def judge(
     alone = measured.rest.alone & apart
     reached = np.zeros(len(order), dtype=np.bool_)
     for mine, floor in ((~alone, floors.turns), (alone, floors.beliefs or 0.0)):
-        first = next((place for place in order if mine[place]), None)
+        first = _leading(measured, order, mine)
         if first is not None and sure[first] >= floor:
             least = least_of(kind, of_beliefs=bool(alone[first]))
             beside = _BESIDE * sure[first] if alone[first] and floor >= least else 0.0
             reached |= mine & (sure >= max(min(floor, least), beside))
     best = next((place for place in order if reached[place]), order[0])
     return Judged(sure, reached, best, float(sure[best]), (floors.beliefs or 0.0) if alone[best] else floors.turns)
+
+
+def _leading(measured: Measured, order: Sequence[int], mine: NDArray[np.bool_]) -> int | None:
+    """The best of a kind, by which it is judged; if one holds a name that the question has, the best of those."""
+    named = ~(measured.rest.others | measured.rest.nobody)
+    among = (place for wanted in (mine & named, mine) for place in order if wanted[place])
+    return next(among, None)

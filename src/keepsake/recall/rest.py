@@ -23,6 +23,12 @@ from keepsake.recall.text import STOP, without_possessive
 Floats = NDArray[np.float32]
 
 _WRITTEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_TIMES = frozenset(  # they have capitals, and name nobody
+    """
+    january february march april june july august september october november december
+    monday tuesday wednesday thursday friday saturday sunday
+    """.split()  # noqa: SIM905
+)
 _OF_SEVERAL = ("are", "were", "have", "do")  # "Backups are kept" begins with a capital, and names nobody
 _READ = 2_000  # letters of a statement that are looked at for names
 _THE_SAME = 0.9999
@@ -51,9 +57,13 @@ def _written(asked: str) -> list[str]:
 
 
 def _is_name(word: str, at: int, capitals_tell: bool) -> bool:
-    if word.lower() in STOP:
+    if _says_nothing(word):
         return False
     return word.endswith("'s") or (capitals_tell and at > 0 and word[0].isupper())
+
+
+def _says_nothing(word: str) -> bool:
+    return word.lower() in STOP or word.lower() in _TIMES
 
 
 def _plain(word: str) -> str:
@@ -64,7 +74,7 @@ def names_someone(text: str) -> bool:
     """Whether a statement may speak of somebody: it has capitals, or begins with one and not with several things."""
     written = _written(text[:_READ])
     several = len(written) > 1 and written[0].endswith("s") and written[1] in _OF_SEVERAL
-    return any(word[0].isupper() and word.lower() not in STOP for word in written[several:])
+    return any(word[0].isupper() and not _says_nothing(word) for word in written[several:])
 
 
 def covers_of_rest(alike: Floats, share: Floats, called: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:

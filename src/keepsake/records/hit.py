@@ -10,7 +10,7 @@ from keepsake.records.notebook import Shown
 
 @dataclass(frozen=True, slots=True)
 class Hit(Shown):
-    """What was recalled. `id` is a belief's or an episode's: `show` takes both; `revise` and `forget`, a belief's."""
+    """What was recalled. `id` is a belief's or an episode's: `show` and `forget` take both; `revise`, a belief's."""
 
     id: str
     text: str  # as it was said

@@ -51,7 +51,8 @@ def remember(
     TEXT is what is held; `-`, or nothing, takes it from standard input: all of its lines are one belief, or, with
     --lines, each is one. The memory is made on first use. Prints the name under which it is known, where that is, and
     its page; it is on disk by then. What corrects something that is held ("the port is 6543" after "the port is 5432")
-    takes its place; give it a --key to keep both. Secrets in it are masked, and that is said.
+    takes its place; give it a --key to keep both. What is held already in the same words is reinforced. What it
+    contradicts is told. Secrets in it are masked, and that is said.
     """
     words = text_or_input(
         text, "remember", 'say what to remember: keepsake remember "Ana prefers tea"', by_line=by_line
