@@ -36,6 +36,7 @@ from keepsake.records.frame import Frame
 from keepsake.records.framed import Dropped, Framed
 from keepsake.records.health import StoreHealth
 from keepsake.records.hit import Hit
+from keepsake.records.imported import Imported
 from keepsake.records.page import PageEntry, PageInfo, PageText, Synced
 from keepsake.records.proposal import Proposal
 from keepsake.records.recalled import Recalled, Replayed
@@ -272,7 +273,7 @@ SHOWN_FIELD_BY_FIELD = [
     ("python.md", "Episode", Episode), ("python.md", "Frame", Frame), ("python.md", "Fact", keepsake.Fact),
     ("python.md", "ConsolidationRule", keepsake.ConsolidationRule), ("python.md", "PageEntry", PageEntry),
     ("python.md", "PageInfo", PageInfo), ("python.md", "PageText", PageText), ("python.md", "Folding", Folding),
-    ("python.md", "Synced", Synced), ("python.md", "AuditLine", AuditLine),
+    ("python.md", "Synced", Synced), ("python.md", "AuditLine", AuditLine), ("python.md", "Imported", Imported),
     ("python.md", "Exported", Exported), ("python.md", "TakenIn", TakenIn),
 ]  # fmt: skip
 

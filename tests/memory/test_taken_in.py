@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,20 @@ def test_a_memory_that_was_taken_in_goes_on_and_is_sound(memory, file, tmp_path)
         assert again.beliefs.all() == memory.beliefs.all()
 
 
+def test_a_time_is_a_place_also_between_events_whose_words_are_gone(memory, file):
+    memory.take_in(file)
+    zone = memory._shelf.book.taken_in.zone
+    memory.erase("tea", "moon", "sun")
+    told = [event for event in memory.log() if zone.holds(event.seq)]
+    there = [event for event in told if event.body is not None and event.seq < zone.ended]
+
+    assert len(there) < len(told) - 5
+    for event, after in pairwise(there):
+        assert event.seq <= memory._shelf.seq_at(event.ts) < after.seq, event
+    assert memory._shelf.seq_at("2020-01-01") < there[0].seq
+    assert memory._shelf.seq_at(there[-1].ts) <= zone.ended
+
+
 def test_a_second_user_moves_in_whole_beside_the_first(memory, file, home):
     with Memory(home / "bobs", user="bob", embedder="none") as bobs:
         bobs.remember("Bob likes jazz", key="tea")
@@ -193,6 +208,8 @@ def test_joining_again_writes_nothing_and_what_went_on_here_stays(memory, file):
     assert memory.ledger.verify().last == before
     assert memory.show("tea").text == "Ana prefers cocoa"
     assert not memory.show("sun").is_held
+    memory.pages.clean()
+    assert memory.take_in(file).events == 0, "not even what was said of a page that is cleaned away"
 
 
 def test_what_is_newer_there_of_what_is_here_is_named_and_left(memory, other, file, tmp_path):

@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 
 import click
@@ -46,14 +47,14 @@ FROZEN = {
     | {"--approve", "--reject", "--grant", "--reason", "--all", "--kind", "--trust", "--about", "--yes", "--test"}
     | {"--with", "--user"},
     "trust": EVERYWHERE | {"--none", "--usual", "--since", "--reason", "--user"},
+    "import": EVERYWHERE | {"--format", "--quarantine", "--dry-run", "--hook", "--user"},
     "sync": EVERYWHERE | {"--watch", "--user"},
     "export": EVERYWHERE | {"--format", "--to", "--no-history", "--force", "--user"},
     "check": EVERYWHERE | {"--strict"},
     "repair": EVERYWHERE | {"--yes", "--dry-run"},
     "backup": EVERYWHERE | {"--to"},
     "restore": EVERYWHERE,
-    "tidy": EVERYWHERE
-    | {"--apply", "--yes", "--reason", "--limit", "--compact", "--rewrite", "--trust", "--user"},
+    "tidy": EVERYWHERE | {"--apply", "--yes", "--reason", "--limit", "--compact", "--rewrite", "--trust", "--user"},
     "init": EVERYWHERE | {"--here"},
     "migrate": EVERYWHERE - {"--folder"} | {"--project"},
     "rebuild-index": EVERYWHERE | {"--vectors", "--user"},
@@ -207,6 +208,17 @@ def a_workspace(keepsake, folder):
     (folder / "yes.json").write_text(keepsake("store", "approve", "notes", "archive.json", "--by", "ana").out)
 
 
+def what_others_keep(home):
+    """What the examples of `keepsake import` bring in."""
+    (home / ".claude/projects/tea").mkdir(parents=True)
+    turn = '{"type": "user", "uuid": "a", "sessionId": "s", "message": {"content": "Tea, please."}}'
+    (home / ".claude/projects/tea/s.jsonl").write_text(turn)
+    (home / "work/notes").mkdir()
+    (home / "work/notes/ana.md").write_text("- [drink] tea\n")
+    with zipfile.ZipFile(home / "work/chatgpt-export.zip", "w") as file:
+        file.writestr("conversations.json", '[{"id": "c", "mapping": {}}]')
+
+
 @pytest.mark.parametrize("path", COMMANDS)
 def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
     """Everything but what goes through a shell is run, in a folder with something in it."""
@@ -226,6 +238,8 @@ def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
         a_graph(keepsake, home / "work")
     if path == "graph merge":
         keepsake("graph", "unmerge", "person-anna")
+    if path == "import":
+        what_others_keep(home)
     if path.startswith("store ") and path != "store create":
         a_workspace(keepsake, home / "work")
 

@@ -6,20 +6,27 @@ message without words (a picture, a call of a tool) holds the tree together and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from keepsake.exchange.branches import items_of
 from keepsake.exchange.brought import (
     ASSISTANT,
     PERSON,
     SYSTEM,
     TOOL,
-    Brought,
     Conversation,
+    Item,
     Turn,
-    loaded,
+    entries,
+    is_json,
+    line_of,
     moment,
+    name_of,
+    named_after,
 )
 from keepsake.exchange.brought import text_of as text
+from keepsake.records.imported import Skipped
 
 _ROLES = {"user": PERSON, "assistant": ASSISTANT, "tool": TOOL, "system": SYSTEM}
 _WORDS = ("text", "multimodal_text")
@@ -27,35 +34,33 @@ _HIDDEN = ("is_visually_hidden_from_conversation", "is_user_system_message")
 
 
 def looks_like(data: bytes) -> bool:
-    """Whether a file that begins so is for `read`."""
-    return data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"[", b"{")) and b'"mapping"' in data[:1_000_000]
+    """Whether a file that begins so is for `items`."""
+    return is_json(data) and b'"mapping"' in data
 
 
-def read(data: bytes) -> Brought:
-    """Every conversation, and what was passed over. ValueError, if the file is no such export."""
-    found = loaded(data)
-    listed = found.get("conversations", [found]) if isinstance(found, dict) else found
-    if not isinstance(listed, list):
-        raise ValueError("it is no list of conversations")
-    brought = Brought()
-    for number, each in enumerate(listed):
-        mapping = each.get("mapping") if isinstance(each, dict) else None
-        if not isinstance(mapping, dict):
-            brought.skip(f"conversation {number + 1}", "it has no mapping")
-            continue
-        brought.conversations.append(_conversation(each, mapping, number, brought))
-    return brought
+def items(data: bytes) -> Iterator[Item]:
+    """Every conversation, one at a time, and what was passed over. ValueError where the file is cut off."""
+    for place, found in entries(data):
+        inside = found.get("conversations") if isinstance(found, dict) else None
+        for each in inside if isinstance(inside, list) else [found]:
+            mapping = each.get("mapping") if isinstance(each, dict) else None
+            if isinstance(mapping, dict):
+                yield from _told(each, mapping)
+            else:
+                yield each if isinstance(each, Skipped) else Skipped(place, "it is no conversation: it has no mapping")
 
 
-def _conversation(
-    told: dict[str, Any], mapping: dict[str, Any], number: int, brought: Brought
-) -> Conversation:  # fmt: skip
-    name = text(told.get("conversation_id")) or text(told.get("id")) or f"conversation-{number + 1}"
-    title, turns = " ".join(text(told.get("title")).split()), list[Turn]()
-    for node, each in mapping.items():
-        if isinstance(each, dict):
-            turns.append(_turn(node, each, f"{title or name}, message {node}", brought))
-    return Conversation(name, title, _in_order(turns), text(told.get("current_node")), moment(told.get("create_time")))
+def _told(told: dict[str, Any], mapping: dict[str, Any]) -> Iterator[Item]:
+    title, skipped = line_of(told.get("title")), list[Skipped]()
+    name = name_of(told.get("conversation_id")) or name_of(told.get("id"))
+    name = name or named_after(next(iter(mapping), ""), title)
+    turns = [
+        _turn(name_of(node), each, f"{title or name}, message {node[:60]}", skipped)
+        for node, each in mapping.items() if isinstance(each, dict)
+    ]  # fmt: skip
+    at, living = moment(told.get("create_time")), name_of(told.get("current_node"))
+    yield from items_of(Conversation(name, title, _in_order(turns), living, at))
+    yield from skipped
 
 
 def _in_order(turns: list[Turn]) -> tuple[Turn, ...]:
@@ -67,20 +72,21 @@ def _in_order(turns: list[Turn]) -> tuple[Turn, ...]:
     return tuple(turn for *_, turn in sorted(keyed, key=lambda each: each[:2]))
 
 
-def _turn(node: str, told: dict[str, Any], place: str, brought: Brought) -> Turn:
+def _turn(node: str, told: dict[str, Any], place: str, skipped: list[Skipped]) -> Turn:
     message = told.get("message")
-    parent = text(told.get("parent"))
+    parent = name_of(told.get("parent"))
     if not isinstance(message, dict):
         return Turn(node, parent, SYSTEM, "")
     author, metadata = message.get("author"), message.get("metadata")
     role = _ROLES.get(text(author.get("role")) if isinstance(author, dict) else "", SYSTEM)
     hidden = isinstance(metadata, dict) and any(metadata.get(name) for name in _HIDDEN)
-    said = "" if hidden or role == SYSTEM else _said(message, place, brought)
-    about = {"model": metadata["model_slug"]} if isinstance(metadata, dict) and metadata.get("model_slug") else {}
+    said = "" if hidden or role == SYSTEM else _said(message, place, skipped)
+    model = line_of(metadata.get("model_slug")) if isinstance(metadata, dict) else ""
+    about = {"model": model} if model else {}
     return Turn(node, parent, role, said, moment(message.get("create_time")), about)
 
 
-def _said(message: dict[str, Any], place: str, brought: Brought) -> str:
+def _said(message: dict[str, Any], place: str, skipped: list[Skipped]) -> str:
     content = message.get("content")
     if not isinstance(content, dict):
         return ""
@@ -88,7 +94,16 @@ def _said(message: dict[str, Any], place: str, brought: Brought) -> str:
     if content.get("content_type") not in _WORDS:
         return ""  # code that was run, what a tool gave back, thoughts
     listed = parts if isinstance(parts, list) else [content.get("text")]
-    others = sum(1 for part in listed if isinstance(part, dict))
-    if others:
-        brought.skip(place, f"{others} part{'s' * (others > 1)} that are not words, such as a picture")
-    return "\n\n".join(each for each in (text(part).strip() for part in listed) if each)
+    heard = [_heard(part) for part in listed]
+    others = sum(isinstance(part, dict) for part in listed)
+    if others and not any(heard):
+        what = "a part that is no text" if others == 1 else f"{others} parts that are no text"
+        skipped.append(Skipped(place, f"{what}, such as a picture"))
+    return "\n\n".join(filter(None, (each or text(part).strip() for each, part in zip(heard, listed, strict=True))))
+
+
+def _heard(part: object) -> str:
+    """What was spoken, in words; the sound itself stands beside it."""
+    if not isinstance(part, dict) or part.get("content_type") != "audio_transcription":
+        return ""
+    return text(part.get("text")).strip()

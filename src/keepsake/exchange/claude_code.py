@@ -1,84 +1,159 @@
 """Transcripts of Claude Code: `~/.claude/projects/*/*.jsonl`, a JSON object a line.
 
 A line is a turn: `type` ("user", "assistant"), `uuid`, `parentUuid`, `timestamp`, `sessionId`, and a `message` whose
-`content` is text or a list of parts. One file may hold lines of several sessions, and a side chain begins anew.
+`content` is text or a list of parts. One file may hold lines of several sessions. Lines of other types say nothing, but
+turns may hang on them. A side chain begins anew; a part that has lost its beginning (because the program made its
+context smaller) goes on where the file does.
 
 What a person typed is theirs; what a tool gave back is the tool's, though it stands in a line of the type "user". What
 the program put into a person's text for its own use, between tags of its own, is taken out.
+
+A file is gone through twice: first for its tree, of which only the names are kept, then for the words.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from keepsake.exchange.brought import ASSISTANT, PERSON, TOOL, Brought, Conversation, Turn, lines_of, loaded, moment
+from keepsake.exchange.branches import Place, laid_out, placed
+from keepsake.exchange.brought import (
+    ASSISTANT,
+    PERSON,
+    SYSTEM,
+    TOOL,
+    Conversation,
+    Item,
+    Lines,
+    Turn,
+    line_of,
+    lines_of,
+    loaded,
+    moment,
+    name_of,
+    named_after,
+    objects_in,
+)
 from keepsake.exchange.brought import text_of as text
+from keepsake.records.imported import Skipped
 
-_SIDES = ("user", "assistant")
+_SIDES = {"user": PERSON, "assistant": ASSISTANT}
 _OWN_TAGS = (
     "system-reminder", "command-name", "command-message", "command-args", "command-contents", "local-command-stdout",
     "local-command-stderr", "local-command-caveat", "bash-input", "bash-stdout", "bash-stderr", "user-memory-input",
     "ide_opened_file", "ide_selection", "task-notification",
 )  # fmt: skip
 _OPENED = re.compile(rf"<({'|'.join(_OWN_TAGS)})(?: [^<>]{{0,200}})?>")
+_INTERRUPTED = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
+_ITS_OWN = ("isMeta", "isCompactSummary", "isApiErrorMessage")  # marks of lines in which the program speaks
+_NOTHING: dict[str, Any] = {}
 
 
 def looks_like(data: bytes) -> bool:
-    """Whether a file that begins so is for `read`."""
-    for number, line in lines_of(data[:65536]):
+    """Whether a file that begins so is for `items`. Its last line may be cut off."""
+    for number, line in lines_of(data):
+        if number > 40:
+            return False
         try:
             found = loaded(line)
         except ValueError:
+            return line.lstrip().startswith(b"{") and b'"sessionId":' in line and b'"type":' in line
+        if not isinstance(found, dict) or "type" not in found:
             return False
-        if isinstance(found, dict) and "sessionId" in found and ("uuid" in found or "type" in found):
+        if text(found.get("sessionId")) and ("uuid" in found or "message" in found):
             return True
-        if number > 20 or not isinstance(found, dict) or "type" not in found:
-            return False
     return False
 
 
-def read(data: bytes) -> Brought:
-    """Every session in a file, oldest first, and the lines that were passed over."""
-    brought = Brought()
-    sessions: dict[str, dict[str, Turn]] = {}
+def items(lines: Lines) -> Iterator[Item]:
+    """What was said in every session of a file, in the order of the file, and the lines that were passed over."""
+    places: dict[str, dict[str, Place]] = {}
+    for shape in _shapes(lines).values():
+        began, places[shape.id] = laid_out(shape)
+        yield began
+    for place, found in objects_in(lines):
+        if isinstance(found, Skipped):
+            yield found
+        elif not isinstance(found, dict):
+            yield Skipped(place, "it is not an object")
+        elif text(found.get("type")) in _SIDES:
+            session, name = _session(found), _name(found)
+            where = places.get(session, {}).pop(name, None)  # once: a session may tell its lines again
+            if where is not None:
+                yield placed(session, _turn(found, name), where)
+
+
+# -- the tree ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Session:
+    turns: dict[str, Turn] = field(default_factory=dict)
+    last: str = ""  # on the line
+    at: str = ""
+
+
+def _shapes(lines: Lines) -> dict[str, Conversation]:
+    """Every session in the order of the file; its turns have a dot for their words."""
+    sessions: dict[str, _Session] = {}
     titles: dict[str, str] = {}
-    for number, line in lines_of(data):
-        try:
-            found = loaded(line)
-        except ValueError:
-            brought.skip(f"line {number}", "it is not JSON, or it was cut off")
-            continue
+    for _, found in objects_in(lines):
         if not isinstance(found, dict):
-            brought.skip(f"line {number}", "it is not an object")
-        elif found.get("type") == "summary" and text(found.get("leafUuid")):
-            titles[text(found["leafUuid"])] = text(found.get("summary"))
-        elif found.get("type") in _SIDES and text(found.get("uuid")):
-            turns = sessions.setdefault(text(found.get("sessionId")), {})
-            turns.setdefault(found["uuid"], _turn(found))  # a session that was gone on with tells its lines again
-    for session, turns in sessions.items():
-        brought.conversations.append(_conversation(session, turns, titles))
-    return brought
+            continue
+        if found.get("type") == "summary" and text(found.get("leafUuid")):
+            titles[found["leafUuid"]] = line_of(found.get("summary"))
+        elif text(found.get("type")) in _SIDES or text(found.get("uuid")):
+            _add(sessions.setdefault(_session(found), _Session()), found)
+    shapes = {}
+    for name, session in sessions.items():
+        title = next((titles[each] for each in reversed(session.turns) if each in titles), "")
+        if any(turn.text for turn in session.turns.values()):
+            shapes[name] = Conversation(name, title, tuple(session.turns.values()), session.last, session.at)
+    return shapes
 
 
-def _conversation(session: str, turns: dict[str, Turn], titles: dict[str, str]) -> Conversation:
-    title = next((titles[name] for name in reversed(turns) if name in titles), "")
-    line = [turn for turn in turns.values() if not turn.metadata.get("side_chain")]
-    living = line[-1].id if line else ""
-    at = next((turn.at for turn in turns.values() if turn.at), "")
-    return Conversation(session, title, tuple(turns.values()), living, at)
+def _add(session: _Session, line: dict[str, Any]) -> None:
+    name = _name(line)
+    if name in session.turns:
+        return
+    told = _turn(line, name)
+    parent = told.parent
+    if not told.is_aside:
+        if parent not in session.turns:
+            parent = session.last
+        session.last = name
+    session.at = session.at or told.at
+    shown = "." if told.text else ""
+    session.turns[name] = Turn(name, parent, told.role, shown, metadata=_NOTHING, is_aside=told.is_aside)
 
 
-def _turn(line: dict[str, Any]) -> Turn:
+# -- one line ----------------------------------------------------------------------------------------------------------
+
+
+def _name(line: dict[str, Any]) -> str:
+    return name_of(line.get("uuid")) or named_after(_session(line), text(line.get("timestamp")), *_words(line))
+
+
+def _session(line: dict[str, Any]) -> str:
+    return name_of(line.get("sessionId"))
+
+
+def _turn(line: dict[str, Any], name: str) -> Turn:
+    parent = name_of(line.get("parentUuid")) or name_of(line.get("logicalParentUuid"))
+    role, said = _words(line)
+    about = (("folder", "cwd"), ("branch", "gitBranch"))
+    metadata = {what: value for what, key in about if (value := line_of(line.get(key)))}
+    return Turn(name, parent, role, said, moment(line.get("timestamp")), metadata, bool(line.get("isSidechain")))
+
+
+def _words(line: dict[str, Any]) -> tuple[str, str]:
+    """Who speaks on a line, and the words; none, where the program speaks to itself."""
+    if text(line.get("type")) not in _SIDES or any(line.get(mark) for mark in _ITS_OWN):
+        return SYSTEM, ""
     message = line.get("message")
-    content = message.get("content") if isinstance(message, dict) else message
-    role, said = _said(content, ASSISTANT if line["type"] == "assistant" else PERSON)
-    metadata = {name: value for name, key in (("folder", "cwd"), ("branch", "gitBranch")) if (value := line.get(key))}
-    if line.get("isSidechain"):
-        metadata["side_chain"] = True
-    if line.get("isMeta") or line.get("isCompactSummary"):
-        said = ""  # the program speaks to itself
-    return Turn(line["uuid"], text(line.get("parentUuid")), role, said, moment(line.get("timestamp")), metadata)
+    return _said(message.get("content") if isinstance(message, dict) else message, _SIDES[line["type"]])
 
 
 def _said(content: object, role: str) -> tuple[str, str]:
@@ -118,4 +193,5 @@ def cleaned(said: str) -> str:
         closed = said.find(end, opened.end())
         start = len(said) if closed < 0 else closed + len(end)
     kept.append(said[start:])
-    return "".join(kept).strip()
+    whole = "".join(kept).strip()
+    return "" if whole in _INTERRUPTED else whole

@@ -6,86 +6,97 @@ far as they attached it: its words are brought as notes of the conversation, not
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from keepsake.exchange.brought import ASSISTANT, PERSON, Brought, Conversation, Note, Turn, loaded, moment
+from keepsake.exchange.branches import items_of
+from keepsake.exchange.brought import (
+    ASSISTANT,
+    DOCUMENT,
+    PERSON,
+    Conversation,
+    Item,
+    Note,
+    Turn,
+    entries,
+    is_json,
+    line_of,
+    moment,
+    name_of,
+    named_after,
+)
 from keepsake.exchange.brought import text_of as text
+from keepsake.records.imported import Skipped
 
 _SENDERS = {"human": PERSON, "user": PERSON, "assistant": ASSISTANT}
 _NO_PARENT = "00000000-0000-4000-8000-000000000000"  # what the export writes for a first message
 
 
 def looks_like(data: bytes) -> bool:
-    """Whether a file that begins so is for `read`."""
-    head = data[:1_000_000]
-    return b'"chat_messages"' in head or (b'"prompt_template"' in head and b'"docs"' in head)
+    """Whether a file that begins so is for `items`."""
+    return is_json(data) and (b'"chat_messages"' in data or (b'"prompt_template"' in data and b'"docs"' in data))
 
 
-def read(data: bytes) -> Brought:
-    """Every conversation or project, and what was passed over. ValueError, if the file is no such export."""
-    found = loaded(data)
-    listed = [found] if isinstance(found, dict) else found
-    if not isinstance(listed, list):
-        raise ValueError("it is no list of conversations or projects")
-    brought = Brought()
-    for number, each in enumerate(listed, start=1):
-        if isinstance(each, dict) and isinstance(each.get("chat_messages"), list):
-            brought.conversations.append(_conversation(each, f"conversation {number}", brought))
+def items(data: bytes) -> Iterator[Item]:
+    """Every conversation or project, one at a time, and what was passed over. ValueError where the file is cut off."""
+    for place, each in entries(data):
+        if isinstance(each, Skipped):
+            yield each
+        elif isinstance(each, dict) and isinstance(each.get("chat_messages"), list):
+            yield from _told(each, place)
         elif isinstance(each, dict) and isinstance(each.get("docs"), list):
-            _project(each, f"project {number}", brought)
+            yield from _project(each, place)
         else:
-            brought.skip(f"entry {number}", "it is neither a conversation nor a project")
-    return brought
+            yield Skipped(place, "it is neither a conversation nor a project")
 
 
-def _conversation(told: dict[str, Any], place: str, brought: Brought) -> Conversation:
-    name = text(told.get("uuid")) or place.replace(" ", "-")
-    title = " ".join(text(told.get("name")).split())
-    turns: list[Turn] = []
-    for number, message in enumerate(told["chat_messages"], start=1):
-        if not isinstance(message, dict):
-            brought.skip(f"{place}, message {number}", "it is not an object")
-            continue
-        turns.append(_turn(message, f"{name}:{number}", turns[-1].id if turns else ""))
-        brought.notes += _attached(message, title or name, turns[-1].at)
-    return Conversation(name, title, tuple(turns), turns[-1].id if turns else "", moment(told.get("created_at")))
+def _told(told: dict[str, Any], place: str) -> Iterator[Item]:
+    title, messages = line_of(told.get("name")), told["chat_messages"]
+    first = _said(messages[0]) if messages and isinstance(messages[0], dict) else ""
+    name = name_of(told.get("uuid")) or named_after(title, text(told.get("created_at")), first)
+    turns, beside = list[Turn](), list[Item]()
+    for number, message in enumerate(messages, start=1):
+        if isinstance(message, dict):
+            turns.append(_turn(message, f"{name}:{number}", turns[-1].id if turns else ""))
+            beside += _attached(message, title or name, turns[-1].at)
+        else:
+            beside.append(Skipped(f"{place}, message {number}", "it is not an object"))
+    at = moment(told.get("created_at"))
+    yield from items_of(Conversation(name, title, tuple(turns), turns[-1].id if turns else "", at))
+    yield from beside
 
 
 def _turn(message: dict[str, Any], name: str, before: str) -> Turn:
-    parent = text(message.get("parent_message_uuid"))
+    parent = name_of(message.get("parent_message_uuid"))
     parent = "" if parent == _NO_PARENT else parent or before
     role = _SENDERS.get(text(message.get("sender")), ASSISTANT)
-    return Turn(text(message.get("uuid")) or name, parent, role, _said(message), moment(message.get("created_at")))
+    return Turn(name_of(message.get("uuid")) or name, parent, role, _said(message), moment(message.get("created_at")))
 
 
 def _said(message: dict[str, Any]) -> str:
-    """The words. `content` has them in parts, and beside them what tools were asked; `text` has them at once."""
-    parts = message.get("content")
-    said = [
-        text(part.get("text")).strip()
-        for part in (parts if isinstance(parts, list) else ())
-        if isinstance(part, dict) and part.get("type", "text") == "text"
-    ]
-    return "\n\n".join(filter(None, said)) or text(message.get("text")).strip()
+    """The words. `content` has them in parts, and beside them what tools were asked; without parts, `text` has them."""
+    listed = message.get("content")
+    parts = [part for part in (listed if isinstance(listed, list) else ()) if isinstance(part, dict)]
+    said = (text(part.get("text")).strip() for part in parts if part.get("type", "text") == "text")
+    return "\n\n".join(filter(None, said)) if parts else text(message.get("text")).strip()
 
 
-def _attached(message: dict[str, Any], about: str, at: str) -> list[Note]:
-    attachments = message.get("attachments")
-    return [
-        Note(about, said, "attachment", at=at, metadata={"file": text(each.get("file_name"))})
-        for each in (attachments if isinstance(attachments, list) else ())
-        if isinstance(each, dict) and (said := text(each.get("extracted_content")).strip())
-    ]
+def _attached(message: dict[str, Any], about: str, at: str) -> Iterator[Item]:
+    listed = message.get("attachments")
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, dict) and (said := text(each.get("extracted_content")).strip()):
+            file = {"file": line_of(each.get("file_name"))}
+            yield Note(about, said, "attachment", at=at, metadata=file, role=DOCUMENT)
 
 
-def _project(told: dict[str, Any], place: str, brought: Brought) -> None:
-    name = " ".join(text(told.get("name")).split()) or place
+def _project(told: dict[str, Any], place: str) -> Iterator[Item]:
+    name = line_of(told.get("name")) or place
     if said := text(told.get("prompt_template")).strip():
-        brought.notes.append(Note(name, said, "project", ("instruction",), moment(told.get("created_at"))))
+        yield Note(name, said, "project", ("instruction",), moment(told.get("created_at")))
     for number, each in enumerate(told["docs"], start=1):
         said = text(each.get("content")).strip() if isinstance(each, dict) else ""
-        if not said:
-            brought.skip(f"{place}, document {number}", "it holds no words")
-            continue
-        file = {"file": text(each.get("filename"))}
-        brought.notes.append(Note(name, said, "project", ("document",), moment(each.get("created_at")), metadata=file))
+        if said:
+            file, at = {"file": line_of(each.get("filename"))}, moment(each.get("created_at"))
+            yield Note(name, said, "project", ("document",), at, metadata=file, role=DOCUMENT)
+        else:
+            yield Skipped(f"{place}, document {number}", "it holds no words")

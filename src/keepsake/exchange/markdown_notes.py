@@ -18,8 +18,9 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from keepsake.exchange.brought import Brought, Note, moment
+from keepsake.exchange.brought import Item, Note, line_of, moment
 from keepsake.exchange.brought import text_of as text
+from keepsake.records.imported import Skipped
 
 _FRONT = re.compile(r"---[ \t]*\r?\n(.*?)(?:\r?\n)?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
@@ -28,9 +29,14 @@ _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _BOX = re.compile(r"\[(?:[ xX\-/><!?])?\][ \t]+")
 _OBSERVED = re.compile(r"\[([^\[\]\n]{1,60})\][ \t]+(?!\()(\S.*)", re.DOTALL)
 _RELATED = re.compile(r"([^\[\]\n]{1,80}?)[ \t]*\[\[([^\[\]\n]{1,200})\]\][ \t]*(?:\(([^()]{0,200})\))?\s*\Z")
-_CONTEXT = re.compile(r"\(([^()\n]{1,200})\)\s*\Z")
 _TAG = re.compile(r"(?:(?<=\s)|\A)#([^\s#\[\](){},;:!?'\"`.]{1,60})")
-_LINK = re.compile(r"\[\[([^\[\]\n]{1,200})\]\]")
+_LINK = re.compile(r"!?\[\[([^\[\]\n]{1,200})\]\]")
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".pdf", ".mp3", ".mp4", ".webm", ".canvas")
+_MOST_WORDS = 5  # of the name of a relation; what is longer is a sentence that ends with a link
+_LONGEST_FRONT = 1 << 14
+_MOST_BRACKETS = 200  # of a front matter: to read many that are open takes long
+_LONGEST_TAG, _MOST_TAGS = 60, 20
+_SCALAR = str | int | float | date
 
 
 class _Block(NamedTuple):
@@ -39,56 +45,83 @@ class _Block(NamedTuple):
     is_item: bool
 
 
-def read(name: str, data: bytes) -> Brought:
-    """The notes of one file; `name` is its path in the folder, with slashes."""
-    brought = Brought()
+class _Page(NamedTuple):
+    """What all notes of a file have in common."""
+
+    about: str
+    kind: str
+    tags: tuple[str, ...]
+    at: str
+    file: str
+
+    @classmethod
+    def of(cls, front: dict[str, Any], name: str) -> _Page:
+        title = front.get("title")
+        about = " ".join(str(title).split()) if isinstance(title, _SCALAR) else ""
+        when = (front.get(each) for each in ("modified", "updated", "created", "date"))
+        at = next((found for each in when if (found := _when(each))), "")
+        kind, tags = text(front.get("type")).strip(), _tags(front.get("tags"))
+        return cls(about or PurePosixPath(name).stem, kind, tags, at, name)
+
+
+def items(name: str, data: bytes) -> Iterator[Item]:
+    """The notes of one file, and what was passed over; `name` is its path in the folder, with slashes."""
     if b"\x00" in data:
-        brought.skip(name, "it is not text")
-        return brought
+        yield Skipped(name, "it is not text")
+        return
     whole = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    front, body = _front(whole, name, brought)
-    about = text(front.get("title")).strip() or PurePosixPath(name).stem
-    kind, tags = text(front.get("type")).strip(), _tags(front.get("tags"))
-    at = _when(front.get("modified") or front.get("updated") or front.get("created") or front.get("date"))
-    linked: dict[str, None] = {}
+    front, body, fault = _front(whole)
+    if fault:
+        yield Skipped(f"{name}, front matter", fault)
+    notes = list(_notes(_Page.of(front, name), body))
+    if not notes:
+        yield Skipped(name, "it holds no words")
+    yield from notes
+
+
+def _notes(page: _Page, body: str) -> Iterator[Note]:
+    related, linked = set[str](), dict[str, None]()
     for block in _blocks(body):
-        note = _note(block, about, kind, tags, at, name)
-        brought.notes.append(note)
-        if note.triple is None:
-            linked.update(dict.fromkeys(_target(found) for found in _LINK.findall(block.text)))
-    related = {note.triple[2] for note in brought.notes if note.triple}
+        linked.update(dict.fromkeys(_links(block)))
+        note = _note(block, page)
+        if note.triple:
+            related.add(note.triple[2])
+        if note.text:
+            yield note
     for target in linked:
-        if target and target not in related and target != about:
-            brought.notes.append(_relation(about, "links to", target, kind, tags, at, {"file": name}))
-    if not brought.notes:
-        brought.skip(name, "it holds no words")
-    return brought
+        if target not in related and target != page.about:
+            yield _relation(page, "links to", target, {"file": page.file})
 
 
-def _note(block: _Block, about: str, kind: str, tags: tuple[str, ...], at: str, name: str) -> Note:
-    metadata: dict[str, Any] = {"file": name}
+def _note(block: _Block, page: _Page) -> Note:
+    metadata: dict[str, Any] = {"file": page.file}
     if block.headings:
         metadata["headings"] = list(block.headings)
     said = block.text
     if block.is_item:
-        if related := _RELATED.match(said):
-            if related[3]:
-                metadata["context"] = related[3]
-            return _relation(about, related[1].strip(), _target(related[2]), kind, tags, at, metadata)
+        if (related := _RELATED.match(said)) and len(related[1].split()) <= _MOST_WORDS:
+            return _relation(page, related[1].strip(), _target(related[2]), metadata, related[3] or "")
         said = _BOX.sub("", said, count=1) if _BOX.match(said) else said
         if (observed := _OBSERVED.match(said)) and said == block.text:
             metadata["category"], said = observed[1].strip(), observed[2]
-            if context := _CONTEXT.search(said):
-                metadata["context"], said = context[1], said[: context.start()]
-    own = tuple(dict.fromkeys((*tags, *_TAG.findall(said))))
-    return Note(about, said.strip(), kind, own, at, metadata=metadata)
+    if _LINK.fullmatch(said.strip()):
+        said = ""  # that it leads there is told by itself
+    own = () if _FENCE.match(said) else (tag for tag in _TAG.findall(said) if not tag.isdigit())
+    found = tuple(dict.fromkeys((*page.tags, *own)))[:_MOST_TAGS]
+    return Note(page.about, said.strip(), page.kind, found, page.at, None, metadata)
 
 
-def _relation(
-    about: str, relation: str, target: str, kind: str, tags: tuple[str, ...], at: str, metadata: dict[str, Any]
-) -> Note:
-    spoken = f"{about} {relation.replace('_', ' ')} {target}"
-    return Note(about, spoken, kind, tags, at, (about, relation, target), metadata)
+def _relation(page: _Page, relation: str, target: str, metadata: dict[str, Any], context: str = "") -> Note:
+    spoken = f"{page.about} {relation.replace('_', ' ')} {target}" + (f" ({context})" if context else "")
+    return Note(page.about, spoken, page.kind, page.tags, page.at, (page.about, relation, target), metadata)
+
+
+def _links(block: _Block) -> Iterator[str]:
+    """Where a block leads to. What stands between fences, and a picture, leads nowhere."""
+    for found in () if _FENCE.search(block.text) else _LINK.findall(block.text):
+        target = _target(found)
+        if target and not target.lower().endswith(_PICTURES):
+            yield target
 
 
 def _target(link: str) -> str:
@@ -96,25 +129,29 @@ def _target(link: str) -> str:
     return link.partition("|")[0].partition("#")[0].strip()
 
 
-def _front(whole: str, name: str, brought: Brought) -> tuple[dict[str, Any], str]:
+def _front(whole: str) -> tuple[dict[str, Any], str, str]:
+    """The front matter, what follows it, and what is wrong with it."""
     found = _FRONT.match(whole)
     if found is None:
-        return {}, whole
+        return {}, whole, ""
+    body = whole[found.end() :]
+    if len(found[1]) > _LONGEST_FRONT or found[1].count("[") + found[1].count("{") > _MOST_BRACKETS:
+        return {}, body, "it is longer than any front matter; the rest was taken"
     from ruamel.yaml import YAML  # only where there is something to read
     from ruamel.yaml.error import YAMLError
 
     try:
         fields = YAML(typ="safe", pure=True).load(found[1])
     except (YAMLError, ValueError, RecursionError):
-        brought.skip(f"{name}, front matter", "it is not YAML; the rest was taken")
-        fields = None
-    return fields if isinstance(fields, dict) else {}, whole[found.end() :]
+        return {}, body, "it is not YAML; the rest was taken"
+    return fields if isinstance(fields, dict) else {}, body, ""
 
 
 def _tags(said: object) -> tuple[str, ...]:
     listed = said.replace(",", " ").split() if isinstance(said, str) else said
-    found = (str(each).strip().lstrip("#") for each in (listed if isinstance(listed, list) else ()))
-    return tuple(dict.fromkeys(filter(None, found)))
+    texts = (each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, _SCALAR))
+    found = (" ".join(str(each).split()).lstrip("#") for each in texts)
+    return tuple(dict.fromkeys(tag for tag in found if 0 < len(tag) <= _LONGEST_TAG))[:_MOST_TAGS]
 
 
 def _when(said: object) -> str:
@@ -140,7 +177,7 @@ def _blocks(body: str) -> Iterator[_Block]:
         elif heading := _HEADING.match(line):
             yield from block()
             is_item, level, title = False, len(heading[1]), heading[2].strip().rstrip("#").rstrip()
-            headings = [above for above in headings if above[0] < level] + [(level, title)]
+            headings = [above for above in headings if above[0] < level] + [(level, line_of(title))]
         elif item := _ITEM.match(line):
             yield from block()
             is_item = True

@@ -8,12 +8,14 @@ It has no times and no end of the last line. Some writers spell the fields other
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
-from keepsake.exchange.brought import Brought, Note, lines_of, loaded
+from keepsake.exchange.brought import ASSISTANT, Item, Lines, Note, lines_of, loaded, objects_in
 from keepsake.exchange.brought import text_of as text
+from keepsake.records.imported import Skipped
 
 _NAME = ("name", "entityName", "entity_name")
 _KIND = ("entityType", "entity_type")
@@ -23,57 +25,49 @@ _RELATION = ("relationType", "relation_type", "relation")
 
 
 def looks_like(data: bytes) -> bool:
-    """Whether a file that begins so is for `read`."""
-    for _, line in lines_of(data[:65536]):
+    """Whether a file that begins so is for `items`."""
+    for _, line in lines_of(data):
         try:
             found = loaded(line)
         except ValueError:
             return False
-        if not isinstance(found, dict) or found.get("type") not in ("entity", "relation"):
+        if not isinstance(found, dict) or text(found.get("type")) not in ("entity", "relation"):
             return False
         return bool(_first(found, _NAME) or _first(found, _FROM))
     return False
 
 
-def read(data: bytes) -> Brought:
+def items(lines: Lines) -> Iterator[Item]:
     """What is noted, in the order of the file: an observation a note, a relation a note with its triple."""
-    brought = Brought()
-    for number, line in lines_of(data):
-        place = f"line {number}"
-        try:
-            found = loaded(line)
-        except ValueError:
-            brought.skip(place, "it is not JSON, or it was cut off")
-            continue
+    for place, found in objects_in(lines):
         kind = found.get("type") if isinstance(found, dict) else None
-        if kind == "entity":
-            _entity(found, place, brought)
+        if isinstance(found, Skipped):
+            yield found
+        elif kind == "entity":
+            yield from _entity(found, place)
         elif kind == "relation":
-            _relation(found, place, brought)
+            yield _relation(found, place)
         else:
-            brought.skip(place, "it is neither an entity nor a relation")
-    return brought
+            yield Skipped(place, "it is neither an entity nor a relation")
 
 
-def _entity(told: dict[str, Any], place: str, brought: Brought) -> None:
+def _entity(told: dict[str, Any], place: str) -> Iterator[Item]:
     name, kind = _first(told, _NAME), _first(told, _KIND)
     if not name:
-        brought.skip(place, "the entity has no name")
+        yield Skipped(place, "the entity has no name")
         return
     listed = told.get("observations")
     said = [each.strip() for each in (listed if isinstance(listed, list) else ()) if text(each).strip()]
-    if not said:
-        brought.notes.append(Note(name, "", kind))  # it is there, though nothing was observed of it
-    brought.notes += [Note(name, each, kind) for each in said]
+    for each in said or [""]:  # it is there, though nothing was observed of it
+        yield Note(name, each, kind, role=ASSISTANT)
 
 
-def _relation(told: dict[str, Any], place: str, brought: Brought) -> None:
+def _relation(told: dict[str, Any], place: str) -> Item:
     one, relation, other = (_first(told, names) for names in (_FROM, _RELATION, _TO))
     if not (one and relation and other):
-        brought.skip(place, "the relation lacks one of its ends, or its name")
-        return
+        return Skipped(place, "the relation lacks one of its ends, or its name")
     spoken = relation.replace("_", " ").replace("-", " ")
-    brought.notes.append(Note(one, f"{one} {spoken} {other}", triple=(one, relation, other)))
+    return Note(one, f"{one} {spoken} {other}", triple=(one, relation, other), role=ASSISTANT)
 
 
 def _first(told: dict[str, Any], names: tuple[str, ...]) -> str:
@@ -81,7 +75,7 @@ def _first(told: dict[str, Any], names: tuple[str, ...]) -> str:
 
 
 def written(notes: list[Note]) -> bytes:
-    """Notes as that server keeps them: each entity once, then the relations. `read` gives the same notes again."""
+    """Notes as that server keeps them: each entity once, then the relations. `items` gives the same notes again."""
     kinds: dict[str, str] = {}
     observed: dict[str, list[str]] = {}
     relations: list[tuple[str, str, str]] = []

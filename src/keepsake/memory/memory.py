@@ -21,6 +21,7 @@ from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
 from keepsake.memory.asks import Asks
 from keepsake.memory.beliefs import BeliefsOf
+from keepsake.memory.brings import Brings
 from keepsake.memory.corrections import corrected
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from keepsake.records.rule import ConsolidationRule
 
 
-class Memory(Asks, Looks, Walks, Governs, Leaves):
+class Memory(Asks, Looks, Walks, Governs, Leaves, Brings):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(

@@ -14,7 +14,7 @@ The ledger proves that the file was taken in, when and by whom. What happened in
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,8 +32,14 @@ from keepsake.records.event import Event
 from keepsake.records.exported import TakenIn
 
 
-def take_in(taking: Taking, lines: Iterator[bytes], *, quarantine: bool = False) -> TakenIn:
-    """Take in the lines of a file, in the way that what is here allows."""
+class _NotReally(Exception):
+    """Takes back a dry run."""
+
+
+def take_in(
+    taking: Taking, lines: Iterator[bytes], *, quarantine: bool = False, dry_run: bool = False
+) -> TakenIn:
+    """Take in the lines of a file, in the way that what is here allows; in a dry run, say only what would come in."""
     trust = taking.gated.trust
     if trust != "human":
         raise Refused(f"a person takes in a memory, and this program has the trust of {trust}")
@@ -41,11 +47,15 @@ def take_in(taking: Taking, lines: Iterator[bytes], *, quarantine: bool = False)
     whose = reader.header.user
     if whose != taking.user:
         raise Refused(f"this is the memory of {whose!r:.60}, and not of {taking.user!r:.60}; name that user (--user)")
-    with taking.gated.batch():
+    with suppress(_NotReally), taking.gated.batch():
         is_nobodys, is_new = _look(taking)
         if quarantine or not reader.header.history:
-            return Plain(taking, quarantine=quarantine).run(reader)
-        return _whole(taking, reader, is_first=is_nobodys) if is_new else Join(taking).run(reader)
+            done = Plain(taking, quarantine=quarantine).run(reader)
+        else:
+            done = _whole(taking, reader, is_first=is_nobodys) if is_new else Join(taking).run(reader)
+        if dry_run:
+            raise _NotReally
+    return done
 
 
 def _look(taking: Taking) -> tuple[bool, bool]:

@@ -36,8 +36,9 @@ DECIDE = (
     Entry("trust", "List the sources, and say which of them recall leaves out"),
 )
 MOVE = (
-    Entry("sync", "Take in what was edited on pages, and bring them up to date"),
+    Entry("import", "Bring in conversations and notes of other systems"),
     Entry("export", "Write down everything, to read it elsewhere or to leave"),
+    Entry("sync", "Take in what was edited on pages, and bring them up to date"),
 )
 CARE = (
     Entry("check", "Look for damage, and change nothing"),

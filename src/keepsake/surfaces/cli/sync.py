@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    MOVE[0],
+    MOVE[-1],
     example="keepsake sync",
     exits={0: "done, and all of it was understood", 1: "refused, or something was not understood: it is printed"},
 )

@@ -1,0 +1,124 @@
+"""The part of `Memory` that brings in what was said elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from keepsake.memory.opened import Opened
+from keepsake.records.errors import Refused
+
+if TYPE_CHECKING:
+    from keepsake.memory.bringing import Bringing
+    from keepsake.memory.sources import Source
+    from keepsake.records.imported import Imported
+
+
+class Brings(Opened):
+    """What comes from other systems. `Memory` is one."""
+
+    def bring(
+        self,
+        source: str | Path | bytes,
+        *,
+        format: str = "",
+        quarantine: bool = False,
+        user: str | None = None,
+        dry_run: bool = False,
+        tick: Callable[[int], None] | None = None,
+    ) -> Imported:
+        """Bring in conversations and notes of another system, and return what came in and what did not.
+
+        `source` is a file, a folder, a zip as ChatGPT and Claude deliver it, or the bytes of a file. The format is told
+        from what is in it, unless it is named. Nothing of it is changed; bringing it again adds what is new. What a
+        person said counts as that of whoever brings it, what an assistant said as an agent's; what tools gave back is
+        kept out of recall until a person says yes, and with `quarantine`, everything is. `tick` is told of bytes.
+        """
+        from keepsake.memory import bring_export
+        from keepsake.memory.bringing import Bringing
+        from keepsake.memory.sources import Source, sources_in
+
+        if format and format not in formats():
+            raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
+        bringing = Bringing(self, self._user(user), quarantine=quarantine, dry_run=dry_run, tick=tick)
+        given = source if isinstance(source, bytes) else Path(source).expanduser()
+        if isinstance(given, Path) and not format and bring_export.is_folder(given):
+            if not quarantine and not dry_run:
+                return self._bring_folder(bringing, given)
+            given = given / "pages"
+        found = list(sources_in(given))
+        is_alone = sum(isinstance(each, Source) for each in found) == 1
+        for each in found:
+            if isinstance(each, Source):
+                _bring(bringing, each, format, is_alone=is_alone)
+            else:
+                bringing.skip(each.place, each.reason)
+        return bringing.result()
+
+    def _bring_folder(self, bringing: Bringing, folder: Path) -> Imported:
+        """The pages of a folder that `export` wrote: each entry under its own id, and what is struck stays so."""
+        from keepsake.memory.bring_export import FOLDER, tell
+        from keepsake.memory.pages import PagesOf
+        from keepsake.memory.taken_pages import TakingPages
+
+        pages = PagesOf(self._shelf, self._gated, self._pages_at, bringing.user, self._settings)
+        bringing.begin(FOLDER, "", folder.name)
+        tell(bringing, TakingPages(self._pages_at, pages, bringing.user).run(folder), folder.name)
+        return bringing.result()
+
+
+def formats() -> list[str]:
+    """The names of the formats that are read."""
+    from keepsake.exchange.detect import FORMATS
+
+    return sorted((*FORMATS, *_own()))
+
+
+class _Own(NamedTuple):
+    """A format of keepsake itself: whether a file that begins so is in it, and what brings it in."""
+
+    looks_like: Callable[[bytes], bool]
+    bring: Callable[[Bringing, Source], None]
+
+
+def _own() -> dict[str, _Own]:
+    from keepsake.memory import bring_export, bring_pages
+
+    return {
+        "keepsake": _Own(bring_export.looks_like, bring_export.bring),
+        "pages": _Own(bring_pages.looks_like, bring_pages.bring),
+    }
+
+
+def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool) -> None:
+    """Bring in one file, in the format that is wanted, or the one that it is in."""
+    from keepsake.exchange.detect import FORMATS
+    from keepsake.memory.sources import CannotRead
+
+    try:
+        name = wanted or _format(source)
+        if not name and is_alone:
+            ways = f"say which with --format: {', '.join(formats())}"
+            raise Refused(f"{source.name[:200]} is in no format that is known; {ways}")
+        if not name:
+            bringing.skip(source.name, "it is in no format that is known")
+        elif name in FORMATS:
+            kind = FORMATS[name]
+            bringing.begin(name, kind.agent, source.name)
+            bringing.take(kind.items(source.name, source.lines, source.whole), source.size)
+        else:
+            bringing.begin(name, "", source.name)
+            _own()[name].bring(bringing, source)
+            bringing.tick(source.size)
+    except CannotRead as error:
+        bringing.skip(source.name, str(error))
+
+
+def _format(source: Source) -> str:
+    """The format that a file is in; empty if that is not known."""
+    from keepsake.exchange.detect import HEAD, MARKDOWN, detected
+
+    head = source.head(HEAD)
+    ours = next((name for name, each in _own().items() if each.looks_like(head)), "")
+    return ours or (MARKDOWN if source.is_markdown else detected(head))

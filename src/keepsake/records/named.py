@@ -1,0 +1,69 @@
+"""Somebody or something by the name that a program gave it, what was noted of it, and how two of them are related."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from keepsake.records.errors import Refused
+
+LONGEST = 1000  # characters of a name, of a kind, of a relation
+
+
+@dataclass(frozen=True, slots=True)
+class NamedEntity:
+    """Who or what is known, under a name that is kept as it was given."""
+
+    name: str
+    kind: str = ""
+    observations: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        must_be_name("an entity", self.name)
+        must_be_label("the type of an entity", self.kind)
+        for said in self.observations:
+            must_say_something(said)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "observations": list(self.observations)}
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """That one entity has something to do with another: `source` `kind` `target`, each as it was given."""
+
+    source: str
+    kind: str
+    target: str
+
+    def __post_init__(self) -> None:
+        must_be_name("an entity", self.source)
+        must_be_name("a relation", self.kind)
+        must_be_name("an entity", self.target)
+
+    @property
+    def triple(self) -> tuple[str, str, str]:
+        return self.source, self.kind, self.target
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def must_be_name(what: str, name: object) -> None:
+    must_be_label(f"the name of {what}", name)
+    if not str(name).strip():
+        raise Refused(f"{what} needs a name; an empty one names nothing")
+
+
+def must_be_label(what: str, said: object) -> None:
+    if not isinstance(said, str):
+        raise Refused(f"{what} is text, not {type(said).__name__}")
+    if len(said) > LONGEST:
+        raise Refused(f"{what} has {len(said):,} characters, and {LONGEST:,} is the limit; observe the rest")
+
+
+def must_say_something(said: object) -> None:
+    if not isinstance(said, str):
+        raise Refused(f"an observation is text, not {type(said).__name__}")
+    if not said.strip():
+        raise Refused("an observation says something; leave the empty one out")

@@ -1,0 +1,162 @@
+"""`keepsake import`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from keepsake.records.errors import KeepsakeError, Refused
+from keepsake.surfaces.cli.belief_options import whose
+from keepsake.surfaces.cli.call import Call, is_there, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.given_files import STANDARD_INPUT, read_given, summed
+from keepsake.surfaces.cli.map import MOVE
+from keepsake.surfaces.cli.moments import count
+from keepsake.surfaces.cli.paint import bold, dim, warn, width
+from keepsake.surfaces.cli.patience import progress
+from keepsake.surfaces.cli.shown import short
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
+    from keepsake.records.imported import Imported
+
+_TOLD = 10  # reasons that are printed; the rest is in the JSON
+_MOST = 1 << 20  # bytes of what a client tells a hook
+
+
+@command(
+    MOVE[0],
+    example="""
+keepsake import ~/.claude/projects
+keepsake import chatgpt-export.zip --dry-run
+keepsake import notes --quarantine
+cat memory.jsonl | keepsake import -""",
+)
+@click.argument("sources", nargs=-1, type=click.Path(), metavar="SOURCE...")
+@click.option("format_", "--format", metavar="NAME", default="", help="What SOURCE is in, where it cannot be told.")
+@click.option("--quarantine", is_flag=True, help="Keep all of it out of recall until a person says yes.")
+@click.option("--dry-run", is_flag=True, help="Only say what would come in.")
+@click.option("--hook", is_flag=True, help="Called by Claude Code: bring in the session it names on standard input.")
+@whose
+@pass_call
+def import_(
+    call: Call, sources: tuple[str, ...], format_: str, quarantine: bool, dry_run: bool, hook: bool, user: str | None
+) -> None:
+    """Bring in conversations and notes of other systems
+
+    SOURCE is a file, a folder, a zip as it was delivered, or `-` for standard input: transcripts of Claude Code and
+    Codex, exports of ChatGPT and Claude, the file of the MCP reference memory server, notes in Markdown, the pages of a
+    memory, or what `keepsake export` wrote, which comes in whole where nothing of this user's is. It is not changed.
+    Conversations become episodes, every branch of them a path; notes become beliefs. What tools gave back is kept out
+    of recall. Importing the same again adds what is new. Prints what came in, and what did not and why.
+    """
+    if hook:
+        if sources or dry_run:
+            raise click.UsageError("--hook takes what to bring in from standard input alone")
+        _hook(call, user)
+        return
+    if not sources:
+        raise click.UsageError("name what to bring in: keepsake import ~/.claude/projects")
+    with _memory(call, user, dry_run=dry_run) as memory:
+        done = _brought(memory, sources, format_, quarantine=quarantine, dry_run=dry_run)
+    if not done.files and not done.skipped:
+        raise Refused(f"there is nothing to bring in at {short(' '.join(sources), 200)}")
+    call.answer(done.to_dict(), lambda: _page(done))
+
+
+@contextmanager
+def _memory(call: Call, user: str | None, *, dry_run: bool) -> Iterator[Memory]:
+    """The memory; for a dry run where there is none yet, one that is gone afterwards."""
+    if not dry_run or is_there(call.locate()):
+        with call.memory(user=user, make=not dry_run) as memory:
+            yield memory
+        return
+    with TemporaryDirectory() as empty, Call(empty, call.json, call.debug).memory(user=user, make=True) as memory:
+        yield memory
+
+
+def _brought(memory: Memory, sources: tuple[str, ...], format_: str, *, quarantine: bool, dry_run: bool) -> Imported:
+    from keepsake.memory.sources import size_of
+    from keepsake.records.imported import Imported
+
+    given = [read_given(each)[1] if each == STANDARD_INPUT else Path(each).expanduser() for each in sources]
+    total = sum(map(size_of, given))  # all of them are looked at before anything is written
+    done = Imported(dry_run=dry_run)
+    with progress("Bringing in …", total) as tick:
+        for each in given:
+            done += memory.bring(each, format=format_, quarantine=quarantine, dry_run=dry_run, tick=tick)
+    return done
+
+
+def _page(done: Imported) -> Iterator[str]:
+    counts = {"episodes": done.episodes, "beliefs": done.beliefs}
+    if done.is_nothing:
+        yield dim("Nothing new" + (f": {done.known:,} known already" if done.known else ""))
+    else:
+        start = "Would bring in" if done.dry_run else "Brought in"
+        talks = f" of {count(done.conversations, 'conversation')}" if done.conversations else ""
+        yield f"{dim(start)} {bold(summed(counts))}{dim(f'{talks}, from {_files(done)}')}"
+        yield from _details(done)
+    if left := len(done.skipped) + done.more_skipped:
+        yield warn(f"{left:,} not taken:")
+        yield from (f"  {short(str(each), width() - 2)}" for each in done.skipped[:_TOLD])
+        if left > _TOLD:
+            yield dim(f"  and {left - _TOLD:,} more; --json names them")
+
+
+def _details(done: Imported) -> Iterator[str]:
+    if done.paths:
+        many = f"{len(done.paths):,} branches are paths of their own"
+        yield dim(f"  {'1 branch is a path of its own' if len(done.paths) == 1 else many}; `keepsake paths` draws them")
+    if done.quarantined:
+        yield dim(
+            f"  {done.quarantined:,} of it is kept out of recall; `keepsake recall --quarantined` looks there too"
+        )
+    if done.known:
+        yield dim(f"  {done.known:,} known already")
+    if done.masked:
+        from keepsake.records.secrets import told
+
+        kinds = [kind for kind, number in done.masked.items() for _ in range(number)]
+        yield warn(f"  masked {told(kinds)}")
+
+
+def _files(done: Imported) -> str:
+    return f"{count(done.files, 'file')} ({', '.join(done.formats)})"
+
+
+# -- for a client's hook -----------------------------------------------------------------------------------------------
+
+
+def _hook(call: Call, user: str | None) -> None:
+    """Bring in the session that just ended. Whatever happens, the client goes on: one line, and status 0."""
+    if sys.stdin.isatty():
+        raise click.UsageError("--hook is called by Claude Code; name what to bring in: keepsake import SOURCE")
+    try:
+        done = _session(call, user)
+        said = f"remembered {count(done.episodes, 'turn')} of this session"
+        if done.is_nothing:
+            said = "nothing new in this session"
+    except (KeepsakeError, OSError) as error:
+        said = f"this session is not remembered: {error}"
+    click.echo(f"keepsake: {short(said, 500)}", err=True)
+
+
+def _session(call: Call, user: str | None) -> Imported:
+    from keepsake.records.strict_json import loads
+
+    try:
+        told = loads(sys.stdin.buffer.read(_MOST))
+    except ValueError:
+        raise Refused("what the client said is not JSON") from None
+    path = told.get("transcript_path") if isinstance(told, dict) else None
+    if not isinstance(path, str) or not path:
+        raise Refused("the client named no transcript_path")
+    with call.memory(user=user, make=True) as memory:
+        return memory.bring(path, format="claude-code")
