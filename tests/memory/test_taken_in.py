@@ -82,6 +82,10 @@ def test_what_was_approved_asked_and_distrusted_there_is_so_in_an_empty_memory(m
     assert [each.withheld.reason for each in memory.sources() if each.withheld] == ["it lies"]
     assert memory.pages.read("person-ana").info.description == "A friend"
     assert [path.path_id for path in memory.paths.all()] == ["b"]
+    assert memory.graph.export_envelope().to_bytes() == other.graph.export_envelope().to_bytes()
+    question = "what does Ana drink, and where does Bob live?"
+    served = [[(hit.id, hit.score, hit.text) for hit in each.recall(question, floor=0)] for each in (memory, other)]
+    assert served[0] == served[1] != []
     assert ops(memory)[1] == "import.take"
     assert ops(memory)[-1] == "import.done"
 
