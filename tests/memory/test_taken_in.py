@@ -357,6 +357,19 @@ def test_only_a_person_takes_a_memory_in(home, file):
         assert agents.beliefs.all() == []
 
 
+def test_where_a_person_is_asked_a_history_does_not_pass_the_gate(home, file):
+    (home / "strict").mkdir()
+    (home / "strict/keepsake.toml").write_text(
+        '[[policy.rules]]\naction = ["remember"]\ntrust = ["human"]\nabout = ["person-ana"]\nthen = "review"\n'
+    )
+    with Memory(home / "strict", embedder="none") as strict:
+        with pytest.raises(Refused, match="asks for a yes to what a person says"):
+            strict.take_in(file)
+        strict.take_in(file, quarantine=True)
+
+        assert not strict.recall("Ana prefers mate")
+
+
 def test_what_cannot_be_read_is_told_in_one_line(memory, tmp_path, file):
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "cut").write_bytes(file.read_bytes()[:-20])

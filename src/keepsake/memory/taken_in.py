@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from keepsake.exchange import keepsake_events as events
 from keepsake.exchange import keepsake_ndjson as ndjson
@@ -47,9 +47,11 @@ def take_in(
     whose = reader.header.user
     if whose != taking.user:
         raise Refused(f"this is the memory of {whose!r:.60}, and not of {taking.user!r:.60}; name that user (--user)")
+    if not quarantine and reader.header.history and not taking.gated.is_free(trust):
+        raise Refused("the policy asks for a yes to what a person says, and a history has none; use --quarantine")
     with suppress(_NotReally), taking.gated.batch():
         is_nobodys, is_new = _look(taking)
-        if quarantine or not reader.header.history:
+        if quarantine or not reader.header.history:  # by the ordinary doors, and past the gate
             done = Plain(taking, quarantine=quarantine).run(reader)
         else:
             done = _whole(taking, reader, is_first=is_nobodys) if is_new else Join(taking).run(reader)
@@ -98,7 +100,7 @@ def _must_be_free(taking: Taking, event: Event) -> None:
 
 
 @contextmanager
-def opened(file: str | Path | BinaryIO) -> Iterator[Iterator[bytes]]:
+def opened(file: str | Path | IO[bytes]) -> Iterator[Iterator[bytes]]:
     """The lines of a file, none longer than it may be."""
     if not isinstance(file, str | Path):
         yield _lines(file)
@@ -107,7 +109,7 @@ def opened(file: str | Path | BinaryIO) -> Iterator[Iterator[bytes]]:
         yield _lines(found)
 
 
-def _open(path: Path) -> BinaryIO:
+def _open(path: Path) -> IO[bytes]:
     try:
         return path.open("rb")
     except FileNotFoundError:
@@ -117,6 +119,6 @@ def _open(path: Path) -> BinaryIO:
         raise Refused(f"{str(path)!r} cannot be read: {why}") from None
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
     while line := file.readline(ndjson.LONGEST + 1):
         yield line
