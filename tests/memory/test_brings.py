@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.memory import bringing
+from keepsake.memory.brings import formats
 from keepsake.records.errors import Refused
 from tests.memory.elsewhere import SESSION, TREE, chatgpt, line, node, tool, transcript, uuid
 
@@ -98,6 +99,11 @@ def test_a_side_chain_is_a_path_that_says_so(memory, tmp_path):
     (path,) = done.paths
     assert path.rpartition("/")[2].startswith("aside-")
     assert told(memory)[-1][:2] == ("go and look for tea", path)
+    (other,) = memory.bring(
+        transcript(tmp_path / "s.jsonl", *TALK, aside, line(10, "Which?", after=9, isSidechain=True),
+                   line(11, "Green?", after=9, isSidechain=True))
+    ).paths  # fmt: skip
+    assert memory.paths.get(other).parent_id == path
 
 
 def test_branches_deeper_than_paths_may_be_are_not_lost(memory):
@@ -361,13 +367,19 @@ def test_whatever_is_given_is_taken_or_told_and_the_memory_stays_whole(tmp_path_
 
 @pytest.mark.parametrize("data", [b"", b"words", b"[]", b"{}", b"\xff\xfe\x00", b"[" * 50_000])
 def test_what_is_in_no_known_format_is_refused_and_the_ways_out_are_named(memory, data):
+<<<<<<< HEAD
     with pytest.raises(Refused, match="codex, keepsake, markdown, mcp-memory, pages"):
+=======
+    with pytest.raises(Refused, match=f"--format: {', '.join(formats())}"):
+>>>>>>> h-import
         memory.bring(data)
 
 
 def test_a_format_that_is_not_known_and_a_file_that_is_not_there_are_refused(memory, tmp_path):
     with pytest.raises(Refused, match="it is one of chatgpt"):
         memory.bring(b"x", format="word")
+    with pytest.raises(Refused, match="an empty user is nobody's"):
+        memory.bring(b"x", format="markdown", user="")
     for name in ("nowhere", "\x00", "x" * 5_000):
         with pytest.raises(Refused, match="name a file, a folder or a zip"):
             memory.bring(name)

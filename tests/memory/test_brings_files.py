@@ -55,6 +55,19 @@ def test_a_folder_is_brought_in_with_all_that_is_known_in_it_and_the_rest_is_tol
     assert {path: path.read_bytes() for path in before} == before
 
 
+def test_of_an_export_in_markdown_the_pages_are_brought_in(memory, tmp_path):
+    (tmp_path / "md/pages").mkdir(parents=True)
+    (tmp_path / "md/index.md").write_text("<!-- a memory, exported by keepsake -->\n# The memory of me\n")
+    (tmp_path / "md/pages/person-ana.md").write_text(
+        "---\nentry_count: 1\n---\n# Ana\n\n## [2026-05-03]\nAna likes tea\n"
+    )
+
+    done = memory.bring(tmp_path / "md")
+
+    assert (done.formats, texts(memory)) == (("pages",), [("person-ana", "Ana likes tea")])
+    assert next(each.place for each in done.skipped) == "index.md and what happened"
+
+
 @pytest.fixture
 def zipped(tmp_path):
     def make(**members: str | bytes) -> Path:
@@ -111,6 +124,23 @@ def test_a_file_that_is_cut_off_gives_what_is_whole(memory):
 
     assert (done.conversations, done.episodes) == (1, 6)
     assert [str(each) for each in done.skipped] == ["standard input, the rest of it: it was cut off"]
+
+
+def test_a_disk_that_fails_in_the_middle_keeps_what_was_read_before(memory, tmp_path, monkeypatch):
+    path = transcript(
+        tmp_path / "x.jsonl", *({"type": "entity", "name": f"Tea {n}", "entityType": "drink"} for n in range(9))
+    )
+    real, read = sources._line, iter(range(5))
+
+    def failing(file):
+        if next(read, None) is None:
+            raise sources.CannotRead("the disk failed")
+        return real(file)
+
+    monkeypatch.setattr(sources, "_line", failing)
+    done = memory.bring(path, format="mcp-memory")
+
+    assert (done.beliefs, [str(each) for each in done.skipped]) == (5, ["x.jsonl, the rest of it: the disk failed"])
 
 
 def test_a_memory_is_not_taken_for_a_folder_of_notes(memory, tmp_path):
@@ -188,9 +218,9 @@ def test_a_later_word_corrects_what_was_brought_in(memory):
 
 def test_entities_of_the_reference_server_keep_their_names_and_two_names_are_two(memory):
     lines = [
+        {"type": "relation", "from": "John_Smith", "to": "John Smith", "relationType": "knows"},
         {"type": "entity", "name": "John_Smith", "entityType": "person", "observations": ["speaks Spanish"]},
         {"type": "entity", "name": "John Smith", "entityType": "person", "observations": []},
-        {"type": "relation", "from": "John_Smith", "to": "John Smith", "relationType": "knows"},
     ]
     done = memory.bring("\n".join(map(json.dumps, lines)).encode())
 

@@ -46,7 +46,8 @@ def laid_out(shape: Conversation) -> tuple[Began, dict[str, Place]]:
     names = tuple(name for name in dict.fromkeys(turn.id for turn in shape.turns) if name in home)
     above = {branch.name: found[branch.parent].name for branch in found if branch.name}
     places = {name: (number, home[name]) for number, name in enumerate(names)}
-    return Began(shape.id, shape.title, names, above, shape.at), places
+    asides = frozenset(branch.name for branch in found if branch.name and branch.turns[0].is_aside)
+    return Began(shape.id, shape.title, names, above, shape.at, asides), places
 
 
 def placed(conversation: str, turn: Turn, place: Place) -> Said:

@@ -66,6 +66,7 @@ class Began:
     ids: tuple[str, ...]
     above: Mapping[str, str] = field(default_factory=dict)  # its branches, and which one each left; empty: the line
     at: str = ""
+    asides: frozenset[str] = frozenset()  # those of its branches that an assistant talked over by itself
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ _OBSERVED = re.compile(r"\[([^\[\]\n]{1,60})\][ \t]+(?!\()(\S.*)", re.DOTALL)
 _RELATED = re.compile(r"([^\[\]\n]{1,80}?)[ \t]*\[\[([^\[\]\n]{1,200})\]\][ \t]*(?:\(([^()]{0,200})\))?\s*\Z")
 _TAG = re.compile(r"(?:(?<=\s)|\A)#([^\s#\[\](){},;:!?'\"`.]{1,60})")
 _LINK = re.compile(r"!?\[\[([^\[\]\n]{1,200})\]\]")
+_SILENT = re.compile(r"[-*_=~\s]*|<!--(?:(?!-->).)*+-->|%%[^%]*+%%", re.DOTALL)  # rules and remarks
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".pdf", ".mp3", ".mp4", ".webm", ".canvas")
 _MOST_WORDS = 5  # of the name of a relation; what is longer is a sentence that ends with a link
 _LONGEST_FRONT = 1 << 14
@@ -104,8 +105,8 @@ def _note(block: _Block, page: _Page) -> Note:
         said = _BOX.sub("", said, count=1) if _BOX.match(said) else said
         if (observed := _OBSERVED.match(said)) and said == block.text:
             metadata["category"], said = observed[1].strip(), observed[2]
-    if _LINK.fullmatch(said.strip()):
-        said = ""  # that it leads there is told by itself
+    if _LINK.fullmatch(said.strip()) or _SILENT.fullmatch(said.strip()):
+        said = ""  # where a link leads is told by itself
     own = () if _FENCE.match(said) else (tag for tag in _TAG.findall(said) if not tag.isdigit())
     found = tuple(dict.fromkeys((*page.tags, *own)))[:_MOST_TAGS]
     return Note(page.about, said.strip(), page.kind, found, page.at, None, metadata)
@@ -117,8 +118,9 @@ def _relation(page: _Page, relation: str, target: str, metadata: dict[str, Any],
 
 
 def _links(block: _Block) -> Iterator[str]:
-    """Where a block leads to. What stands between fences, and a picture, leads nowhere."""
-    for found in () if _FENCE.search(block.text) else _LINK.findall(block.text):
+    """Where a block leads to. What stands between fences or in a remark, and a picture, leads nowhere."""
+    is_silent = _FENCE.search(block.text) or _SILENT.fullmatch(block.text.strip())
+    for found in () if is_silent else _LINK.findall(block.text):
         target = _target(found)
         if target and not target.lower().endswith(_PICTURES):
             yield target

@@ -38,17 +38,18 @@ def looks_like(data: bytes) -> bool:
 
 
 def items(lines: Lines) -> Iterator[Item]:
-    """What is noted, in the order of the file: an observation a note, a relation a note with its triple."""
+    """What is noted: every entity, an observation a note; then every relation, a note with its triple."""
     for place, found in objects_in(lines):
         kind = found.get("type") if isinstance(found, dict) else None
         if isinstance(found, Skipped):
             yield found
         elif kind == "entity":
             yield from _entity(found, place)
-        elif kind == "relation":
-            yield _relation(found, place)
-        else:
+        elif kind != "relation":
             yield Skipped(place, "it is neither an entity nor a relation")
+    for place, found in objects_in(lines):
+        if isinstance(found, dict) and found.get("type") == "relation":
+            yield _relation(found, place)
 
 
 def _entity(told: dict[str, Any], place: str) -> Iterator[Item]:

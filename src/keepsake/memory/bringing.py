@@ -46,7 +46,7 @@ class Bringing:
 
     def __init__(self, memory: Opened, user: str, *, quarantine: bool, dry_run: bool, tick: Tick | None) -> None:
         self.shelf, self.gated, self._episodes = memory._shelf, memory._gated, memory._episodes
-        self.user, self._quarantine, self._dry = user, quarantine, dry_run
+        self.user, self.quarantine, self.dry_run = user, quarantine, dry_run
         self._book, self.tick = self.shelf.book, tick or (lambda _: None)
         self._format, self._agent, self._file = "", "", ""
         self._began: dict[str, tuple[Began, int]] = {}  # with the last turn of it that is here
@@ -74,7 +74,7 @@ class Bringing:
         """What came in so far."""
         return Imported(
             formats=tuple(self._formats), conversations=len(self._told), paths=tuple(self._paths),
-            masked=dict(self._masked), skipped=tuple(self._skipped), more_skipped=self._more, dry_run=self._dry,
+            masked=dict(self._masked), skipped=tuple(self._skipped), more_skipped=self._more, dry_run=self.dry_run,
             **self._counts,
         )  # fmt: skip
 
@@ -125,7 +125,7 @@ class Bringing:
             if ledger.end.seq != self._end:
                 self._noting = None
             yield
-            if self._dry:
+            if self.dry_run:
                 raise _NotReally
         self._end = ledger.end.seq
 
@@ -167,7 +167,7 @@ class Bringing:
             metadata["title"] = began.title
         self._observe(
             turn.text, role=turn.role, name=name, session=began.conversation, metadata=metadata, at=at,
-            agent=self._agent if turn.role == ASSISTANT else "", path=self._path(began, said.branch, turn.is_aside),
+            agent=self._agent if turn.role == ASSISTANT else "", path=self._path(began, said.branch),
         )  # fmt: skip
         self._told[self._format, began.conversation] = None
 
@@ -193,7 +193,7 @@ class Bringing:
 
     # -- paths -------------------------------------------------------------------------------------------------------
 
-    def _path(self, began: Began, branch: str, is_aside: bool) -> str:
+    def _path(self, began: Began, branch: str) -> str:
         """The path of a branch, made if need be, with those above it."""
         known, name = self._path_of, began.conversation
         line: list[str] = []
@@ -201,17 +201,17 @@ class Bringing:
             line.append(branch)
             branch = began.above.get(branch, "")
         path = known.get((name, branch), ROOT)
-        if path and self._dry:  # an earlier group made it, and was taken back
+        if path and self.dry_run:  # an earlier group made it, and was taken back
             self._branched(path, ROOT)
         for each in reversed(line):
-            path = known[name, each] = self._branched(self._called(began, each, is_aside), path)
+            path = known[name, each] = self._branched(self._called(began, each), path)
         return path
 
-    def _called(self, began: Began, branch: str, is_aside: bool) -> str:
+    def _called(self, began: Began, branch: str) -> str:
         """`chatgpt/tea-time/3f9a2c01`: where it comes from, the conversation, and which of its branches."""
         title = _slug(began.title) if not find(began.title) else ""
         mark = named_after(began.conversation, branch)[:8]
-        return f"{self._format}/{title or began.at[:10] or 'untitled'}/{'aside-' * is_aside}{mark}"
+        return f"{self._format}/{title or began.at[:10] or 'untitled'}/{'aside-' * (branch in began.asides)}{mark}"
 
     def _branched(self, name: str, above: str) -> str:
         paths = self._book.paths
@@ -230,7 +230,7 @@ class Bringing:
         else:
             trust = self.trust(note.role)
             noting = self._names()
-            stated = noting.note(note, trust)
+            stated = noting.state(note, trust)
             self.count("beliefs" if stated else "known", trust, stated or 1, noting.masked)
 
     def _names(self) -> Noting:
@@ -251,7 +251,7 @@ class Bringing:
 
     def trust(self, role: str = PERSON) -> str:
         """How far it is trusted who said it; never more than the program that brings it."""
-        wanted, own = "tool" if self._quarantine else _TRUST[role], self.gated.trust
+        wanted, own = "tool" if self.quarantine else _TRUST[role], self.gated.trust
         return own if is_above(wanted, own) else wanted
 
     def count(self, what: str, trust: str, number: int = 1, masked: Iterable[str] = ()) -> None:

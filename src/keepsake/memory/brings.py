@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from keepsake.memory.opened import Opened
 from keepsake.records.errors import Refused
+from keepsake.records.scope import checked
 
 if TYPE_CHECKING:
     from keepsake.memory.bringing import Bringing
@@ -41,6 +42,7 @@ class Brings(Opened):
 
         if format and format not in formats():
             raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
+        checked(user=self._user(user))
         bringing = Bringing(self, self._user(user), quarantine=quarantine, dry_run=dry_run, tick=tick)
         given = source if isinstance(source, bytes) else Path(source).expanduser()
         if isinstance(given, Path) and not format and bring_export.is_folder(given):

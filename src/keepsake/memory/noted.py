@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from keepsake.exchange.brought import Note, named_after
+from keepsake.exchange.brought import ASSISTANT, Note, named_after
 from keepsake.memory.entities_named import Naming
 from keepsake.memory.gated import Gated
 from keepsake.records.named import Relation
@@ -20,40 +20,40 @@ _CATEGORY = re.compile(r"\w[\w -]{0,39}")
 
 
 class Noting(Naming):
-    """States notes, each once. What has no kind is known by its page, and nothing is said of it but what was noted."""
+    """States the notes of one source, each once. `masked` are the kinds of secrets in the last one."""
 
     def __init__(self, shelf: Shelf, gated: Gated, user: str, source: str) -> None:
         super().__init__(shelf, gated, user)
-        self._book, self._user, self._source = shelf.book, user, source
-        self._key, self._trust = "", "human"
-        self.masked: tuple[str, ...] = ()  # the kinds of secrets in the last note
+        self._source, self._key, self._stated, self._names_all = source, "", 0, False
+        self.masked: tuple[str, ...] = ()
 
-    def note(self, note: Note, trust: str) -> int:
-        """State what a note says, and return how many beliefs that took: none, if it was known."""
-        self._trust, self.masked = trust, ()
-        named = self._named(note.about, note.kind) if note.kind or not note.text else False
-        return named + bool(note.text and self._noted_down(note))
-
-    def _noted_down(self, note: Note) -> bool:
-        self._key = f"{self._source}:{named_after(note.about, note.text, *(note.triple or ()))}"
-        if self._book.said(self._user, self._key):
-            return False
-        fields = {"tags": note.tags, "evidence": _where(note), "trust": self._trust}
-        if note.triple:
-            return self.relation(Relation(*note.triple), **fields)
-        return self.observation(note.about, note.text, kind=_kind(note), **fields)
+    def state(self, note: Note, trust: str) -> int:
+        """State what a note says, and return how many beliefs with words that took: none, if it was known."""
+        self._stated, self.masked, self._names_all = 0, (), note.role == ASSISTANT
+        key = self._key_of(note.about, note.text, *(note.triple or ()))
+        if not self._book.said(self._user, key):
+            self.entity(note.about, note.kind, trust=trust)
+            self._key = key
+            fields = {"tags": note.tags, "evidence": _where(note), "trust": trust}
+            if note.triple:
+                self.relation(Relation(*note.triple), **fields)
+            elif note.text:
+                self.observation(note.about, note.text, kind=_kind(note), **fields)
+        return self._stated
 
     def entity(self, name: str, kind: str = "", **fields: Any) -> bool:
-        """Let it be known by a name. One that only comes up in a note has its page, and needs no word of its own."""
-        if kind or fields:
-            return super().entity(name, kind, **fields)
-        if self.names.find(name) is None:
+        """Let it be known by a name. What a person only wrote about has its page, and needs no word of its own; and so
+        has what was put out of sight since."""
+        key, before = self._key_of("entity", name), self._key
+        if self.names.find(name) is not None:
+            return False
+        if not (kind or self._names_all) or self._book.said(self._user, key):
             self.names.take(name, kind, self.names.page_for(name, kind))
-        return False
-
-    def _named(self, name: str, kind: str) -> bool:
-        self._key = f"{self._source}:{named_after('entity', name)}"
-        return not self._book.said(self._user, self._key) and self.entity(name, kind, trust=self._trust)
+            return False
+        self._key = key
+        is_new = super().entity(name, kind, **fields)
+        self._key = before
+        return is_new
 
     def kept(self, text: str) -> str:
         found = super().kept(text)
@@ -62,7 +62,11 @@ class Noting(Naming):
 
     def _put(self, **fields: Any) -> None:
         self._gated.put({**self._said, **fields}, self._key)
+        self._stated += bool(fields["text"])
         self.masked += self._gated.masks.last
+
+    def _key_of(self, *words: str) -> str:
+        return f"{self._source}:{named_after(*words)}"
 
 
 def _kind(note: Note) -> str:

@@ -1,22 +1,43 @@
-"""Which beliefs are shown to whoever asks what is held: those that recall may serve."""
+"""What is shown to whoever asks: what recall may serve."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from keepsake.decide.trust import withheld
 from keepsake.records.book import Book
 from keepsake.records.clock import held_time
 from keepsake.records.held import Held
 from keepsake.records.policy import DEFAULT
 
+if TYPE_CHECKING:
+    from keepsake.memory.episodes import EpisodesOf
+
 
 def is_shown(known: Book, held: Held, body: dict[str, Any], now: str) -> bool:
     """Whether it waits for nobody's yes, its source is relied on, and its time is not over. `body` is what it holds."""
-    if body.get("trust", "human") in DEFAULT.quarantined:
-        name = body["id"]
-        if not known.reviews.is_approved(name) and not known.distrusts.is_borne_out(name):
-            return False
+    if _is_in_doubt(known, body.get("trust", "human"), body["id"]):
+        return False
     if "expires" in body and held_time(body["expires"]) <= now:
         return False
-    return withheld(known, held) is None
+    against = known.distrusts.against(
+        held.user, by=held.by, seq=held.seq, agent=body.get("agent", ""), session=body.get("session", ""),
+        trust=body.get("trust", "human"),
+    )  # fmt: skip
+    return against is None
+
+
+def is_episode_shown(episodes: EpisodesOf, known: Book, name: str, user: str) -> bool:
+    """The same of an episode, by its id; of several of that id, of the newest."""
+    episode = episodes.find(name, user=user)
+    if episode is None or episodes.withheld(name, user=user) is not None:
+        return False
+    sources = [told.source for told in known.episodes.find(user, name)] or [name]
+    source = sources[-1]
+    is_there = known.episodes.stands(source) and not known.uses.is_faded(source)
+    return is_there and not _is_in_doubt(known, episode.trust, source)
+
+
+def _is_in_doubt(known: Book, trust: str, name: str) -> bool:
+    """Whether it came from a tool or the web, and neither a person nor enough others said yes to it."""
+    is_clear = known.reviews.is_approved(name) or known.distrusts.is_borne_out(name)
+    return trust in DEFAULT.quarantined and not is_clear

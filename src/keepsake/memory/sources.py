@@ -25,13 +25,14 @@ _NO_BOMB = 100 << 20  # bytes: what is smaller than this harms nobody
 _AT_MOST = 100  # times as large as the zip
 _LINES = (".jsonl", ".ndjson", ".json")
 _MARKDOWN = (".md", ".markdown")
+_EXPORTED = b"<!-- a memory, exported by keepsake -->"
 _SHOWN = 3  # names of files that are passed over
 
 STANDARD_INPUT = "standard input"
 
 
-class CannotRead(Exception):
-    """A file that was given cannot be read, and why."""
+class CannotRead(ValueError):
+    """A file that was given cannot be read, or not to its end, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def sources_in(given: Path | bytes) -> Iterator[Source | Skipped]:
             )
         yield from _in_folder(given)
     elif stat.S_ISREG(mode):
-        yield from _in_file(given, given.name)
+        yield from _in_file(given, _safe(given.name))
     else:
         raise Refused(f"{str(given)[:200]!r} is neither a file nor a folder; name one of these")
 
@@ -116,6 +117,9 @@ def _in_file(path: Path, name: str) -> Iterator[Source | Skipped]:
 
 def _in_folder(root: Path) -> Iterator[Source | Skipped]:
     others: list[str] = []
+    if _is_export(root):
+        yield Skipped("index.md and what happened", "they are for reading; an export as NDJSON brings in everything")
+        root = root / "pages"
     for folder, below, names in os.walk(root):
         below[:] = sorted(each for each in below if not each.startswith("."))
         for each in sorted(names):
@@ -128,6 +132,15 @@ def _in_folder(root: Path) -> Iterator[Source | Skipped]:
             else:
                 yield from _in_file_or_told(path, _safe(name))
     yield from _passed_over(others)
+
+
+def _is_export(root: Path) -> bool:
+    """Whether a folder is the Markdown that `keepsake export` wrote."""
+    try:
+        with open(root / "index.md", "rb") as file:
+            return file.read(len(_EXPORTED)) == _EXPORTED
+    except OSError:
+        return False
 
 
 def _in_file_or_told(path: Path, name: str) -> Iterator[Source | Skipped]:

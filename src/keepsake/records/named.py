@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from keepsake.records.errors import Refused
 
+_LONE = re.compile("[\ud800-\udfff]")
 LONGEST = 1000  # characters of a name, of a kind, of a relation
 
 
@@ -49,6 +51,11 @@ class Relation:
         return asdict(self)
 
 
+def is_name(said: object) -> bool:
+    """Whether something can go by that."""
+    return isinstance(said, str) and bool(said.strip()) and len(said) <= LONGEST and not _LONE.search(said)
+
+
 def must_be_name(what: str, name: object) -> None:
     must_be_label(f"the name of {what}", name)
     if not str(name).strip():
@@ -58,6 +65,8 @@ def must_be_name(what: str, name: object) -> None:
 def must_be_label(what: str, said: object) -> None:
     if not isinstance(said, str):
         raise Refused(f"{what} is text, not {type(said).__name__}")
+    if _LONE.search(said):
+        raise Refused(f"{what} cannot be written: it holds a lone surrogate")
     if len(said) > LONGEST:
         raise Refused(f"{what} has {len(said):,} characters, and {LONGEST:,} is the limit; observe the rest")
 

@@ -31,7 +31,7 @@ _MOST = 1 << 20  # bytes of what a client tells a hook
 
 
 @command(
-    MOVE[0],
+    next(entry for entry in MOVE if entry.name == "import"),
     example="""
 keepsake import ~/.claude/projects
 keepsake import chatgpt-export.zip --dry-run

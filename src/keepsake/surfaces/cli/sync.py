@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    MOVE[-1],
+    next(entry for entry in MOVE if entry.name == "sync"),
     example="keepsake sync",
     exits={0: "done, and all of it was understood", 1: "refused, or something was not understood: it is printed"},
 )

@@ -1,0 +1,215 @@
+"""Conversations of other systems: whose words they are, and on which branch; what is no word of anybody is left out."""
+
+import json
+
+from keepsake.exchange import chatgpt, claude_code, claude_export, codex
+from keepsake.exchange.brought import (
+    ASSISTANT,
+    DOCUMENT,
+    PERSON,
+    TOOL,
+    lines_of,
+)
+from keepsake.exchange.detect import detected
+from tests.exchange.reading import Read, exported, line, lines, node, told
+
+# -- Claude Code -------------------------------------------------------------------------------------------------------
+
+
+def test_a_transcript_has_the_persons_words_the_assistants_and_the_tools_apart() -> None:
+    data = told(
+        {"type": "summary", "summary": "Tea", "leafUuid": "d"},
+        line("a", None, "What do I drink? <system-reminder>be brief</system-reminder>"),
+        line("b", "a", [{"type": "text", "text": "Tea."}, {"type": "tool_use", "name": "x", "input": {}}], "assistant"),
+        line("c", "b", [{"type": "tool_result", "content": [{"type": "text", "text": "a result"}]}]),
+        line("d", "c", [{"type": "text", "text": "Done."}], "assistant"),
+    )
+    assert claude_code.looks_like(data)
+    read = Read(claude_code.items(lines(data)))
+    assert [(each.title, each.ids) for each in read.began] == [("Tea", ("a", "b", "c", "d"))]
+    assert read.words == [(PERSON, "What do I drink?"), (ASSISTANT, "Tea."), (TOOL, "a result"), (ASSISTANT, "Done.")]
+
+
+def test_an_edited_question_of_a_transcript_is_a_branch_and_a_side_chain_too() -> None:
+    data = told(
+        line("a", None, "one"), line("b", "a", "two"), line("x", None, "go and look", isSidechain=True),
+        line("c", "a", "two, again"), line("y", "x", "seen", "assistant", isSidechain=True),
+    )  # fmt: skip
+    assert Read(claude_code.items(lines(data))).branches == [["one", "two, again"], ["two"], ["go and look", "seen"]]
+
+
+def test_a_file_that_is_nothing_but_a_side_chain_is_not_on_the_line() -> None:
+    asides = Read(claude_code.items(lines(told(line("x", None, "go", isSidechain=True)))))
+    assert [(each.branch, each.turn.is_aside) for each in asides.said] == [("x", True)]
+
+
+def test_a_session_goes_on_after_its_context_was_made_smaller_and_over_lines_of_other_types() -> None:
+    data = told(
+        line("a", None, "one"),
+        {"type": "system", "uuid": "s", "parentUuid": "a", "sessionId": "s1"},
+        line("b", "s", "two", "assistant"),
+        {"type": "system", "uuid": "t", "parentUuid": None, "logicalParentUuid": "b", "sessionId": "s1"},
+        line("c", "t", "a summary", isCompactSummary=True),
+        line("d", "c", "three"),
+        line("e", "lost", "four"),
+        line("f", None, "five"),
+    )
+    assert Read(claude_code.items(lines(data))).branches == [["one", "two", "three", "four", "five"]]
+
+
+def test_a_line_that_is_told_again_or_has_no_name_is_told_once() -> None:
+    first, other = line("a", None, "one"), line("b", "a", "two")
+    nameless = {name: value for name, value in line("c", None, "three").items() if name != "uuid"}
+    read = Read(claude_code.items(lines(told(first, other, first, nameless, nameless))))
+    assert [text for _, text in read.words] == ["one", "two", "three"]
+    again = Read(claude_code.items(lines(told(first, other, nameless))))
+    assert again.began[0].ids == read.began[0].ids
+
+
+def test_several_sessions_in_one_file_stay_apart() -> None:
+    data = told(line("a", None, "one"), line("b", None, "two", sessionId="s2"), line("c", "a", "three"))
+    read = Read(claude_code.items(lines(data)))
+    assert [each.conversation for each in read.began] == ["s1", "s2"]
+    assert [(each.conversation, each.number) for each in read.said] == [("s1", 0), ("s2", 0), ("s1", 1)]
+
+
+def test_a_cut_line_is_told_and_the_rest_is_taken() -> None:
+    read = Read(claude_code.items(lines(told(line("a", None, "one")) + b'\n{"type":"user","uu')))
+    assert read.words == [(PERSON, "one")]
+    assert read.skipped == ["line 2"]
+
+
+def test_names_and_titles_that_are_longer_than_any_are_not_told_again_with_every_turn() -> None:
+    long = "tea " * 100_000
+    turns = [{**line(f"{long}{n}", f"{long}{n - 1}", f"said {n}"), "sessionId": long, "cwd": long} for n in range(3)]
+    summary = {"type": "summary", "summary": long, "leafUuid": turns[0]["uuid"]}
+    nodes = dict([node("a" * 500, "", "user", "one")])
+    talk = [{"id": long, "title": long, "current_node": "a" * 500, "mapping": nodes}]
+    for items in (claude_code.items(lines(told(summary, *turns))), chatgpt.items(json.dumps(talk).encode())):
+        read = Read(items)
+        assert read.said
+        assert len(str(read.began)) + len(str(read.said)) < 5_000
+        assert {each.branch for each in read.said} == {""}
+
+
+def test_a_session_that_grows_while_it_is_read_gives_what_was_there_when_it_began() -> None:
+    first = [line("a", None, "one"), line("b", "a", "two")]
+    begun = [{"type": "session_meta", "payload": {"id": "s"}},
+             {"type": "event_msg", "payload": {"type": "user_message", "message": "one"}}]  # fmt: skip
+    for reader, there, more in (
+        (claude_code.items, first, line("c", "b", "three")), (codex.items, begun, begun[1]),
+    ):  # fmt: skip
+        reads = iter([told(*there), told(*there, more)])
+        assert len(Read(reader(lambda reads=reads: lines_of(next(reads)))).said) == len(there) - (reader is codex.items)
+
+
+def test_what_the_program_says_to_itself_is_taken_out_of_a_persons_words() -> None:
+    assert claude_code.cleaned("a <command-name>/x</command-name> b <b>c</b>") == "a  b <b>c</b>"
+    assert claude_code.cleaned("kept <system-reminder>and this is never closed") == "kept"
+    assert claude_code.cleaned("[Request interrupted by user]") == ""
+    read = Read(claude_code.items(lines(told(line("a", None, "Caveat: …", isMeta=True)))))
+    assert (read.began, read.said) == ([], [])
+
+
+def test_a_session_of_codex_is_read_from_its_events_and_not_from_what_repeats_them() -> None:
+    data = told(
+        {"type": "session_meta", "timestamp": "2026-05-03T10:00:00Z", "payload": {"id": "s9", "cwd": "/x"}},
+        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"text": "one"}]}},
+        {"type": "event_msg", "timestamp": "2026-05-03T10:00:01Z",
+         "payload": {"type": "user_message", "message": "one"}},
+        {"type": "event_msg", "payload": {"type": "token_count"}},
+        {"type": "event_msg", "payload": {"type": "agent_message", "message": "two"}},
+    )  # fmt: skip
+    assert detected(data) == "codex"
+    read = Read(codex.items(lines(data)))
+    assert [(each.conversation, each.ids) for each in read.began] == [("s9", ("s9:1", "s9:2"))]
+    assert read.words == [(PERSON, "one"), (ASSISTANT, "two")]
+    assert read.said[0].turn.at == "2026-05-03T10:00:01.000000Z"
+
+
+# -- ChatGPT -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_export_keeps_every_branch_of_its_tree() -> None:
+    data = exported(
+        node("a", "0", "user", "What do I drink?"), node("b", "a", "assistant", "Tea."),
+        node("c", "a", "assistant", "Coffee."), node("d", "c", "user", "Really?"), current="b",
+    )  # fmt: skip
+    assert chatgpt.looks_like(data)
+    read = Read(chatgpt.items(data))
+    assert read.began[0].title == "Tea time"
+    assert read.branches == [["What do I drink?", "Tea."], ["Coffee.", "Really?"]]
+
+
+def test_a_conversation_without_a_name_is_called_the_same_wherever_it_stands_in_the_file() -> None:
+    (one,) = json.loads(exported(node("a", "0", "user", "one"), current="a"))
+    del one["id"]
+    (other,) = json.loads(exported(node("b", "0", "user", "two"), current="b"))
+    names = [Read(chatgpt.items(json.dumps(each).encode())).began for each in ([one], [other, one])]
+    assert names[0][0].conversation == names[1][1].conversation
+
+
+def test_an_entry_that_is_no_conversation_is_told_and_the_rest_is_taken() -> None:
+    whole = exported(node("a", "0", "user", "one"), current="a")
+    read = Read(chatgpt.items(b"[7, {}, " + whole[1:]))
+    assert read.words == [(PERSON, "one")]
+    assert read.skipped == ["entry 1", "entry 2"]
+    assert Read(chatgpt.items(b'{"conversations": ' + whole + b"}")).words == [(PERSON, "one")]
+
+
+def test_hidden_messages_pictures_and_code_say_nothing_and_pictures_are_told() -> None:
+    data = exported(
+        node("a", "0", "system", "You are …"),
+        node("b", "a", "user", {"asset_pointer": "file"}, "What is this?", kind="multimodal_text"),
+        node("c", "b", "assistant", "x = 1", kind="code"),
+        node("d", "c", "user", "secret", metadata={"is_visually_hidden_from_conversation": True}),
+        node("e", "d", "assistant", "A cup.", metadata={"model_slug": "m"}), current="e",
+    )  # fmt: skip
+    read = Read(chatgpt.items(data))
+    assert read.words == [(PERSON, "What is this?"), (ASSISTANT, "A cup.")]
+    assert read.skipped == ["Tea time, message b"]
+
+
+def test_what_was_spoken_is_brought_as_it_was_heard() -> None:
+    heard = {"content_type": "audio_transcription", "text": " Tea, please. "}
+    sound = {"content_type": "real_time_user_audio_video_asset_pointer"}
+    read = Read(chatgpt.items(exported(node("a", "0", "user", heard, sound, kind="multimodal_text"), current="a")))
+    assert (read.words, read.skipped) == ([(PERSON, "Tea, please.")], [])
+
+
+# -- Claude ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_export_of_claude_is_a_line_and_what_was_attached_is_a_note() -> None:
+    data = json.dumps([{
+        "uuid": "c1", "name": "", "created_at": "2026-05-03T10:00:00Z", "chat_messages": [
+            {"uuid": "a", "sender": "human", "text": "Look", "content": [{"type": "text", "text": "Look at it"}, None],
+             "attachments": [{"file_name": "x.txt", "extracted_content": "words in it"}, None]},
+            {"uuid": "b", "sender": "assistant", "text": "Seen", "content": None}, "odd",
+        ]}]).encode()  # fmt: skip
+    assert claude_export.looks_like(data)
+    read = Read(claude_export.items(data))
+    assert [(each.turn.role, each.turn.text, each.turn.parent) for each in read.said] == [
+        (PERSON, "Look at it", ""),
+        (ASSISTANT, "Seen", "a"),
+    ]
+    assert [(note.about, note.text, note.metadata, note.role) for note in read.notes] == [
+        ("c1", "words in it", {"file": "x.txt"}, DOCUMENT)
+    ]
+    assert read.skipped == ["entry 1, message 3"]
+
+
+def test_a_message_of_nothing_but_tools_says_nothing() -> None:
+    message = {"sender": "assistant", "text": "This block is not supported", "content": [{"type": "tool_use"}]}
+    assert Read(claude_export.items(json.dumps([{"chat_messages": [message]}]).encode())).said == []
+
+
+def test_projects_of_claude_give_their_prompt_and_their_documents() -> None:
+    data = json.dumps([{"uuid": "p", "name": "Tea", "prompt_template": "Be brief.", "docs": [
+        {"filename": "a.md", "content": "Leaves.", "created_at": "2026-05-03"}, {}]}]).encode()  # fmt: skip
+    assert claude_export.looks_like(data)
+    read = Read(claude_export.items(data))
+    assert [(note.about, note.text, note.tags, note.role) for note in read.notes] == [
+        ("Tea", "Be brief.", ("instruction",), PERSON), ("Tea", "Leaves.", ("document",), DOCUMENT),
+    ]  # fmt: skip
+    assert read.skipped == ["entry 1, document 2"]
