@@ -367,11 +367,7 @@ def test_whatever_is_given_is_taken_or_told_and_the_memory_stays_whole(tmp_path_
 
 @pytest.mark.parametrize("data", [b"", b"words", b"[]", b"{}", b"\xff\xfe\x00", b"[" * 50_000])
 def test_what_is_in_no_known_format_is_refused_and_the_ways_out_are_named(memory, data):
-<<<<<<< HEAD
-    with pytest.raises(Refused, match="codex, keepsake, markdown, mcp-memory, pages"):
-=======
     with pytest.raises(Refused, match=f"--format: {', '.join(formats())}"):
->>>>>>> h-import
         memory.bring(data)
 
 
