@@ -134,8 +134,9 @@ _STEPS: dict[str, Callable[..., None]] = {
     "observe": lambda m, text, path, name: m.observe(text, session="s1", path=path, id=name) and None,
 }  # fmt: skip
 
+sayings = st.tuples(st.just("remember"), said, abouts, keys, trusts, paths)
 steps = st.one_of(
-    st.tuples(st.just("remember"), said, abouts, keys, trusts, paths),
+    sayings, sayings, sayings,
     st.tuples(st.just("change"), places, st.sampled_from(["revise", "rest", "forget", "invalidate"]), said),
     st.tuples(st.just("observe"), said, paths, keys),
     st.tuples(st.just("happened"), places, st.sampled_from(["retract", "fade", "erase"])),
@@ -153,7 +154,7 @@ steps = st.one_of(
     st.tuples(st.just("graph"), st.sampled_from(["node", "edge", "merge", "ask", "unmerge"]), said),
     st.tuples(st.just("erase"), places),
 )  # fmt: skip
-lives = st.lists(steps, min_size=1, max_size=14)
+lives = st.lists(steps, min_size=2, max_size=14)
 
 
 def lines_of(memory: Memory) -> list[bytes]:

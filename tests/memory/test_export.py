@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,22 @@ def test_what_is_written_meanwhile_is_in_the_next_export(memory):
     assert json.loads(rest[-1]) == {"type": "end", "records": 1, "events": 1}
 
 
+def test_an_export_holds_hardly_more_in_memory_than_one_line(memory):
+    with memory.batch():
+        for number in range(240):
+            memory.observe(f"{number} " + "x " * 10_000, session="s1", keep_secrets=True)
+    list(memory.export_lines())
+    tracemalloc.start()
+    try:
+        size = sum(map(len, memory.export_lines()))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert size > 240 * 2 * 20_000
+    assert peak < size / 3
+
+
 def test_two_threads_may_export_while_a_third_writes(memory, tmp_path):
     for number in range(20):
         memory.remember(f"Fact {number}")
@@ -179,6 +196,10 @@ def test_what_is_there_is_kept_unless_the_person_says_otherwise(memory, tmp_path
         memory.export(tmp_path / "ndjson", format="markdown", replace=True)
     with pytest.raises(Refused, match="links are not followed"):
         memory.export(tmp_path / "link", replace=True)
+    with pytest.raises(Refused, match="is no name of a file"):
+        memory.export(tmp_path / "nul\0")
+    with pytest.raises(Refused, match="is no name of a file"):
+        memory.export(tmp_path / ("a" * 300))
     with pytest.raises(Refused, match="format is one of"):
         memory.export(tmp_path / "other", format="yaml")
     assert (tmp_path / "mine/notes.txt").read_text() == "keep me"

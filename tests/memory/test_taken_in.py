@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,10 @@ def test_what_was_approved_asked_and_distrusted_there_is_so_in_an_empty_memory(m
     assert [each.withheld.reason for each in memory.sources() if each.withheld] == ["it lies"]
     assert memory.pages.read("person-ana").info.description == "A friend"
     assert [path.path_id for path in memory.paths.all()] == ["b"]
+    assert memory.graph.export_envelope().to_bytes() == other.graph.export_envelope().to_bytes()
+    question = "what does Ana drink, and where does Bob live?"
+    served = [[(hit.id, hit.score, hit.text) for hit in each.recall(question, floor=0)] for each in (memory, other)]
+    assert served[0] == served[1] != []
     assert ops(memory)[1] == "import.take"
     assert ops(memory)[-1] == "import.done"
 
@@ -112,6 +117,20 @@ def test_a_memory_that_was_taken_in_goes_on_and_is_sound(memory, file, tmp_path)
     assert [belief.key for belief in then][-1:] == ["sun"], "a time is a place still, also where words are gone"
     with Memory(memory.folder, embedder="none") as again:
         assert again.beliefs.all() == memory.beliefs.all()
+
+
+def test_a_time_is_a_place_also_between_events_whose_words_are_gone(memory, file):
+    memory.take_in(file)
+    zone = memory._shelf.book.taken_in.zone
+    memory.erase("tea", "moon", "sun")
+    told = [event for event in memory.log() if zone.holds(event.seq)]
+    there = [event for event in told if event.body is not None and event.seq < zone.ended]
+
+    assert len(there) < len(told) - 5
+    for event, after in pairwise(there):
+        assert event.seq <= memory._shelf.seq_at(event.ts) < after.seq, event
+    assert memory._shelf.seq_at("2020-01-01") < there[0].seq
+    assert memory._shelf.seq_at(there[-1].ts) <= zone.ended
 
 
 def test_a_second_user_moves_in_whole_beside_the_first(memory, file, home):
@@ -193,6 +212,8 @@ def test_joining_again_writes_nothing_and_what_went_on_here_stays(memory, file):
     assert memory.ledger.verify().last == before
     assert memory.show("tea").text == "Ana prefers cocoa"
     assert not memory.show("sun").is_held
+    memory.pages.clean()
+    assert memory.take_in(file).events == 0, "not even what was said of a page that is cleaned away"
 
 
 def test_what_is_newer_there_of_what_is_here_is_named_and_left(memory, other, file, tmp_path):
@@ -334,6 +355,19 @@ def test_only_a_person_takes_a_memory_in(home, file):
         with pytest.raises(Refused, match="a person takes in a memory"):
             agents.take_in(file)
         assert agents.beliefs.all() == []
+
+
+def test_where_a_person_is_asked_a_history_does_not_pass_the_gate(home, file):
+    (home / "strict").mkdir()
+    (home / "strict/keepsake.toml").write_text(
+        '[[policy.rules]]\naction = ["remember"]\ntrust = ["human"]\nabout = ["person-ana"]\nthen = "review"\n'
+    )
+    with Memory(home / "strict", embedder="none") as strict:
+        with pytest.raises(Refused, match="asks for a yes to what a person says"):
+            strict.take_in(file)
+        strict.take_in(file, quarantine=True)
+
+        assert not strict.recall("Ana prefers mate")
 
 
 def test_what_cannot_be_read_is_told_in_one_line(memory, tmp_path, file):

@@ -57,3 +57,28 @@ def test_a_terminal_obeys_nothing_of_it(keepsake, terminal):
     assert "\\u001b[31m" in drawn
     assert "\x1b[31m" not in drawn
     assert "\u202e" not in drawn
+
+
+def test_what_was_exported_is_imported_by_one_command(keepsake, told, folder):
+    keepsake("export", "--to", "all.ndjson")
+    keepsake("export", "--format", "markdown", "--to", "all")
+    lines = keepsake("export").out.splitlines()[1:]
+
+    assert keepsake("-C", "two", "import", "all.ndjson", "--dry-run").out.startswith("Would bring in 1 episode and 1 b")
+    assert keepsake("-C", "two", "import", "all.ndjson").out.startswith("Brought in 1 episode and 1 belief, from 1 f")
+    assert keepsake("-C", "two", "export").out.splitlines()[1:] == lines
+    assert keepsake("-C", "two", "import", "all.ndjson").out == "Nothing new: 2 known already\n"
+    piped = keepsake("-C", "three", "import", "-", stdin="\n".join(keepsake("export").out.splitlines()))
+    assert (piped.status, keepsake("-C", "three", "show", "tea").status) == (0, 0)
+    cut = keepsake("-C", "four", "import", "-", stdin=keepsake("export").out[:-30])
+    assert (cut.status, cut.out) == (1, "")
+    assert "cut off" in cut.err or "is not JSON" in cut.err
+    keepsake("-C", "five", "import", "all")
+    before, after = ((home / "memory/person-ana.md").read_bytes() for home in (folder, folder.parent / "work/five"))
+    assert before == after
+    held = keepsake("-C", "six", "import", "all.ndjson", "--quarantine", "--json").json
+    assert (held["beliefs"], held["quarantined"]) == (1, 2)
+    assert "name that user (--user)" in keepsake("-C", "two", "import", "all.ndjson", "--user", "bob").err
+    log = keepsake("-C", "two", "log").out
+    assert "another memory is taken in" in log
+    assert "it is here, in 2 events" in log

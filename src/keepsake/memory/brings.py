@@ -36,6 +36,7 @@ class Brings(Opened):
         person said counts as that of whoever brings it, what an assistant said as an agent's; what tools gave back is
         kept out of recall until a person says yes, and with `quarantine`, everything is. `tick` is told of bytes.
         """
+        from keepsake.memory import bring_export
         from keepsake.memory.bringing import Bringing
         from keepsake.memory.sources import Source, sources_in
 
@@ -43,13 +44,29 @@ class Brings(Opened):
             raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
         checked(user=self._user(user))
         bringing = Bringing(self, self._user(user), quarantine=quarantine, dry_run=dry_run, tick=tick)
-        found = list(sources_in(source if isinstance(source, bytes) else Path(source).expanduser()))
+        given = source if isinstance(source, bytes) else Path(source).expanduser()
+        if isinstance(given, Path) and not format and bring_export.is_folder(given):
+            if not quarantine and not dry_run:
+                return self._bring_folder(bringing, given)
+            given = given / "pages"
+        found = list(sources_in(given))
         is_alone = sum(isinstance(each, Source) for each in found) == 1
         for each in found:
             if isinstance(each, Source):
                 _bring(bringing, each, format, is_alone=is_alone)
             else:
                 bringing.skip(each.place, each.reason)
+        return bringing.result()
+
+    def _bring_folder(self, bringing: Bringing, folder: Path) -> Imported:
+        """The pages of a folder that `export` wrote: each entry under its own id, and what is struck stays so."""
+        from keepsake.memory.bring_export import FOLDER, tell
+        from keepsake.memory.pages import PagesOf
+        from keepsake.memory.taken_pages import TakingPages
+
+        pages = PagesOf(self._shelf, self._gated, self._pages_at, bringing.user, self._settings)
+        bringing.begin(FOLDER, "", folder.name)
+        tell(bringing, TakingPages(self._pages_at, pages, bringing.user).run(folder), folder.name)
         return bringing.result()
 
 
@@ -68,9 +85,12 @@ class _Own(NamedTuple):
 
 
 def _own() -> dict[str, _Own]:
-    from keepsake.memory import bring_pages
+    from keepsake.memory import bring_export, bring_pages
 
-    return {"pages": _Own(bring_pages.looks_like, bring_pages.bring)}
+    return {
+        "keepsake": _Own(bring_export.looks_like, bring_export.bring),
+        "pages": _Own(bring_pages.looks_like, bring_pages.bring),
+    }
 
 
 def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool) -> None:

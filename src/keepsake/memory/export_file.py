@@ -15,18 +15,21 @@ from pathlib import Path
 from keepsake.ledger.disk import Disk, write_all
 from keepsake.records.errors import NotWritten, Refused
 
+_LONGEST_NAME = 230  # bytes; disks take 255, and a name that is being filled has some more
 _FULL = 1 << 18  # bytes that are gathered before they are written
 
 
 def settled(to: str | Path, memory: Path, *, replace: bool) -> Path:
     """Where to write. Refused, if something is there and may not go, or if it is inside the memory itself."""
     place = Path(os.path.abspath(Path(to).expanduser()))
+    if "\0" in str(place) or len(os.fsencode(place.name)) > _LONGEST_NAME:
+        raise Refused(f"{str(place)!r:.80} is no name of a file here; choose another")
     root, real = memory.resolve(), place.resolve()
     if real == root or root in real.parents or real in root.parents:
         raise Refused(f"{place} belongs to the memory itself; choose a place outside {memory}")
     if not place.parent.is_dir():
         raise Refused(f"there is no folder {place.parent}; make it first, or choose another place")
-    if place.is_symlink():
+    if os.path.islink(place):
         raise Refused(f"{place} is a link, and links are not followed; choose another name")
     if os.path.lexists(place) and not replace:
         raise Refused(f"{place} is there already; choose another name, or replace it with --force")

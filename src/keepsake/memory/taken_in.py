@@ -14,9 +14,9 @@ The ledger proves that the file was taken in, when and by whom. What happened in
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from keepsake.exchange import keepsake_events as events
 from keepsake.exchange import keepsake_ndjson as ndjson
@@ -32,8 +32,14 @@ from keepsake.records.event import Event
 from keepsake.records.exported import TakenIn
 
 
-def take_in(taking: Taking, lines: Iterator[bytes], *, quarantine: bool = False) -> TakenIn:
-    """Take in the lines of a file, in the way that what is here allows."""
+class _NotReally(Exception):
+    """Takes back a dry run."""
+
+
+def take_in(
+    taking: Taking, lines: Iterator[bytes], *, quarantine: bool = False, dry_run: bool = False
+) -> TakenIn:
+    """Take in the lines of a file, in the way that what is here allows; in a dry run, say only what would come in."""
     trust = taking.gated.trust
     if trust != "human":
         raise Refused(f"a person takes in a memory, and this program has the trust of {trust}")
@@ -41,11 +47,17 @@ def take_in(taking: Taking, lines: Iterator[bytes], *, quarantine: bool = False)
     whose = reader.header.user
     if whose != taking.user:
         raise Refused(f"this is the memory of {whose!r:.60}, and not of {taking.user!r:.60}; name that user (--user)")
-    with taking.gated.batch():
+    if not quarantine and reader.header.history and not taking.gated.is_free(trust):
+        raise Refused("the policy asks for a yes to what a person says, and a history has none; use --quarantine")
+    with suppress(_NotReally), taking.gated.batch():
         is_nobodys, is_new = _look(taking)
-        if quarantine or not reader.header.history:
-            return Plain(taking, quarantine=quarantine).run(reader)
-        return _whole(taking, reader, is_first=is_nobodys) if is_new else Join(taking).run(reader)
+        if quarantine or not reader.header.history:  # by the ordinary doors, and past the gate
+            done = Plain(taking, quarantine=quarantine).run(reader)
+        else:
+            done = _whole(taking, reader, is_first=is_nobodys) if is_new else Join(taking).run(reader)
+        if dry_run:
+            raise _NotReally
+    return done
 
 
 def _look(taking: Taking) -> tuple[bool, bool]:
@@ -88,7 +100,7 @@ def _must_be_free(taking: Taking, event: Event) -> None:
 
 
 @contextmanager
-def opened(file: str | Path | BinaryIO) -> Iterator[Iterator[bytes]]:
+def opened(file: str | Path | IO[bytes]) -> Iterator[Iterator[bytes]]:
     """The lines of a file, none longer than it may be."""
     if not isinstance(file, str | Path):
         yield _lines(file)
@@ -97,7 +109,7 @@ def opened(file: str | Path | BinaryIO) -> Iterator[Iterator[bytes]]:
         yield _lines(found)
 
 
-def _open(path: Path) -> BinaryIO:
+def _open(path: Path) -> IO[bytes]:
     try:
         return path.open("rb")
     except FileNotFoundError:
@@ -107,6 +119,6 @@ def _open(path: Path) -> BinaryIO:
         raise Refused(f"{str(path)!r} cannot be read: {why}") from None
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
     while line := file.readline(ndjson.LONGEST + 1):
         yield line

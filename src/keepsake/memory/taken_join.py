@@ -112,7 +112,7 @@ class Join:
             if other is None or other.ref in self._mine:
                 return str(key)
             self._keys[key] = name
-            self._kept.append((key, f"names another belief here; this one is {name}"))
+            self._kept.append((key, f"names another belief here; it came in as {name}"))
         return self._keys[key]
 
     def _compare(self, name: str, belief: dict[str, Any]) -> None:

@@ -68,7 +68,7 @@ class Plain:
         fields["trust"] = self._trust(belief.trust)
         fields["rests_on"] = tuple(name for name in belief.rests_on if self._book.owner(name) == self._user)
         if self._book.find(belief.key, user=self._user, path=belief.path, short=False):
-            self._kept.append((belief.key, f"names another belief here; this one is {belief.id}"))
+            self._kept.append((belief.key, f"names another belief here; it came in as {belief.id}"))
             fields["key"] = belief.id
         try:
             self._took("belief", self._taking.gated.put(self._taking.with_secrets(fields), ""))

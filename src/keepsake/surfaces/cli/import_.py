@@ -51,10 +51,10 @@ def import_(
     """Bring in conversations and notes of other systems
 
     SOURCE is a file, a folder, a zip as it was delivered, or `-` for standard input: transcripts of Claude Code and
-    Codex, exports of ChatGPT and Claude, the file of the MCP reference memory server, notes in Markdown, or the pages
-    of a memory. It is not changed. Conversations become episodes, every branch of them a path; notes become beliefs.
-    What tools gave back is kept out of recall. Importing the same again adds what is new. Prints what came in, and what
-    did not and why.
+    Codex, exports of ChatGPT and Claude, the file of the MCP reference memory server, notes in Markdown, the pages of a
+    memory, or what `keepsake export` wrote, which comes in whole where nothing of this user's is. It is not changed.
+    Conversations become episodes, every branch of them a path; notes become beliefs. What tools gave back is kept out
+    of recall. Importing the same again adds what is new. Prints what came in, and what did not and why.
     """
     if hook:
         if sources or dry_run:

@@ -1,0 +1,44 @@
+"""What `keepsake export` wrote, brought in like what other systems keep: a file of lines, or a folder of Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from keepsake.exchange.keepsake_ndjson import looks_like as looks_like
+from keepsake.memory.export_markdown import MARK
+from keepsake.memory.taken_in import opened, take_in
+from keepsake.memory.taking import Taking
+from keepsake.records.exported import TakenIn
+
+if TYPE_CHECKING:
+    from keepsake.memory.bringing import Bringing
+    from keepsake.memory.sources import Source
+
+FOLDER = "keepsake-markdown"
+
+
+def bring(bringing: Bringing, source: Source) -> None:
+    """Bring in one file of lines, all of it or nothing."""
+    taking = Taking(bringing.shelf, bringing.gated, bringing.user)
+    with source.opened() as file, opened(file) as lines:
+        done = take_in(taking, lines, quarantine=bringing.is_quarantined, dry_run=bringing.is_dry)
+    tell(bringing, done, source.name)
+
+
+def tell(bringing: Bringing, done: TakenIn, name: str) -> None:
+    """Count what came in, and name what did not, or came in otherwise."""
+    trust = bringing.trust()
+    for what, number in (("beliefs", done.beliefs), ("episodes", done.episodes), ("known", done.known)):
+        bringing.count(what, trust, number)
+    for place, why in (*done.kept, *done.left):
+        bringing.skip(f"{name}, {place}", why)
+
+
+def is_folder(given: Path) -> bool:
+    """Whether that is a folder that `export` wrote."""
+    try:
+        with (given / "index.md").open("rb") as file:
+            return file.read(len(MARK)) == MARK.encode()
+    except (OSError, ValueError):
+        return False
