@@ -22,7 +22,7 @@ def bring(bringing: Bringing, source: Source) -> None:
     """Bring in one file of lines, all of it or nothing."""
     taking = Taking(bringing.shelf, bringing.gated, bringing.user)
     with source.opened() as file, opened(file) as lines:
-        done = take_in(taking, lines, quarantine=bringing.is_quarantined, dry_run=bringing.is_dry)
+        done = take_in(taking, lines, quarantine=bringing.quarantine, dry_run=bringing.dry_run)
     tell(bringing, done, source.name)
 
 
