@@ -1,6 +1,7 @@
 """`keepsake import`: what came in is told in a few lines, and a client that calls it as a hook is never held up."""
 
 import json
+import time
 
 import pytest
 
@@ -95,7 +96,7 @@ def test_what_cannot_be_brought_in_is_one_line_and_nothing_is_written(keepsake, 
 
 
 def test_a_hook_brings_in_the_session_that_the_client_names(keepsake, folder, talk):
-    told = json.dumps({"session_id": "s", "transcript_path": str(talk), "cwd": "/x", "hook_event_name": "SessionEnd"})
+    told = json.dumps({"session_id": "s", "transcript_path": str(talk), "cwd": "/x", "hook_event_name": "PreCompact"})
 
     first, again = keepsake("import", "--hook", stdin=told), keepsake("import", "--hook", stdin=told)
 
@@ -103,6 +104,19 @@ def test_a_hook_brings_in_the_session_that_the_client_names(keepsake, folder, ta
     assert (again.status, again.out, again.err) == (0, "", "keepsake: nothing new in this session\n")
     with Memory(folder) as memory:
         assert memory.episodes.get(uuid(1)).content == "What do I drink?"
+
+
+def test_a_session_that_is_over_is_recorded_while_nobody_waits(keepsake, folder, talk):
+    """Some clients end their hooks with themselves, a second or so later."""
+    told = json.dumps({"transcript_path": str(talk), "hook_event_name": "SessionEnd"})
+
+    done = keepsake("import", "--hook", stdin=told)
+
+    assert (done.status, done.err) == (0, "keepsake: recording this session\n")
+    until = time.monotonic() + 30
+    while not (folder / "events.wal").exists() or b"episode.put" not in (folder / "events.wal").read_bytes():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -139,16 +140,19 @@ def _hook(call: Call, user: str | None) -> None:
     if sys.stdin.isatty():
         raise click.UsageError("--hook is called by Claude Code; name what to bring in: keepsake import SOURCE")
     try:
-        done = _session(call, user)
-        said = f"remembered {count(done.episodes, 'turn')} of this session"
-        if done.is_nothing:
-            said = "nothing new in this session"
+        path, is_over = _named_by_the_client()
+        if is_over:
+            _apart(lambda: _recorded(call, user, path))
+            said = "recording this session"
+        else:
+            said = _recorded(call, user, path)
     except (KeepsakeError, OSError) as error:
         said = f"this session is not remembered: {error}"
     click.echo(f"keepsake: {short(said, 500)}", err=True)
 
 
-def _session(call: Call, user: str | None) -> Imported:
+def _named_by_the_client() -> tuple[str, bool]:
+    """The transcript, and whether the session is over: then the client waits for nobody."""
     from keepsake.records.strict_json import loads
 
     try:
@@ -158,5 +162,28 @@ def _session(call: Call, user: str | None) -> Imported:
     path = told.get("transcript_path") if isinstance(told, dict) else None
     if not isinstance(path, str) or not path:
         raise Refused("the client named no transcript_path")
+    return path, told.get("hook_event_name") == "SessionEnd"
+
+
+def _apart(work: Callable[[], object]) -> None:
+    """Do it in a process of its own, apart from the client, which ends what it started when it ends itself.
+
+    If that process dies, nothing is lost: the transcript stays, and the next import of it goes on from there.
+    """
+    if os.fork():
+        return
+    try:
+        os.setsid()
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        work()
+    finally:
+        os._exit(0)
+
+
+def _recorded(call: Call, user: str | None, path: str) -> str:
     with call.memory(user=user, make=True) as memory:
-        return memory.bring(path, format="claude-code")
+        done = memory.bring(path, format="claude-code")
+    new = f"remembered {count(done.episodes, 'turn')} of this session"
+    return "nothing new in this session" if done.is_nothing else new
