@@ -248,6 +248,8 @@ _HOLDS_ONE = {
     "run on": NUMBER + LINK + CODE + ".", "listen on": NUMBER + LINK + CODE, "run": ".", "use": "#.", "require": "#.",
     **dict.fromkeys(("have", "contain", "need", "hold", "support", "store", "allow", "offer", "own"), "#"),
 }  # fmt: skip
+_RANKING, _BEFORE = frozenset(("prefer", "like", "choose", "favour", "favor", "pick")), ("over", "to", "than")
+_MORE = ("rather", "more", "better")
 _OPPOSABLE = frozenset(("prefer", "can", "must", "should", "go", "work", "look", "stay", "keep", "want"))
 _NUMBERED = frozenset("port room number page line chapter no nr # gate table channel bus train team ip host".split())  # noqa: SIM905
 _FORERUNNERS = _NUMBERED | {"version", "about", "around", "approximately", "until"}
@@ -267,6 +269,8 @@ def _two_values(one: Claim, other: Claim) -> Conflict | None:
     tense, base = _base(one.predicate)
     sorts = _HOLDS_ONE.get(base) or _sorts_of_state(base)
     words, other_words = one.value.split(), other.value.split()
+    if base in _RANKING and (pair := _ranked(words)) and _ranked(other_words) == pair[::-1]:
+        return Conflict("antonym", _PAST if tense == "was" else _OPPOSED, f"{one.value} against {other.value}")
     differ = []
     if len(words) == len(other_words):
         differ = [at for at, word in enumerate(words) if word != other_words[at]]
@@ -284,6 +288,14 @@ def _two_values(one: Claim, other: Claim) -> Conflict | None:
             return None  # "in 5 minutes": from when?
         return _two_exact(one.shape, words, other_words, differ, tense)
     return None if tense else _two_wordings(one, other, set(words), set(other_words), sorts)
+
+
+def _ranked(words: list[str]) -> tuple[str, ...]:
+    """What is put before what: "tea over coffee", "tea to coffee", "tea more than coffee"."""
+    for at, word in enumerate(words):
+        if 0 < at < len(words) - 1 and word in _BEFORE:
+            return " ".join(words[: at - (words[at - 1] in _MORE)]), " ".join(words[at + 1 :])
+    return ()
 
 
 def _sorts_of_state(base: str) -> str:
