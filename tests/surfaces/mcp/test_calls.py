@@ -15,7 +15,7 @@ from tests.surfaces.mcp.played import both_eras, line, play
 @both_eras
 def test_a_fault_costs_one_call_and_leaks_nothing(hold, owner, tea, era, monkeypatch, caplog):
     monkeypatch.setattr(Memory, "status", lambda _: 1 / 0)
-    monkeypatch.setattr(Memory, "history", lambda *_, **__: RecallArgs())  # an answer of ours that is not as it should be
+    monkeypatch.setattr(Memory, "history", lambda *_, **__: RecallArgs())  # not as it should be
 
     async def scene(client):
         broken = await client.call_tool("status", {})
