@@ -52,9 +52,13 @@ class Calls:
             raise MCPError(types.INVALID_PARAMS, one_line(line, params.name))
         given = params.arguments or {}
         try:
-            return await self._answer(ctx, params, tool, _read(tool, given))
+            args = _read(tool, given)
         except ValidationError as error:
             return refused(wrong_arguments(error, tool.name, names_of(tool.takes)))
+        except Refused as error:
+            return refused(str(error))
+        try:
+            return await self._answer(ctx, params, tool, args)
         except KeepsakeError as error:
             return refused(one_line(str(error), given))
         except MCPError:

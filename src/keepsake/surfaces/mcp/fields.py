@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
+
+from keepsake.surfaces.cli.moments import read_moment
 
 
 def _listed(value: Any) -> Any:
@@ -36,6 +39,11 @@ def _moment(value: Any) -> Any:
 def maybe(description: str, **limits: Any) -> Any:
     """A field that may be left out."""
     return Field(default=None, description=description, **limits)
+
+
+def moment(said: int | str | None) -> int | datetime | None:
+    """A place in the ledger, as the command line reads it: without a zone, a time is this machine's."""
+    return read_moment(said) if isinstance(said, str) else said
 
 
 Texts = Annotated[list[str], BeforeValidator(_listed)]

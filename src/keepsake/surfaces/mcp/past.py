@@ -10,8 +10,9 @@ from pydantic import BaseModel, Field
 
 from keepsake.records.belief import Belief
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
-from keepsake.records.clock import parse_moment
+from keepsake.records.clock import stamp
 from keepsake.records.episodes import OBSERVE, RETRACT
+from keepsake.surfaces.cli.recall_options import read_time
 from keepsake.surfaces.mcp.fields import maybe
 from keepsake.surfaces.mcp.notes import cut, is_in_doubt, why_withheld
 from keepsake.surfaces.mcp.words import exactly, fenced, label
@@ -70,7 +71,7 @@ def recent(
     about: str | None, path: str,
 ) -> list[Entry]:  # fmt: skip
     """The last entries that fit, oldest first. The ledger is read from its end, as far back as is needed."""
-    first, last = (parse_moment(each) if each else "" for each in (since, until))
+    first, last = (stamp(read_time(each)) if each else "" for each in (since, until))
     asked = {"session": session, "agent": agent, "about": about}
     wanted = {name: value for name, value in asked.items() if value is not None}
     end, span = memory.ledger.size, limit * 4
