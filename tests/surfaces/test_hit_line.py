@@ -60,6 +60,14 @@ def test_on_a_terminal_the_columns_stand_under_one_another(terminal_of):
     ]
 
 
+def test_whoever_is_not_trusted_stands_out(terminal_of):
+    terminal_of(80)
+
+    [[web]], [[person]] = hit_lines([replace(HIT, trust="web")]), hit_lines([HIT])
+    assert "\x1b[33mweb\x1b[0m" in web
+    assert "\x1b[33m" not in person
+
+
 def test_a_long_text_goes_on_below_for_two_lines_and_is_then_cut(terminal_of):
     terminal_of(60)
     lines = plain([replace(HIT, text="Ana prefers tea over coffee in the morning " * 9)])
@@ -109,6 +117,7 @@ def test_wrapped_text_fits_its_room_and_is_a_beginning_of_the_whole(text, room, 
 def test_a_megabyte_is_cut_as_fast_as_a_line():
     assert [len(line) for line in wrapped("tea " * 2**18, 40, 3)] == [39, 39, 40]
     assert [len(line) for line in wrapped("x" * 2**20, 40, 3)] == [40, 40, 40]
+    assert wrapped("tea" + " " * 10_000 + "x", 10, 2) == ["tea …"], "something follows, however far away"
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def named(known: Book, user: str, name: str) -> str:
 
 
 def not_found(name: object) -> NotFound:
-    return NotFound(f"there is no path {name!r:.80}; `keepsake paths branch` makes one")
+    return NotFound(f"there is no path {name!r:.80}; `keepsake paths branch` makes it, or m.paths.branch({name!r:.80})")
 
 
 def must_be_a_branch(known: Book, user: str, name: str, what: str) -> None:

@@ -61,7 +61,8 @@ def wrapped(text: str, room: int, most: int) -> list[str]:
     found = list(islice(_broken(one_line(begun), room), most + 1))
     if len(found) <= most and len(begun) == len(text):
         return found or [""]
-    return [*found[: most - 1], _cut(" ".join(found[most - 1 :]) + " …", room)]
+    last = max(min(len(found), most) - 1, 0)
+    return [*found[:last], _cut(" ".join([*found[last:], "…"]), room)]
 
 
 def _broken(line: str, room: int) -> Iterator[str]:
