@@ -12,6 +12,7 @@ from keepsake.surfaces.cli.belief_options import belief_options, from_standard_i
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
+from keepsake.surfaces.cli.names import handle
 from keepsake.surfaces.cli.said import said
 from keepsake.surfaces.cli.shown import shown
 
@@ -59,7 +60,7 @@ def remember(
             call.note("keepsake: it is kept out of recall until a person says yes: keepsake review")
     assert belief.answer is not None
     for name, why in zip(belief.answer.contradicts, belief.answer.why, strict=True):
-        call.note(f"keepsake: it contradicts {name} ({shown(why)}); `keepsake tidy` asks which to keep")
+        call.note(f"keepsake: it contradicts {handle(name)} ({shown(why)}); `keepsake tidy` asks which to keep")
     done = _DONE.get(belief.answer.what, "Remembered") if "key" not in fields else "Remembered"
     value = {**belief.to_dict(), "masked": masked, "answer": belief.answer.to_dict()}
     call.answer(value, lambda: said(done, belief, before))
