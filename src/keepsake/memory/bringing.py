@@ -60,16 +60,6 @@ class Bringing:
         self._skipped: list[Skipped] = []
         self._more = 0
 
-    @property
-    def is_quarantined(self) -> bool:
-        """Whether all of it is to be kept out of recall."""
-        return self._quarantine
-
-    @property
-    def is_dry(self) -> bool:
-        """Whether nothing is to be written."""
-        return self._dry
-
     def result(self) -> Imported:
         """What came in so far."""
         return Imported(
