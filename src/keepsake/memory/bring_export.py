@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keepsake.exchange.keepsake_ndjson import looks_like as looks_like
-from keepsake.memory.export_markdown import MARK
 from keepsake.memory.taken_in import opened, take_in
 from keepsake.memory.taking import Taking
 from keepsake.records.exported import TakenIn
@@ -14,8 +12,6 @@ from keepsake.records.exported import TakenIn
 if TYPE_CHECKING:
     from keepsake.memory.bringing import Bringing
     from keepsake.memory.sources import Source
-
-FOLDER = "keepsake-markdown"
 
 
 def bring(bringing: Bringing, source: Source) -> None:
@@ -34,11 +30,3 @@ def tell(bringing: Bringing, done: TakenIn, name: str) -> None:
     for place, why in (*done.kept, *done.left):
         bringing.skip(f"{name}, {place}", why)
 
-
-def is_folder(given: Path) -> bool:
-    """Whether that is a folder that `export` wrote."""
-    try:
-        with (given / "index.md").open("rb") as file:
-            return file.read(len(MARK)) == MARK.encode()
-    except (OSError, ValueError):
-        return False

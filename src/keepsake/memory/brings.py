@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +13,7 @@ from keepsake.records.scope import checked
 if TYPE_CHECKING:
     from keepsake.memory.bringing import Bringing
     from keepsake.memory.sources import Source
-    from keepsake.records.imported import Imported
+    from keepsake.records.imported import Imported, Skipped
 
 
 class Brings(Opened):
@@ -36,20 +36,17 @@ class Brings(Opened):
         person said counts as that of whoever brings it, what an assistant said as an agent's; what tools gave back is
         kept out of recall until a person says yes, and with `quarantine`, everything is. `tick` is told of bytes.
         """
-        from keepsake.memory import bring_export
         from keepsake.memory.bringing import Bringing
-        from keepsake.memory.sources import Source, sources_in
+        from keepsake.memory.sources import Source, is_export, sources_in
 
         if format and format not in formats():
             raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
         checked(user=self._user(user))
         bringing = Bringing(self, self._user(user), quarantine=quarantine, dry_run=dry_run, tick=tick)
         given = source if isinstance(source, bytes) else Path(source).expanduser()
-        if isinstance(given, Path) and not format and bring_export.is_folder(given):
-            if not quarantine and not dry_run:
-                return self._bring_folder(bringing, given)
-            given = given / "pages"
         found = list(sources_in(given))
+        if isinstance(given, Path) and is_export(given) and not (format or quarantine or dry_run):
+            return self._bring_folder(bringing, given, [each for each in found if not isinstance(each, Source)])
         is_alone = sum(isinstance(each, Source) for each in found) == 1
         for each in found:
             if isinstance(each, Source):
@@ -58,14 +55,16 @@ class Brings(Opened):
                 bringing.skip(each.place, each.reason)
         return bringing.result()
 
-    def _bring_folder(self, bringing: Bringing, folder: Path) -> Imported:
+    def _bring_folder(self, bringing: Bringing, folder: Path, skipped: Iterable[Skipped]) -> Imported:
         """The pages of a folder that `export` wrote: each entry under its own id, and what is struck stays so."""
-        from keepsake.memory.bring_export import FOLDER, tell
+        from keepsake.memory.bring_export import tell
         from keepsake.memory.pages import PagesOf
         from keepsake.memory.taken_pages import TakingPages
 
         pages = PagesOf(self._shelf, self._gated, self._pages_at, bringing.user, self._settings)
-        bringing.begin(FOLDER, "", folder.name)
+        bringing.begin("pages", "", folder.name)
+        for each in skipped:
+            bringing.skip(each.place, each.reason)
         tell(bringing, TakingPages(self._pages_at, pages, bringing.user).run(folder), folder.name)
         return bringing.result()
 

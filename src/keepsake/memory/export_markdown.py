@@ -27,10 +27,9 @@ from keepsake.projections.pages.rows import File
 from keepsake.records.episode import Episode
 from keepsake.records.episodes import OBSERVE
 from keepsake.records.event import Event
+from keepsake.records.exported import MARK
 from keepsake.stores.page_folder import NoPage
 from keepsake.stores.shelf import Shelf
-
-MARK = "<!-- a memory, exported by keepsake -->\n"  # with which the index begins
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u206f\u200b-\u200f\ufeff]")
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>()#!|~&$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)

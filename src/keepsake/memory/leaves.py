@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from keepsake.memory.graphs import Graphs
 from keepsake.records.errors import Refused
-from keepsake.records.exported import Exported, TakenIn
+from keepsake.records.exported import MARK, Exported, TakenIn
 
 if TYPE_CHECKING:
     from keepsake.memory.export_lines import Lines
@@ -46,7 +46,7 @@ class Leaves(Graphs):
             write_file(disk, place, [envelope.to_bytes()])
             counts = {part: len(envelope.records(part)) for part in ("profiles", "nodes", "edges", "paths", "events")}
         elif format == MARKDOWN:
-            from keepsake.memory.export_markdown import MARK, Folder
+            from keepsake.memory.export_markdown import Folder
 
             if self._shelf.ledger.writable:
                 self._follower.look_at_all()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from keepsake.records.errors import NotFound, Refused
+from keepsake.records.exported import MARK
 from keepsake.records.imported import Skipped
 
 WHOLE = 1 << 30  # bytes of a file that has to be read as a whole
@@ -25,7 +26,6 @@ _NO_BOMB = 100 << 20  # bytes: what is smaller than this harms nobody
 _AT_MOST = 100  # times as large as the zip
 _LINES = (".jsonl", ".ndjson", ".json")
 _MARKDOWN = (".md", ".markdown")
-_EXPORTED = b"<!-- a memory, exported by keepsake -->"
 _SHOWN = 3  # names of files that are passed over
 
 STANDARD_INPUT = "standard input"
@@ -117,7 +117,7 @@ def _in_file(path: Path, name: str) -> Iterator[Source | Skipped]:
 
 def _in_folder(root: Path) -> Iterator[Source | Skipped]:
     others: list[str] = []
-    if _is_export(root):
+    if is_export(root):
         yield Skipped("index.md and what happened", "they are for reading; an export as NDJSON brings in everything")
         root = root / "pages"
     for folder, below, names in os.walk(root):
@@ -134,12 +134,12 @@ def _in_folder(root: Path) -> Iterator[Source | Skipped]:
     yield from _passed_over(others)
 
 
-def _is_export(root: Path) -> bool:
+def is_export(root: Path) -> bool:
     """Whether a folder is the Markdown that `keepsake export` wrote."""
     try:
         with open(root / "index.md", "rb") as file:
-            return file.read(len(_EXPORTED)) == _EXPORTED
-    except OSError:
+            return file.read(len(MARK)) == MARK.encode()
+    except (OSError, ValueError):
         return False
 
 

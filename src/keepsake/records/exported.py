@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+MARK = "<!-- a memory, exported by keepsake -->\n"  # with which the index of a folder of Markdown begins
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
