@@ -120,7 +120,7 @@ def why_withheld(memory: Memory, held: Belief | Episode) -> str:
     if isinstance(held, Belief):
         distrusted, is_open = memory.withheld(held.id, path=held.path), is_in_doubt(memory, held)
     else:
-        distrusted, is_open = memory.episodes.withheld(held.id), held.trust in memory.policy.quarantined
+        distrusted, is_open = memory.episodes.withheld(held.id), _is_in_doubt(memory, held.trust, held.id)
     if distrusted:
         return "its source is not trusted; recall leaves it out"
     return "waits for a person's yes; recall leaves it out" if is_open else ""
@@ -136,8 +136,12 @@ def standing(memory: Memory, belief: Belief) -> str:
 
 
 def is_in_doubt(memory: Memory, belief: Belief) -> bool:
-    """Whether it is kept out of recall until a person says yes."""
-    return belief.trust in memory.policy.quarantined and not memory.reviews.is_approved(belief)
+    """Whether it is kept out of recall until a person says yes, or others whom one trusts say the same."""
+    return _is_in_doubt(memory, belief.trust, belief.id)
+
+
+def _is_in_doubt(memory: Memory, trust: str, name: str) -> bool:
+    return trust in memory.policy.quarantined and not memory.is_shown(name)
 
 
 _STANDING = {
