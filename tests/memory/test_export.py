@@ -200,6 +200,8 @@ def test_what_is_there_is_kept_unless_the_person_says_otherwise(memory, tmp_path
         memory.export(tmp_path / "nul\0")
     with pytest.raises(Refused, match="is no name of a file"):
         memory.export(tmp_path / ("a" * 300))
+    with pytest.raises(Refused, match="user"):
+        memory.export(tmp_path / "nobodys", user="")
     with pytest.raises(Refused, match="format is one of"):
         memory.export(tmp_path / "other", format="yaml")
     assert (tmp_path / "mine/notes.txt").read_text() == "keep me"

@@ -34,7 +34,7 @@ from keepsake.records.use import RECEIPTS
 FORMAT = 1
 HEADER, EVENT, END = "keepsake", "event", "end"
 RECORDS = ("belief", "episode", "path", "page", "review", "trust", "rule", "frame", "graph")
-LONGEST = 16 << 20  # bytes of a line
+LONGEST = 64 << 20  # bytes of a line: a record of a graph may be long
 
 _TS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _SHAPES = {

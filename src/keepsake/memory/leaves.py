@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from keepsake.memory.graphs import Graphs
 from keepsake.records.errors import Refused
 from keepsake.records.exported import MARK, Exported, TakenIn
+from keepsake.records.scope import checked
 
 if TYPE_CHECKING:
     from keepsake.memory.export_lines import Lines
@@ -39,7 +40,7 @@ class Leaves(Graphs):
 
         if format not in FORMATS:
             raise Refused(f"format is one of {', '.join(FORMATS)}, not {format!r}")
-        whose, disk = self._user(user), self._shelf.ledger.disk
+        whose, disk = self._whose(user), self._shelf.ledger.disk
         place = settled(to, self.folder, replace=replace)
         if format == GRAPH:
             envelope = self._graph_of(whose).export_envelope()
@@ -61,7 +62,7 @@ class Leaves(Graphs):
 
     def export_lines(self, *, user: str | None = None, history: bool = True) -> Iterator[bytes]:
         """The lines of such a file, one after the other, to be sent somewhere."""
-        yield from self._lines(self._user(user), history)
+        yield from self._lines(self._whose(user), history)
 
     def take_in(
         self,
@@ -82,9 +83,9 @@ class Leaves(Graphs):
         from keepsake.memory.taking import Taking
 
         if isinstance(file, str | Path) and Path(file).expanduser().is_dir():
-            return self._take_in_pages(Path(file).expanduser(), self._user(user), quarantine=quarantine)
+            return self._take_in_pages(Path(file).expanduser(), self._whose(user), quarantine=quarantine)
         with opened(file) as lines:
-            taking = Taking(self._shelf, self._gated, self._user(user), keep_secrets=keep_secrets)
+            taking = Taking(self._shelf, self._gated, self._whose(user), keep_secrets=keep_secrets)
             return take_in(taking, lines, quarantine=quarantine)
 
     def _take_in_pages(self, folder: Path, user: str, *, quarantine: bool) -> TakenIn:
@@ -95,6 +96,12 @@ class Leaves(Graphs):
             raise Refused("pages are a person's word, and cannot be quarantined; take in a file of lines instead")
         pages = PagesOf(self._shelf, self._gated, self._pages_at, user, self._settings)
         return TakingPages(self._pages_at, pages, user).run(folder)
+
+    def _whose(self, user: str | None) -> str:
+        """Whose memory is meant. Refused, if that is nobody."""
+        whose = self._user(user)
+        checked(user=whose)
+        return whose
 
     def _lines(self, user: str, history: bool) -> Lines:
         from keepsake.memory.export_lines import Lines
