@@ -785,7 +785,7 @@ def test_a_write_does_not_wait_for_an_index_that_is_far_behind(folder: Path, mon
     with Memory(folder) as m, closing(IndexFile(folder / "index.db")) as index:
         m._shelf.ledger.then = None
         for number in range(5):
-            m.remember(f"tea behind {number}")
+            m.observe(f"tea behind {number}")
         behind = index.bookmark()
         monkeypatch.setattr(lifecycle, "FAR", 3)
         m._shelf.ledger.then = lambda events: m._index.follow(events)
