@@ -21,14 +21,14 @@ LEAST = {  # of arguments, for a command to begin its work
     "consolidate": ["rule.yaml"], "graph show": ["ana"], "graph import": ["graph.json"], "graph merge": ["a", "b"],
     "graph unmerge": ["a"], "ledger prove": ["1"], "ledger prune": ["--to", "elsewhere"], "paths branch": ["other"],
     "paths merge": ["plan-b"], "paths abandon": ["plan-b", "--reason", "no"], "paths compact": ["plan-b"],
-    "paths show": ["plan-b"],
+    "paths show": ["plan-b"], "import": ["graph.json"], "export": ["--to", "all.ndjson", "--force"],
 }  # fmt: skip
-APART = ("store", "init", "migrate")  # which name their folder themselves
+APART = ("store", "init", "migrate", "connect", "mcp")  # which name their folder themselves, or serve it
 ON_A_MEMORY = [
     path for path, command in ALL.items()
     if path and path.split()[0] not in APART and (path == "paths" or not isinstance(command, click.Group))
 ]  # fmt: skip
-MAKERS = ("remember", "observe", "graph import")  # of a memory, where none is
+MAKERS = ("remember", "observe", "graph import", "import")  # of a memory, where none is
 TELLING = ("check", "ledger verify", "test", "status", "sync", "rebuild-index")  # the answer itself says what is wrong
 
 

@@ -21,7 +21,7 @@ from keepsake.records.exported import TakenIn
 from keepsake.records.policy import is_above
 
 QUARANTINED = "tool"
-_BELIEF = frozenset(Belief.__dataclass_fields__) - {"seq", "at"}
+_BELIEF = frozenset(Belief.__dataclass_fields__) - {"seq", "at", "answer"}
 _EPISODE = frozenset(Episode.__dataclass_fields__) - {"seq", "recorded", "source"}
 _THERE = ("reason", "weakened")  # what a version says of the one before it
 
