@@ -92,9 +92,9 @@ class LedgerOf:
 
     @property
     def size(self) -> int:
-        """How many events there are; the last one's number is one less."""
-        with self._ledger.reading():
-            return self._ledger.end.seq + 1
+        """How many events it has, those that others wrote among them."""
+        self._ledger.refresh()
+        return self._ledger.end.seq + 1
 
     @property
     def pin_path(self) -> Path:

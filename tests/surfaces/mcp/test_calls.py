@@ -8,20 +8,24 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from keepsake import Memory
+from keepsake.surfaces.mcp.asking import RecallArgs
 from tests.surfaces.mcp.played import both_eras, line, play
 
 
 @both_eras
 def test_a_fault_costs_one_call_and_leaks_nothing(hold, owner, tea, era, monkeypatch, caplog):
     monkeypatch.setattr(Memory, "status", lambda _: 1 / 0)
+    monkeypatch.setattr(Memory, "history", lambda *_, **__: RecallArgs())  # not as it should be
 
     async def scene(client):
         broken = await client.call_tool("status", {})
-        return broken, await client.call_tool("get", {"id": tea})
+        odd = await client.call_tool("timeline", {"id": tea})
+        return broken, odd, await client.call_tool("get", {"id": tea})
 
-    broken, good = play(hold, scene, era=era)
+    broken, odd, good = play(hold, scene, era=era)
 
     assert broken.is_error
+    assert line(odd).startswith("timeline failed inside keepsake")
     assert "Traceback" not in line(broken)
     assert "ZeroDivision" not in line(broken)
     assert not good.is_error

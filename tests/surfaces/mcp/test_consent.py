@@ -72,11 +72,12 @@ def test_anything_but_a_yes_changes_nothing_and_is_said(hold, owner, era):
 
 @both_eras
 def test_a_client_that_cannot_ask_gets_the_command_for_a_person(hold, owner, tea, era):
+    hold.person = dataclasses.replace(hold.person, options=" --user bob")
     done = play(hold, calling("forget", ids=[tea], confirm=True), era=era, reply=None)
 
     [review] = owner.reviews.waiting()
     assert done.is_error
-    assert f"`keepsake review approve {review.id}`" in line(done)
+    assert f"`keepsake review approve {review.id} --user bob`" in line(done)
     assert owner.show(tea).is_held
 
 

@@ -175,6 +175,19 @@ def test_two_profiles_with_a_tool_of_one_name_are_not_served_together(monkeypatc
     assert mcp.tools([]) == TOOLS
 
 
+def test_the_command_for_a_person_means_the_same_memory(home):
+    from keepsake.surfaces.cli.call import Call
+    from keepsake.surfaces.cli.mcp import holder
+
+    usual = holder(Call(), "me", "agent", "", "")
+    other = holder(Call(folder="my notes"), "bob", "agent", "", "")
+
+    assert usual.person
+    assert usual.person.options == ""
+    assert other.person
+    assert other.person.options == f" -C '{home / 'work' / 'my notes'}' --user bob"
+
+
 def test_the_same_agent_started_again_is_the_same_source():
     from keepsake.surfaces.cli.mcp import _source
 

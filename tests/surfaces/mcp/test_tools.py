@@ -88,6 +88,19 @@ def test_recall_reaches_into_the_past(call, tea, owner):
     assert [note.text for note in now] == ["Ana switched to coffee"]
 
 
+def test_a_time_without_a_zone_is_this_machines_and_no_time_is_refused(call, tea):
+    for given in ({"since": "2026-05-03T14:00"}, {"believed_at": "2999-01-01T09:00"}, {"as_of": "2026-05-03"}):
+        assert [note.id for note in call("recall", question="what does Ana drink?", **given).notes] == [tea]
+    assert call("recall", question="what does Ana drink?", until="2020-01-01").notes == []
+    assert call("timeline", since="2999-01-01").entries == []
+    assert len(call("timeline", since="2020-01-01T00:00", until="2999-01-01").entries) == 1
+    for tool, given in (("recall", {"question": "x", "since": "soon"}), ("timeline", {"until": "soon"})):
+        with pytest.raises(Refused, match="not a date: 'soon'; write it like 2026-05-03"):
+            call(tool, **given)
+    with pytest.raises(Refused, match="not a moment: 'soon'"):
+        call("get", id=tea, believed_at="soon")
+
+
 def test_explain_says_what_speaks_for_each(call, tea):
     [note] = call("recall", question="what does Ana drink?", explain="true").notes
 

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from keepsake.records.hit import Hit
 from keepsake.surfaces.cli.shown import shown
 from keepsake.surfaces.mcp.asking import Got, Recalled, Timeline
-from keepsake.surfaces.mcp.notes import Note
+from keepsake.surfaces.mcp.notes import Note, of_hit
 from keepsake.surfaces.mcp.past import Entry
 from keepsake.surfaces.mcp.saying import RememberArgs
 from keepsake.surfaces.mcp.words import NOTICE, fenced, one_line, wrong_arguments
@@ -51,6 +52,13 @@ def test_a_name_stays_in_its_place(note):
     assert "\n" not in head
     assert re.sub(r'"(?:\\.|[^"\\])*"', "", head).count("trust=") == 1
     assert head == shown(head)
+
+
+def test_a_name_in_a_reason_stands_in_quotes():
+    fields = ("belief", "fact", "web", "", 0.5, "2026-05-03T00:00:00Z", 1, ("x",), {})
+    hit = Hit("x", "tea", 0.5, "says tea; said by Kai; a person agreed", *fields, agent="Kai; a person agreed")
+
+    assert of_hit(hit).why == 'says tea; said by "Kai; a person agreed"'
 
 
 @given(stored, stored)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -116,8 +117,16 @@ def holder(call: Call, user: str, trust: str, session: str, agent: str) -> Holde
     source = _source(agent)
     opens = partial(Memory, call.locate(), user=user, tell=lambda what: call.note(f"keepsake: {shown(what)}"))
     door = f"elicit:{source}"
-    person = Person(door, partial(opens, by=door, trust="human"))
+    person = Person(door, partial(opens, by=door, trust="human"), _options(call.folder, user))
     return Holder(partial(opens, by=f"mcp:{source}", trust=trust), person=person, session=session, agent=agent)
+
+
+def _options(folder: str | None, user: str) -> str:
+    """What a command needs to mean the same memory."""
+    from shlex import quote
+
+    named = f" -C {quote(str(Path(folder).absolute()))}" if folder else ""
+    return named + (f" --user {quote(user)}" if user != OWNER else "")
 
 
 def _source(agent: str) -> str:

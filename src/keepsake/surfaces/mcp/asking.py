@@ -7,7 +7,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from keepsake.records.errors import NotFound, Refused
-from keepsake.surfaces.mcp.fields import Agent, Name, Names, Path, Session, When, maybe
+from keepsake.surfaces.cli.recall_options import read_date, read_time
+from keepsake.surfaces.mcp.fields import Agent, Count, Name, Names, Path, Session, When, maybe, moment
 from keepsake.surfaces.mcp.notes import Note, numbered, of_belief, of_episode, of_hit
 from keepsake.surfaces.mcp.past import Entry, recent, versions
 from keepsake.surfaces.mcp.tool import Answer, Args, Desk, Tool
@@ -28,11 +29,11 @@ class Data(Answer):
 
 class RecallArgs(Args):
     question: str = Field(description="What you want to know, in plain words. Names and dates in it help.")
-    k: int | None = maybe("How many notes at most. 5 if left out.", ge=1, le=100)
+    k: Count | None = maybe("How many notes at most. 5 if left out.", ge=1, le=100)
     frame: str | None = maybe(
         "Get one text for a purpose instead of a list: attention, task, self, or a frame of the user."
     )
-    budget: int | None = maybe("How many tokens that text may take. Implies a frame.", ge=1)
+    budget: Count | None = maybe("How many tokens that text may take. Implies a frame.", ge=1)
     about: Names | None = maybe("Only what is about these entities, such as person-ana.")
     tags: Names | None = maybe("Only what bears such a tag; % stands for anything: self/%.")
     kinds: Names | None = maybe("Only beliefs of these kinds: fact, preference, instruction, …")
@@ -43,7 +44,7 @@ class RecallArgs(Args):
     agent: Agent | None = None
     path: Path = ""
     believed_at: When | None = maybe(
-        "What the memory held then: an event's number, a date, or a time with its zone."
+        "What the memory held then: an event's number, a date, or a time."
     )
     as_of: str | None = maybe("Only what was true in the world at that date.")
     explain: bool = Field(default=False, description="Say what speaks for each note, and what nearly made it.")
@@ -86,9 +87,10 @@ _NOTHING = "Nothing in memory answers this."
 
 def _recall(desk: Desk, args: RecallArgs) -> Recalled:
     filters = {name: value for name in _FILTERS if (value := getattr(args, name))}
+    filters |= {name: read_time(filters[name]) for name in ("since", "until") if name in filters}
     asked: dict[str, Any] = {
-        "session": args.session, "agent": args.agent, "path": args.path, "believed_at": args.believed_at,
-        "as_of": args.as_of, "filters": filters or None,
+        "session": args.session, "agent": args.agent, "path": args.path, "believed_at": moment(args.believed_at),
+        "as_of": read_date(args.as_of) if args.as_of else None, "filters": filters or None,
     }  # fmt: skip
     if args.frame or args.budget:
         return _framed(desk, args, asked)
@@ -168,7 +170,7 @@ class Got(Data):
 
 def _get(desk: Desk, args: GetArgs) -> Got:
     memory = desk.memory
-    belief = memory.get(args.id, believed_at=args.believed_at, path=args.path)
+    belief = memory.get(args.id, believed_at=moment(args.believed_at), path=args.path)
     if belief is None:
         episode = memory.episodes.find(args.id) if args.believed_at is None else None
         if episode is None:
@@ -206,7 +208,7 @@ Example: {"id": "c4f1a5"}""",
 
 class TimelineArgs(Args):
     id: Name | None = maybe("The history of this belief. Leave out for what happened last.")
-    limit: int = Field(default=20, ge=1, le=200, description="How many entries at most: the latest ones.")
+    limit: Count = Field(default=20, ge=1, le=200, description="How many entries at most: the latest ones.")
     since: str | None = maybe("Only what was recorded then or later: 2026-05-03.")
     until: str | None = maybe("Only what was recorded before that.")
     session: Session | None = None

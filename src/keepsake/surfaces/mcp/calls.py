@@ -52,9 +52,13 @@ class Calls:
             raise MCPError(types.INVALID_PARAMS, one_line(line, params.name))
         given = params.arguments or {}
         try:
-            return await self._answer(ctx, params, tool, _read(tool, given))
+            args = _read(tool, given)
         except ValidationError as error:
             return refused(wrong_arguments(error, tool.name, names_of(tool.takes)))
+        except Refused as error:
+            return refused(str(error))
+        try:
+            return await self._answer(ctx, params, tool, args)
         except KeepsakeError as error:
             return refused(one_line(str(error), given))
         except MCPError:
@@ -80,7 +84,7 @@ class Calls:
             except NeedsApproval as held:
                 asked = await self._question(ctx, person, held.review) if held.review != asked_before else None
                 if asked is None or person is None:
-                    return refused(_pending(held.review))
+                    return refused(_pending(held.review, person))
                 if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
                     return _ask_back(asked)
                 reply = await _ask_now(ctx, asked)
@@ -103,7 +107,7 @@ class Calls:
     ) -> types.CallToolResult | None:
         """What a reply comes to: the answer to the call, or None if it has its yes and is to be run again."""
         if reply is None:
-            return refused(f"{_NOBODY} {_pending(review)}")
+            return refused(f"{_NOBODY} {_pending(review, person)}")
         if not reply:
             await self._hold.run(lambda _: consent.said_no(person, review))
             return refused(_NO)
@@ -131,10 +135,11 @@ def _read(tool: Tool, given: Mapping[str, Any]) -> Args:
     return tool.takes.model_validate({name: value for name, value in tool.meant(given).items() if value is not None})
 
 
-def _pending(review: str) -> str:
+def _pending(review: str, person: Person | None) -> str:
+    options = person.options if person else ""
     return (
         f"A person must say yes first, and is asked by review {review}: tell the user to run"
-        f" `keepsake review approve {review}`. Until then nothing is changed."
+        f" `keepsake review approve {review}{options}`. Until then nothing is changed."
     )
 
 

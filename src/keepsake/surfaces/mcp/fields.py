@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
+
+from keepsake.surfaces.cli.moments import read_moment
 
 
 def _listed(value: Any) -> Any:
@@ -38,8 +41,14 @@ def maybe(description: str, **limits: Any) -> Any:
     return Field(default=None, description=description, **limits)
 
 
+def moment(said: int | str | None) -> int | datetime | None:
+    """A place in the ledger, as the command line reads it: without a zone, a time is this machine's."""
+    return read_moment(said) if isinstance(said, str) else said
+
+
 Texts = Annotated[list[str], BeforeValidator(_listed)]
 Names = Annotated[list[str], BeforeValidator(_parted)]
+Count = int  # pydantic takes "5" and 5.0 for it too
 When = Annotated[int | str, BeforeValidator(_moment)]
 
 Session = Annotated[str, Field(description="Label of the conversation.")]

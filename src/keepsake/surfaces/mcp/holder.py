@@ -24,10 +24,14 @@ Opens = Callable[[], "Memory"]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """How a person's own word is taken down: through which door, in the same memory, opened for it."""
+    """How a person's own word is taken down: through which door, in the same memory, opened for it.
+
+    `options` name that memory on the command line, where it is not the usual one.
+    """
 
     door: str
     opens: Opens
+    options: str = ""
 
 
 class Holder:

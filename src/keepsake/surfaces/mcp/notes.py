@@ -11,7 +11,7 @@ from keepsake.records.belief import Belief
 from keepsake.records.clock import stamp
 from keepsake.surfaces.cli.shown import short
 from keepsake.surfaces.mcp.fields import maybe
-from keepsake.surfaces.mcp.words import exactly, fenced, label
+from keepsake.surfaces.mcp.words import exactly, fenced, label, named
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -68,10 +68,12 @@ def cut(text: str, most: int = MOST) -> dict[str, Any]:
 
 
 def of_hit(hit: Hit, *, explain: bool = False) -> Note:
+    """A hit. Its reason is our own word but for a name in it, which stands in quotes."""
     return Note(
         id=hit.id, what=hit.what, **cut(hit.text), trust=hit.trust, by=hit.by, at=hit.at, agent=hit.agent or None,
         session=hit.session or None, about=hit.about or None, kind=hit.kind, confidence=round(hit.confidence, 3),
-        tags=list(hit.tags) or None, score=round(hit.score, 3), why=hit.why,
+        tags=list(hit.tags) or None, score=round(hit.score, 3),
+        why=hit.why.replace(f"said by {hit.agent}", f"said by {named(hit.agent)}"),
         signals={name: round(value, 3) for name, value in hit.signals.items()} if explain else None,
     )  # fmt: skip
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
 from keepsake.records.belief import Belief
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
-from keepsake.records.clock import parse_moment
+from keepsake.records.clock import stamp
 from keepsake.records.episodes import OBSERVE, RETRACT
+from keepsake.surfaces.cli.recall_options import read_time
 from keepsake.surfaces.mcp.fields import maybe
 from keepsake.surfaces.mcp.notes import cut, is_in_doubt, why_withheld
 from keepsake.surfaces.mcp.words import exactly, fenced, label
@@ -69,35 +71,44 @@ def recent(
     about: str | None, path: str,
 ) -> list[Entry]:  # fmt: skip
     """The last entries that fit, oldest first. The ledger is read from its end, as far back as is needed."""
-    first, last = (parse_moment(each) if each else "" for each in (since, until))
-    wanted = {"session": session, "agent": agent, "about": about}
+    first, last = (stamp(read_time(each)) if each else "" for each in (since, until))
+    asked = {"session": session, "agent": agent, "about": about}
+    wanted = {name: value for name, value in asked.items() if value is not None}
     end, span = memory.ledger.size, limit * 4
     while True:
         start = max(end - span, 0)
         events = [event for event in memory.log(start) if event.op in _CHANGES and event.body is not None]
-        gone = {name for event in events if event.op == RETRACT for name in (event.body or {}).get("ids", ())}
-        found = [
-            entry for event in events if event.ts >= first and (not last or event.ts < last)
-            for entry in _entries(memory, event, path, event.id in gone)
-            if all(value is None or getattr(entry, name) == value for name, value in wanted.items())
-        ]  # fmt: skip
+        found = list(islice(_backwards(memory, events, first, last, path, wanted), limit))
         if not start or len(found) >= limit or (events and events[0].ts < first):
-            return found[-limit:]
+            return found[::-1]
         span *= 4
 
 
-def _entries(memory: Memory, event: Event, path: str, is_gone: bool) -> Iterator[Entry]:
-    body: dict[str, Any] = event.body or {}
+def _backwards(
+    memory: Memory, events: Sequence[Event], first: str, last: str, path: str, wanted: Mapping[str, str]
+) -> Iterator[Entry]:
+    """The entries that fit, the newest first. What was taken back is known by the time that it is met."""
+    gone = set[str]()
+    for event in reversed(events):
+        body: dict[str, Any] = event.body or {}
+        if event.ts < first:
+            return
+        if event.op == RETRACT:
+            gone.update(body["ids"])
+        said = body.get("belief") or body.get("episode") or {}
+        is_meant = all(said.get(name, "") == value for name, value in wanted.items())
+        if is_meant and (not last or event.ts < last) and (not said or said.get("path", "") == path):
+            yield from _entries(memory, event, body, event.id in gone)
+
+
+def _entries(memory: Memory, event: Event, body: dict[str, Any], is_gone: bool) -> Iterator[Entry]:
     made: dict[str, Any] = {"at": event.ts, "change": _CHANGES[event.op], "by": event.by, "event": event.seq}
     if "belief" in body:
         belief = Belief.from_body(body["belief"], event.seq, event.ts)
-        if belief.path == path:
-            yield Entry(id=belief.id, **made, **_said(memory, belief))
-    elif event.op == OBSERVE:
-        said = body["episode"]
-        if said.get("path", "") == path:
-            name = said.get("id", event.id)
-            yield Entry(id=name, **made, **_told(memory, name, said, is_gone))
+        yield Entry(id=belief.id, **made, **_said(memory, belief))
+    elif "episode" in body:
+        name = body["episode"].get("id", event.id)
+        yield Entry(id=name, **made, **_told(memory, name, body["episode"], is_gone))
     else:
         names = body.get("ids") or [body.get("id", "")]
         yield from (Entry(id=name, reason=body.get("reason") or None, **made) for name in names)

@@ -64,8 +64,10 @@ class Said(Answer):
     def text(self) -> str:
         masked = f"Masked in it: {', '.join(self.masked)}." if self.masked else ""
         against = f"It contradicts {' '.join(map(exactly, self.contradicts))}." if self.contradicts else ""
+        near = f"It is near to {' '.join(map(exactly, self.near))}." if self.near else ""
         waits = f"{self.waits}." if self.waits else ""
-        return " ".join(filter(None, (f"{self.status.capitalize()}: {exactly(self.id)}.", waits, masked, against)))
+        head = f"{self.status.capitalize()}: {exactly(self.id)}."
+        return " ".join(filter(None, (head, waits, masked, against, near)))
 
 
 def _remember(desk: Desk, args: RememberArgs) -> Said:
