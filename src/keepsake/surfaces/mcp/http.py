@@ -20,6 +20,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from keepsake.memory.token import Token, new_token, token_of
 from keepsake.records.errors import Refused
+from keepsake.surfaces.cli.shown import shown
 from keepsake.surfaces.guard import LIMIT, Guard, Names, Refusal, bracketed, is_loopback
 from keepsake.surfaces.mcp.offers import Offers
 from keepsake.surfaces.mcp.server import made
@@ -67,7 +68,7 @@ async def serve(
             session_idle_timeout=_IDLE,
         ), offers)  # fmt: skip
         for line in _announced(str(folder), where.host, at, token):
-            note(line)
+            note(shown(line))
         await _Uvicorn(_config(Guard(app, Names.at(where.host, at, where.also), token)), app).serve([listening])
     finally:
         listening.close()
