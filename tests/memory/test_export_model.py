@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given, settings
 
@@ -32,7 +33,10 @@ def test_a_memory_that_is_made_from_an_export_is_the_same_memory(life):
             taken = two.take_in(place / "file")
 
             assert taken.is_whole
-            assert told_of(two, moment) == told_of(one, moment)
+            found, expected = told_of(two, moment), told_of(one, moment)
+            if moves_the_clock_unseen(life):
+                del found["hours"], expected["hours"]
+            assert found == expected
             assert pages_of(two) == pages_of(one)
             assert lines_of(two) == lines_of(one)
             assert b"SECRET of bob" not in (place / "file").read_bytes()
@@ -44,6 +48,11 @@ def test_a_memory_that_is_made_from_an_export_is_the_same_memory(life):
         with Memory(place / "two", embedder="none") as two:
             assert lines_of(two) == lines_of(one), "after it was opened again"
     shutil.rmtree(place)
+
+
+def moves_the_clock_unseen(life: list[tuple[Any, ...]]) -> bool:
+    """Whether events moved the clock of active hours that no export has: erased, of others, of the ledger itself."""
+    return any({"erase", "other", "compact"}.intersection(map(str, step)) for step in life)
 
 
 @settings(max_examples=settings().max_examples // 2)
