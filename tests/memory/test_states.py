@@ -98,6 +98,14 @@ def test_a_program_that_repeats_itself_reinforces_nothing_and_another_one_is_ano
     assert "said 3 times" in hit.why
 
 
+def test_an_agent_that_says_what_a_person_said_learns_nothing_of_a_secret_that_was_kept(m, home):
+    m.remember("the password is hunter2", keep_secrets=True)
+    with Memory(trust="agent") as agent:
+        said = agent.remember("the password is hunter2")
+
+    assert (said.answer.what, "hunter2" in said.text) == ("new", False)
+
+
 def test_what_waits_for_a_yes_is_not_known_and_what_a_web_page_repeats_is_kept_back(m):
     m.remember("Ana drinks tea", trust="web")
 

@@ -83,6 +83,8 @@ class States(Tends, Trusts):
         more = _more(known, fields)
         if more is None or is_above(asker, known.trust) or idempotency_key:
             return None
+        if asker != "human" and known.trust != asker:  # a person's word, of which secrets may have been kept
+            return None
         if more:
             if known.key != self._first_id(known) or is_above(known.trust, asker):
                 return None
