@@ -16,7 +16,7 @@ from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.moments import count
 from keepsake.surfaces.cli.names import handle
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.said import DONE, answer_of, remembered
+from keepsake.surfaces.cli.said import DONE, beside, remembered
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -66,14 +66,24 @@ def remember(
 
 
 def _one(call: Call, memory: Memory, words: str, said: dict[str, Any], is_new: bool) -> None:
-    before = memory.get(said["key"], path=said.get("path", "")) if said.get("key") else None
     belief = memory.remember(words, **said)
-    page, answer = _page(call, memory, [belief]), answer_of(belief)
-    done, name = _done(belief, before, said), handle(belief.key)
+    page, answer = _page(call, memory, [belief]), belief.answer
+    assert answer is not None  # whoever states something is always answered
+    told = beside(answer, lambda name: _called(memory, name, said.get("path", "")))
     call.answer(
-        {**belief.to_dict(), "masked": list(memory.masked), **({"answer": answer.to_dict()} if answer else {})},
-        lambda: [remembered(done, name, memory.folder, is_new=is_new, page=page, answer=answer)],
-    )
+        {**belief.to_dict(), "masked": list(memory.masked), "answer": answer.to_dict()},
+        lambda: [
+            remembered(
+                DONE[answer.what], handle(belief.key), memory.folder, is_new=is_new, page=page, beside=told
+            )
+        ],
+    )  # fmt: skip
+
+
+def _called(memory: Memory, name: str, path: str) -> str:
+    """What a person types for a belief."""
+    found = memory.get(name, path=path)
+    return handle(found.key if found else name)
 
 
 def _each(call: Call, memory: Memory, words: str, said: dict[str, Any], is_new: bool) -> None:
@@ -95,12 +105,3 @@ def _page(call: Call, memory: Memory, beliefs: Sequence[Belief]) -> str:
     if waits:
         call.note("keepsake: it is kept out of recall until a person says yes: keepsake review")
     return "" if waits else page_of(beliefs[0])
-
-
-def _done(belief: Belief, before: Belief | None, said: dict[str, Any]) -> str:
-    """What became of it."""
-    if answer := answer_of(belief):
-        return DONE[answer.what]
-    if before is not None:
-        return DONE["known" if before.seq == belief.seq else "revised"]
-    return DONE["corrected" if belief.reason.startswith("corrects ") and "key" not in said else "new"]

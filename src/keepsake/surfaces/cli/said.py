@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import zip_longest
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from keepsake.records.belief import Belief
-from keepsake.surfaces.cli.names import handle, short_id
+from keepsake.records.said import Said
+from keepsake.surfaces.cli.names import handle
 from keepsake.surfaces.cli.paint import bold, dim, warn, width
 from keepsake.surfaces.cli.places import short_path
 from keepsake.surfaces.cli.shown import short, shown
@@ -26,22 +25,16 @@ def said(done: str, belief: Belief, before: Belief | None) -> Iterator[str]:
     yield f"{dim(done)} {bold(shown(handle(belief.key)))}{dim(':')} {short(belief.text, width() - len(start) - 2)}"
 
 
-def remembered(done: str, what: str, folder: Path, *, is_new: bool, page: str = "", answer: Any = None) -> str:
+def remembered(done: str, what: str, folder: Path, *, is_new: bool, page: str = "", beside: Iterable[str] = ()) -> str:
     """What was done, to what, where it is kept now, on which page it stands, and what stands against it or near it."""
     where = dim(f"in {short_path(folder)}") + (" (new)" if is_new else "")
-    more = [dim(f"On page {shown(page)}")] if page else []
-    more += [] if answer is None else _beside(answer)
+    more = [*([dim(f"On page {shown(page)}")] if page else []), *beside]
     return f"{dim(done)} {bold(shown(what))} {where}{dim('.')} {dim('. ').join(more)}".rstrip()
 
 
-def answer_of(belief: Belief) -> Any:
-    """How what was said stands to what was held before, if the memory says so: see `Belief.answer`."""
-    return getattr(belief, "answer", None)
-
-
-def _beside(answer: Any) -> list[str]:
-    """What it contradicts, and what says the same in other words."""
-    against = zip_longest(answer.contradicts, answer.why, fillvalue="")
-    found = [warn(f"It contradicts {shown(short_id(name))}") + dim(f" ({short(why, 60)})") for name, why in against]
-    near = ", ".join(shown(short_id(name)) for name in answer.near)
+def beside(answer: Said, called: Callable[[str], str]) -> list[str]:
+    """What it contradicts, and what says the same in other words, by the names that `called` gives."""
+    against = zip(answer.contradicts, answer.why, strict=True)
+    found = [warn(f"It contradicts {shown(called(name))}") + dim(f" ({short(why, 60)})") for name, why in against]
+    near = ", ".join(shown(called(name)) for name in answer.near)
     return [*found, dim(f"Near to {near}")] if near else found
