@@ -1021,10 +1021,10 @@ def _nothing_is_left_half_made(tmp_path: Path) -> Iterator[None]:
 
 
 def test_an_error_of_the_index_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_module, "PATIENCE", 0.05)
     with Memory(folder) as m, closing(sqlite3.connect(folder / "index.db", isolation_level=None)) as other:
         m._shelf.ledger.then = None
         m.remember("tea")
-        monkeypatch.setattr(file_module, "PATIENCE", 0.05)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(KeepsakeError, match="try again") as error:
             m.recall("tea", words=True)

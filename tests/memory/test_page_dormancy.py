@@ -110,7 +110,7 @@ def test_a_page_that_was_put_away_is_left_alone(memory, clock):
 @pytest.mark.parametrize("how", ["append", "remember", "edit"])
 def test_an_entry_takes_a_page_up_again_and_it_may_rest_again(memory, clock, how):
     memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
-    for _ in range(2):
+    for visit in (1, 2):
         rest(memory, clock)
         assert status(memory, "person-ana") == "dormant"
         clock.now += timedelta(days=1)
@@ -118,7 +118,7 @@ def test_an_entry_takes_a_page_up_again_and_it_may_rest_again(memory, clock, how
         if how == "append":
             memory.pages.append("person-ana", "Ana is back.", ["visit"])
         elif how == "remember":
-            memory.remember("Ana is back.", about="person-ana")
+            memory.remember(f"Ana is back, visit {visit}.", about="person-ana")
         else:
             path.write_text(path.read_text() + "\n## #visit\nAna is back.\n")
         memory.pages.sync()

@@ -51,7 +51,7 @@ def test_what_holds_more_of_the_words_comes_first_and_no_more_than_k(memory: Mem
         memory.remember(f"tea {number}")
     memory.remember("green tea from Uji")
 
-    hits = memory.recall("green tea", k=3)
+    hits = memory.recall("green tea", k=3, words=True)
 
     assert len(hits) == 3
     assert hits[0].text == "green tea from Uji"

@@ -43,7 +43,8 @@ def test_ten_rounds_of_serving_and_feeding_back_change_nothing(folder: Path, tru
         assert standing(me, words) == before
         assert [hit.id for hit in me.recall("when do backups run?")][:1] == place[:1]
         assert me.show("backup").confidence == 0.7
-        assert len(me.beliefs.all()) == beliefs + (10 if door == "remember" else 0)  # the frames
+        more = len(me.beliefs.all()) - beliefs  # the frames; those that say the same again are one
+        assert 0 < more <= 10 if door == "remember" else more == 0
 
 
 def test_what_waits_for_a_yes_is_not_laundered_by_an_agent_that_was_shown_it(folder: Path) -> None:

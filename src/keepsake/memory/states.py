@@ -105,6 +105,8 @@ class States(Tends, Trusts):
         from keepsake.projections.index.address import address, ids_for
         from keepsake.projections.index.claims import claim_key
 
+        if not all(isinstance(fields[name], str) for name in ("text", "user", "path", "session", "agent")):
+            return _NOTHING  # it will be refused
         try:
             whole = address(fields["text"], fields["user"], fields["path"])
         except UnicodeEncodeError:  # half a character, which will be refused
