@@ -15,13 +15,14 @@ from keepsake.records.belief import Belief
 from keepsake.records.delta import AddDelta, DeltaScope
 from keepsake.records.episode import Episode
 from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile
+from keepsake.records.named import NamedEntity, Relation
 from keepsake.records.notebook import LONGEST, MOST_ROWS, Listed, Shown, plain, rows_html
 from tests.memory.told import NEW_YEAR
 
 EVIL = "<script>alert(1)</script> & \"quoted\" 'too'"
 WITHOUT = {  # nothing comes back that could be shown
     "batch", "on", "restore", "facts.together", "work.on", "beliefs.on", "facts.on", "facts.follow", "facts.evidence",
-    "facts.apply",
+    "facts.apply", "export_lines",
 }  # fmt: skip
 
 
@@ -84,6 +85,22 @@ def withheld(m):
     return m.withheld("ana")
 
 
+def taken(m):
+    m.export(f"{m.folder}-lines", replace=True)
+    return m.take_in(f"{m.folder}-lines")
+
+
+def related(m):
+    m.entities.create([NamedEntity("Zoe"), NamedEntity("Eve")])
+    return m.entities.relate([Relation("Zoe", "knows", "Eve")])
+
+
+def withdrawn(m):
+    with Memory(trust="agent") as agent:
+        review = agent.propose(agent.action("forget", "ana", reason=EVIL))
+        return agent.reviews.withdraw(review.id)
+
+
 CALLS = {
     "action": lambda m: m.action("forget", "ana"),
     "apply": lambda m: m.apply(m.action("forget", "ana")),
@@ -103,6 +120,7 @@ CALLS = {
     "recall": lambda m: (served(m), m.recall("quantum chromodynamics")),
     "remember": lambda m: (m.remember(EVIL), m.remember(EVIL).answer),
     "replay": lambda m: m.replay(served(m).receipt),
+    "reviews.withdraw": withdrawn,
     "revise": lambda m: m.revise("ana", EVIL),
     "run_due": lambda m: m.run_due(),
     "show": lambda m: m.show("ana"),
@@ -114,6 +132,12 @@ CALLS = {
     "what_would_happen": lambda m: m.what_would_happen("forget"),
     "why": lambda m: m.why("bob"),
     "withheld": withheld,
+    "bring": lambda m: m.bring(b'{"type":"entity","name":"Eve","entityType":"person","observations":["x"]}'),
+    "export": lambda m: m.export(f"{m.folder}-all", replace=True),
+    "take_in": lambda m: taken(m),
+    "entities.all": lambda m: (m.entities.create([NamedEntity(EVIL[:200])]), m.entities.all())[1],
+    "entities.create": lambda m: m.entities.create([NamedEntity("Zoe", observations=(EVIL,))]),
+    "entities.relate": related,
     "beliefs.all": lambda m: m.beliefs.all(),
     "beliefs.query": lambda m: m.beliefs.query(),
     "episodes.consolidate": lambda m: m.episodes.consolidate(ConsolidationRule(id="now")),
@@ -170,6 +194,7 @@ CALLS = {
     "pages.list": lambda m: m.pages.list(),
     "pages.read": lambda m: m.pages.read("person-ana"),
     "pages.rebuild": lambda m: m.pages.rebuild(),
+    "pages.recent": lambda m: m.pages.recent(),
     "pages.search": lambda m: m.pages.search("likes"),
     "pages.supersede": lambda m: m.pages.supersede("person-ana", m.get("ana").id, EVIL),
     "pages.sync": lambda m: m.pages.sync(),
@@ -208,7 +233,8 @@ CHANGING = {  # what the others read would not be there any more
     "episodes.put", "episodes.retract", "episodes.withheld", "facts.apply_delta", "facts.pin", "graph.merge",
     "graph.proposals", "graph.unmerge", "pages.archive", "pages.fold", "pages.supersede", "paths.abandon",
     "paths.compact", "paths.merge", "reviews.approve", "reviews.approve_all", "reviews.grant", "reviews.reject",
-    "reviews.reject_all", "rules.findings", "rules.run_due",
+    "reviews.reject_all", "rules.findings", "rules.run_due", "take_in", "bring", "entities.all",
+    "entities.create", "entities.relate", "reviews.withdraw",
 }  # fmt: skip
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keepsake.memory.entities_named import Everyone, Names, Naming, Told
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import texts
 from keepsake.records.errors import NotFound
 from keepsake.records.named import NamedEntity, Relation
+from keepsake.records.notebook import html_of, listing, plain
 from keepsake.stores.shelf import Shelf
 
 _SHOWN = 200  # characters of a name in a message
@@ -26,7 +27,14 @@ class Known(NamedTuple):
     entities: list[NamedEntity]
     relations: list[Relation]
 
+    def to_dict(self) -> dict[str, Any]:
+        return {name: plain(value) for name, value in self._asdict().items()}
 
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+
+@listing
 class EntitiesOf:
     """The entities of one user."""
 

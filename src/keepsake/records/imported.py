@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from keepsake.records.notebook import Shown
+
 MOST_TOLD = 1_000  # reasons that are kept word for word; the rest is counted
 
 
@@ -21,7 +23,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class Imported(Shown):
     """One import, counted. After a dry run: what would have come in."""
 
     files: int = 0  # that were read

@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import Shown
 
 _LONE = re.compile("[\ud800-\udfff]")
 LONGEST = 1000  # characters of a name, of a kind, of a relation
 
 
 @dataclass(frozen=True, slots=True)
-class NamedEntity:
+class NamedEntity(Shown):
     """Who or what is known, under a name that is kept as it was given."""
 
     name: str
@@ -31,7 +32,7 @@ class NamedEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(Shown):
     """That one entity has something to do with another: `source` `kind` `target`, each as it was given."""
 
     source: str
