@@ -393,3 +393,16 @@ def test_a_disk_that_fails_half_way_leaves_nothing(memory, file, monkeypatch):
 
     assert memory.beliefs.all() == []
     assert memory.take_in(file).is_whole
+
+
+def test_what_was_erased_there_is_no_ground_of_what_is_joined(memory, other, tmp_path):
+    gone = other.remember("It rained")
+    other.remember("The street is wet", key="wet", rests_on=[gone.id])
+    other.erase(gone.id)
+    other.export(tmp_path / "lines")
+    memory.remember("Something is here")
+
+    memory.take_in(tmp_path / "lines")
+
+    assert memory.show("wet").rests_on == ()
+    assert [found.code for found in check(memory.folder)] == []

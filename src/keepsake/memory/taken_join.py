@@ -101,8 +101,13 @@ class Join:
         self._mine.add(name)
         self._told["belief"] += not before
         belief["key"] = self._key(belief, path)
+        if "rests_on" in belief:  # what was erased there, or stays there, is no ground here
+            belief["rests_on"] = [each for each in belief["rests_on"] if self._is_here(each)]
         names = ("approved", "idempotency_key", "echo")
         return {**{each: said for each, said in body.items() if each not in names}, "belief": belief}
+
+    def _is_here(self, name: str) -> bool:
+        return name in self._mine or self._book.owner(name) == self._user
 
     def _key(self, belief: dict[str, Any], path: str) -> str:
         """The key under which it comes in. One that was changed is changed on every path: it is one belief's."""
