@@ -64,7 +64,7 @@ def test_of_an_export_in_markdown_the_pages_are_brought_in(memory, tmp_path):
 
     done = memory.bring(tmp_path / "md")
 
-    assert (done.formats, texts(memory)) == (("keepsake-markdown",), [("person-ana", "Ana likes tea")])
+    assert (done.formats, texts(memory)) == (("pages",), [("person-ana", "Ana likes tea")])
 
 
 @pytest.fixture

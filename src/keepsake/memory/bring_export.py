@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from keepsake.exchange.keepsake_ndjson import LONGEST
 from keepsake.exchange.keepsake_ndjson import looks_like as looks_like
-from keepsake.memory.taken_in import opened, take_in
+from keepsake.memory.taken_in import take_in
 from keepsake.memory.taking import Taking
 from keepsake.records.exported import TakenIn
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 def bring(bringing: Bringing, source: Source) -> None:
     """Bring in one file of lines, all of it or nothing."""
     taking = Taking(bringing.shelf, bringing.gated, bringing.user)
-    with source.opened() as file, opened(file) as lines:
-        done = take_in(taking, lines, quarantine=bringing.quarantine, dry_run=bringing.dry_run)
+    lines = source.every_line(LONGEST)
+    done = take_in(taking, lines, quarantine=bringing.quarantine, dry_run=bringing.dry_run)
     tell(bringing, done, source.name)
 
 
