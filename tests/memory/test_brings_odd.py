@@ -1,6 +1,7 @@
 """What is brought in from folders and files that are not as they should be: nothing is lost without a word."""
 
 import io
+import json
 import zipfile
 
 import pytest
@@ -10,6 +11,7 @@ from keepsake.memory import brings, sources
 from keepsake.memory.bringing import Bringing
 from keepsake.memory.sources import Source
 from keepsake.records.errors import NotFound
+from tests.memory.elsewhere import line, transcript, uuid
 
 
 def test_a_file_that_is_refused_does_not_keep_out_the_others_of_its_folder(memory, tmp_path):
@@ -80,3 +82,38 @@ def test_an_export_that_cannot_be_read_to_its_end_is_told_and_nothing_of_it_come
     brings._bring(bringing, source, "keepsake", is_alone=True)
     assert [each.reason for each in bringing.result().skipped] == ["it is no zip that can be read (Bad CRC-32)"]
     assert memory.beliefs.all() == []
+
+
+def test_what_was_erased_at_the_end_of_a_conversation_or_all_of_it_does_not_come_back(memory, tmp_path):
+    path = transcript(tmp_path / "s.jsonl", line(1, "one"), line(2, "two"), line(3, "three"))
+    memory.bring(path)
+    memory.erase(uuid(3))
+    assert memory.bring(path).is_nothing
+    memory.erase(uuid(1), uuid(2))
+    assert memory.bring(path).is_nothing
+    grown = transcript(path, line(1, "one"), line(2, "two"), line(3, "three"), line(4, "four"))
+    assert memory.bring(grown).episodes == 1
+    assert [each.content for each in memory.episodes.recent()] == ["four"]
+
+
+def test_what_was_attached_and_erased_does_not_come_back(memory):
+    attached = [{"file_name": "tea.txt", "extracted_content": "Tea is cold."}]
+    message = {"uuid": uuid(1), "sender": "human", "text": "Look", "attachments": attached}
+    data = json.dumps([{"uuid": uuid(9), "name": "Tea", "chat_messages": [message]}]).encode()
+    assert (memory.bring(data).episodes, memory.bring(data).episodes) == (2, 0)
+    memory.erase(next(each.id for each in memory.episodes.recent() if each.content == "Tea is cold."))
+    assert memory.bring(data).is_nothing
+
+
+def test_a_branch_that_is_new_comes_in_wherever_it_stands_in_the_file(memory):
+    def told(*numbers: tuple[int, int]) -> bytes:
+        nodes = {
+            uuid(name): {"id": uuid(name), "parent": uuid(parent), "message": {
+                "author": {"role": "user"}, "content": {"content_type": "text", "parts": [f"said {name}"]}}}
+            for name, parent in numbers
+        }  # fmt: skip
+        return json.dumps([{"id": uuid(9), "title": "t", "current_node": uuid(3), "mapping": nodes}]).encode()
+
+    memory.bring(told((1, 0), (2, 1), (3, 2)))
+    done = memory.bring(told((1, 0), (4, 1), (2, 1), (3, 2)))
+    assert (done.episodes, done.known, len(done.paths)) == (1, 3, 1)

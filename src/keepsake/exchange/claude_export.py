@@ -60,7 +60,7 @@ def _told(told: dict[str, Any], place: str) -> Iterator[Item]:
     for number, message in enumerate(messages, start=1):
         if isinstance(message, dict):
             turns += _turns(message, f"{name}:{number}", turns[-1].id if turns else "")
-            beside += _attached(message, title or name, turns[-1].at, f"{place}, message {number}")
+            beside += _attached(message, title or name, turns[-1], f"{place}, message {number}")
         else:
             beside.append(Skipped(f"{place}, message {number}", "it is not an object"))
     at = moment(told.get("created_at"))
@@ -105,14 +105,15 @@ def _results(message: dict[str, Any]) -> Iterator[str]:
                     yield text(said).strip()
 
 
-def _attached(message: dict[str, Any], about: str, at: str, place: str) -> Iterator[Item]:
+def _attached(message: dict[str, Any], about: str, turn: Turn, place: str) -> Iterator[Item]:
     """What was attached, as far as it has words; what has none is told by its name."""
     listed = [message.get(name) for name in ("attachments", "files")]
     names = set[str]()
-    for each in (each for some in listed if isinstance(some, list) for each in some):
+    for number, each in enumerate((each for some in listed if isinstance(some, list) for each in some), start=1):
         name = line_of(each.get("file_name")) if isinstance(each, dict) else ""
         if isinstance(each, dict) and (said := text(each.get("extracted_content")).strip()):
-            yield Note(about, said, "attachment", at=at, metadata={"file": name}, role=DOCUMENT)
+            file = {"file": name}
+            yield Note(about, said, "attachment", (), turn.at, None, file, DOCUMENT, f"{turn.id}:{number}")
         elif name and name not in names:
             yield Skipped(place, f"of the file {name[:60]!r} that was attached, no words are there")
         names.add(name)
@@ -126,6 +127,7 @@ def _project(told: dict[str, Any], place: str) -> Iterator[Item]:
         said = text(each.get("content")).strip() if isinstance(each, dict) else ""
         if said:
             file, at = {"file": line_of(each.get("filename"))}, moment(each.get("created_at"))
-            yield Note(name, said, "project", ("document",), at, metadata=file, role=DOCUMENT)
+            own = name_of(each.get("uuid"))
+            yield Note(name, said, "project", ("document",), at, None, file, DOCUMENT, own)
         else:
             yield Skipped(f"{place}, document {number}", "it holds no words")
