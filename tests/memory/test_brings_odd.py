@@ -117,3 +117,16 @@ def test_a_branch_that_is_new_comes_in_wherever_it_stands_in_the_file(memory):
     memory.bring(told((1, 0), (2, 1), (3, 2)))
     done = memory.bring(told((1, 0), (4, 1), (2, 1), (3, 2)))
     assert (done.episodes, done.known, len(done.paths)) == (1, 3, 1)
+
+
+@pytest.mark.parametrize("history", [True, False])
+def test_secrets_in_an_export_are_masked_and_counted_and_nobody_is_told_one_by_one(home, tmp_path, history):
+    with Memory(tmp_path / "other", embedder="none") as other:
+        other.remember("The key is AKIAQX3Z7LM2N4P5R6TV", keep_secrets=True)
+        other.observe("It is AKIAQX3Z7LM2N4P5R6TV, remember", session="s", keep_secrets=True)
+        other.export(tmp_path / "all.ndjson", history=history)
+    heard: list[str] = []
+    with Memory(home / "mine", embedder="none", tell=heard.append) as mine:
+        done = mine.bring(tmp_path / "all.ndjson")
+        assert (done.masked, heard) == ({"AWS access key": 2}, [])
+        assert "AKIA" not in str(mine.beliefs.all())
