@@ -213,3 +213,59 @@ def test_projects_of_claude_give_their_prompt_and_their_documents() -> None:
         ("Tea", "Be brief.", ("instruction",), PERSON), ("Tea", "Leaves.", ("document",), DOCUMENT),
     ]  # fmt: skip
     assert read.skipped == ["entry 1, document 2"]
+
+
+# -- nothing is lost without a word ------------------------------------------------------------------------------------
+
+
+def test_what_tools_gave_back_beside_a_persons_words_is_the_tools_and_comes_first() -> None:
+    data = told(
+        line("a", None, ["Look", {"type": "text", "text": "at it"}]),
+        line("b", "a", [{"type": "tool_result", "content": ["seen"]}, {"type": "text", "text": "Go on"}]),
+        line("c", "b", [{"type": "text", "text": "Done."}], "assistant"),
+    )
+    read = Read(claude_code.items(lines(data)))
+    assert read.words == [(PERSON, "Look\n\nat it"), (TOOL, "seen"), (PERSON, "Go on"), (ASSISTANT, "Done.")]
+    assert read.branches == [[text for _, text in read.words]]
+    assert read.began[0].ids == ("a", "b:results", "b", "c")
+
+
+def test_what_a_tool_of_chatgpt_gave_back_is_the_tools_and_a_kind_that_is_not_known_is_told() -> None:
+    ran = node("c", "b", "tool", kind="execution_output")
+    ran[1]["message"]["content"] = {"content_type": "execution_output", "text": "42"}
+    data = exported(
+        node("a", "0", "user", "How many?"), node("b", "a", "assistant", "x = 42", kind="code"), ran,
+        node("d", "c", "assistant", "42."), node("e", "a", "assistant", "words", kind="odd"),
+        ("f", "no object"), current="d",
+    )  # fmt: skip
+    read = Read(chatgpt.items(data))
+    assert read.words == [(PERSON, "How many?"), (TOOL, "42"), (ASSISTANT, "42.")]
+    assert sorted(read.skipped) == ["Tea time, message e", "Tea time, message f"]
+
+
+def test_a_message_of_claude_whose_parts_are_empty_has_its_text_and_what_tools_gave_back_is_theirs() -> None:
+    message = {
+        "uuid": "a", "sender": "human", "text": "Tea?", "content": [{"type": "text", "text": None}],
+        "attachments": [{"file_name": "a.pdf", "extracted_content": ""}],
+        "files": [{"file_name": "a.pdf"}, {"file_name": "cup.png"}, {"file_name": ""}],
+    }  # fmt: skip
+    results = [{"type": "tool_result", "content": [{"type": "text", "text": "found"}]}, {"type": "text", "text": "Yes"}]
+    answer = {"uuid": "b", "sender": "assistant", "parent_message_uuid": "a", "text": "x", "content": results}
+    read = Read(claude_export.items(json.dumps([{"uuid": "c", "chat_messages": [message, answer]}]).encode()))
+    assert read.words == [(PERSON, "Tea?"), (TOOL, "found"), (ASSISTANT, "Yes")]
+    assert len(read.branches) == 1
+    assert read.skipped == ["entry 1, message 1"] * 2
+
+
+def test_sessions_of_codex_without_a_name_are_not_taken_for_each_other() -> None:
+    said = [{"type": "event_msg", "payload": {"type": "user_message", "message": text}} for text in ("one", "two")]
+    names = [Read(codex.items(lines(told(each)))).began[0].ids for each in said]
+    assert names[0] != names[1]
+    later = {"type": "session_meta", "payload": {"id": "s9"}}
+    assert Read(codex.items(lines(told(said[0], later, said[1])))).began[0].ids == ("s9:1", "s9:2")
+
+
+def test_a_session_of_codex_that_has_no_events_is_told() -> None:
+    item = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"text": "one"}]}}
+    data = told({"type": "session_meta", "payload": {"id": "s"}}, item)
+    assert Read(codex.items(lines(data))).skipped == ["all of it"]

@@ -27,7 +27,7 @@ def test_entities_and_relations_are_read_in_every_spelling() -> None:
         ("Ana", "drinks tea", None), ("Acme", "", None), ("Ana", "Ana works at Acme", ("Ana", "works_at", "Acme")),
         ("Acme", "Acme employs Ana", ("Acme", "employs", "Ana")),
     ]  # fmt: skip
-    assert read.skipped == ["line 5"]
+    assert read.skipped == ["line 1", "line 5"]
 
 
 _WORD = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(str.strip).map(str.strip)
@@ -143,3 +143,16 @@ def test_a_file_that_is_not_text_or_is_empty_is_told() -> None:
         read = Read(markdown_notes.items("x.md", data))
         assert not read.notes
         assert read.skipped == ["x.md"]
+
+
+def test_observations_that_are_no_text_and_letters_that_are_no_utf8_are_told() -> None:
+    data = told(
+        {"type": "entity", "name": "Ana", "entityType": "person", "observations": ["tea", 3, {"text": "x"}]},
+        {"type": "entity", "name": "Bob", "entityType": "person", "observations": "tall"},
+    )
+    read = Read(mcp_memory.items(lines(data)))
+    assert [(note.about, note.text) for note in read.notes] == [("Ana", "tea"), ("Bob", "tall")]
+    assert read.skipped == ["line 1"]
+    read = Read(markdown_notes.items("a.md", "Tea \ufffd caf\xe9".encode() + b" caf\xe9"))
+    assert [note.text for note in read.notes] == ["Tea \ufffd caf\xe9 caf\ufffd"]
+    assert read.skipped == ["a.md, some letters"]

@@ -326,3 +326,11 @@ def test_a_folder_of_other_things_is_told_of_and_harms_nothing(memory, tmp_path)
 
     assert {name for name, _ in done.left} >= {"README.md", "person-ana.md"}
     assert not [belief for belief in memory.beliefs.all() if "root:" in belief.text]
+
+
+def test_a_device_or_a_pipe_is_never_replaced(memory, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for replace in (False, True):
+        with pytest.raises(Refused, match="neither a file nor a folder"):
+            memory.export(tmp_path / "pipe", replace=replace)
+    assert (tmp_path / "pipe").is_fifo()

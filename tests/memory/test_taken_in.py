@@ -12,9 +12,13 @@ import pytest
 
 from keepsake import Memory
 from keepsake.records.errors import KeepsakeError, NotFound, Refused
+from keepsake.records.frame import Frame
 from keepsake.repair.check import check
 
 Told = dict[str, Any]
+
+FRAME = Frame("mine", {"similarity": 1.0}).to_body()
+RULE = {"id": "r", "cadence": {"every": "x"}, "when_filter": "", "then_emits": ["facts"]}
 
 
 @pytest.fixture
@@ -300,6 +304,15 @@ def test_a_secret_in_a_file_is_masked_unless_the_person_says_otherwise(home, tmp
         (
             lambda line: {**line, "op": "belief.put/1", "body": {"belief": {"id": "x", "key": "k", "confidence": 9}}},
             "from 0 to 1, not 9",
+        ),
+        (lambda line: {**line, "op": "frame.put/1", "body": {"frame": {**FRAME, "source": []}}}, "source is text"),
+        (
+            lambda line: {**line, "op": "frame.put/1", "body": {"frame": {**FRAME, "token_budget": 1 << 63}}},
+            "a whole number above 0",
+        ),
+        (
+            lambda line: {**line, "op": "rule.put/1", "body": {"user": "me", "rule": RULE}},
+            "whole number of episodes",
         ),
         (lambda line: {**line, "id": "01KS2MX6T0QGHTN3YE3GYXF728"}, "stands there twice"),
         (lambda line: {**line, "body": {**line["body"], "user": "bob"}}, "of another user|makes no sense"),

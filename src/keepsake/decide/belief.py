@@ -17,7 +17,7 @@ from keepsake.records.belief import OWNER, Belief, recorded
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
 from keepsake.records.book import Book
 from keepsake.records.entity import thing_key
-from keepsake.records.episodes import OBSERVE, RETRACT
+from keepsake.records.episodes import OBSERVE, RETRACT, mark_of
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph_book import GRAPH
@@ -213,6 +213,7 @@ def erase(
     found, episodes = what_goes(known, names, user=user, path=path)
     gone = {version: None for held in found for version in known.ids_of(held)}
     gone.update({told.source: None for name in episodes for told in known.episodes.find(user, name)})
+    gone.update({mark: None for name in episodes if (mark := mark_of(user, name))})
     keys = {(held.user, held.path, held.key) for held in found}
     reviews = {yes for version in gone if (yes := known.reviews.yes_to(version))}
     reviews.update(name for name in names if known.reviews.is_of_words_alone(name, user))

@@ -91,6 +91,7 @@ class Note:
     triple: tuple[str, str, str] | None = None  # where it is a relation
     metadata: dict[str, Any] = field(default_factory=dict)
     role: str = PERSON  # who noted it
+    id: str = ""  # as it is called there, if it is
 
 
 Item = Began | Said | Note | Skipped

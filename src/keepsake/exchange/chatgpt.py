@@ -30,6 +30,7 @@ from keepsake.records.imported import Skipped
 
 _ROLES = {"user": PERSON, "assistant": ASSISTANT, "tool": TOOL, "system": SYSTEM}
 _WORDS = ("text", "multimodal_text")
+_SILENT = ("code", "thoughts", "reasoning_recap", "model_editable_context")  # calls of tools, and thoughts
 _HIDDEN = ("is_visually_hidden_from_conversation", "is_user_system_message")
 
 
@@ -58,6 +59,8 @@ def _told(told: dict[str, Any], mapping: dict[str, Any]) -> Iterator[Item]:
         _turn(name_of(node), each, f"{title or name}, message {node[:60]}", skipped)
         for node, each in mapping.items() if isinstance(each, dict)
     ]  # fmt: skip
+    odd = (node for node, each in mapping.items() if not isinstance(each, dict))
+    skipped += [Skipped(f"{title or name}, message {node[:60]}", "it is not an object") for node in odd]
     at, living = moment(told.get("create_time")), name_of(told.get("current_node"))
     yield from items_of(Conversation(name, title, _in_order(turns), living, at))
     yield from skipped
@@ -80,20 +83,23 @@ def _turn(node: str, told: dict[str, Any], place: str, skipped: list[Skipped]) -
     author, metadata = message.get("author"), message.get("metadata")
     role = _ROLES.get(text(author.get("role")) if isinstance(author, dict) else "", SYSTEM)
     hidden = isinstance(metadata, dict) and any(metadata.get(name) for name in _HIDDEN)
-    said = "" if hidden or role == SYSTEM else _said(message, place, skipped)
+    said = "" if hidden or role == SYSTEM else _said(message, role, place, skipped)
     model = line_of(metadata.get("model_slug")) if isinstance(metadata, dict) else ""
     about = {"model": model} if model else {}
     return Turn(node, parent, role, said, moment(message.get("create_time")), about)
 
 
-def _said(message: dict[str, Any], place: str, skipped: list[Skipped]) -> str:
+def _said(message: dict[str, Any], role: str, place: str, skipped: list[Skipped]) -> str:
     content = message.get("content")
     if not isinstance(content, dict):
         return ""
-    parts = content.get("parts")
-    if content.get("content_type") not in _WORDS:
-        return ""  # code that was run, what a tool gave back, thoughts
-    listed = parts if isinstance(parts, list) else [content.get("text")]
+    kind, parts = text(content.get("content_type")), content.get("parts")
+    if kind in _SILENT:
+        return ""
+    if kind not in _WORDS and role != TOOL:
+        skipped.append(Skipped(place, f"it is of the kind {line_of(kind)[:60]!r}, which is not known"))
+        return ""
+    listed = parts if isinstance(parts, list) else [content.get("text") or content.get("result")]
     heard = [_heard(part) for part in listed]
     others = sum(isinstance(part, dict) for part in listed)
     if others and not any(heard):

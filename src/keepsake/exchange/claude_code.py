@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from keepsake.exchange.branches import Place, laid_out, placed
@@ -79,10 +79,11 @@ def items(lines: Lines) -> Iterator[Item]:
         elif not isinstance(found, dict):
             yield Skipped(place, "it is not an object")
         elif text(found.get("type")) in _SIDES:
-            session, name = _session(found), _name(found)
-            where = places.get(session, {}).pop(name, None)  # once: a session may tell its lines again
-            if where is not None:
-                yield placed(session, _turn(found, name), where)
+            session = _session(found)
+            for turn in _turns(found, _name(found)):
+                where = places.get(session, {}).pop(turn.id, None)  # once: a session may tell its lines again
+                if where is not None:
+                    yield placed(session, turn, where)
 
 
 # -- the tree ----------------------------------------------------------------------------------------------------------
@@ -118,15 +119,15 @@ def _add(session: _Session, line: dict[str, Any]) -> None:
     name = _name(line)
     if name in session.turns:
         return
-    told = _turn(line, name)
-    parent = told.parent
-    if not told.is_aside:
-        if parent not in session.turns:
-            parent = session.last
-        session.last = name
-    session.at = session.at or told.at
-    shown = "." if told.text else ""
-    session.turns[name] = Turn(name, parent, told.role, shown, metadata=_NOTHING, is_aside=told.is_aside)
+    for told in _turns(line, name):
+        parent = told.parent
+        if not told.is_aside:
+            if parent not in session.turns:
+                parent = session.last
+            session.last = told.id
+        session.at = session.at or told.at
+        shown = "." if told.text else ""
+        session.turns[told.id] = Turn(told.id, parent, told.role, shown, metadata=_NOTHING, is_aside=told.is_aside)
 
 
 # -- one line ----------------------------------------------------------------------------------------------------------
@@ -138,6 +139,17 @@ def _name(line: dict[str, Any]) -> str:
 
 def _session(line: dict[str, Any]) -> str:
     return name_of(line.get("sessionId"))
+
+
+def _turns(line: dict[str, Any], name: str) -> list[Turn]:
+    """What stands on a line; what tools gave back comes before the words of a person who spoke at the same time."""
+    turn = _turn(line, name)
+    message = line.get("message")
+    content = message.get("content") if isinstance(message, dict) else message
+    if turn.role != PERSON or not turn.text or not (results := _all_results(content)):
+        return [turn]
+    first = replace(turn, id=f"{name}:results", role=TOOL, text="\n\n".join(results))
+    return [first, replace(turn, parent=first.id)]
 
 
 def _turn(line: dict[str, Any], name: str) -> Turn:
@@ -160,14 +172,12 @@ def _said(content: object, role: str) -> tuple[str, str]:
     """Who speaks in a message, and the words. A message that holds nothing but results is the tools'."""
     if isinstance(content, str):
         return role, cleaned(content) if role == PERSON else content.strip()
-    own, results = list[str](), list[str]()
+    own, results = list[str](), _all_results(content)
     for part in content if isinstance(content, list) else ():
-        if not isinstance(part, dict):
-            continue
-        if part.get("type") == "text":
+        if isinstance(part, str):
+            own.append(part)
+        elif isinstance(part, dict) and part.get("type") == "text":
             own.append(text(part.get("text")))
-        elif part.get("type") == "tool_result":
-            results += _results(part.get("content"))
     said = "\n\n".join(each for each in map(str.strip, own) if each)
     if said and role == PERSON:
         said = cleaned(said)
@@ -176,12 +186,18 @@ def _said(content: object, role: str) -> tuple[str, str]:
     return role, said
 
 
+def _all_results(content: object) -> list[str]:
+    """What tools gave back in a message, in the order of its parts."""
+    parts = (part for part in (content if isinstance(content, list) else ()) if isinstance(part, dict))
+    return [said for part in parts if part.get("type") == "tool_result" for said in _results(part.get("content"))]
+
+
 def _results(content: object) -> list[str]:
     if isinstance(content, str):
         return [content.strip()] if content.strip() else []
     parts = content if isinstance(content, list) else ()
-    said = (text(part.get("text")).strip() for part in parts if isinstance(part, dict) and part.get("type") == "text")
-    return [each for each in said if each]
+    texts = (part.get("text") if isinstance(part, dict) and part.get("type") == "text" else part for part in parts)
+    return [said for each in texts if (said := text(each).strip())]
 
 
 def cleaned(said: str) -> str:

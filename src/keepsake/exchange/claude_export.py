@@ -7,6 +7,7 @@ far as they attached it: its words are brought as notes of the conversation, not
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from keepsake.exchange.branches import items_of
@@ -14,6 +15,7 @@ from keepsake.exchange.brought import (
     ASSISTANT,
     DOCUMENT,
     PERSON,
+    TOOL,
     Conversation,
     Item,
     Note,
@@ -57,13 +59,22 @@ def _told(told: dict[str, Any], place: str) -> Iterator[Item]:
     turns, beside = list[Turn](), list[Item]()
     for number, message in enumerate(messages, start=1):
         if isinstance(message, dict):
-            turns.append(_turn(message, f"{name}:{number}", turns[-1].id if turns else ""))
-            beside += _attached(message, title or name, turns[-1].at)
+            turns += _turns(message, f"{name}:{number}", turns[-1].id if turns else "")
+            beside += _attached(message, title or name, turns[-1], f"{place}, message {number}")
         else:
             beside.append(Skipped(f"{place}, message {number}", "it is not an object"))
     at = moment(told.get("created_at"))
     yield from items_of(Conversation(name, title, tuple(turns), turns[-1].id if turns else "", at))
     yield from beside
+
+
+def _turns(message: dict[str, Any], name: str, before: str) -> list[Turn]:
+    """A message, and before it what tools gave back for it."""
+    turn = _turn(message, name, before)
+    if not (found := "\n\n".join(_results(message))):
+        return [turn]
+    first = replace(turn, id=f"{turn.id}:results", role=TOOL, text=found)
+    return [first, replace(turn, parent=first.id)]
 
 
 def _turn(message: dict[str, Any], name: str, before: str) -> Turn:
@@ -77,16 +88,35 @@ def _said(message: dict[str, Any]) -> str:
     """The words. `content` has them in parts, and beside them what tools were asked; without parts, `text` has them."""
     listed = message.get("content")
     parts = [part for part in (listed if isinstance(listed, list) else ()) if isinstance(part, dict)]
-    said = (text(part.get("text")).strip() for part in parts if part.get("type", "text") == "text")
-    return "\n\n".join(filter(None, said)) if parts else text(message.get("text")).strip()
+    found = (text(part.get("text")).strip() for part in parts if part.get("type", "text") == "text")
+    said = "\n\n".join(filter(None, found))
+    has_others = any(part.get("type", "text") != "text" for part in parts)  # of which `text` says that it cannot tell
+    return said if said or has_others else text(message.get("text")).strip()
 
 
-def _attached(message: dict[str, Any], about: str, at: str) -> Iterator[Item]:
-    listed = message.get("attachments")
-    for each in listed if isinstance(listed, list) else ():
+def _results(message: dict[str, Any]) -> Iterator[str]:
+    listed = message.get("content")
+    for part in listed if isinstance(listed, list) else ():
+        if isinstance(part, dict) and part.get("type") == "tool_result":
+            inside = part.get("content")
+            for each in inside if isinstance(inside, list) else [inside]:
+                said = each.get("text") if isinstance(each, dict) else each
+                if text(said).strip():
+                    yield text(said).strip()
+
+
+def _attached(message: dict[str, Any], about: str, turn: Turn, place: str) -> Iterator[Item]:
+    """What was attached, as far as it has words; what has none is told by its name."""
+    listed = [message.get(name) for name in ("attachments", "files")]
+    names = set[str]()
+    for number, each in enumerate((each for some in listed if isinstance(some, list) for each in some), start=1):
+        name = line_of(each.get("file_name")) if isinstance(each, dict) else ""
         if isinstance(each, dict) and (said := text(each.get("extracted_content")).strip()):
-            file = {"file": line_of(each.get("file_name"))}
-            yield Note(about, said, "attachment", at=at, metadata=file, role=DOCUMENT)
+            file = {"file": name}
+            yield Note(about, said, "attachment", (), turn.at, None, file, DOCUMENT, f"{turn.id}:{number}")
+        elif name and name not in names:
+            yield Skipped(place, f"of the file {name[:60]!r} that was attached, no words are there")
+        names.add(name)
 
 
 def _project(told: dict[str, Any], place: str) -> Iterator[Item]:
@@ -97,6 +127,7 @@ def _project(told: dict[str, Any], place: str) -> Iterator[Item]:
         said = text(each.get("content")).strip() if isinstance(each, dict) else ""
         if said:
             file, at = {"file": line_of(each.get("filename"))}, moment(each.get("created_at"))
-            yield Note(name, said, "project", ("document",), at, metadata=file, role=DOCUMENT)
+            own = name_of(each.get("uuid"))
+            yield Note(name, said, "project", ("document",), at, None, file, DOCUMENT, own)
         else:
             yield Skipped(f"{place}, document {number}", "it holds no words")

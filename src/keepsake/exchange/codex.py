@@ -21,6 +21,7 @@ from keepsake.exchange.brought import (
     loaded,
     moment,
     name_of,
+    named_after,
     objects_in,
 )
 from keepsake.exchange.brought import text_of as text
@@ -42,14 +43,19 @@ def looks_like(data: bytes) -> bool:
 
 def items(lines: Lines) -> Iterator[Item]:
     """What was said, in the order of the file, and the lines that were passed over."""
-    session, at, names = "", "", list[str]()
+    session, at, first, count, repeats = "", "", "", 0, 0
     for _, found in objects_in(lines):
         if isinstance(found, dict):
             session = session or _session(found)
             at = at or moment(found.get("timestamp"))
-            if _words(found):
-                names.append(f"{session}:{len(names) + 1}")
+            first = first or _words(found)
+            count += bool(_words(found))
+            repeats += found.get("type") == "response_item"
+    session = session or named_after(at, first)
+    names = [f"{session}:{number}" for number in range(1, count + 1)]
     yield Began(session, "", tuple(names), at=at)
+    if repeats and not count:
+        yield Skipped("all of it", "it has lines of the type response_item alone, which hold more than what was said")
     number = 0
     for place, found in objects_in(lines):
         if isinstance(found, Skipped):

@@ -37,6 +37,7 @@ _MOST_WORDS = 5  # of the name of a relation; what is longer is a sentence that 
 _LONGEST_FRONT = 1 << 14
 _MOST_BRACKETS = 200  # of a front matter: to read many that are open takes long
 _LONGEST_TAG, _MOST_TAGS = 60, 20
+_NO_LETTER = "\ufffd"
 _SCALAR = str | int | float | date
 
 
@@ -71,6 +72,8 @@ def items(name: str, data: bytes) -> Iterator[Item]:
         yield Skipped(name, "it is not text")
         return
     whole = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    if whole.count(_NO_LETTER) > data.count(_NO_LETTER.encode()):
+        yield Skipped(f"{name}, some letters", f"they are not UTF-8, and became {_NO_LETTER}; the rest was taken")
     front, body, fault = _front(whole)
     if fault:
         yield Skipped(f"{name}, front matter", fault)

@@ -58,7 +58,10 @@ def _entity(told: dict[str, Any], place: str) -> Iterator[Item]:
         yield Skipped(place, "the entity has no name")
         return
     listed = told.get("observations")
-    said = [each.strip() for each in (listed if isinstance(listed, list) else ()) if text(each).strip()]
+    listed = listed if isinstance(listed, list) else [listed or ""]
+    if odd := sum(not isinstance(each, str) for each in listed):
+        yield Skipped(place, "an observation is no text" if odd == 1 else f"{odd:,} observations are no text")
+    said = [each.strip() for each in listed if text(each).strip()]
     for each in said or [""]:  # it is there, though nothing was observed of it
         yield Note(name, each, kind, role=ASSISTANT)
 

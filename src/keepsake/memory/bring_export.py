@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from keepsake.exchange.keepsake_ndjson import LONGEST
 from keepsake.exchange.keepsake_ndjson import looks_like as looks_like
-from keepsake.memory.taken_in import opened, take_in
+from keepsake.memory.taken_in import take_in
 from keepsake.memory.taking import Taking
 from keepsake.records.exported import TakenIn
 
@@ -17,16 +19,18 @@ if TYPE_CHECKING:
 def bring(bringing: Bringing, source: Source) -> None:
     """Bring in one file of lines, all of it or nothing."""
     taking = Taking(bringing.shelf, bringing.gated, bringing.user)
-    with source.opened() as file, opened(file) as lines:
+    lines = source.every_line(LONGEST)
+    with bringing.gated.masks.counted() as masked:
         done = take_in(taking, lines, quarantine=bringing.quarantine, dry_run=bringing.dry_run)
-    tell(bringing, done, source.name)
+    tell(bringing, done, source.name, masked)
 
 
-def tell(bringing: Bringing, done: TakenIn, name: str) -> None:
+def tell(bringing: Bringing, done: TakenIn, name: str, masked: Iterable[str] = ()) -> None:
     """Count what came in, and name what did not, or came in otherwise."""
     trust = bringing.trust()
     for what, number in (("beliefs", done.beliefs), ("episodes", done.episodes), ("known", done.known)):
         bringing.count(what, trust, number)
+    bringing.count("beliefs", trust, 0, masked)
     for place, why in (*done.kept, *done.left):
         bringing.skip(f"{name}, {place}", why)
 

@@ -1,9 +1,9 @@
 """An import under way: what a reader finds becomes episodes, beliefs and paths, some at a time.
 
 Some at a time are one group of events: after a crash they are all there, or none. They are written in the order of the
-file, so that whoever is interrupted and begins again ends with the same memory. What is here already is passed over. Of
-a conversation that was brought before, only what follows the last turn that is here comes in: what a person erased in
-between does not come back.
+file, so that whoever is interrupted and begins again ends with the same memory. What is here already is passed over,
+and so is what a person erased. Of turns whose names leave no mark when they are erased, only those that follow the last
+one that is here come in.
 
 The line of a conversation goes on the root, every branch of it on a path of its own.
 """
@@ -20,6 +20,7 @@ from keepsake.decide import path as walk
 from keepsake.exchange.brought import ASSISTANT, DOCUMENT, PERSON, SYSTEM, TOOL, Began, Item, Note, Said, named_after
 from keepsake.memory.noted import Noting
 from keepsake.memory.opened import Opened
+from keepsake.records.episodes import mark_of
 from keepsake.records.errors import Refused
 from keepsake.records.imported import MOST_TOLD, Imported, Skipped
 from keepsake.records.paths import ROOT
@@ -149,7 +150,7 @@ class Bringing:
         began, last = self._began[said.conversation]
         turn, name = said.turn, self._name(said.conversation, said.turn.id)
         at = self._times[said.conversation] = turn.at or self._times.get(said.conversation, began.at)
-        if said.number <= last or self._is_here(name):
+        if self._is_here(name) or (said.number <= last and not mark_of(self.user, name)):
             self._counts["known"] += 1
             return
         metadata = {"source": self._format, "role": _ROLE[turn.role], **turn.metadata}
@@ -176,7 +177,9 @@ class Bringing:
         return -1
 
     def _is_here(self, name: str) -> bool:
-        return bool(self._book.episodes.find(self.user, name))
+        """Whether it is, or was and had its words erased."""
+        mark = mark_of(self.user, name)
+        return bool(self._book.episodes.find(self.user, name)) or bool(mark and self._book.pages.is_erased(mark))
 
     def _name(self, conversation: str, turn: str) -> str:
         return turn if len(turn) >= _UNIQUE else f"{conversation}:{turn}"
@@ -230,7 +233,7 @@ class Bringing:
 
     def _document(self, note: Note) -> None:
         """What was handed over is kept verbatim; nobody holds it true by that."""
-        name = f"{self._format}:{named_after(note.about, note.text)}"
+        name = f"{self._format}:{note.id or named_after(note.about, note.text)}"
         if self._is_here(name):
             self._counts["known"] += 1
             return

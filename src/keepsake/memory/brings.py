@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from keepsake.memory.opened import Opened
-from keepsake.records.errors import Refused
+from keepsake.records.errors import Closed, NotWritable, Refused
 from keepsake.records.scope import checked
 
 if TYPE_CHECKING:
@@ -37,15 +37,16 @@ class Brings(Opened):
         kept out of recall until a person says yes, and with `quarantine`, everything is. `tick` is told of bytes.
         """
         from keepsake.memory.bringing import Bringing
-        from keepsake.memory.sources import Source, is_export, sources_in
+        from keepsake.memory.sources import Source, is_export, place_of, sources_in
 
         if format and format not in formats():
             raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
         checked(user=self._user(user))
         bringing = Bringing(self, self._user(user), quarantine=quarantine, dry_run=dry_run, tick=tick)
-        given = source if isinstance(source, bytes) else Path(source).expanduser()
+        given = source if isinstance(source, bytes) else place_of(source)
         found = list(sources_in(given))
-        if isinstance(given, Path) and is_export(given) and not (format or quarantine or dry_run):
+        as_a_person = bringing.trust() == "human" and not (format or dry_run)
+        if isinstance(given, Path) and as_a_person and is_export(given):
             return self._bring_folder(bringing, given, [each for each in found if not isinstance(each, Source)])
         is_alone = sum(isinstance(each, Source) for each in found) == 1
         for each in found:
@@ -112,6 +113,10 @@ def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool) -
             bringing.begin(name, "", source.name)
             _own()[name].bring(bringing, source)
             bringing.tick(source.size)
+    except Refused as error:
+        if is_alone or isinstance(error, NotWritable | Closed):
+            raise
+        bringing.skip(source.name, str(error))
     except CannotRead as error:
         bringing.skip(source.name, str(error))
 

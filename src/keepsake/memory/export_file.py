@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from keepsake.ledger.disk import Disk, write_all
+from keepsake.memory.sources import place_of
 from keepsake.records.errors import NotWritten, Refused
 
 _LONGEST_NAME = 230  # bytes; disks take 255, and a name that is being filled has some more
@@ -21,7 +22,7 @@ _FULL = 1 << 18  # bytes that are gathered before they are written
 
 def settled(to: str | Path, memory: Path, *, replace: bool) -> Path:
     """Where to write. Refused, if something is there and may not go, or if it is inside the memory itself."""
-    place = Path(os.path.abspath(Path(to).expanduser()))
+    place = Path(os.path.abspath(place_of(to)))
     if "\0" in str(place) or len(os.fsencode(place.name)) > _LONGEST_NAME:
         raise Refused(f"{str(place)!r:.80} is no name of a file here; choose another")
     root, real = memory.resolve(), place.resolve()
@@ -31,6 +32,8 @@ def settled(to: str | Path, memory: Path, *, replace: bool) -> Path:
         raise Refused(f"there is no folder {place.parent}; make it first, or choose another place")
     if os.path.islink(place):
         raise Refused(f"{place} is a link, and links are not followed; choose another name")
+    if os.path.lexists(place) and not (place.is_file() or place.is_dir()):
+        raise Refused(f"{place} is neither a file nor a folder, and stays; choose another name")
     if os.path.lexists(place) and not replace:
         raise Refused(f"{place} is there already; choose another name, or replace it with --force")
     return place

@@ -79,11 +79,13 @@ class Leaves(Graphs):
         its words count as a program's, and are kept out of recall until a person says yes. Of a folder of Markdown the
         pages are taken in, as if a person had put them here.
         """
+        from keepsake.memory.sources import place_of
         from keepsake.memory.taken_in import opened, take_in
         from keepsake.memory.taking import Taking
 
-        if isinstance(file, str | Path) and Path(file).expanduser().is_dir():
-            return self._take_in_pages(Path(file).expanduser(), self._whose(user), quarantine=quarantine)
+        file = place_of(file) if isinstance(file, str | Path) else file
+        if isinstance(file, Path) and file.is_dir():
+            return self._take_in_pages(file, self._whose(user), quarantine=quarantine)
         with opened(file) as lines:
             taking = Taking(self._shelf, self._gated, self._whose(user), keep_secrets=keep_secrets)
             return take_in(taking, lines, quarantine=quarantine)

@@ -69,6 +69,16 @@ class Masker:
         finally:
             self._tell = told
 
+    @contextmanager
+    def counted(self) -> Iterator[list[str]]:
+        """The same, and the kinds that are masked meanwhile are gathered."""
+        self._heard.all = found = list[str]()
+        try:
+            with self.unheard():
+                yield found
+        finally:
+            del self._heard.all
+
     # -- before it is decided on -------------------------------------------------------------------------------------
 
     def fields(self, fields: dict[str, Any], reason: str = "") -> str:
@@ -160,6 +170,7 @@ class Masker:
     def _report(self, kinds: list[str]) -> None:
         if kinds:
             self._heard.kinds = (*self.last, *kinds)
+            getattr(self._heard, "all", []).extend(kinds)
             hint = "; `--keep-secrets` keeps it" if self._trust == "human" else ""
             self._tell(f"masked {told(kinds)}{hint}")
 

@@ -26,6 +26,7 @@ _NO_BOMB = 100 << 20  # bytes: what is smaller than this harms nobody
 _AT_MOST = 100  # times as large as the zip
 _LINES = (".jsonl", ".ndjson", ".json")
 _MARKDOWN = (".md", ".markdown")
+_A_LINK = "it is a link or no file; links are not followed"
 _SHOWN = 3  # names of files that are passed over
 
 STANDARD_INPUT = "standard input"
@@ -63,6 +64,12 @@ class Source:
             raise CannotRead(f"it has more than {WHOLE >> 20:,} MB and must be read whole; split it")
         return data
 
+    def every_line(self, longest: int) -> Iterator[bytes]:
+        """Its lines, one after the other; one that is longer comes in pieces."""
+        with self._open() as file:
+            while line := _line(file, longest + 1):
+                yield line
+
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines that say something, with their numbers. Of one that is longer than any, only the beginning."""
         with self._open() as file:
@@ -80,6 +87,14 @@ class Source:
             return self.opened()
         except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
             raise CannotRead(_why(error)) from None
+
+
+def place_of(given: str | Path) -> Path:
+    """Where something lies that a person named. NotFound, if it begins with a home that nobody has."""
+    try:
+        return Path(given).expanduser()
+    except RuntimeError:
+        raise NotFound(f"nobody has the home that {str(given)[:200]!r} begins with; write ./ before it") from None
 
 
 def sources_in(given: Path | bytes) -> Iterator[Source | Skipped]:
@@ -116,21 +131,24 @@ def _in_file(path: Path, name: str) -> Iterator[Source | Skipped]:
 
 
 def _in_folder(root: Path) -> Iterator[Source | Skipped]:
-    others: list[str] = []
+    others, closed = list[str](), list[OSError]()
     if is_export(root):
         yield Skipped("index.md and what happened", "they are for reading; an export as NDJSON brings in everything")
         root = root / "pages"
-    for folder, below, names in os.walk(root):
+    for folder, below, names in os.walk(root, onerror=closed.append):
         below[:] = sorted(each for each in below if not each.startswith("."))
+        for each in filter(lambda each: os.path.islink(os.path.join(folder, each)), below):
+            yield Skipped(_safe(Path(folder, each).relative_to(root).as_posix()), _A_LINK)
         for each in sorted(names):
             path = Path(folder, each)
             name = path.relative_to(root).as_posix()
             if not _may_hold(each, (".zip",)):
                 others.append(name)
             elif path.is_symlink() or not path.is_file():
-                yield Skipped(_safe(name), "it is a link or no file; links are not followed")
+                yield Skipped(_safe(name), _A_LINK)
             else:
                 yield from _in_file_or_told(path, _safe(name))
+    yield from (Skipped(_safe(str(each.filename)), _why(each)) for each in closed)
     yield from _passed_over(others)
 
 
@@ -204,9 +222,9 @@ def _read(file: IO[bytes], size: int) -> bytes:
         raise CannotRead(_why(error)) from None
 
 
-def _line(file: IO[bytes]) -> bytes:
+def _line(file: IO[bytes], size: int = LONGEST + 1) -> bytes:
     try:
-        return file.readline(LONGEST + 1)
+        return file.readline(size)
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise CannotRead(_why(error)) from None
 

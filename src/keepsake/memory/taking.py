@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from keepsake.consolidate.cadence import Cadence
 from keepsake.exchange import keepsake_events as events
 from keepsake.exchange import keepsake_ndjson as ndjson
 from keepsake.exchange.keepsake_ndjson import Reader
@@ -19,6 +20,7 @@ from keepsake.memory.secrets import Cleared
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.event import ELSEWHERE, Draft, Event
+from keepsake.records.rules import RULE
 from keepsake.records.taken import DONE, TAKE
 from keepsake.stores.shelf import Shelf
 
@@ -61,6 +63,8 @@ class Taking:
                 event = Event(told["n"], told["ts"], told["op"], told["id"], told["by"], "", told["body"])
                 with self.at(number):
                     events.checked(event, self.user)
+                    if event.op == RULE:
+                        Cadence.of(told["body"]["rule"].get("cadence", {}))
                     self._pieces.take(event)
                     if event.id in self._ids or self.book.episodes.owner(event.id) not in (None, self.user):
                         raise Refused(f"the id {event.id} stands there twice, or is another's here")

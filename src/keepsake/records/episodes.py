@@ -7,6 +7,7 @@ for an episode is taken in its scope, whether its teller took it back, and which
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ OBSERVE = "episode.put/1"
 RETRACT = "episode.retract/1"  # {"ids": […], "user": …, "reason"?: …}: it was not so, or is not to be used
 
 
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _LONG_AGO = "1970-01-01T00:00:00Z"
 
 
@@ -145,3 +147,11 @@ def gist_of(episode: dict[str, Any]) -> str:
     """Enough to tell whether the same thing is told again. It is never written where an erasure would not reach it."""
     said = [episode.get(name) for name in ("content", "timestamp", "metadata", "source_node", "path", "trust")]
     return sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+
+
+def mark_of(user: str, name: str) -> str:
+    """What stays of an episode's name when its words are erased, so that they are not brought in once more.
+
+    Only a name that has a UUID in it leaves a mark: nobody finds out by guessing what it was. Else it is empty.
+    """
+    return f"mark-{sha256(f'{user}:{name}'.encode()).hexdigest()[:24]}" if _UUID.search(name) else ""

@@ -15,6 +15,7 @@ from keepsake.records.notebook import Shown
 
 SIGNALS = ("similarity", "confidence", "recency", "centrality", "reinforcement")
 
+_MOST_TOKENS = 1 << 53
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}\Z")
 
 
@@ -35,10 +36,11 @@ class Frame(Shown):
         if not _NAME.match(self.name):
             raise Refused(f"a frame's name is small letters, digits, - and _, a letter first; not {self.name!r}")
         _check_weights(self.weights)
-        if type(self.token_budget) is not int or self.token_budget < 1:
+        if type(self.token_budget) is not int or not 1 <= self.token_budget < _MOST_TOKENS:
             raise Refused(f"a frame's token_budget is a whole number above 0, not {self.token_budget!r}")
-        if type(self.template) is not str:
-            raise Refused(f"a frame's template is text, not {type(self.template).__name__}")
+        for name, text in (("template", self.template), ("source", self.source)):
+            if type(text) is not str:
+                raise Refused(f"a frame's {name} is text, not {type(text).__name__}")
         _check_texts("guarantees", self.guarantees)
         _check_filters(self.filters)
         _check_cache(self.cache)

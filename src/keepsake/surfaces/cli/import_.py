@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -83,10 +82,10 @@ def _memory(call: Call, user: str | None, *, dry_run: bool) -> Iterator[Memory]:
 
 
 def _brought(memory: Memory, sources: tuple[str, ...], format_: str, *, quarantine: bool, dry_run: bool) -> Imported:
-    from keepsake.memory.sources import size_of
+    from keepsake.memory.sources import place_of, size_of
     from keepsake.records.imported import Imported
 
-    given = [read_given(each)[1] if each == STANDARD_INPUT else Path(each).expanduser() for each in sources]
+    given = [read_given(each)[1] if each == STANDARD_INPUT else place_of(each) for each in sources]
     total = sum(map(size_of, given))  # all of them are looked at before anything is written
     done = Imported(dry_run=dry_run)
     with progress("Bringing in …", total) as tick:
