@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from keepsake.memory.token import Token, new_token, token_of
 from keepsake.records.errors import Refused
@@ -69,9 +69,13 @@ async def serve(
             made(hold, tools, **offers.handlers), max_request_body_size=LIMIT, max_sessions=_SESSIONS,
             session_idle_timeout=_IDLE,
         ), offers)  # fmt: skip
-        told = [shown(line) for line in _announced(str(folder), where.host, at, token)]
+
+        def tell() -> None:
+            for line in _announced(str(folder), where.host, at, token):
+                note(shown(line))
+
         config = _config(Guard(app, Names.at(where.host, at, where.also), token))
-        await _Uvicorn(config, app, lambda: [note(line) for line in told]).serve([listening])
+        await _Uvicorn(config, app, tell).serve([listening])
     finally:
         listening.close()
         await hold.close()
@@ -140,7 +144,8 @@ class _Line(H11Protocol):
 
     def _watch(self) -> None:
         """Time runs from the first byte, or from the beginning of the connection, until a request is there."""
-        if self.cycle is not None and not self.cycle.response_complete:
+        asked: RequestResponseCycle | None = self.cycle
+        if asked is not None and not asked.response_complete:
             self._unwatch()
         elif self._late is None and not self.transport.is_closing():
             self._late = self.loop.call_later(_HEAD, self.transport.close)
@@ -154,7 +159,7 @@ class _Line(H11Protocol):
 class _Uvicorn(uvicorn.Server):
     """Uvicorn, ending as we do. Being told to end is no error: the program ends with 0."""
 
-    def __init__(self, config: uvicorn.Config, app: App, ready: Callable[[], object]) -> None:
+    def __init__(self, config: uvicorn.Config, app: App, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._app, self._ready = app, ready
 

@@ -56,7 +56,7 @@ class Offers:
 
 
 def _in_a_line(answer: Handler) -> Handler:
-    """The same, but what the memory has to say against it reaches the client in its one line, and no fault's own words."""
+    """The same, but what the memory has to say against it reaches the client in its one line; no fault's words do."""
 
     async def told(ctx: Any, params: Any) -> Any:
         try:
