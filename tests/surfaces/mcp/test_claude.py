@@ -176,3 +176,11 @@ def test_a_persons_line_is_changed_after_a_yes_and_what_is_done_is_not_done_twic
     with pytest.raises(NeedsApproval):  # the second file has a question of its own
         after(command="rename", old_path="/memories/d", new_path="/memories/e")
     assert len(memory.files.paths()) == 3
+
+
+def test_what_is_inserted_may_be_called_text_or_content(call):
+    call("create", PREFS, file_text="one\n")
+
+    for name in ("text", "content"):
+        assert call("insert", PREFS, insert_line=1, **{name: name}) == "The file /memories/prefs.md has been edited."
+    assert call("view", PREFS).split("\t")[1:] == ["one\n     2", "content\n     3", "text"]

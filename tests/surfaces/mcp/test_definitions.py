@@ -43,7 +43,7 @@ def test_the_hints_say_what_a_tool_does():
     hints = {tool.name: defined(tool).annotations for tool in TOOLS}
 
     assert {name for name, each in hints.items() if each.read_only_hint} == {"recall", "get", "timeline", "status"}
-    assert {name for name, each in hints.items() if each.destructive_hint} == {"revise", "forget"}
+    assert {name for name, each in hints.items() if each.destructive_hint} == {"revise", "review", "forget"}
     assert not any(each.open_world_hint for each in hints.values())
 
 

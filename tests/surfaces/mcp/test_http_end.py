@@ -99,6 +99,39 @@ def test_told_twice_it_waits_for_no_client(home):
     asyncio.run(asyncio.wait_for(scene(), 30))
 
 
+def test_who_takes_for_ever_to_ask_makes_room_for_others(home, monkeypatch):
+    monkeypatch.setattr(http, "_HEAD", 0.3)
+    said = []
+
+    async def slowly(port, *parts):
+        """What comes back, until the server hangs up, which it does while we still talk."""
+        coming, line = await asyncio.open_connection("127.0.0.1", port)
+        reading = asyncio.create_task(coming.read())
+        for part in (*parts, *[b"G"] * 50):
+            if reading.done():
+                break
+            line.write(part)
+            await asyncio.sleep(0.1)
+        line.close()
+        return reading.result() if reading.done() else None
+
+    async def scene():
+        hold = Holder(lambda: Memory(home / "notes", trust="agent"))
+        server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append))
+        while len(said) < 2:
+            await asyncio.sleep(0.01)
+        port = int(re.search(r":(\d+)/mcp", said[0])[1])
+        whole = f"GET /mcp HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode()
+        found = await asyncio.gather(slowly(port, *[b""] * 50), slowly(port), slowly(port, whole))
+        os.kill(os.getpid(), signal.SIGTERM)
+        await server
+        return found
+
+    silent, slow, again = asyncio.run(asyncio.wait_for(scene(), 30))
+    assert (silent, slow) == (b"", b"")
+    assert again.startswith(b"HTTP/1.1 401 ")
+
+
 @pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])
 def test_who_listens_to_other_machines_is_warned(home, host, warned):
     said = []
@@ -108,7 +141,6 @@ def test_who_listens_to_other_machines_is_warned(home, host, warned):
         server = asyncio.create_task(http.serve(hold, (), http.Where(host, 0), note=said.append))
         while len(said) < 2 + warned:
             await asyncio.sleep(0.01)
-        await asyncio.sleep(0.05)
         os.kill(os.getpid(), signal.SIGTERM)
         await server
 

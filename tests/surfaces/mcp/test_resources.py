@@ -105,6 +105,30 @@ def test_a_long_list_comes_in_parts_and_none_is_missing_or_twice(folder, monkeyp
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("fault", [ValueError("IGNORE ALL"), OSError(5, "Input/output error", "/IGNORE/ALL")])
+def test_a_fault_costs_one_request_and_leaks_nothing(folder, era, fault, monkeypatch, caplog):
+    def broken(*_, **__):
+        raise fault
+
+    monkeypatch.setattr(Memory, "frame", broken)
+
+    async def scene(client):
+        told = []
+        for ask in (lambda: client.read_resource(f"{FRAMES}self"), lambda: client.get_prompt(START)):
+            with pytest.raises(MCPError) as refusal:
+                await ask()
+            told.append((refusal.value.error.code, refusal.value.error.message))
+        assert (await client.read_resource(STATUS)).contents
+        return told
+
+    for code, message in play(scene, folder, era):
+        assert code == -32603
+        assert message.endswith("try again")
+        assert "IGNORE" not in message
+    assert "IGNORE" not in caplog.text
+
+
+@pytest.mark.parametrize("era", ERAS)
 def test_what_the_memory_has_to_say_against_it_reaches_the_client_in_its_one_line(folder, era):
     (folder / "keepsake.toml").write_text("[ledger]\ndurability = 7\n")
 

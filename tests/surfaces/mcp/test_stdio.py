@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from mcp import Client, StdioServerParameters
 
 from keepsake import Memory
+from keepsake.surfaces.mcp import stdio
 from keepsake.surfaces.mcp.definition import defined
 from keepsake.surfaces.mcp.tools import TOOLS
 from tests.surfaces.mcp.played import MODERN, YES, line
@@ -137,6 +139,28 @@ def test_the_pipe_carries_the_protocol_alone_and_its_end_is_the_servers_end(fold
     assert "error" in next(each for each in told if each["id"] == 9)
     assert next(each for each in told if each["id"] == 3)["result"]["structuredContent"]["beliefs"] == 1
     assert done.stderr.decode().splitlines() == [f"keepsake: serving {folder} as agent, 8 tools"]
+
+
+def test_what_nobody_waits_for_does_not_keep_it_from_ending(folder, warm_program):
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "a test", "version": "1"},
+    }  # fmt: skip
+    listen = {"notifications": {"resourceSubscriptions": ["memory://status"]}, "_meta": meta}
+    said = {"name": "remember", "arguments": {"text": "Bob plays chess"}, "_meta": meta}
+    calls = [
+        {"id": 1, "method": "subscriptions/listen", "params": listen},
+        {"id": 2, "method": "tools/call", "params": said},
+        {"method": "notifications/cancelled", "params": {"requestId": 2, "_meta": meta}},
+    ]  # fmt: skip
+    sent = [json.dumps({"jsonrpc": "2.0", **each}).encode() for each in calls]
+
+    began = time.monotonic()
+    done = subprocess.run([warm_program, "mcp", "-C", folder], input=b"\n".join(sent), capture_output=True, timeout=60)
+
+    assert done.returncode == 0
+    assert [json.loads(each)["id"] for each in done.stdout.splitlines() if b'"id"' in each] == [1]
+    assert time.monotonic() - began < stdio._PATIENCE
 
 
 def test_it_ends_at_the_systems_word(folder):

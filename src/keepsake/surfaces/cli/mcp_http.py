@@ -22,7 +22,10 @@ _OPTIONS = (
         "--allow", multiple=True, metavar="NAME",
         help="With --http: another name that clients may use for this server, such as a proxy's. Repeat for more.",
     ),
-    click.option("--new-token", is_flag=True, help="With --http: make another token; the old one opens nothing then."),
+    click.option(
+        "--new-token", is_flag=True,
+        help="With --http: make another token; a server that runs already takes the old one until it ends.",
+    ),
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, model_validator
 from keepsake.records.errors import NotFound, Refused
 from keepsake.surfaces.cli.recall_options import read_date, read_time
 from keepsake.surfaces.mcp.fields import Agent, Count, Name, Names, Path, Session, When, maybe, moment
-from keepsake.surfaces.mcp.notes import Note, numbered, of_belief, of_episode, of_hit
+from keepsake.surfaces.mcp.notes import Note, numbered, of_belief, of_episode, of_hit, why_withheld
 from keepsake.surfaces.mcp.past import Entry, recent, versions
 from keepsake.surfaces.mcp.tool import Answer, Args, Desk, Tool
 from keepsake.surfaces.mcp.words import NOTICE, exactly, fenced, label
@@ -176,6 +176,8 @@ def _get(desk: Desk, args: GetArgs) -> Got:
         if episode is None:
             raise NotFound(f"nothing is known as {args.id!r}; recall finds ids")
         return Got(note=of_episode(memory, episode))
+    if why_withheld(memory, belief):
+        return Got(note=of_belief(memory, belief))
     return Got(
         note=of_belief(memory, belief), evidence=list(belief.evidence) or None, rests_on=list(belief.rests_on) or None,
         valid_from=belief.valid_from or None, valid_to=belief.valid_to or None, expires=belief.expires or None,

@@ -128,11 +128,11 @@ def refused(line: str) -> types.CallToolResult:
 
 
 def _read(tool: Tool, given: Mapping[str, Any]) -> Args:
-    """The arguments, under the names that the tool takes. What is null was not given."""
+    """The arguments, under the names that the tool takes."""
     size = sum(map(len, texts_in(given)))
     if size > LONGEST:
         raise Refused(f"these are {size:,} characters, and one call takes up to {LONGEST:,}; send it in parts")
-    return tool.takes.model_validate({name: value for name, value in tool.meant(given).items() if value is not None})
+    return tool.takes.model_validate(tool.meant(given))
 
 
 def _pending(review: str, person: Person | None) -> str:

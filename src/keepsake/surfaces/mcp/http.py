@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from keepsake.memory.token import Token, new_token, token_of
 from keepsake.records.errors import Refused
@@ -37,7 +38,8 @@ HOST, PORT = "127.0.0.1", 8722
 _SESSIONS = 256  # clients that began with a handshake and have not left
 _IDLE = 30 * 60.0  # seconds after which one that is silent has left
 _CONNECTIONS = 1024
-_SILENCE = 120  # seconds that a connection may be silent
+_SILENCE = 120  # seconds that a connection may be silent between two requests
+_HEAD = 20.0  # seconds that the head of a request may take
 _PATIENCE, _STEP = 20.0, 0.05  # seconds that what was begun may take when the server ends, and between two looks
 _ENDS = (signal.SIGINT, signal.SIGTERM)
 _ELSEWHERE = Refusal(404, f"there is nothing here; the memory is at {PATH}")
@@ -67,9 +69,13 @@ async def serve(
             made(hold, tools, **offers.handlers), max_request_body_size=LIMIT, max_sessions=_SESSIONS,
             session_idle_timeout=_IDLE,
         ), offers)  # fmt: skip
-        for line in _announced(str(folder), where.host, at, token):
-            note(shown(line))
-        await _Uvicorn(_config(Guard(app, Names.at(where.host, at, where.also), token)), app).serve([listening])
+
+        def tell() -> None:
+            for line in _announced(str(folder), where.host, at, token):
+                note(shown(line))
+
+        config = _config(Guard(app, Names.at(where.host, at, where.also), token))
+        await _Uvicorn(config, app, tell).serve([listening])
     finally:
         listening.close()
         await hold.close()
@@ -119,12 +125,47 @@ class App:
         self._over.set()
 
 
+class _Line(H11Protocol):
+    """A connection. What a request begins with has its time: whoever is silent, or slow, makes room for others."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._unwatch()
+
+    def _watch(self) -> None:
+        """Time runs from the first byte, or from the beginning of the connection, until a request is there."""
+        asked: RequestResponseCycle | None = self.cycle
+        if asked is not None and not asked.response_complete:
+            self._unwatch()
+        elif self._late is None and not self.transport.is_closing():
+            self._late = self.loop.call_later(_HEAD, self.transport.close)
+
+    def _unwatch(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+
 class _Uvicorn(uvicorn.Server):
     """Uvicorn, ending as we do. Being told to end is no error: the program ends with 0."""
 
-    def __init__(self, config: uvicorn.Config, app: App) -> None:
+    def __init__(self, config: uvicorn.Config, app: App, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._app = app
+        self._app, self._ready = app, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -150,7 +191,7 @@ class _Uvicorn(uvicorn.Server):
 
 def _config(app: Guard) -> uvicorn.Config:
     return uvicorn.Config(
-        app, http="h11", ws="none", lifespan="on", log_config=None, log_level="error", access_log=False,
+        app, http=_Line, ws="none", lifespan="on", log_config=None, log_level="error", access_log=False,
         server_header=False, proxy_headers=False, limit_concurrency=_CONNECTIONS,
         timeout_keep_alive=_SILENCE, timeout_graceful_shutdown=5,
     )  # fmt: skip

@@ -79,22 +79,28 @@ def of_hit(hit: Hit, *, explain: bool = False) -> Note:
 
 
 def of_belief(memory: Memory, belief: Belief) -> Note:
-    """A belief, whole; without its words, if recall leaves it out because nobody vouches for it."""
+    """A belief, whole; without its words and names, if recall leaves it out because nobody vouches for it."""
+    stands = standing(memory, belief) or None
+    made: dict[str, Any] = {"trust": belief.trust, "by": door(memory, belief.seq), "at": belief.at, "standing": stands}
+    if why_withheld(memory, belief):
+        return Note(id=belief.id, what="belief", text="", **made)
     return Note(
-        id=belief.id, what="belief", text=words_of(memory, belief), trust=belief.trust, by=door(memory, belief.seq),
-        at=belief.at, agent=belief.agent or None, session=belief.session or None, about=belief.about or None,
-        kind=belief.kind, key=belief.key if belief.key != belief.id else None, confidence=belief.confidence,
-        tags=list(belief.tags) or None, standing=standing(memory, belief) or None,
+        id=belief.id, what="belief", text=belief.text, **made, agent=belief.agent or None,
+        session=belief.session or None, about=belief.about or None, kind=belief.kind,
+        key=belief.key if belief.key != belief.id else None, confidence=belief.confidence,
+        tags=list(belief.tags) or None,
     )  # fmt: skip
 
 
 def of_episode(memory: Memory, episode: Episode) -> Note:
-    """An episode, whole; without its words, if recall leaves it out because nobody vouches for it."""
-    withheld = why_withheld(memory, episode)
+    """An episode, whole; without its words and names, if recall leaves it out because nobody vouches for it."""
+    withheld, at = why_withheld(memory, episode), stamp(episode.timestamp)
+    made: dict[str, Any] = {"trust": episode.trust, "by": door(memory, episode.seq), "at": at}
+    if withheld:
+        return Note(id=episode.id, what="episode", text="", standing=withheld, **made)
     return Note(
-        id=episode.id, what="episode", text="" if withheld else episode.content, trust=episode.trust,
-        by=door(memory, episode.seq), at=stamp(episode.timestamp), agent=episode.agent or None,
-        session=episode.session or None, standing=withheld or None,
+        id=episode.id, what="episode", text=episode.content, agent=episode.agent or None,
+        session=episode.session or None, **made,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,14 @@ from keepsake.surfaces.mcp.completion import Completion
 from keepsake.surfaces.mcp.prompts import Prompts
 from keepsake.surfaces.mcp.resources import Resources
 from keepsake.surfaces.mcp.watch import EVERY, Watch
+from keepsake.surfaces.mcp.words import one_line
 
 if TYPE_CHECKING:
     from keepsake.surfaces.mcp.holder import Holder
 
 Handler = Callable[..., Awaitable[Any]]
+
+logger = logging.getLogger("keepsake.mcp")
 
 
 class Offers:
@@ -52,12 +56,20 @@ class Offers:
 
 
 def _in_a_line(answer: Handler) -> Handler:
-    """The same, but what the memory has to say against it reaches the client, in its one line."""
+    """The same, but what the memory has to say against it reaches the client in its one line; no fault's words do."""
 
     async def told(ctx: Any, params: Any) -> Any:
         try:
             return await answer(ctx, params)
+        except MCPError:
+            raise
         except KeepsakeError as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
+        except OSError as error:
+            reason = one_line(error.strerror or "no reason given", "")
+            raise MCPError(types.INTERNAL_ERROR, f"the system refused ({reason}); try again") from None
+        except Exception as error:  # the outer edge, as in `calls`: what the package would tell names SQL and paths
+            logger.error("a request failed: %s", type(error).__name__)
+            raise MCPError(types.INTERNAL_ERROR, "this failed inside keepsake; try again") from None
 
     return told

@@ -98,7 +98,8 @@ REVIEW = Tool(
     description="""\
 Look at what waits for a person's yes, propose something for a person to decide, or withdraw what you proposed. Call \
 it when the user asks what is pending, or when you want a person to settle something that is not yours to do. You \
-cannot answer a review: a person does, in their client or with `keepsake review`.
+cannot answer a review: a person does, in their client or with `keepsake review`. What needs nobody's yes is done at \
+once when you propose it.
 
 Gives the reviews: what would be done to which ids, why a person is asked, and how each stands.
 
@@ -106,6 +107,7 @@ Example: {"action": "propose", "kind": "merge", "ids": ["c4f1a5", "9be012"], "re
     takes=ReviewArgs,
     gives=Reviews,
     run=_review,
+    destroys=True,
     is_idempotent=True,
     also={
         "review": "id", "review_id": "id", "names": "ids", "beliefs": "ids", "belief": "ids", "memory_ids": "ids",

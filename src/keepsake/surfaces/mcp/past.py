@@ -115,20 +115,26 @@ def _entries(memory: Memory, event: Event, body: dict[str, Any], is_gone: bool) 
 
 
 def _said(memory: Memory, belief: Belief, *, is_asked_for: bool = False) -> dict[str, Any]:
-    """What a version said; its words only if they may be seen: in the list of all, not those of what was forgotten."""
+    """What a version said; its words only if they may be seen: in the list of all, not those of what was forgotten.
+
+    Where nobody vouches for it, no name and no reason is told either: they are words of its source as well.
+    """
     now = memory.get(belief.id, path=belief.path)
     is_seen = is_asked_for or (now is not None and now.is_held)
     hidden = is_in_doubt(memory, belief) if now is None else why_withheld(memory, belief)
+    if hidden:
+        return {"trust": belief.trust}
     return {
         "trust": belief.trust, "agent": belief.agent or None, "session": belief.session or None,
         "about": belief.about or None, "confidence": belief.confidence, "reason": belief.reason or None,
-        **(cut(belief.text) if is_seen and not hidden else {}),
+        **(cut(belief.text) if is_seen else {}),
     }  # fmt: skip
 
 
 def _told(memory: Memory, name: str, said: dict[str, Any], is_gone: bool) -> dict[str, Any]:
     """An episode; its words only if they may be seen: not if it was taken back since, or nobody vouches for it."""
     trust = said.get("trust", "human")
-    hidden = is_gone or trust in memory.policy.quarantined or memory.episodes.withheld(name) is not None
-    words = {} if hidden else cut(said.get("content", ""))
+    if trust in memory.policy.quarantined or memory.episodes.withheld(name) is not None:
+        return {"trust": trust}
+    words = {} if is_gone else cut(said.get("content", ""))
     return {"trust": trust, "agent": said.get("agent"), "session": said.get("session"), **words}

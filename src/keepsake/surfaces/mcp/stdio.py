@@ -24,6 +24,7 @@ from keepsake.surfaces.mcp.server import made
 from keepsake.surfaces.mcp.tool import Tool
 
 _PATIENCE = 5.0  # seconds for what was asked before the pipe was closed
+_CANCELLED, _ENDLESS = "notifications/cancelled", "subscriptions/listen"  # the latter is answered when all ends
 _NO_MESSAGE = "this line is no message of the protocol, in JSON and UTF-8; nothing was done"
 
 
@@ -82,8 +83,10 @@ class _Wire:
         except ValidationError:
             self._put(refusal(line))
             return
-        if isinstance(message, types.JSONRPCRequest):
+        if isinstance(message, types.JSONRPCRequest) and message.method != _ENDLESS:
             self._open.add(message.id)
+        if isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
+            self._answered((message.params or {}).get("requestId"))
         await self._read.send(SessionMessage(message))
 
     async def write(self) -> None:
@@ -93,10 +96,15 @@ class _Wire:
 
     def _put(self, message: types.JSONRPCMessage) -> None:
         self.output.put(message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
-            self._open.discard(message.id)
-            if not self._open:
-                self._idle.set()
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+            self._answered(message.id)
+
+    def _answered(self, name: object) -> None:
+        """Nobody waits for this one any more. What a client has cancelled, it is not told about."""
+        if isinstance(name, int | str):
+            self._open.discard(name)
+        if not self._open:
+            self._idle.set()
 
 
 def refusal(line: bytes) -> types.JSONRPCError:

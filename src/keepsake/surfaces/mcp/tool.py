@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from keepsake.records.errors import Refused
+
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.review import Applied
@@ -62,8 +64,13 @@ class Tool:
     after: Callable[[Desk, Any, Applied], Answer] | None = None
 
     def meant(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments under the names that the tool takes. What is given under its own name goes first."""
-        known = self.takes.model_fields
-        wrong = {self.also[name]: value for name, value in given.items() if name not in known and name in self.also}
-        rest = {name: value for name, value in given.items() if name in known or name not in self.also}
-        return {**wrong, **rest}
+        """The arguments under the names that the tool takes. What is null was not given.
+
+        Two names for one thing must say the same, or nobody knows which was meant, and one would be lost.
+        """
+        known, found = self.takes.model_fields, dict[str, Any]()
+        for name, value in given.items():
+            own = name if name in known else self.also.get(name, name)
+            if value is not None and found.setdefault(own, value) != value:
+                raise Refused(f"{self.name} is told {own} in two ways that differ; say it once, as {own}")
+        return found

@@ -253,8 +253,8 @@ def _given(text: str | None, name: str, command: str) -> str:
 
 
 def _insertion(asked: Asked) -> str | None:
-    """What to insert; editors call it otherwise."""
-    return asked.insert_text if asked.insert_text is not None else asked.new_str or None
+    """What to insert; editors call it otherwise, and so do those who write `text` or `content`."""
+    return asked.insert_text if asked.insert_text is not None else asked.new_str or asked.file_text
 
 
 def _text(desk: Desk, path: str, otherwise: str) -> str:
