@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 keepsake mcp
 keepsake mcp --agent claude-code
 keepsake mcp -C ./notes --trust tool""",
-    without=["json"],
+    without=["json", "jsonl"],
 )
 @click.option(
     "profiles", "--profile", multiple=True, type=click.Choice(tuple(PROFILES)), metavar="NAME",
