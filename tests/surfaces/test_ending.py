@@ -99,6 +99,8 @@ def test_a_warning_is_one_plain_line(capsys):
      (["export", "all.ndjson"], "too many words: all.ndjson; for example: keepsake export > everything.ndjson (see"),
      (["recall", "x", "-k", "few"], "'few' is not a whole number"), (["list"], "did you mean `keepsake show`?"),
      (["search", "tea"], "did you mean `keepsake recall`?"), (["help"], "did you mean `keepsake --help`?"),
+     (["revise", "Ana likes coffee"], 'keepsake revise NAME "the new words"'),
+     (["revise", "ana-tea"], 'keepsake revise ana-tea "the new words"'),
      (["frame", "task"], "did you mean `keepsake recall --frame`?"), (["ledger", "add"], "no command 'add' (see")],
 )  # fmt: skip
 def test_wrong_usage_says_what_is_wrong_and_where_to_look(keepsake, folder, args, says):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -76,6 +77,8 @@ def mcp(
     from keepsake.surfaces.mcp.stdio import serve
 
     call.note(f"keepsake: serving {shown(str(call.locate()))} as {trust}, {count(len(chosen), 'tool')}")
+    if sys.stdin.isatty():
+        call.note("keepsake: this speaks to programs; `keepsake connect` lets one start it. Ctrl-C ends it")
     handlers: dict[str, Any] = Offers(hold).handlers
     asyncio.run(serve(hold, chosen, **handlers))
 
