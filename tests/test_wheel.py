@@ -58,7 +58,7 @@ def install_pins(python: Path) -> None:
 
 
 def connects_a_client(keepsake: Path, home: Path, alone: dict[str, str]) -> None:
-    """Without the server's package, the line that installs it; with it, an entry that is shown, written, and starts it."""
+    """Without the server's package, the line that installs it; with it, an entry is shown, written, and starts it."""
     bare = run(keepsake, "connect", "claude-code", "--yes", **alone)
     assert (bare.returncode, bare.stdout) == (1, "")
     assert bare.stderr == "keepsake: the MCP server needs the package mcp: pip install 'keepsake[serve]'\n"
