@@ -1,16 +1,19 @@
 """What a person gets who installs keepsake into an empty environment: a program that works, and no tools of ours."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from sysconfig import get_path
 
 import pytest
 
 PINS = Path(__file__).parent.parent / "requirements" / "base.lock"
 OURS_ALONE = ["pytest", "hypothesis", "ruff", "mypy", "hatchling", "build", "uv"]
+UNSET = {"XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "KEEPSAKE_HOME": "", "CLAUDE_CONFIG_DIR": ""}
 OFFLINE = ["NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ReadTimeoutError", "ProxyError",
            "ConnectionResetError"]  # fmt: skip
 
@@ -54,6 +57,26 @@ def install_pins(python: Path) -> None:
     ok(done)
 
 
+def connects_a_client(keepsake: Path, home: Path, alone: dict[str, str]) -> None:
+    """Without the server's package, the line that installs it; with it, an entry is shown, written, and starts it."""
+    bare = run(keepsake, "connect", "claude-code", "--yes", **alone)
+    assert (bare.returncode, bare.stdout) == (1, "")
+    assert bare.stderr == "keepsake: the MCP server needs the package mcp: pip install 'keepsake[serve]'\n"
+    assert not (home / ".claude.json").exists()
+
+    serving = {**alone, "PYTHONPATH": get_path("purelib")}  # the package lies here; keepsake is the wheel's
+    shown = ok(run(keepsake, "connect", "claude-code", **serving))
+    assert f'  +       "command": "{keepsake}",\n' in shown
+    assert shown.endswith("Nothing was written, since nobody was asked. The same with --yes writes it.\n")
+    assert not (home / ".claude.json").exists()
+
+    ok(run(keepsake, "connect", "claude-code", "--yes", **serving))
+    entry = json.loads((home / ".claude.json").read_text())["mcpServers"]["keepsake"]
+    server = run(entry["command"], *entry["args"], **serving)  # its client is gone at once
+    assert (server.returncode, server.stdout) == (0, "")
+    assert server.stderr == f"keepsake: serving {home}/.keepsake as agent, 8 tools\n"
+
+
 def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path):
     ok(run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"))
     python, keepsake = tmp_path / "env/bin/python", tmp_path / "env/bin/keepsake"
@@ -66,14 +89,15 @@ def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path):
 
     home = tmp_path / "home"
     home.mkdir()
-    name = ""
+    name, alone = "", {"HOME": str(home), **UNSET}
     for order, printed in FIVE_MINUTES:
         typed = [word.replace("NAME", name) for word in order]
-        told = ok(run(keepsake, *typed, HOME=str(home), XDG_CONFIG_HOME="", XDG_STATE_HOME="", KEEPSAKE_HOME=""))
+        told = ok(run(keepsake, *typed, **alone))
         seen = re.fullmatch(printed.replace("NAME", name or "([0-9a-f]{6})"), told)
         assert seen, f"{typed} printed {told!r}"
         name = name or seen[1]
     assert b"Ana prefers tea" in (home / ".keepsake/events.wal").read_bytes()
+    connects_a_client(keepsake, home, alone)
 
     look = f"import importlib.util as u; print([name for name in {OURS_ALONE} if u.find_spec(name)])"
     assert ok(run(python, "-P", "-c", look)).strip() == "[]"

@@ -400,7 +400,7 @@ def test_the_log_tells_what_rules_did(told):
 
     for words in (
         "the rule people, every 2", "the rule people made 1 add, 2 noop, 1 update of 5 epi",
-        "the rule people set aside 01", "the rule people saw nothing: nothing changes", "the rule people is given up",
+        "the rule people set aside ", "the rule people saw nothing: nothing changes", "the rule people is given up",
         "taken back (it was a joke)",
     ):  # fmt: skip
         assert words in out, words

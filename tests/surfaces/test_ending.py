@@ -15,6 +15,8 @@ import pytest
 from keepsake.records import errors
 from keepsake.surfaces.cli.call import Call
 from keepsake.surfaces.cli.ending import end_well
+from keepsake.surfaces.cli.root import keepsake as root
+from keepsake.surfaces.cli.wrong_usage import OTHER_WORDS
 
 
 def fail(error: BaseException):
@@ -91,7 +93,15 @@ def test_a_warning_is_one_plain_line(capsys):
     ("args", "says"),
     [(["rember"], "did you mean 'remember'?"), (["--fold"], "--folder"), (["remember", "x", "--nope"], "nope"),
      (["forget"], "missing argument"), (["log", "abc"], "abc"), (["ledger", "verfy"], "did you mean 'verify'?"),
-     (["ledger", "prune"], "--to"), (["remember", "x", "--confidence", "high"], "high"), (["show", "a", "b"], "b")],
+     (["ledger", "prune"], "--to"), (["remember", "x", "--confidence", "high"], "high"), (["show", "a", "b"], "b"),
+     (["remember", "--tgs", "x"], "there is no option '--tgs'; did you mean --tag or --trust? (see"),
+     (["erase"], "; for example: keepsake erase ana-tea"), (["clean"], "; it is one of memory, all; for example:"),
+     (["export", "all.ndjson"], "too many words: all.ndjson; for example: keepsake export > everything.ndjson (see"),
+     (["recall", "x", "-k", "few"], "'few' is not a whole number"), (["list"], "did you mean `keepsake show`?"),
+     (["search", "tea"], "did you mean `keepsake recall`?"), (["help"], "did you mean `keepsake --help`?"),
+     (["revise", "Ana likes coffee"], 'keepsake revise NAME "the new words"'),
+     (["revise", "ana-tea"], 'keepsake revise ana-tea "the new words"'),
+     (["frame", "task"], "did you mean `keepsake recall --frame`?"), (["ledger", "add"], "no command 'add' (see")],
 )  # fmt: skip
 def test_wrong_usage_says_what_is_wrong_and_where_to_look(keepsake, folder, args, says):
     done = keepsake(*args)
@@ -101,6 +111,22 @@ def test_wrong_usage_says_what_is_wrong_and_where_to_look(keepsake, folder, args
     assert done.err.count("\n") == 1
     assert "--help`)" in done.err
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("group", ["ledger", "graph", "store"])
+def test_a_group_of_commands_alone_shows_which_it_has(keepsake, folder, group):
+    done, asked = keepsake(group), keepsake(group, "--help")
+
+    assert (done.status, done.out, done.err) == (2, "", asked.out)
+    assert not folder.exists()
+
+
+def test_what_other_programs_call_a_command_leads_to_one_that_is_here(keepsake):
+    assert not OTHER_WORDS.keys() & set(root.list_commands(click.Context(root)))
+    for line in set(OTHER_WORDS.values()):
+        words = [word for word in line.split()[1:] if word != "NAME"]
+        option = words.pop() if words[-1].startswith("-") else "--help"
+        assert option in keepsake(*words, "--help").out, line
 
 
 def test_a_folder_that_is_a_file_is_refused_whatever_is_asked(keepsake, home):

@@ -20,7 +20,7 @@ def test_without_a_memory_looking_says_how_to_make_one_and_makes_none(keepsake, 
         done = keepsake(*command)
         assert (done.status, done.out) == (1, ""), command
         assert done.err == (
-            f"keepsake: there is no memory at {folder} yet; `keepsake remember` makes one, --folder names another\n"
+            "keepsake: there is no memory at ~/.keepsake yet; `keepsake remember` makes one, --folder names another\n"
         )
     assert not folder.exists()
 

@@ -59,7 +59,7 @@ FROZEN = {
     | {"--apply", "--yes", "--reason", "--limit", "--compact", "--rewrite", "--trust", "--user"},
     "connect": EVERYWHERE
     | {"--project", "--user-wide", "--capture", "--http", "--profile", "--print", "--yes", "--remove"},
-    "mcp": EVERYWHERE - {"--json"} | {"--profile", "--trust", "--session", "--agent", "--user"}
+    "mcp": EVERYWHERE - {"--json", "--jsonl"} | {"--profile", "--trust", "--session", "--agent", "--user"}
     | {"--http", "--host", "--port", "--allow", "--new-token"},
     "init": EVERYWHERE | {"--here"},
     "migrate": EVERYWHERE - {"--folder"} | {"--project"},

@@ -28,3 +28,13 @@ def test_a_slip_is_answered_in_one_line_and_nothing_is_recorded(keepsake):
         done = keepsake("observe", *wrong)
         assert (done.status, done.out, done.err.count("\n")) == (status, "", 1)
     assert keepsake("log").out.count("episode.put") == 1
+
+
+def test_the_log_and_erase_name_an_episode_as_a_person_would_type_it(keepsake):
+    name = keepsake("observe", "Let us ship on Friday", "--json").json["id"][-6:]
+
+    assert f"{name}  Let us ship on Friday" in keepsake("log").out
+    assert f"\n  {name}  Let us ship on Friday\n" in keepsake("erase", name, "--dry-run").out
+    assert keepsake("forget", name).out == f"Took back {name}: Let us ship on Friday\n"
+    assert f" {name} taken back" in keepsake("log").out
+    assert keepsake("show", name).out.startswith("Let us ship on Friday\n")

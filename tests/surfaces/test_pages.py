@@ -213,8 +213,8 @@ def test_a_file_that_was_not_taken_in_yet_is_not_called_missing(keepsake, people
 
 def test_pages_without_a_ledger_lead_to_sync(keepsake, folder):
     (folder / "memory").mkdir(parents=True)
-    assert keepsake("pages").err.startswith(f"keepsake: there is no memory at {folder} yet")
-    assert keepsake("sync").err.startswith(f"keepsake: there is no memory at {folder} yet")
+    assert keepsake("pages").err.startswith("keepsake: there is no memory at ~/.keepsake yet")
+    assert keepsake("sync").err.startswith("keepsake: there is no memory at ~/.keepsake yet")
     (folder / "memory/person-bob.md").write_text("## #game\nBob plays chess.\n")
     done = keepsake("pages")
 

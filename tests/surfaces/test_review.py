@@ -41,7 +41,7 @@ def test_a_held_action_is_one_line_with_the_way_out_and_changes_nothing(keepsake
 def test_nothing_waits_in_a_new_memory(keepsake):
     keepsake("remember", "tea")
 
-    assert keepsake("review").out == "nothing waits\n"
+    assert keepsake("review").out == "Nothing waits for a yes\n"
     assert keepsake("review", "--json").json == []
 
 
@@ -91,7 +91,7 @@ def test_a_yes_does_it_and_an_answered_review_still_tells_what_it_was(keepsake, 
     assert "  - Ana prefers tea\n  + Ana prefers coffee\n" in page
     assert "I heard it" in page
     assert "review approve" not in page
-    assert keepsake("review").out == "nothing waits\n"
+    assert keepsake("review").out == "Nothing waits for a yes\n"
     assert "approved" in keepsake("review", "--all").out
 
 
@@ -154,7 +154,7 @@ def test_of_all_one_that_is_stale_does_not_stop_the_others(keepsake, asked):
     assert done.out.startswith("Approved ")
     assert "stale and closed" in done.err
     assert "1 review could not be answered" in done.err
-    assert keepsake("review").out == "nothing waits\n"
+    assert keepsake("review").out == "Nothing waits for a yes\n"
 
 
 @pytest.mark.parametrize("typed", ["y\n", "n\n"])

@@ -149,7 +149,7 @@ def test_several_are_answered_by_name_or_by_what_they_have_in_common(keepsake, t
     done = keepsake("review", "reject", "--all", "--trust", "web", "--yes", "--json")
 
     assert [review["id"] for review in done.json] == three[2:]
-    assert keepsake("review").out == "nothing waits\n"
+    assert keepsake("review").out == "Nothing waits for a yes\n"
     assert keepsake("show", "ana", "--json").json["status"] == "tombstone"
 
 
@@ -255,7 +255,7 @@ def test_the_words_of_a_statement_that_was_never_approved_are_erased_by_its_revi
     assert keepsake("erase", asked["id"], "--dry-run").out.startswith("what waited for a yes would lose its words:")
     assert keepsake("erase", asked["id"], "--yes").out == "Erased what waited for a yes, 1 event of the ledger\n"
     assert [path for path in folder.rglob("*") if path.is_file() and b"a secret" in path.read_bytes()] == []
-    assert keepsake("review").out == "nothing waits\n"
+    assert keepsake("review").out == "Nothing waits for a yes\n"
 
 
 @pytest.mark.parametrize(

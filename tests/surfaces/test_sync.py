@@ -108,7 +108,7 @@ def test_without_a_memory_or_pages_none_is_made(keepsake, folder):
     done = keepsake("sync")
 
     assert (done.status, done.out) == (1, "")
-    assert done.err.startswith(f"keepsake: there is no memory at {folder} yet")
+    assert done.err.startswith("keepsake: there is no memory at ~/.keepsake yet")
     assert not folder.exists()
 
 

@@ -88,3 +88,10 @@ def test_remember_without_text_on_a_terminal_does_not_wait_for_any(terminal, fol
     assert done.status == 2
     assert "say what to remember" in done.out
     assert not folder.exists()
+
+
+def test_a_server_that_a_person_starts_says_that_it_speaks_to_programs(terminal):
+    done = terminal("mcp", typed="\x04")
+
+    assert done.status == 0
+    assert "this speaks to programs; `keepsake connect` lets one start it. Ctrl-C ends it" in done.out

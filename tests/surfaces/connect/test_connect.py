@@ -286,3 +286,16 @@ def test_the_clients_are_listed_with_what_is_known_of_them(keepsake, home):
     assert (rows["codex"]["found"], rows["kiro"]["found"]) == (True, False)
     assert [line.split()[0] for line in told.splitlines()[:-1]] == list(FILES)
     assert "connected here" in next(line for line in told.splitlines() if " zed " in line)
+
+
+def test_a_mistyped_client_is_answered_with_the_one_that_was_meant(keepsake):
+    for typed in ("claud-code", "Claude Code", "claudecode"):
+        assert "keepsake knows; did you mean claude-code?\n" in keepsake("connect", typed).out
+    assert "did you mean" not in keepsake("connect", "my-editor").out
+
+
+def test_the_list_of_clients_fits_a_terminal(keepsake):
+    listed = keepsake("connect").out
+
+    assert "~/.claude.json\n" in listed
+    assert all(len(line) <= 80 for line in listed.splitlines())

@@ -45,10 +45,12 @@ class Call:
     def there(self) -> Path:
         """The same, but a folder that holds no memory is an error."""
         from keepsake.records.errors import NotFound
+        from keepsake.surfaces.cli.places import short_path
 
         folder = self.locate()
         if not is_there(folder):
-            raise NotFound(f"there is no memory at {folder} yet; `keepsake remember` makes one, --folder names another")
+            where = short_path(folder)
+            raise NotFound(f"there is no memory at {where} yet; `keepsake remember` makes one, --folder names another")
         return folder
 
     def memory(

@@ -123,7 +123,10 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing and not args[0].startswith("-"):
-            ctx.fail(f"there is no command {args[0]!r}{self._meant(ctx, args[0])}")
+            from keepsake.surfaces.cli.wrong_usage import meant
+
+            near = meant(args[0], self.list_commands(ctx), inside=ctx.parent is not None)
+            ctx.fail(f"there is no command {args[0]!r}{near}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -133,12 +136,6 @@ class Group(click.Group):
         entries = [entry for _, entries in self.sections for entry in entries if entry.name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [CompletionItem(entry.name, help=entry.line) for entry in entries] + options
-
-    def _meant(self, ctx: click.Context, name: str) -> str:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, self.list_commands(ctx), n=1)
-        return f"; did you mean {near[0]!r}?" if near else ""
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         write_sections(formatter, self.sections)

@@ -199,7 +199,7 @@ def _remarks(wish: Wish) -> list[str]:
     if wish.project is not None:
         found.append("whoever gets this folder gets the file: it names a program on this machine")
     if is_passing(wish.program):
-        found.append("this keepsake lies in a cache that may be emptied; install it to stay: uv tool install keepsake")
+        found.append("this keepsake lies in a cache that may be emptied; to stay: uv tool install 'keepsake[serve]'")
     if wish.project is None and not wish.folder and Path.home() / settings.NAME != settings.locate():
         found.append(f"elsewhere it uses another memory than {settings.locate()}; --folder names one for everywhere")
     return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ import click
 
 from keepsake.surfaces.cli.call import Call
 from keepsake.surfaces.cli.paint import bold, dim, good, warn, width
+from keepsake.surfaces.cli.places import short_path
 from keepsake.surfaces.cli.shown import short, shown
 from keepsake.surfaces.cli.word_diff import alike
 from keepsake.surfaces.connect import edits, hooks
-from keepsake.surfaces.connect.clients import GENERIC, Client, Entry
+from keepsake.surfaces.connect.clients import BY_NAME, GENERIC, Client, Entry
 from keepsake.surfaces.connect.plan import Change
 
 MOST = 400  # lines that are compared one by one
@@ -31,10 +32,10 @@ def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """The clients, one a line."""
     names = max(len(row["client"]) for row in rows)
     for row in rows:
-        yield f"  {bold(row['client'].ljust(names))}  {_state(row)}  {dim(shown(row['file']))}"
+        yield f"  {bold(row['client'].ljust(names))}  {_state(row)}  {dim(short_path(row['file']))}"
         if row["wrong"]:
             yield f"  {' ' * names}  {warn(shown(row['wrong']))}"
-    yield dim("`keepsake connect NAME` connects one; for any other name it prints what most clients understand")
+    yield dim("`keepsake connect NAME` connects one; for another name it prints what to add")
 
 
 def _state(row: dict[str, Any]) -> str:
@@ -61,12 +62,17 @@ def _place(client: Client, project: Path | None) -> str:
 
 def _by_hand(parts: Sequence[tuple[str, str]], unknown: str) -> Iterator[str]:
     if unknown:
-        yield dim(f"{shown(unknown)} is not among the clients that keepsake knows. Most understand this, in a file")
-        yield dim("such as mcp.json or settings.json; their documentation says where they look for it:")
+        yield dim(f"{shown(unknown)} is not among the clients that keepsake knows{_meant(unknown)}")
+        yield dim("Most understand this; their documentation says where, such as mcp.json or settings.json:")
     for place, text in parts:
         if place:
             yield dim(f"add to {shown(place)}:")
         yield from (shown(line) for line in text.rstrip("\n").split("\n"))
+
+
+def _meant(unknown: str) -> str:
+    near = get_close_matches(unknown.lower().replace(" ", "-"), BY_NAME, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 # -- what changes ------------------------------------------------------------------------------------------------------

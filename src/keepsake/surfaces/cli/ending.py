@@ -48,6 +48,9 @@ def _tell(error: BaseException, call: Call) -> int:
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
         return BROKEN_PIPE
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):  # `keepsake ledger` alone: which of its commands?
+        click.echo(error.format_message(), err=True)
+        return 2
     if call.debug:
         _print_trace(error)
     line, status = line_and_status(error)
@@ -60,10 +63,10 @@ def line_and_status(error: BaseException) -> tuple[str, int]:
     """What a person is told of an error, and the exit status that tells it to a script."""
     from keepsake.records.errors import Busy, Damaged, KeepsakeError
 
-    if isinstance(error, click.UsageError):
-        return _usage(error), 2
     if isinstance(error, click.ClickException):
-        return _sentence(error.format_message()), 1
+        from keepsake.surfaces.cli.wrong_usage import sentence, wrong_usage
+
+        return (wrong_usage(error), 2) if isinstance(error, click.UsageError) else (sentence(error.format_message()), 1)
     if isinstance(error, KeepsakeError):
         return str(error), 4 if isinstance(error, Damaged) else 3 if isinstance(error, Busy) else 1
     if isinstance(error, OSError):
@@ -72,17 +75,6 @@ def line_and_status(error: BaseException) -> tuple[str, int]:
         return "something in the command is not UTF-8; convert it first, for example with iconv", 1
     what = f"{type(error).__name__}: {error}"
     return f"this is a fault of keepsake: {what}; run it again with --debug and report it", FAULT
-
-
-def _usage(error: click.UsageError) -> str:
-    where = error.ctx.command_path if error.ctx else "keepsake"
-    return f"{_sentence(error.format_message())} (see `{where} --help`)"
-
-
-def _sentence(message: str) -> str:
-    """A message of click's as the second half of a line."""
-    message = " ".join(message.split()).removesuffix(".").replace(". ", "; ")
-    return message[:1].lower() + message[1:] if message[1:2].islower() else message
 
 
 def _system(error: OSError) -> tuple[str, int]:

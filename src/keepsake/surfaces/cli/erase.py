@@ -16,7 +16,7 @@ from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.copies import copies_in
 from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.moments import count, their
-from keepsake.surfaces.cli.names import episode_named
+from keepsake.surfaces.cli.names import episode_named, short_id
 from keepsake.surfaces.cli.paint import bold, dim, warn
 from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import short, shown
@@ -65,7 +65,7 @@ def _what(going: Erasure, folder: Path) -> Iterator[str]:
     number = len(going.beliefs) + len(going.episodes)
     yield bold(f"{_counted(going)} would lose {their(number or 1)} words:")
     yield from table(list(going.beliefs), "  ")
-    yield from (f"  {short(episode.id, 26)}  {short(episode.content, 60)}" for episode in going.episodes)
+    yield from (f"  {dim(short(short_id(episode.id), 24))}  {short(episode.content, 60)}" for episode in going.episodes)
     yield ""
     yield f"  {count(going.events, 'event')} of the ledger"
     if copies := copies_in(folder):

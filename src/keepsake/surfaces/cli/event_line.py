@@ -9,7 +9,7 @@ from keepsake.records.belief import Belief
 from keepsake.records.event import Event
 from keepsake.records.paths import MAIN
 from keepsake.surfaces.cli.moments import count, their, when
-from keepsake.surfaces.cli.names import handle
+from keepsake.surfaces.cli.names import handle, short_id
 from keepsake.surfaces.cli.paint import dim, width
 from keepsake.surfaces.cli.shown import cells, short
 
@@ -33,6 +33,8 @@ def summary(event: Event, find: Find, room: int) -> str:
         return dim("(erased)")
     if event.op.startswith("belief."):
         return _of_belief(event.body, find, room)
+    if event.op == "episode.put/1" and isinstance(event.body.get("episode"), dict):
+        return _of_episode(event.id, event.body["episode"], room)
     tell = _TELL.get(event.op, _plainly)
     try:
         return dim(short(tell(event.body), room))
@@ -52,6 +54,14 @@ def _of_belief(body: Mapping[str, Any], find: Find, room: int) -> str:
     because = f"({reason})" if reason else ""
     words = " ".join(filter(None, (str(text), because)))
     return f"{dim(name)}  {short(words, room - cells(name) - 2)}"
+
+
+def _of_episode(recorded: str, said: Mapping[str, Any], room: int) -> str:
+    """The name that `show` and `forget` take, who said it, and the words."""
+    name = short(short_id(str(said.get("id") or recorded)), _NAME_ROOM)
+    who = "/".join(str(said[part]) for part in ("session", "agent") if said.get(part))
+    words = f"{who}: {said.get('content', '')}" if who else str(said.get("content", ""))
+    return f"{dim(name)}  {dim(short(words, room - cells(name) - 2))}"
 
 
 def _begin(body: Mapping[str, Any]) -> str:
@@ -130,12 +140,6 @@ def _config(body: Mapping[str, Any]) -> str:
     return f"{body['key']} is {body['value']} from now on"
 
 
-def _episode(body: Mapping[str, Any]) -> str:
-    said = body["episode"]
-    who = "/".join(filter(None, (said.get("session", ""), said.get("agent", ""))))
-    return f"{who}: {said['content']}" if who else str(said["content"])
-
-
 def _receipts(body: Mapping[str, Any]) -> str:
     served = sum(len(receipt["hits"]) for receipt in body["receipts"])
     asked = f": {body['receipts'][0]['question']}" if body["receipts"][0].get("question") else ""
@@ -187,7 +191,7 @@ def _trust(body: Mapping[str, Any]) -> str:
 
 def _few(ids: list[str]) -> str:
     more = f" and {len(ids) - 2} more" if len(ids) > 2 else ""
-    return " ".join(handle(str(name)) for name in ids[:2]) + more
+    return " ".join(short_id(str(name)) for name in ids[:2]) + more
 
 
 def _because(body: Mapping[str, Any]) -> str:
@@ -246,7 +250,6 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "snapshot/1": lambda body: f"what is held as of event {body['seq']}, so that opening is quick",
     "episode.fade/1": _fade,
     "delta.noop/1": _noop,
-    "episode.put/1": _episode,
     "episode.retract/1": _retract,
     "outcome.put/1": _outcome,
     "path.abandon/1": _abandoned,

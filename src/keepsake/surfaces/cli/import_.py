@@ -66,7 +66,8 @@ def import_(
     with _memory(call, user, dry_run=dry_run) as memory:
         done = _brought(memory, sources, format_, quarantine=quarantine, dry_run=dry_run)
     if not done.files and not done.skipped:
-        raise Refused(f"there is nothing to bring in at {short(' '.join(sources), 200)}")
+        where = short(" ".join(sources), 200)
+        raise Refused(f"there is nothing to bring in at {where}; `keepsake import --help` lists what is understood")
     call.answer(done.to_dict(), lambda: _page(done))
 
 

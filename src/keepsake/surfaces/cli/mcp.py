@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 keepsake mcp
 keepsake mcp --agent claude-code
 keepsake mcp -C ./notes --trust tool""",
-    without=["json"],
+    without=["json", "jsonl"],
 )
 @click.option(
     "profiles", "--profile", multiple=True, type=click.Choice(tuple(PROFILES)), metavar="NAME",
@@ -76,6 +77,8 @@ def mcp(
     from keepsake.surfaces.mcp.stdio import serve
 
     call.note(f"keepsake: serving {shown(str(call.locate()))} as {trust}, {count(len(chosen), 'tool')}")
+    if sys.stdin.isatty():
+        call.note("keepsake: this speaks to programs; `keepsake connect` lets one start it. Ctrl-C ends it")
     handlers: dict[str, Any] = Offers(hold).handlers
     asyncio.run(serve(hold, chosen, **handlers))
 

@@ -138,7 +138,7 @@ def _look(call: Call, memory: Memory, names: Sequence[str], everything: bool, wh
 
 
 def _table(memory: Memory, reviews: Sequence[Review]) -> Any:
-    return table([(each, _beliefs(memory, each)) for each in reviews]) if reviews else [dim("nothing waits")]
+    return table([(each, _beliefs(memory, each)) for each in reviews]) if reviews else [dim("Nothing waits for a yes")]
 
 
 def _beliefs(memory: Memory, review: Review, *, as_asked: bool = False) -> list[Belief | None]:

@@ -12,6 +12,7 @@ from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.said import said
+from keepsake.surfaces.cli.shown import shown
 from keepsake.surfaces.cli.tab import complete
 
 
@@ -49,9 +50,14 @@ def revise(
     if words is None and not changes.keys() - {"path"} and not sys.stdin.isatty():
         words = from_standard_input() or None
     if words is None and not changes.keys() - {"path"}:
-        raise click.UsageError("say what to change: a new TEXT, or an option such as --confidence")
+        raise click.UsageError(f'say what to change: keepsake revise {_named(name)} "the new words", or an option')
     with call.memory(user=user, trust=trust) as memory:
         before = memory.get(name, path=changes.get("path", ""))
         belief = memory.revise(name, words, reason=reason, keep_secrets=keep_secrets, **changes)
         masked = list(memory.masked)
     call.answer({**belief.to_dict(), "masked": masked}, lambda: said("Revised", belief, before))
+
+
+def _named(name: str) -> str:
+    """The name that was given; `NAME`, if what was given are the new words."""
+    return "NAME" if " " in name.strip() else shown(name)
