@@ -159,7 +159,10 @@ class PageFolder:
         """`look` is taken last of all, when only the name is left to be changed."""
         fresh = target.with_name(f".{target.name}.new")
         self._unlink(fresh)
-        fd = self._disk.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
+        try:
+            fd = self._disk.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
+        except FileExistsError:  # whoever erases words does not wait for whoever writes pages
+            raise Raced from None
         try:
             if mode != 0o600:
                 os.fchmod(fd, mode)
@@ -172,7 +175,10 @@ class PageFolder:
             self._unlink(fresh)
             raise
         self._disk.close(fd)
-        self._disk.rename(fresh, target)
+        try:
+            self._disk.rename(fresh, target)
+        except FileNotFoundError:  # the same, a moment later
+            raise Raced from None
         self._disk.sync_folder(target.parent)
 
     def remove(self, path: str) -> bool:
