@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keepsake.projections.vectors.file import VectorFile
+from keepsake.projections.vectors.product import product
 
 LIMIT = 100_000
 STEP = 256  # rows that the graph takes in at a time
@@ -148,7 +149,7 @@ def best_of(
     """The `most` rows with the greatest product, the greatest first; equal ones in the order of their blocks."""
     near = np.empty(len(matrix), dtype=np.float32)
     for start in range(0, len(matrix), _ROWS):
-        np.dot(matrix[start : start + _ROWS], question, out=near[start : start + _ROWS])
+        product(matrix[start : start + _ROWS], question, out=near[start : start + _ROWS])
     if len(near) > most:
         least = np.partition(near, len(near) - most)[len(near) - most]
         rows = np.flatnonzero(near >= least - _CLOSE)

@@ -1,0 +1,38 @@
+"""The product of arrays: what it answers, that nothing in `src` goes round it, and that it raises no warning."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+
+import keepsake
+from keepsake.projections.vectors.product import product
+
+_OTHERS = {"matmul", "dot", "inner", "vdot", "tensordot"}
+
+
+def test_it_is_the_product() -> None:
+    left, right = np.arange(6, dtype=np.float32).reshape(2, 3), np.arange(12, dtype=np.float32).reshape(3, 4)
+    into = np.empty((2, 4), dtype=np.float32)
+    assert product(left, right, out=into) is into
+    assert into.tolist() == [[20, 23, 26, 29], [56, 68, 80, 92]]
+    assert product(left[1], right).tolist() == [56, 68, 80, 92]
+
+
+def test_a_flag_that_the_processor_sets_is_no_warning() -> None:
+    one = np.array([[np.inf, 1]], dtype=np.float32)  # sets the flag on every machine; warnings are errors here
+    assert np.isnan(product(one, np.zeros((2, 1), dtype=np.float32))[0, 0])
+
+
+def test_no_other_place_multiplies_arrays() -> None:
+    found = {path.name for path in Path(keepsake.__file__).parent.rglob("*.py") if _multiplies(path.read_text())}
+    assert found == {"product.py"}
+
+
+def _multiplies(code: str) -> bool:
+    return any(
+        isinstance(node, ast.MatMult) or (isinstance(node, ast.Attribute) and node.attr in _OTHERS)
+        for node in ast.walk(ast.parse(code))
+    )
