@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from keepsake import Memory
+from keepsake.surfaces.holder import Desk, Holder, Person
 from keepsake.surfaces.mcp.calls import _read
-from keepsake.surfaces.mcp.holder import Holder, Person
-from keepsake.surfaces.mcp.tool import Desk
 from keepsake.surfaces.mcp.tools import TOOLS
 
 BY_NAME = {tool.name: tool for tool in TOOLS}

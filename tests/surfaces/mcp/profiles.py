@@ -8,9 +8,10 @@ from typing import Any
 import jsonschema
 
 from keepsake import Memory
+from keepsake.surfaces.holder import Desk
 from keepsake.surfaces.mcp.definition import defined
 from keepsake.surfaces.mcp.profiles import tools_of
-from keepsake.surfaces.mcp.tool import Desk, Tool
+from keepsake.surfaces.mcp.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 
 from keepsake import Memory
+from keepsake.surfaces.holder import Desk
 from keepsake.surfaces.mcp.definition import defined
 from keepsake.surfaces.mcp.reference import page
-from keepsake.surfaces.mcp.tool import Desk
 from keepsake.surfaces.mcp.tools import TOOLS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "mcp-tools.json"

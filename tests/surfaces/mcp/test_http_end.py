@@ -14,8 +14,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from keepsake import Memory
 from keepsake.memory.token import token_of
+from keepsake.surfaces.holder import Holder
 from keepsake.surfaces.mcp import http
-from keepsake.surfaces.mcp.holder import Holder
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from tests.surfaces.mcp.offered import LEGACY, MODERN
 

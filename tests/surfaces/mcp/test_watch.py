@@ -9,8 +9,8 @@ from mcp.client.subscriptions import ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 
 from keepsake import Memory
+from keepsake.surfaces.holder import Holder
 from keepsake.surfaces.mcp.changes import Changes
-from keepsake.surfaces.mcp.holder import Holder
 from keepsake.surfaces.mcp.offers import Offers
 from keepsake.surfaces.mcp.server import made
 from tests.surfaces.mcp.offered import LEGACY, MODERN, play

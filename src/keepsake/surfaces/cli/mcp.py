@@ -23,7 +23,7 @@ from keepsake.surfaces.cli.shown import short, shown
 from keepsake.surfaces.mcp.profiles import PROFILES, tools_of
 
 if TYPE_CHECKING:
-    from keepsake.surfaces.mcp.holder import Holder
+    from keepsake.surfaces.holder import Holder
     from keepsake.surfaces.mcp.tool import Tool
 
 
@@ -116,7 +116,7 @@ def tools(profiles: Sequence[str]) -> tuple[Tool, ...]:
 def holder(call: Call, user: str, trust: str, session: str, agent: str) -> Holder:
     """The memory that is served. What a person says through a client has a door of its own."""
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.mcp.holder import Holder, Person
+    from keepsake.surfaces.holder import Holder, Person
 
     source = _source(agent)
     opens = partial(Memory, call.locate(), user=user, tell=lambda what: call.note(f"keepsake: {shown(what)}"))

@@ -18,7 +18,7 @@ from keepsake.records.belief import Belief
 from keepsake.records.errors import Refused
 from keepsake.records.policy import ALLOW
 from keepsake.records.review import Applied, Review
-from keepsake.surfaces.mcp.holder import Person
+from keepsake.surfaces.holder import Person
 from keepsake.surfaces.mcp.words import fenced, label
 
 if TYPE_CHECKING:

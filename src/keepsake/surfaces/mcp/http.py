@@ -29,7 +29,7 @@ from keepsake.surfaces.mcp.server import made
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from keepsake.surfaces.mcp.holder import Holder
+    from keepsake.surfaces.holder import Holder
     from keepsake.surfaces.mcp.tool import Tool
 
 PATH = "/mcp"

@@ -18,7 +18,7 @@ from keepsake.surfaces.mcp.watch import EVERY, Watch
 from keepsake.surfaces.mcp.words import one_line
 
 if TYPE_CHECKING:
-    from keepsake.surfaces.mcp.holder import Holder
+    from keepsake.surfaces.holder import Holder
 
 Handler = Callable[..., Awaitable[Any]]
 

@@ -8,8 +8,9 @@ from pydantic import BaseModel, Field
 
 from keepsake.records.errors import Refused
 from keepsake.records.review import Applied, Review
+from keepsake.surfaces.holder import Desk
 from keepsake.surfaces.mcp.fields import Names, Path, maybe
-from keepsake.surfaces.mcp.tool import Answer, Args, Desk, Tool
+from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.words import exactly
 
 if TYPE_CHECKING:

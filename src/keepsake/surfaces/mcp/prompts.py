@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
     from keepsake.records.timeline import Change
-    from keepsake.surfaces.mcp.holder import Holder
+    from keepsake.surfaces.holder import Holder
 
 Context = ServerRequestContext[Any, Any]
 Given = Mapping[str, str]

@@ -8,9 +8,10 @@ from pydantic import BaseModel, Field
 
 from keepsake.records.beliefs import SUPERSEDE
 from keepsake.records.errors import NotFound
+from keepsake.surfaces.holder import Desk
 from keepsake.surfaces.mcp.fields import Agent, Name, Names, Path, Session, Texts, maybe
 from keepsake.surfaces.mcp.notes import is_in_doubt, of_episode, recorded_at, words_of
-from keepsake.surfaces.mcp.tool import Answer, Args, Desk, Tool
+from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.words import exactly, fenced
 
 if TYPE_CHECKING:

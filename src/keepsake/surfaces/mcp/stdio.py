@@ -18,7 +18,7 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from keepsake.surfaces.mcp.holder import Holder
+from keepsake.surfaces.holder import Holder
 from keepsake.surfaces.mcp.pipe import TOO_LONG, Lines, Output, own_output
 from keepsake.surfaces.mcp.server import made
 from keepsake.surfaces.mcp.tool import Tool

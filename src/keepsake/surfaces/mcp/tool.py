@@ -14,10 +14,8 @@ from pydantic import BaseModel, ConfigDict
 from keepsake.records.errors import Refused
 
 if TYPE_CHECKING:
-    from keepsake.memory.memory import Memory
     from keepsake.records.review import Applied
-
-Tick = Callable[[int], None]
+    from keepsake.surfaces.holder import Desk
 
 
 class Args(BaseModel):
@@ -31,16 +29,6 @@ class Answer(BaseModel):
 
     def text(self) -> str:
         return self.model_dump_json(exclude_none=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What a tool works on: the memory, whom to tell how far it is, and who speaks where a call does not say."""
-
-    memory: Memory
-    tick: Tick | None = None
-    session: str = ""
-    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from keepsake.surfaces.mcp.resources import is_ours, not_found
 if TYPE_CHECKING:
     from mcp.server.connection import Connection
 
-    from keepsake.surfaces.mcp.holder import Holder
+    from keepsake.surfaces.holder import Holder
 
 Context = ServerRequestContext[Any, Any]
 

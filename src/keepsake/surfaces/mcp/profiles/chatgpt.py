@@ -13,8 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from keepsake.records.errors import NotFound
 from keepsake.surfaces.cli.shown import short
+from keepsake.surfaces.holder import Desk
 from keepsake.surfaces.mcp.notes import of_belief, of_episode
-from keepsake.surfaces.mcp.tool import Answer, Args, Desk, Tool
+from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

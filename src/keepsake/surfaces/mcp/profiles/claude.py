@@ -13,7 +13,8 @@ from pydantic import Field
 
 from keepsake.memory.files import checked_path
 from keepsake.records.errors import Refused
-from keepsake.surfaces.mcp.tool import Answer, Args, Desk, Tool
+from keepsake.surfaces.holder import Desk
+from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 
 if TYPE_CHECKING:
     from keepsake.records.review import Applied

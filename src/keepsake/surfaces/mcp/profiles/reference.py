@@ -15,7 +15,8 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from keepsake.memory.entities import Known
 from keepsake.records.named import NamedEntity, Relation
-from keepsake.surfaces.mcp.tool import Answer, Args, Desk, Tool
+from keepsake.surfaces.holder import Desk
+from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 
 if TYPE_CHECKING:
     from keepsake.records.review import Applied

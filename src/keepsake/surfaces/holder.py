@@ -13,13 +13,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from keepsake.records.errors import Closed
-from keepsake.surfaces.mcp.tool import Desk, Tick
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
 
 T = TypeVar("T")
 Opens = Callable[[], "Memory"]
+Tick = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a call works on: the memory, whom to tell how far it is, and who speaks where a call does not say."""
+
+    memory: Memory
+    tick: Tick | None = None
+    session: str = ""
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
