@@ -1,0 +1,37 @@
+"""Which status of HTTP tells what went wrong. One table, for the API and the page alike."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from keepsake.records.errors import (
+    Busy,
+    Closed,
+    Damaged,
+    KeepsakeError,
+    Moved,
+    NeedsApproval,
+    NotApproved,
+    NotFound,
+    NotWritable,
+    Refused,
+    UnknownVersion,
+)
+
+_STATUS: tuple[tuple[type[KeepsakeError], HTTPStatus], ...] = (  # the first that fits
+    (NotFound, HTTPStatus.NOT_FOUND),
+    (NeedsApproval, HTTPStatus.ACCEPTED),  # nothing was changed yet, and the question waits
+    (NotApproved, HTTPStatus.FORBIDDEN),
+    (NotWritable, HTTPStatus.SERVICE_UNAVAILABLE),
+    (UnknownVersion, HTTPStatus.SERVICE_UNAVAILABLE),
+    (Closed, HTTPStatus.SERVICE_UNAVAILABLE),
+    (Refused, HTTPStatus.BAD_REQUEST),
+    (Moved, HTTPStatus.CONFLICT),
+    (Busy, HTTPStatus.SERVICE_UNAVAILABLE),
+    (Damaged, HTTPStatus.SERVICE_UNAVAILABLE),
+)
+
+
+def status_of(error: KeepsakeError) -> HTTPStatus:
+    """The status that an answer about this error has."""
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)

@@ -1,0 +1,62 @@
+"""The pages as one application. Who may see it is decided before: see `http/door`."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from keepsake.records.errors import KeepsakeError
+from keepsake.surfaces.problem import status_of
+from keepsake.surfaces.web import graph, home, integrity, pages, reviews, search, timeline
+from keepsake.surfaces.web.show import Forged, shown
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from keepsake.surfaces.holder import Holder
+
+_PAGES = (home, search, pages, timeline, graph, reviews, integrity)
+
+
+def made(hold: Holder) -> Starlette:
+    """The site of the memory that is held: a person's, so it is held with a person's trust."""
+    site = Starlette(
+        routes=[route for page in _PAGES for route in page.routes],
+        exception_handlers={KeepsakeError: _refused, HTTPException: _nothing_here},
+    )
+    site.state.hold = hold
+    return site
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, KeepsakeError)
+    status = HTTPStatus.FORBIDDEN if isinstance(error, Forged) else status_of(error)
+    if status == HTTPStatus.ACCEPTED:
+        status = HTTPStatus.CONFLICT  # on a page, a question that waits is not what was asked for
+    return _told(request, status, str(error))
+
+
+async def _nothing_here(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    status = HTTPStatus(error.status_code)
+    return _told(request, status, _DETAILS.get(status, ""))
+
+
+def _told(request: Request, status: HTTPStatus, detail: str) -> Response:
+    title = _TITLES.get(status, status.phrase)
+    return shown(request, "error.html", status=status, title=title, detail=detail, back="")
+
+
+_TITLES = {
+    HTTPStatus.BAD_REQUEST: "That cannot be done as it stands", HTTPStatus.NOT_FOUND: "Nothing is here",
+    HTTPStatus.FORBIDDEN: "That is not allowed", HTTPStatus.CONFLICT: "It has changed meanwhile",
+    HTTPStatus.SERVICE_UNAVAILABLE: "Not possible now",
+}  # fmt: skip
+_DETAILS = {
+    HTTPStatus.NOT_FOUND: "There is no page at this address. The ones there are stand above.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not take that. Use the form on its page.",
+}

@@ -1,0 +1,65 @@
+"""What templates say of times, numbers and names: filters, each a function of one value.
+
+`moment` and `age` are markup of our own making around a time; everything else is plain text, which a template escapes.
+Characters that cannot be seen, or that turn the direction of a line, are made visible where a text is shown as a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from keepsake.surfaces.cli.moments import ago, count, size, when
+from keepsake.surfaces.cli.names import short_id
+from keepsake.surfaces.cli.shown import one_line, shown
+
+_TRUST = {
+    "human": "you", "agent": "an agent", "tool": "a tool", "web": "a web page", "import": "an import",
+}  # fmt: skip
+
+
+def moment(at: datetime | str | None) -> Markup:
+    """A time, to the second, in the zone of this machine."""
+    return _marked(at, when)
+
+
+def age(at: datetime | str | None) -> Markup:
+    """How long ago that was, with the time itself on hovering."""
+    return _marked(at, ago)
+
+
+def _marked(at: datetime | str | None, say: Callable[[str], str]) -> Markup:
+    text = at.isoformat() if isinstance(at, datetime) else at or ""
+    if not text:
+        return Markup("")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(text, when(text), say(text))
+
+
+def by_whom(trust: str) -> str:
+    """Who said it, as a person puts it."""
+    return _TRUST.get(trust, trust)
+
+
+def short(text: str, most: int = 160) -> str:
+    """The beginning of a text, on one line."""
+    line = one_line(text[: most * 4])
+    return line if len(line) <= most and len(text) <= most * 4 else f"{line[: most - 1].rstrip()}…"
+
+
+def percent(share: float) -> str:
+    return f"{round(100 * share)} %"
+
+
+def segment(text: str) -> str:
+    """A text as one segment of an address."""
+    return quote(text, safe="")
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "moment": moment, "age": age, "by_whom": by_whom, "count": count, "size": size, "short": short,
+    "short_id": short_id, "percent": percent, "segment": segment, "visible": shown,
+}  # fmt: skip
