@@ -1,8 +1,10 @@
-"""What every test run agrees on: how hard Hypothesis looks, and what is left to `make soak`."""
+"""What every test run agrees on: how hard Hypothesis looks, where files are made, and what is left to `make soak`."""
 
+import gc
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,27 @@ from hypothesis import HealthCheck, settings
 from tests.warm import program_in
 
 ROOT = Path(__file__).parent.parent
+SOAK = os.environ.get("KEEPSAKE_SOAK") == "1"
+MEMORY = "/dev/shm"  # where Linux keeps files in the machine's memory
+
+
+def has_room(folder: str, gigabytes: int = 4) -> bool:
+    """Whether a test run fits there, with the programs it makes and starts."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize >= gigabytes * 10**9 and not found.f_flag & os.ST_NOEXEC
+
+
+# Most of what the system does for a test is to make small files and to throw them away: a third of the time, and on a
+# busy disk the greater part. `make soak`, or a TMPDIR of one's own, has them on the disk.
+if not SOAK and "TMPDIR" not in os.environ and has_room(MEMORY):
+    os.environ["TMPDIR"] = MEMORY
+    tempfile.tempdir = None  # ask again
+
+# Hundreds of processes are started here, and NumPy's threads would look for work in each that loads it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Machines are noisy: a slow disk is not a failed property.
 for profile, examples in (("everyday", 15), ("deep", 2000)):
@@ -28,11 +51,17 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: "wheel" not in getattr(item, "fixturenames", ()))  # the longest begins first
-    if os.environ.get("KEEPSAKE_SOAK") == "1":
+    if SOAK:
         return
     for item in items:
         if item.get_closest_marker("soak"):
             item.add_marker(pytest.mark.skip(reason="takes minutes: run `make soak`"))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: it need not be looked at, nor copied by those that are forked, each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
