@@ -19,6 +19,7 @@ from keepsake.records.fact import FactPattern
 from keepsake.stores import SQLiteFactStore, SQLiteMemoryStore
 from tests.conftest import ROOT
 from tests.contracts.providers import ALL, NOON, told
+from tests.crash.shelf import SOAK
 
 SCOPE = {"user": "ana", "session": "S1", "agent": "rag"}
 
@@ -60,7 +61,7 @@ def kill_loop(folder: Path, rounds: int, seed: int) -> None:
             assert [writer.poll() for writer in writers] == [None, None], "a writer gave up"
             time.sleep(0.005)
         for writer in writers:
-            time.sleep(drawn.random() * 0.1)
+            time.sleep(drawn.random() * (0.1 if SOAK else 0.02))  # what was written by then is all read below
             writer.kill()
         for writer in writers:
             wrong = writer.communicate()[1]

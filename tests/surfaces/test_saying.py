@@ -4,6 +4,8 @@ import stat
 
 import pytest
 
+from keepsake import Memory
+
 
 def test_what_is_remembered_can_be_shown(keepsake, folder):
     done = keepsake("remember", "Ana prefers tea", "--about", "ana", "--tag", "drinks", "--tag", "taste")
@@ -105,6 +107,68 @@ def test_forgetting_hides_and_keeps_the_history(keepsake):
         "tombstone",
     ]
     assert keepsake("show", "1", "--json").json["reason"] == "not needed"
+
+
+def test_what_was_forgotten_already_is_said_to_be_and_since_when(keepsake):
+    keepsake("remember", "one", "--key", "1")
+    keepsake("remember", "two", "--key", "2")
+    keepsake("forget", "1", "--reason", "not needed")
+    first = keepsake("show", "1", "--json").json
+
+    done = keepsake("forget", "1", "2", "--reason", "again")
+
+    assert (done.status, done.out) == (0, "1 was forgotten already, just now: one\nForgot 2: two\n")
+    assert keepsake("show", "1", "--json").json == first
+    assert keepsake("forget", "1", "--json").json == [first]
+
+
+def test_what_proved_wrong_can_still_be_forgotten(keepsake, folder):
+    with Memory(folder) as memory:
+        memory.remember("one", key="1")
+        memory.invalidate("1", "it is two")
+
+    assert keepsake("forget", "1").out == "Forgot 1: one\n"
+
+
+OTHER_THINGS = {"a note": "notes.txt", "a hidden one": ".git/config", "settings and a note": "keepsake.toml notes.txt"}
+
+
+@pytest.mark.parametrize("what", OTHER_THINGS)
+@pytest.mark.parametrize("command", ["remember tea", "observe tea", "import {home}/notes.md"])
+def test_no_memory_is_made_among_other_things_unless_that_is_asked_for(keepsake, home, what, command):
+    (home / "notes.md").write_text("# Ana\n\nAna prefers tea.\n")
+    for name in OTHER_THINGS[what].split():
+        (home / "desk" / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / "desk" / name).write_text("")
+    before = sorted(home.rglob("*"))
+    order = [*(word.format(home=home) for word in command.split()), "-C", str(home / "desk")]
+
+    done = keepsake(*order)
+
+    assert (done.status, done.out) == (1, "")
+    assert "~/desk holds other things and no memory; `keepsake init ~/desk` makes one among them" in done.err
+    assert sorted(home.rglob("*")) == before
+
+    assert keepsake("init", str(home / "desk")).status == 0
+    assert keepsake(*order).status == 0
+
+
+@pytest.mark.parametrize("holds", ["", "keepsake.toml"])
+@pytest.mark.parametrize("name", ["new", "desk/.keepsake"])
+def test_an_empty_folder_or_one_with_settings_becomes_a_memory_on_first_use(keepsake, home, name, holds):
+    (home / name).mkdir(parents=True)
+    if holds:
+        (home / name / holds).write_text("[recall]\nfloor = 0.2\n")
+
+    assert keepsake("-C", str(home / name), "remember", "tea").status == 0
+    assert keepsake("-C", str(home / name), "show", "--json").json[0]["text"] == "tea"
+
+
+def test_a_project_s_own_folder_is_a_memory_s_place_whatever_lies_in_it(keepsake, home):
+    (home / ".keepsake").mkdir()
+    (home / ".keepsake" / ".DS_Store").write_text("")
+
+    assert keepsake("remember", "tea").status == 0
 
 
 def test_of_several_names_all_are_forgotten_or_none(keepsake):

@@ -1,5 +1,6 @@
 """A command answers about as fast as a script that imports click and orjson: nothing heavy is loaded to say little."""
 
+import os
 import subprocess
 import sys
 import time
@@ -29,6 +30,31 @@ def test_starting_costs_at_most_half_as_much_again_as_a_bare_script(process, arg
     bare, ours = (min(times) for times in zip(*rounds[1:], strict=True))
 
     assert ours <= BUDGET * bare, f"{ours * 1000:.0f} ms against {bare * 1000:.0f} ms"
+
+
+@pytest.mark.parametrize(
+    ("said", "then"),
+    [
+        ({}, {"OPENBLAS_NUM_THREADS": "1"}),
+        ({"OPENBLAS_NUM_THREADS": "3"}, {"OPENBLAS_NUM_THREADS": "3"}),
+        ({"OMP_NUM_THREADS": "2"}, {"OMP_NUM_THREADS": "2"}),
+    ],
+    ids=["nothing", "one", "the other"],
+)
+def test_the_program_calculates_in_one_thread_unless_told_how_many(monkeypatch, said, then):
+    """A recall's products are small. Threads that wait for more cost a server more than all else it does."""
+    from keepsake.surfaces.cli import main
+
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+    for name in names:
+        monkeypatch.setenv(name, said.get(name, ""))
+        if name not in said:
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(sys, "argv", ["keepsake", "--version"])
+    with pytest.raises(SystemExit):
+        main()
+
+    assert {name: os.environ[name] for name in names if name in os.environ} == then
 
 
 @pytest.fixture

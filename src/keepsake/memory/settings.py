@@ -94,6 +94,11 @@ def locate(path: str | Path | None = None) -> Path:
     return Path.home() / NAME
 
 
+def holds_other_things(folder: Path) -> bool:
+    """Whether there is something in a folder beside settings that wait for a memory."""
+    return folder.is_dir() and any(each != "keepsake.toml" for each in os.listdir(folder))
+
+
 def _folder(path: str | Path, what: str) -> Path:
     """A folder as it was named. Of an address only the beginning is repeated: the rest may hold a password."""
     if isinstance(path, str) and (address := _ADDRESS.match(path)):
@@ -239,6 +244,16 @@ def home_of(variable: str, otherwise: str) -> Path:
 def is_set(variable: str) -> bool:
     """Whether a variable of another program says something."""
     return bool(os.environ.get(variable))
+
+
+def calculate_in_one_thread() -> None:
+    """Let NumPy's library start no threads of its own, unless this user has set how many. Before NumPy is loaded.
+
+    They look for work for a while after each product, and a recall's products are small: more time goes by in looking
+    than is saved.
+    """
+    if not (is_set("OPENBLAS_NUM_THREADS") or is_set("OMP_NUM_THREADS")):
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 
 def names_home() -> bool:

@@ -53,6 +53,21 @@ class Call:
             raise NotFound(f"there is no memory at {where} yet; `keepsake remember` makes one, --folder names another")
         return folder
 
+    def free(self) -> Path:
+        """The same, but nothing is mixed with what somebody else keeps in a folder: that is asked for by `init`."""
+        from keepsake.memory.settings import NAME, holds_other_things
+        from keepsake.records.errors import Refused
+        from keepsake.surfaces.cli.places import short_path
+
+        folder = self.locate()
+        if folder.name != NAME and not is_there(folder) and holds_other_things(folder):
+            where = short_path(folder)
+            raise Refused(
+                f"{where} holds other things and no memory; `keepsake init {where}` makes one among them, "
+                "--folder names another"
+            )
+        return folder
+
     def memory(
         self, *, user: str | None = None, trust: str | None = None, make: bool = False, read_only: bool = False
     ) -> Memory:
@@ -61,7 +76,7 @@ class Call:
         from keepsake.records.belief import OWNER
         from keepsake.surfaces.cli.shown import shown
 
-        folder = self.locate() if make else self.there()
+        folder = self.free() if make else self.there()
         memory = Memory(
             folder, user=OWNER if user is None else user, by=BY, trust=trust or "human", read_only=read_only,
             tell=lambda what: self.note(f"keepsake: {shown(what)}"),

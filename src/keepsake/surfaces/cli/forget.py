@@ -12,6 +12,7 @@ from keepsake.surfaces.cli.belief_options import on_path, speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
+from keepsake.surfaces.cli.moments import ago
 from keepsake.surfaces.cli.names import episode_named, handle, short_id
 from keepsake.surfaces.cli.paint import bold, dim, width
 from keepsake.surfaces.cli.said import said
@@ -20,6 +21,7 @@ from keepsake.surfaces.cli.tab import complete
 
 if TYPE_CHECKING:
     from keepsake.memory.episodes import Retraction
+    from keepsake.memory.memory import Memory
     from keepsake.records.fact import Fact
 
 
@@ -42,7 +44,7 @@ def forget(
 ) -> None:
     """Put beliefs out of sight; they stay in history
 
-    Prints each. All of them go, or none. `keepsake show NAME --history` still tells what they were; `keepsake erase`
+    Prints each, and of what was forgotten before, when that was. All of them go, or none. `keepsake show NAME --history` still tells what they were; `keepsake erase`
     is the one that destroys words.
 
     NAME may be an episode's id: it is recalled and consolidated no more, and the facts that come from it are shown.
@@ -52,12 +54,27 @@ def forget(
         if withdraw and not told:
             raise click.UsageError("--withdraw goes with an episode: keepsake forget EPISODE --withdraw")
         with memory.batch():
-            gone = [memory.forget(name, reason=reason, path=path or "") for name in names if name not in told]
+            gone = [_forgotten(memory, name, reason, path or "") for name in names if name not in told]
             back = memory.episodes.retract(*told.values(), reason=reason, withdraw=withdraw) if told else None
-    beliefs = [each for each in gone if isinstance(each, Belief)]
-    found = [belief.to_dict() for belief in beliefs]
+    found = [belief.to_dict() for belief, _ in gone]
     value = found if back is None else {"beliefs": found, **back.to_dict()}
-    call.answer(value, lambda: [*(line for belief in beliefs for line in said("Forgot", belief, None)), *_told(back)])
+    call.answer(value, lambda: [*(line for belief, before in gone for line in _gone(belief, before)), *_told(back)])
+
+
+def _forgotten(memory: Memory, name: str, reason: str, path: str) -> tuple[Belief, Belief | None]:
+    """The belief as it is now, and as it was before."""
+    before = memory.get(name, path=path)
+    belief = memory.forget(name, reason=reason, path=path)
+    assert isinstance(belief, Belief)  # the episodes among the names were told apart
+    return belief, before
+
+
+def _gone(belief: Belief, before: Belief | None) -> Iterator[str]:
+    if before is None or before.seq != belief.seq:
+        yield from said("Forgot", belief, None)
+        return
+    name, already = shown(handle(belief.key)), f"was forgotten already, {ago(belief.at)}"
+    yield f"{bold(name)} {dim(already + ':')} {short(belief.text, width() - len(name) - len(already) - 3)}"
 
 
 def _told(back: Retraction | None) -> Iterator[str]:

@@ -109,4 +109,7 @@ def keepsake(ctx: click.Context) -> None:
 
 def main() -> None:
     """The program, as installed."""
+    from keepsake.memory.settings import calculate_in_one_thread
+
+    calculate_in_one_thread()
     keepsake.main()
