@@ -44,8 +44,8 @@ def forget(
 ) -> None:
     """Put beliefs out of sight; they stay in history
 
-    Prints each, and of what was forgotten before, when that was. All of them go, or none. `keepsake show NAME --history` still tells what they were; `keepsake erase`
-    is the one that destroys words.
+    Prints each, and of what was forgotten before, when that was. All of them go, or none. `keepsake show NAME
+    --history` still tells what they were; `keepsake erase` is the one that destroys words.
 
     NAME may be an episode's id: it is recalled and consolidated no more, and the facts that come from it are shown.
     """
