@@ -58,6 +58,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="takes minutes: run `make soak`"))
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if SOAK and item.get_closest_marker("longer"):
+        item.add_marker(pytest.mark.soak)
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: it need not be looked at, nor copied by those that are forked, each time."""
     gc.collect()

@@ -5,7 +5,7 @@ the front door: they may import any room, and no room imports them.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import pytest
 SRC = Path(__file__).parent.parent / "src"
 PACKAGE = "keepsake"
 SETTINGS = "keepsake.memory.settings"
+MATTERS = (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute, ast.keyword)
 
 MAY_IMPORT = {
     "surfaces": {"memory", "stores", "records"},
@@ -46,13 +47,13 @@ class Import:
 class Module:
     name: str
     path: Path
-    tree: ast.Module
+    nodes: Sequence[ast.AST]  # those of its tree that may matter here
 
     def at(self, node: ast.expr | ast.stmt) -> str:
         return f"{self.path}:{node.lineno}"
 
     def imports(self) -> Iterator[Import]:
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             for target in self._targets(node):
                 yield Import(self.name, target, self.at(node))
 
@@ -80,13 +81,13 @@ class Module:
     def reads_of_the_environment(self) -> Iterator[str]:
         os_names = {
             alias.asname or "os"
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, ast.Import)
             for alias in node.names
             if alias.name == "os" or (alias.name.startswith("os.") and not alias.asname)
         }
         doors = {"environ", "environb", "getenv", "getenvb"}
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             match node:
                 case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in os_names and attr in doors:
                     yield self.at(node)
@@ -101,7 +102,8 @@ def modules(src: Path) -> dict[str, Module]:
     for path in sorted((src / PACKAGE).rglob("*.py")):
         parts = path.relative_to(src).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = Module(name, path, ast.parse(path.read_text(encoding="utf-8"), str(path)))
+        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+        found[name] = Module(name, path, [node for node in ast.walk(tree) if isinstance(node, MATTERS)])
     return found
 
 

@@ -16,6 +16,7 @@ from keepsake.ledger.lock import Witness
 from keepsake.ledger.note import Checkpoint
 from keepsake.ledger.verify import NO_WITNESS, verify
 from keepsake.records.errors import Damaged, NotFound
+from tests.conftest import SOAK
 from tests.ledger.books import put, speaks_of
 from tests.ledger.forge import copy_of, encoded, everything, files, keyring, lines, opened, rewrite
 
@@ -678,6 +679,7 @@ def test_two_processes_report_what_one_does_of_a_whole_ledger(long, small_parts,
     assert min(scanned) > 5
 
 
+@pytest.mark.longer
 def test_two_processes_report_what_one_does_wherever_a_byte_is_changed(long, monkeypatch):
     monkeypatch.setattr(parts, "SMALLEST", 0)
     monkeypatch.setattr(parts, "_PART", 1500)
@@ -685,8 +687,8 @@ def test_two_processes_report_what_one_does_wherever_a_byte_is_changed(long, mon
     with open(wal(root), "rb") as file:
         cuts = {part.end for part in parts._parts(file.fileno(), _start_of(root), wal(root).stat().st_size)}
     whole = wal(root).read_bytes()
-    near = {cut + by for cut in sorted(cuts)[:2] for by in (-700, -350, -40, -3, -2, -1, 0, 1, 5, 100, 300, 340, 500)}
-    for offset in sorted(near | set(range(0, len(whole), 3001))):
+    near = {cut + by for cut in sorted(cuts)[: 2 if SOAK else 1] for by in (-700, -350, -40, -3, -2, -1, 0, 1, 5, 100, 300, 340, 500)}
+    for offset in sorted(near | set(range(0, len(whole), 3001 if SOAK else 7001))):
         if 0 <= offset < len(whole):
             wal(root).write_bytes(whole[:offset] + bytes([whole[offset] ^ 2]) + whole[offset + 1 :])
             assert not both(root, seen).ok
@@ -697,10 +699,11 @@ def _start_of(root):
     return parts.Place(0, first.seq - 1, first.prev)
 
 
+@pytest.mark.longer
 def test_two_processes_report_what_one_does_wherever_a_line_is_changed(long, small_parts):
     root, seen = long
     whole = lines(wal(root))
-    for number in range(0, len(whole), 2 if small_parts == "forked" else 9):
+    for number in range(0, len(whole), (2 if SOAK else 5) if small_parts == "forked" else 9):
         for content in (
             whole[:number] + whole[number + 1 :],
             whole[: number + 1] + whole[number:],

@@ -171,8 +171,8 @@ def look_in(root: Path) -> None:
 @pytest.mark.parametrize(
     ("visited", "halfway", "calls"),
     [
-        pytest.param(False, True, count(1, 2), id="halfway through a write"),
-        pytest.param(True, False, count(2, 2), id="before a call, and visited"),
+        pytest.param(False, True, count(1, 4), id="halfway through a write"),
+        pytest.param(True, False, count(3, 4), id="before a call, and visited"),
         *(
             pytest.param(visited, halfway, count(1), id=f"{how} any call{then}", marks=pytest.mark.soak)
             for visited, then in ((False, ""), (True, ", and visited"))
@@ -182,7 +182,7 @@ def look_in(root: Path) -> None:
 )
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_a_repair_that_dies_is_finished_by_the_next(tmp_path, case: Callable[[Path], None], visited, halfway, calls):
-    """Everyday, at every call in one of two ways, in turn. At length, at every call in all four."""
+    """Everyday, at every other call, in one of two ways in turn. At length, at every call in all four."""
     first, root = tmp_path / "first", tmp_path / "memory"
     case(first)
     codes = list(dict.fromkeys(finding.code for finding in check(first) if CODES[finding.code].mend))

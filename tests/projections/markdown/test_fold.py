@@ -220,7 +220,7 @@ def test_any_page_folds_without_a_loss_into_no_more_words_and_only_once(page):
     assert fold(page, today=date(2020, 1, 1)) == page
 
 
-def test_ten_thousand_entries_fold_in_about_ten_times_the_time_of_a_thousand():
+def test_ten_times_as_many_entries_fold_in_about_ten_times_the_time():
     def took(count: int) -> float:
         page = [
             Statement(
@@ -235,8 +235,8 @@ def test_ten_thousand_entries_fold_in_about_ten_times_the_time_of_a_thousand():
         assert len(found) < count / 2
         return spent
 
-    short = min(took(1000) for _ in range(3))
-    assert took(10_000) < 40 * short
+    short = min(took(500) for _ in range(3))
+    assert took(5_000) < 40 * short
 
 
 def test_one_chain_of_five_thousand_folds_as_well():
