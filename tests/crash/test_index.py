@@ -97,11 +97,10 @@ assert told == [], told
 """
 READER = """
 asked = 0
-while time.time() < until:
+while time.time() < until or not asked:  # on a busy machine it may have begun late
     asked += bool(m.recall("tea number3 second7", k=20, words=True))
     for hit in m.recall("tea", k=3, words=True):
         assert "tea" in hit.text
-assert asked
 """
 REBUILDER = """
 while time.time() < until:

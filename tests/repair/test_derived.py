@@ -22,6 +22,7 @@ from keepsake.ledger import snapshot
 from keepsake.memory import care
 from keepsake.memory.memory import Memory
 from keepsake.records.errors import Refused
+from keepsake.repair import compare, pages
 from keepsake.repair.findings import CODES, Finding
 from tests.repair.folders import LINE, erase, everything, fill, lines, opened, set_lines, wal
 from tests.repair.hand_made import put, record
@@ -178,6 +179,31 @@ def test_tables_that_lag_behind_or_are_not_there_are_no_finding(root):
     for path in root.glob("pages.db*"):
         path.unlink()
     assert codes(root) == []
+
+
+@pytest.mark.parametrize("left", ["nothing", "its journal"])
+@pytest.mark.parametrize("moment", ["_looks", "looking_at"])
+@pytest.mark.parametrize("name", ["pages.db", "index.db"])
+def test_a_file_that_somebody_removes_to_make_it_anew_is_no_finding(root, monkeypatch, name, moment, left):
+    """Whoever removed it may take as long as they like to go on."""
+    if left == "its journal":
+        (root / f"{name}-wal").write_bytes(b"the journal of a file that is gone")
+        (root / f"{name}-wal").chmod(0o600)
+
+    def removing(real: Callable[[Path], object]) -> Callable[[Path], object]:
+        def call(path: Path) -> object:
+            if path.name == name:
+                path.unlink(missing_ok=True)
+            return real(path)
+
+        return call
+
+    for module in (compare, pages):
+        if hasattr(module, moment):
+            monkeypatch.setattr(module, moment, removing(getattr(module, moment)))
+
+    assert [finding.code for finding in care.check(root)] == []
+    assert not (root / name).exists()
 
 
 def edit(path: Path) -> None:

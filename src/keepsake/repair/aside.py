@@ -39,7 +39,10 @@ def _as_it_stands(path: Path) -> sqlite3.Connection:
 def _copied(path: Path) -> sqlite3.Connection:
     home = Path(tempfile.mkdtemp(prefix="keepsake-"))
     try:
-        shutil.copyfile(path, home / "copy")
+        try:
+            shutil.copyfile(path, home / "copy")
+        except FileNotFoundError as gone:  # since its journal was seen
+            raise sqlite3.OperationalError("unable to open database file") from gone
         with suppress(FileNotFoundError):  # whoever wrote it may just have closed the file
             shutil.copyfile(f"{path}-wal", home / "copy-wal")
         connection = _connect(f"file:{quote(str(home / 'copy'))}")

@@ -50,23 +50,26 @@ def findings(folder: Folder, seen: Survey) -> list[Finding]:
 
 
 def steadily(path: Path, look: Callable[[], list[Finding]]) -> list[Finding]:
-    """What is found in a file that nobody wrote to meanwhile, nor right after. Of one that never rests, nothing."""
+    """What is found in a file that nobody wrote to meanwhile, nor right after. Of one that never rests, nothing.
+
+    Nor of one that is not there: whoever makes it anew has removed it, and may take a while to go on.
+    """
     for again in range(1, _TRIES + 1):
         before = _looks(path)
         found_there = look()
         if not found_there:
             return []
         time.sleep(_PAUSE * again)  # whoever is at work on it goes on in that time
-        if _looks(path) == before:
+        if before and _looks(path) == before:
             return found_there
     return []
 
 
 def _looks(path: Path) -> list[tuple[int, int, int]]:
-    """Which file it is, and whether it or its journal was written to."""
+    """Which file it is, and whether it or its journal was written to; nothing, if it is not there."""
     found_there = list[tuple[int, int, int]]()
-    for each in (f"{path}", f"{path}-wal"):
-        with suppress(OSError):
+    with suppress(OSError):
+        for each in (f"{path}", f"{path}-wal"):
             seen = os.stat(each)
             found_there.append((seen.st_ino, seen.st_size, seen.st_mtime_ns))
     return found_there

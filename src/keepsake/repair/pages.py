@@ -35,10 +35,12 @@ _WRONG = (sqlite3.Error, Stale, ArithmeticError, LookupError, TypeError, ValueEr
 
 def findings(folder: Folder) -> list[Finding]:
     """What is wrong with the pages and their tables."""
-    return steadily(folder.pages_index, lambda: _findings(folder)) if folder.pages_index.is_file() else []
+    return steadily(folder.pages_index, lambda: _findings(folder))
 
 
 def _findings(folder: Folder) -> list[Finding]:
+    if not folder.pages_index.is_file():
+        return []
     try:
         with closing(PagesFile(_ASIDE)) as copied:
             with looking_at(folder.pages_index) as live:
