@@ -41,18 +41,14 @@ def test_starting_costs_at_most_half_as_much_again_as_a_bare_script(process, arg
     ],
     ids=["nothing", "one", "the other"],
 )
-def test_the_program_calculates_in_one_thread_unless_told_how_many(monkeypatch, said, then):
+def test_the_program_calculates_in_one_thread_unless_told_how_many(keepsake, monkeypatch, said, then):
     """A recall's products are small. Threads that wait for more cost a server more than all else it does."""
-    from keepsake.surfaces.cli import main
-
     names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
     for name in names:
         monkeypatch.setenv(name, said.get(name, ""))
         if name not in said:
             monkeypatch.delenv(name)
-    monkeypatch.setattr(sys, "argv", ["keepsake", "--version"])
-    with pytest.raises(SystemExit):
-        main()
+    keepsake("remember", "tea")
 
     assert {name: os.environ[name] for name in names if name in os.environ} == then
 

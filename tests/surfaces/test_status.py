@@ -132,4 +132,5 @@ def test_a_folder_outside_the_home_is_told_whole(keepsake, tmp_path):
     keepsake("-C", str(tmp_path / "else"), "remember", "x")
 
     assert keepsake("-C", str(tmp_path / "else"), "status").out.startswith(f"{tmp_path}/else\n")
-    assert keepsake("-C", os.path.expanduser("~"), "remember", "x").out.split(" in ")[1].startswith("~ (new).")
+    keepsake("init", os.path.expanduser("~"))
+    assert keepsake("-C", os.path.expanduser("~"), "remember", "x").out.split(" in ")[1].startswith("~.")

@@ -33,10 +33,11 @@ class Call:
     # -- the memory that is meant ------------------------------------------------------------------------------------
 
     def locate(self) -> Path:
-        """The folder of the memory; it need not exist."""
+        """The folder of the memory; it need not exist. Who asks for it may be about to calculate."""
         from keepsake.memory import settings
         from keepsake.records.errors import Refused
 
+        settings.calculate_in_one_thread()
         folder = settings.locate(self.folder)
         if folder.exists() and not folder.is_dir():
             raise Refused(f"{folder} is a file, and a memory is a folder; name another with --folder")

@@ -109,7 +109,4 @@ def keepsake(ctx: click.Context) -> None:
 
 def main() -> None:
     """The program, as installed."""
-    from keepsake.memory.settings import calculate_in_one_thread
-
-    calculate_in_one_thread()
     keepsake.main()
