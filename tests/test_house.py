@@ -4,6 +4,7 @@ import zipfile
 from pathlib import Path
 
 import keepsake
+from tests.conftest import has_room
 
 SRC = Path(__file__).parent.parent / "src"
 LONGEST_FILE = 400
@@ -28,3 +29,9 @@ def test_the_wheel_carries_the_types_and_every_module(wheel):
 
     assert "keepsake/py.typed" in shipped
     assert modules - shipped == set()
+
+
+def test_a_test_run_is_kept_in_memory_only_where_there_is_room_for_it(tmp_path):
+    assert has_room(str(tmp_path), gigabytes=0)
+    assert not has_room(str(tmp_path), gigabytes=10**9)
+    assert not has_room(str(tmp_path / "nowhere"), gigabytes=0)
