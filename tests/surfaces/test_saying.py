@@ -153,12 +153,13 @@ def test_no_memory_is_made_among_other_things_unless_that_is_asked_for(keepsake,
     assert keepsake(*order).status == 0
 
 
-@pytest.mark.parametrize("holds", ["", "keepsake.toml"])
+@pytest.mark.parametrize("holds", ["", "keepsake.toml", "memory/person-ana.md"])
 @pytest.mark.parametrize("name", ["new", "desk/.keepsake"])
-def test_an_empty_folder_or_one_with_settings_becomes_a_memory_on_first_use(keepsake, home, name, holds):
+def test_an_empty_folder_or_one_with_settings_or_pages_becomes_a_memory_on_first_use(keepsake, home, name, holds):
     (home / name).mkdir(parents=True)
     if holds:
-        (home / name / holds).write_text("[recall]\nfloor = 0.2\n")
+        (home / name / holds).parent.mkdir(exist_ok=True)
+        (home / name / holds).write_text("[recall]\nfloor = 0.2\n" if holds == "keepsake.toml" else "")
 
     assert keepsake("-C", str(home / name), "remember", "tea").status == 0
     assert keepsake("-C", str(home / name), "show", "--json").json[0]["text"] == "tea"

@@ -95,8 +95,8 @@ def locate(path: str | Path | None = None) -> Path:
 
 
 def holds_other_things(folder: Path) -> bool:
-    """Whether there is something in a folder beside settings that wait for a memory."""
-    return folder.is_dir() and any(each != "keepsake.toml" for each in os.listdir(folder))
+    """Whether there is something in a folder beside settings and pages that wait for a memory."""
+    return folder.is_dir() and not {"keepsake.toml", "memory"}.issuperset(os.listdir(folder))
 
 
 def _folder(path: str | Path, what: str) -> Path:
