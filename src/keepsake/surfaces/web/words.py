@@ -16,6 +16,7 @@ from markupsafe import Markup
 from keepsake.surfaces.cli.moments import ago, count, size, when
 from keepsake.surfaces.cli.names import short_id
 from keepsake.surfaces.cli.shown import one_line, shown
+from keepsake.surfaces.cli.status import DOORS
 
 _TRUST = {
     "human": "you", "agent": "an agent", "tool": "a tool", "web": "a web page", "import": "an import",
@@ -50,6 +51,16 @@ def short(text: str, most: int = 160) -> str:
     return line if len(line) <= most and len(text) <= most * 4 else f"{line[: most - 1].rstrip()}…"
 
 
+def door(by: str) -> str:
+    """Through which door something came, as a person puts it."""
+    return DOORS.get(by.partition(":")[0]) or shown(by)
+
+
+def several(text: str) -> list[str]:
+    """The words of a field that takes several, with commas between."""
+    return list(dict.fromkeys(filter(None, (word.strip() for word in text.split(",")))))
+
+
 def percent(share: float) -> str:
     return f"{round(100 * share)} %"
 
@@ -61,5 +72,5 @@ def segment(text: str) -> str:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "moment": moment, "age": age, "by_whom": by_whom, "count": count, "size": size, "short": short,
-    "short_id": short_id, "percent": percent, "segment": segment, "visible": shown,
+    "short_id": short_id, "percent": percent, "door": door, "segment": segment, "visible": shown,
 }  # fmt: skip
