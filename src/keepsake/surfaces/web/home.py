@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Refused
+from keepsake.surfaces.cli.review_page import ASKS
 from keepsake.surfaces.cli.said import DONE
 from keepsake.surfaces.problem import status_of
 from keepsake.surfaces.web.lately import Day, lately, page_name
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from keepsake.memory.memory import Memory
-    from keepsake.memory.status import Status
+    from keepsake.memory.status import Asked, Status
 
 _NAMED = 5  # beliefs that an answer names
 _NOTHING_TYPED: Mapping[str, str] = {"text": "", "about": "", "tags": ""}
@@ -44,9 +45,20 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """A question that waits for a person's yes, in short."""
+
+    id: str
+    asks: str
+    text: str
+    trust: str
+
+
+@dataclass(frozen=True, slots=True)
 class Home:
     status: Status
     days: list[Day]
+    waiting: list[Waiting]
     answer: Answer | None = None
 
     @property
@@ -85,7 +97,17 @@ def _page(
 
 
 def _home(memory: Memory, asked: list[tuple[str, str]]) -> Home:
-    return Home(memory.status(), lately(memory), _answer(memory, asked))
+    status = memory.status()
+    return Home(status, lately(memory), [_waiting(memory, each) for each in status.reviews], _answer(memory, asked))
+
+
+def _waiting(memory: Memory, asked: Asked) -> Waiting:
+    """With the words that it is about: those that would be said, or those that are held."""
+    action = memory.reviews.get(asked.id).action
+    said, held = action.changes.get("text"), memory.get(action.target[0]) if action.target else None
+    text = said if isinstance(said, str) else held.text if held else ""
+    asks = "Remember" if action.verb == "remember" else ASKS[action.kind]
+    return Waiting(asked.id, asks, text or asked.asks, asked.trust)
 
 
 def _remembered(memory: Memory, said: Mapping[str, str]) -> list[tuple[str, str]]:

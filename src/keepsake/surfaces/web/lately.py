@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.event import Event
 
-MOST = 20  # lines
+MOST = 12  # lines
 _STRETCH = 128  # events that are read in one go
 _FAR = 2048  # events that are looked at, at most
 _GONE = ("episode.retract/1", "episode.fade/1")
