@@ -42,6 +42,7 @@ class Answer:
     against: tuple[Belief, ...]
     near: tuple[Belief, ...]
     masked: bool
+    before: str  # the words whose place it took
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +131,15 @@ def _answer(memory: Memory, asked: list[tuple[str, str]]) -> Answer | None:
         for which in ("against", "near")
     }
     return Answer(
-        DONE[given["how"]], belief, page_name(memory, belief.about), named["against"], named["near"], "masked" in given
+        DONE[given["how"]], belief, page_name(memory, belief.about), named["against"], named["near"],
+        "masked" in given, _before(memory, belief) if given["how"] in ("corrected", "revised") else "",
     )  # fmt: skip
+
+
+def _before(memory: Memory, belief: Belief) -> str:
+    """The words of the version before this one."""
+    texts = [version.belief.text for version in memory.history(belief.id) if version.seq < belief.seq]
+    return texts[-1] if texts and texts[-1] != belief.text else ""
 
 
 routes: list[BaseRoute] = [Route("/", home, methods=["GET"]), Route("/", remember, methods=["POST"])]

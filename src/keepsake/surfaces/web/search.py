@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from keepsake.records.recalled import Recalled
 
 _HITS = 10
-_SIGNALS = {"1": 1.0, "0": 0.0}
+_SIGNALS = {"helped": 1.0, "misled": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +63,27 @@ async def search(request: Request) -> Response:
     given = dict(request.query_params)
     try:
         asked = read(given)
-        found = await ask(request, lambda memory: _found(memory, asked))
+        return _page(request, await ask(request, lambda memory: _found(memory, asked)))
     except Refused as error:
-        wrong, status = str(error), status_of(error)
-        found = await ask(request, lambda memory: Found(plainly(given), _place(memory, None), _frames(memory), wrong=wrong))
-        return shown(request, "search_piece.html" if is_piece(request) else "search.html", status=status, found=found)
-    return shown(request, "search_piece.html" if is_piece(request) else "search.html", found=found)
+        wrong, asked = str(error), plainly(given)
+        found = await ask(request, lambda memory: Found(asked, _place(memory, None), _frames(memory), wrong=wrong))
+        return _page(request, found, status_of(error))
+
+
+def _page(request: Request, found: Found, status: int = 200) -> Response:
+    template = "search_piece.html" if is_piece(request) else "search.html"
+    noted = request.query_params.get("noted", "")
+    return shown(request, template, status=status, found=found, noted=noted if noted in _SIGNALS else "")
 
 
 async def outcome(request: Request) -> Response:
     """Say that a memory helped, or misled; and look at the same answer again."""
     fields = await form_of(request)
-    name, signal = fields.get("name", ""), _SIGNALS.get(fields.get("signal", ""))
-    if not name or signal is None:
+    name, how = fields.get("name", ""), fields.get("how", "")
+    if not name or how not in _SIGNALS:
         raise Refused("say which memory it was, and whether it helped; the buttons on the search page do")
-    await ask(request, lambda memory: memory.outcome([name], signal))
-    return then(plainly(dict(parse_qsl(fields.get("back", "")))).address())
+    await ask(request, lambda memory: memory.outcome([name], _SIGNALS[how]))
+    return then(plainly(dict(parse_qsl(fields.get("back", "")))).address(noted=how))
 
 
 def _found(memory: Memory, asked: Asked) -> Found:
