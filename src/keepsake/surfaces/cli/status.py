@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from keepsake.memory.status import Status
 
 DOORS = {
-    "cli": "at the command line", "python": "from Python", "mcp": "by an MCP client", "http": "over HTTP",
-    "page": "on the page",
+    "cli": "at the command line", "python": "from Python", "mcp": "by an MCP client", "page": "on the page",
+    "http": "over HTTP", "rules": "by a rule",
 }  # fmt: skip
 
 
