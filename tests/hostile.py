@@ -1,7 +1,7 @@
 """A memory in which every field holds what would hurt a page that shows it carelessly, and what a page may hold at all.
 
-Whoever writes into a memory (an agent that read a bad web page, an import) must not get a script into the browser of the
-person whose memory it is, nor have it ask another machine for anything. So every text is shown as text.
+Whoever writes into a memory (an agent that read a bad web page, an import) must not get a script into the browser of
+the person whose memory it is, nor have it ask another machine for anything. So every text is shown as text.
 """
 
 from __future__ import annotations

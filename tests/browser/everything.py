@@ -1,4 +1,4 @@
-"""A memory with something of everything in it, as a person's would be after a while, and the addresses it gives pages."""
+"""A memory with something of everything in it, as a person's would be after a while, and its addresses."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _asked_for(folder: Path) -> tuple[str, ...]:
     """What an agent wants to change, and may not by itself."""
     with Memory(folder, by="mcp:3f9a", trust="agent") as m:
         m.remember("Friday is too early for the release", about="project-harbor", agent="planner")
-        for question, text in (("tea or coffee", "Ana prefers coffee over tea"), ("peanuts", "Bob is allergic to nuts")):
+        for question, text in (("tea or coffee", "Ana prefers coffee over tea"), ("peanuts", "Bob likes peanuts")):
             with pytest.raises(NeedsApproval):
                 m.revise(m.recall(question, k=1)[0].id, text, reason="said at lunch")
         with pytest.raises(NeedsApproval):

@@ -27,7 +27,8 @@ _WIDE = """() => {
   if (root.scrollWidth > root.clientWidth) found.push(`scrolls sideways: ${root.scrollWidth} > ${root.clientWidth}`);
   for (const one of document.body.querySelectorAll('*')) {
     const at = one.getBoundingClientRect(), spills = getComputedStyle(one).overflowX === 'visible';
-    if (!one.checkVisibility() || at.x + Math.max(at.width, spills ? one.scrollWidth : 0) <= root.clientWidth + 1) continue;
+    const end = at.x + Math.max(at.width, spills ? one.scrollWidth : 0);
+    if (!one.checkVisibility() || end <= root.clientWidth + 1) continue;
     let box = one.parentElement;
     while (box !== document.body && getComputedStyle(box).overflowX === 'visible') box = box.parentElement;
     if (box === document.body) found.push(`reaches out of the page: ${one.outerHTML.slice(0, 120)}`);

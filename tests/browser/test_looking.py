@@ -70,9 +70,14 @@ def test_faults_that_a_keyboard_meets_are_told(browser: Browser):
     ],
 )
 def test_what_goes_wrong_on_a_visit_is_told(browser: Browser, more: str, told: str):
-    with pytest.raises(AssertionError), visiting(browser, ADDRESS) as visit:
+    with visiting(browser, ADDRESS) as visit:
         visit.page.set_content(PAGE % ("", more))
         visit.page.wait_for_timeout(50)
-        wrong = visit.wrong
 
-    assert told in "\n".join(wrong)
+        assert told in "\n".join(visit.wrong)
+        visit.wrong.clear()
+
+
+def test_a_visit_on_which_something_went_wrong_does_not_end_well(browser: Browser):
+    with pytest.raises(AssertionError, match="bad"), visiting(browser, ADDRESS) as visit:
+        visit.wrong.append("bad")
