@@ -30,6 +30,16 @@ RELATED = [
     ("Harbor", "uses", "PostgreSQL"), ("Harbor", "runs_on", "Debian"), ("Acme", "is_in", "Berlin"),
 ]  # fmt: skip
 
+ADDRESSES = {  # of every page there is, by a short name
+    "home": "/", "search": "/search", "search-hits": "/search?q=what+does+Ana+drink",
+    "search-nothing": "/search?q=the+weight+of+the+moon",
+    "search-frame": "/search?q=when+is+the+release&frame=task&budget=200",
+    "search-then": "/search?q=wifi+password&at=12", "pages": "/pages", "page": "/pages/person-ana",
+    "page-markdown": "/pages/project-harbor", "belief": "/beliefs/{belief}", "episode": "/episodes/{episode}",
+    "timeline": "/timeline", "timeline-filtered": "/timeline?kind=belief", "event": "/timeline/3", "graph": "/graph",
+    "graph-of-one": "/graph?at=Acme", "reviews": "/reviews", "review": "/reviews/{review}", "integrity": "/integrity",
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Everything:
@@ -40,19 +50,9 @@ class Everything:
     episode: str
     reviews: tuple[str, ...]
 
-    @property
-    def addresses(self) -> dict[str, str]:
-        """Every page there is, by a short name."""
-        return {
-            "home": "/", "search": "/search", "search-hits": "/search?q=what+does+Ana+drink",
-            "search-nothing": "/search?q=the+weight+of+the+moon",
-            "search-frame": "/search?q=when+is+the+release&frame=task&budget=200",
-            "search-then": "/search?q=wifi+password&at=12", "pages": "/pages", "page": "/pages/person-ana",
-            "page-markdown": "/pages/project-harbor", "belief": f"/beliefs/{self.belief}",
-            "episode": f"/episodes/{self.episode}", "timeline": "/timeline", "event": "/timeline/3",
-            "timeline-filtered": "/timeline?kind=belief", "graph": "/graph", "graph-of-one": "/graph?at=Acme",
-            "reviews": "/reviews", "review": f"/reviews/{self.reviews[0]}", "integrity": "/integrity",
-        }  # fmt: skip
+    def address(self, name: str) -> str:
+        """Where that page is."""
+        return ADDRESSES[name].format(belief=self.belief, episode=self.episode, review=self.reviews[0])
 
 
 def made(folder: Path) -> Everything:

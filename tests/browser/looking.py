@@ -110,7 +110,7 @@ def visiting(browser: Browser, address: str, **how: Any) -> Iterator[Visit]:
     try:
         visit = Visit(context.new_page(), address)
         yield visit
-        assert visit.wrong == []
+        assert visit.wrong == [], visit.wrong
     finally:
         context.close()
 

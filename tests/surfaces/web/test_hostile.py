@@ -8,7 +8,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote, urljoin, urlsplit
 
 import pytest
@@ -20,9 +19,9 @@ from tests.surfaces.web.conftest import Page, Web
 FIRST = ["/", "/pages", "/timeline", "/graph", "/reviews", "/integrity", "/beliefs/hostile-1", "/pages/topic-hostile"]
 QUESTIONS = [
     "/search?q={}", "/search?q=alert&frame=task&budget=400", "/search?q=evil&frame={}", "/search?q={}&at={}",
-    "/search?q=tea&budget={}", "/pages?q={}", "/pages/{}", "/beliefs/{}", "/episodes/{}", "/timeline/{}", "/graph?at={}",
-    "/graph?at=Ana&expand={}", "/reviews/{}", "/reviews?status={}", "/timeline?kind={}&session={}&agent={}&source={}",
-    "/timeline?before={}", "/{}",
+    "/search?q=tea&budget={}", "/pages?q={}", "/pages/{}", "/beliefs/{}", "/episodes/{}", "/timeline/{}",
+    "/graph?at={}", "/graph?at=Ana&expand={}", "/reviews/{}", "/reviews?status={}", "/timeline?before={}", "/{}",
+    "/timeline?kind={}&session={}&agent={}&source={}",
 ]  # fmt: skip
 MOST = 150  # pages
 
