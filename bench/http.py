@@ -12,9 +12,10 @@ from importlib.util import module_from_spec
 from pathlib import Path
 
 if __name__ == "__main__":
-    from serve_http import main
+    from serve import run
+    from serve_http import measured
 
-    main()
+    run(__doc__, measured)
 else:
     elsewhere = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
     meant = PathFinder.find_spec(__name__, elsewhere)

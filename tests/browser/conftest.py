@@ -10,10 +10,17 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.everything import Everything, made
+from tests.browser.looking import Visit, visiting
+from tests.serving import Serving, serving
 
 HERE = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -48,3 +55,45 @@ def axe() -> str:
     if not path.exists():
         missing("axe-core is not here: npm ci --prefix tests/browser")
     return path.read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A memory that is served, and a browser's cookies with which it opens."""
+
+    address: str
+    folder: Path
+    cookies: Any
+
+    def visiting(self, browser: Browser, **how: Any) -> AbstractContextManager[Visit]:
+        """A visit of somebody who has logged in."""
+        return visiting(browser, self.address, storage_state=self.cookies, **how)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home of its own, so that nothing of this machine's person is touched."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+            patch.delenv(name, raising=False)
+        yield home
+
+
+@pytest.fixture(scope="module")
+def everything(home: Path) -> Everything:
+    return made(home / "memory")
+
+
+@pytest.fixture(scope="module")
+def site(browser: Browser, everything: Everything) -> Iterator[Site]:
+    """A server of that memory, and somebody who came by the link that it printed."""
+    with serving(everything.folder) as server:
+        yield logged_in(browser, server, everything.folder)
+
+
+def logged_in(browser: Browser, server: Serving, folder: Path) -> Site:
+    with browser.new_context() as context:
+        context.new_page().goto(server.link)
+        return Site(server.address, folder, context.storage_state())
