@@ -58,7 +58,7 @@ def parse(data: bytes | str) -> Any:
 
 def is_deeper(data: bytes | str, than: int = DEPTH) -> bool:
     """Whether something is nested deeper than that, be it JSON or not. Nothing is built to tell."""
-    text = data if isinstance(data, str) else data.decode("latin-1")  # of UTF-8, brackets and quotes stand for themselves
+    text = data if isinstance(data, str) else data.decode("latin-1")  # in UTF-8 too, a bracket is its own byte
     return text.count("[") + text.count("{") > than and _depth(text) > than
 
 

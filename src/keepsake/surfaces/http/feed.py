@@ -1,8 +1,8 @@
 """Who wants to know that the memory changed, and being told: one look at the ledger for all of them.
 
-A glance at the ledger's file tells whether there is anything to look at, whoever wrote it. Receipts and snapshots change
-nothing that is remembered, and wake nobody. A listener that is slow misses no change, only the numbers between: it is
-told the newest one when it asks again, and nobody waits for it.
+A glance at the ledger's file tells whether there is anything to look at, whoever wrote it. Receipts and snapshots
+change nothing that is remembered, and wake nobody. A listener that is slow misses no change, only the numbers between:
+it is told the newest one when it asks again, and nobody waits for it.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Front:
     sessions: Sessions
     limits: Limits
     metrics: Metrics
-    token_path: str
+    token_path: str  # empty, where whoever is to log in may be anybody
 
     def for_people(self) -> list[BaseRoute]:
         """What belongs to the site."""

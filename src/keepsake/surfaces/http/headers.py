@@ -1,7 +1,7 @@
 """What every answer of ours carries, so that a browser does nothing with it but show it.
 
-A page may load what we serve, and nothing else: no script that stands in it, no picture from elsewhere, no frame. What a
-program asked for is not to be shown at all. Nothing is kept by anybody on the way, unless the answer itself says so.
+A page may load what we serve, and nothing else: no script that stands in it, no picture from elsewhere, no frame. What
+a program asked for is not to be shown at all. Nothing is kept by anybody on the way, unless the answer says so.
 """
 
 from __future__ import annotations

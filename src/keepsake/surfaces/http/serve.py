@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from keepsake.memory.token import Token, new_token, token_of
+from keepsake.records.strict_json import DEPTH
 from keepsake.surfaces.cli.shown import shown
-from keepsake.surfaces.guard import Names
+from keepsake.surfaces.guard import Names, is_loopback
 from keepsake.surfaces.http import api
 from keepsake.surfaces.http.door import Door, Key, Place
 from keepsake.surfaces.http.feed import Feed
@@ -65,7 +66,7 @@ async def serve(
     try:
         port = listening.getsockname()[1]
         folder, token = await holds.page.run(lambda desk: _opened(desk.memory, told, anew=anew))
-        served = _Served(holds, tools, Names.at(where.host, port, where.also), token, port, told, rate)
+        served = _Served(holds, tools, Names.at(where.host, port, where.also), token, port, told, rate, is_near=is_loopback(where.host))
 
         def tell() -> None:
             link = f"{address(where.host, port)}/login?code={served.sessions.code()}"
@@ -94,20 +95,21 @@ class _Served:
     """Everything that is served, put together."""
 
     def __init__(
-        self, holds: Holds, tools: Sequence[Tool], names: Names, token: Token, port: int, told: Told, rate: float
+        self, holds: Holds, tools: Sequence[Tool], names: Names, token: Token, port: int, told: Told, rate: float, *,
+        is_near: bool,
     ) -> None:  # fmt: skip
         metrics, limits = Metrics(), Limits(rate)
         self.sessions = Sessions(token, port)
         self._feed = Feed(holds.page, hear=told.hear)
         self._rules = Rules(holds.rules, done=lambda _: metrics.rules.inc(), failed=told)
         self._mcp = App.of(holds.mcp, tools)
-        front = Front(holds.page, self._feed, self.sessions, limits, metrics, str(token.path))
+        front = Front(holds.page, self._feed, self.sessions, limits, metrics, str(token.path) if is_near else "")
         people = site.made(holds.page, more=front.for_people(), told=told.lines)
         programs, answers = front.for_programs(), api.made(holds.api, self._feed)
         self.door = Door(
             (
                 Place("/v1", answers, Key.TOKEN), Place("/openapi.json", answers, Key.TOKEN),
-                Place(PATH, self._mcp, Key.TOKEN, depth=32 + _ENVELOPE, ends_itself=True),
+                Place(PATH, self._mcp, Key.TOKEN, depth=DEPTH + _ENVELOPE, ends_itself=True),
                 Place("/metrics", programs, Key.TOKEN), Place("/healthz", programs, Key.NONE),
                 Place("/static", programs, Key.NONE), Place("/login", people, Key.NONE, is_page=True),
             ),

@@ -1,10 +1,11 @@
 """Logging in to the page: a link that works once, and a cookie that stands for it from then on.
 
-Both are made of the token and of nothing that is kept: whoever has the token can make a link, so `keepsake serve --link`
-makes one without a word to the server; a session outlives a restart, and all end when another token is made.
+Both are made of the token and of nothing that is kept: whoever has the token can make a link, so that
+`keepsake serve --link` makes one without a word to the server; a session outlives a restart, and all of them end when
+another token is made.
 
     code     when it was made, a word of its own, and a seal over both and the port. Good once, for ten minutes, and
-             only for a server that was running when it was made: one that starts anew knows no code that was used before
+             only for a server that was running when it was made: one that starts anew knows no code that was used
     cookie   a name of its own, until when it lasts, and a seal over both. For scripts it is not to be seen, other sites
              cannot send it, and its name holds the port, because a browser gives cookies to every port of a machine
     csrf     a seal over the session's name: the word that its forms carry

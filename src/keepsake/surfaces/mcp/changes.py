@@ -69,4 +69,3 @@ def _page_mark(memory: Memory, name: str) -> str:
 
 def _digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
