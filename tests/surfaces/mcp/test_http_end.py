@@ -14,6 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from keepsake import Memory
 from keepsake.memory.token import token_of
+from keepsake.surfaces import listening
 from keepsake.surfaces.holder import Holder
 from keepsake.surfaces.mcp import http
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
@@ -100,7 +101,7 @@ def test_told_twice_it_waits_for_no_client(home):
 
 
 def test_who_takes_for_ever_to_ask_makes_room_for_others(home, monkeypatch):
-    monkeypatch.setattr(http, "_HEAD", 0.3)
+    monkeypatch.setattr(listening, "_HEAD", 0.3)
     said = []
 
     async def slowly(port, *parts):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from keepsake.records.errors import KeepsakeError
 from keepsake.surfaces.problem import status_of
@@ -22,13 +24,16 @@ if TYPE_CHECKING:
 _PAGES = (home, search, pages, timeline, graph, reviews, integrity)
 
 
-def made(hold: Holder) -> Starlette:
-    """The site of the memory that is held: a person's, so it is held with a person's trust."""
+def made(hold: Holder, *, more: Sequence[BaseRoute] = (), told: list[str] | None = None) -> Starlette:
+    """The site of the memory that is held: a person's, so it is held with a person's trust.
+
+    `more` are addresses of whoever serves it; `told` is what the memory did by itself, as it grows.
+    """
     site = Starlette(
-        routes=[route for page in _PAGES for route in page.routes],
+        routes=[*more, *(route for page in _PAGES for route in page.routes)],
         exception_handlers={KeepsakeError: _refused, HTTPException: _nothing_here},
     )
-    site.state.hold = hold
+    site.state.hold, site.state.told = hold, [] if told is None else told
     return site
 
 

@@ -1,0 +1,51 @@
+"""Running consolidation rules when they are due, for as long as the server runs.
+
+A run that was begun is finished. What goes wrong in one is told in a line, and tried again at the next look.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from keepsake.memory.schedule import EVERY, Schedule
+from keepsake.records.errors import Closed, KeepsakeError
+
+if TYPE_CHECKING:
+    from keepsake.memory.consolidation import Consolidated
+    from keepsake.surfaces.holder import Desk, Holder
+
+
+class Rules:
+    """The scheduler of one server. `done` is called for each rule that ran; `failed` is told what went wrong."""
+
+    def __init__(
+        self, hold: Holder, *, done: Callable[[Consolidated], None], failed: Callable[[str], None],
+        every: float = EVERY,
+    ) -> None:  # fmt: skip
+        self._hold, self._done, self._failed, self._every = hold, done, failed, every
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Look from time to time, beginning now."""
+        self._task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._hold.run(self._look)
+            except Closed:
+                return
+            except (KeepsakeError, OSError, sqlite3.Error) as error:
+                self._failed(f"rules could not be run: {error}")
+            await asyncio.sleep(self._every)
+
+    def _look(self, desk: Desk) -> None:
+        Schedule(desk.memory, done=self._done, failed=self._failed).look()
+
+    def stop(self) -> None:
+        """Look no more. Whoever closes the memory waits for the run that is under way."""
+        if self._task is not None:
+            self._task.cancel()
