@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 from keepsake.records.errors import KeepsakeError
 from keepsake.surfaces.problem import status_of
 from keepsake.surfaces.web import graph, home, integrity, pages, reviews, search, timeline
-from keepsake.surfaces.web.show import Forged, shown
+from keepsake.surfaces.web.show import Forged, is_piece, shown
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -31,7 +31,7 @@ def made(hold: Holder, *, more: Sequence[BaseRoute] = (), told: list[str] | None
     """
     site = Starlette(
         routes=[*more, *(route for page in _PAGES for route in page.routes)],
-        exception_handlers={KeepsakeError: _refused, HTTPException: _nothing_here},
+        exception_handlers={KeepsakeError: _refused, HTTPException: _nothing_here, Exception: _broken},
     )
     site.state.hold, site.state.told = hold, [] if told is None else told
     return site
@@ -51,7 +51,15 @@ async def _nothing_here(request: Request, error: Exception) -> Response:
     return _told(request, status, _DETAILS.get(status, ""))
 
 
+async def _broken(request: Request, _: Exception) -> Response:
+    """What went wrong is for the server's log; a page tells that it did."""
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    return _told(request, status, "This page could not be made. The server's log says why; nothing was lost.")
+
+
 def _told(request: Request, status: HTTPStatus, detail: str) -> Response:
+    if is_piece(request):
+        return shown(request, "error_piece.html", status=status, detail=detail)
     title = _TITLES.get(status, status.phrase)
     return shown(request, "error.html", status=status, title=title, detail=detail, back="")
 
@@ -59,7 +67,7 @@ def _told(request: Request, status: HTTPStatus, detail: str) -> Response:
 _TITLES = {
     HTTPStatus.BAD_REQUEST: "That cannot be done as it stands", HTTPStatus.NOT_FOUND: "Nothing is here",
     HTTPStatus.FORBIDDEN: "That is not allowed", HTTPStatus.CONFLICT: "It has changed meanwhile",
-    HTTPStatus.SERVICE_UNAVAILABLE: "Not possible now",
+    HTTPStatus.SERVICE_UNAVAILABLE: "Not possible now", HTTPStatus.INTERNAL_SERVER_ERROR: "Something went wrong here",
 }  # fmt: skip
 _DETAILS = {
     HTTPStatus.NOT_FOUND: "There is no page at this address. The ones there are stand above.",
