@@ -11,13 +11,13 @@ written.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.web.plain import visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 LONGEST = 10_000  # characters that are read as Markdown
+TOGETHER = 60_000  # of all texts of a page
 TAGS = frozenset(
     ("p", "br", "hr", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "pre", "code", "em", "strong", "s", "a")
     + ("table", "thead", "tbody", "tr", "th", "td")
@@ -42,28 +43,35 @@ _LINE_START = re.compile(r"[ \t]*(?:[>*+-][ \t]*|[0-9]{1,9}[.)][ \t]+)*")
 _MARKS = 40  # of quotes and lists, at the beginning of one line
 
 
-@lru_cache(maxsize=256)
 def html(text: str) -> Markup:
     """What was stored, for a page. Whatever it says, it is only read."""
-    visible = _visible(text.replace("\r\n", "\n").replace("\t", "    "))
-    if _is_hard(visible):
+    if len(text) > LONGEST:
         return as_written(text)
-    return Markup(_visible(_cleaned(_parser().render(visible))))  # what was written as a number is seen too
+    seen = visible(text)
+    return as_written(text) if _is_hard(seen) else _rendered(seen)
+
+
+def all_html(texts: Iterable[str]) -> Iterator[Markup]:
+    """Several texts of one page: the first of them as Markdown, and when they have become much, the rest as written."""
+    left = TOGETHER
+    for text in texts:
+        left -= len(text)
+        yield html(text) if left >= 0 else as_written(text)
 
 
 def as_written(text: str) -> Markup:
     """The text itself, every sign of it."""
-    return Markup("<pre>{}</pre>").format(_visible(text))
+    return Markup("<pre>{}</pre>").format(visible(text))
 
 
-def _visible(text: str) -> str:
-    return "\n".join(map(shown, text.split("\n")))
+@lru_cache(maxsize=500)
+def _rendered(text: str) -> Markup:
+    made = _cleaned(_parser().render(text))
+    return Markup(visible(made))  # again: what was written as a number, like &#x202e;, is a sign only now
 
 
 def _is_hard(text: str) -> bool:
     """Whether a parser would take longer over it than its length allows."""
-    if len(text) > LONGEST:
-        return True
     if any(len(_OPENING.findall(part)) > _FEW for part in _PARAGRAPHS.split(text)):
         return True
     return any(len(found[0]) > _MARKS for line in text.split("\n") if (found := _LINE_START.match(line)))
