@@ -221,6 +221,12 @@ class EpisodesOf:
                 (shared if standing else alone).append(fact_of(held.belief()))
         return alone, shared
 
+    def learned(self, name: str, *, user: str | None = None) -> list[Fact]:
+        """The facts that are held and come from an episode, among others or alone."""
+        with self._shelf.ledger.reading():
+            resting, shared = self._what_rests_on([self.get(name, user=user)], self._of(user))
+            return [*resting, *shared]
+
     def consolidate(
         self,
         rule: ConsolidationRule,
