@@ -13,6 +13,7 @@ from keepsake.records.event import Event
 
 if TYPE_CHECKING:
     from keepsake.ledger.checkpoint import Keyring
+    from keepsake.memory.log_page import LogPage
     from keepsake.memory.status import Status
     from keepsake.records.timeline import Change, Moment, Version
     from keepsake.records.why import Why
@@ -77,6 +78,27 @@ class Looks(Opened):
             if not follow:
                 return
             yield None
+
+    def log_page(
+        self,
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = 50,
+        op: str = "",
+        by: str = "",
+        session: str = "",
+        agent: str = "",
+        reach: int = 100_000,
+    ) -> LogPage:
+        """The newest of this user's events, or those right `before` or right `after` a number, newest first.
+
+        `op` as in `log`; `by` is a source (`mcp:3f9a`) or a door (`mcp`). A look passes over at most `reach` events.
+        """
+        from keepsake.memory.log_page import Sought, log_page
+
+        sought = Sought(op, by, session, agent)
+        return log_page(self._shelf, self.user, sought, before=before, after=after, limit=limit, reach=reach)
 
     def status(self) -> Status:
         """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
