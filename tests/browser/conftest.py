@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.everything import Everything, made
 from tests.browser.looking import Visit, visiting
-from tests.serving import Serving, serving
+from tests.serving import Served, serving
 
 HERE = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -93,7 +93,7 @@ def site(browser: Browser, everything: Everything) -> Iterator[Site]:
         yield logged_in(browser, server, everything.folder)
 
 
-def logged_in(browser: Browser, server: Serving, folder: Path) -> Site:
+def logged_in(browser: Browser, server: Served, folder: Path) -> Site:
     with browser.new_context() as context:
         context.new_page().goto(server.link)
-        return Site(server.address, folder, context.storage_state())
+        return Site(server.url, folder, context.storage_state())
