@@ -48,6 +48,9 @@ _FOCUS = """() => {
       || [...target.labels || []].some(label => label.contains(under));
     window.reached.set(target, [ring, free]);
   });
+  document.body.tabIndex = -1;  // Tab begins at the top, wherever the focus was
+  document.body.focus();
+  document.body.removeAttribute('tabindex');
 }"""
 _REACHED = """(stops) => {
   const name = one => one.outerHTML.slice(0, 120), wrong = [];
