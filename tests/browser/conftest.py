@@ -87,10 +87,15 @@ def everything(home: Path) -> Everything:
 
 
 @pytest.fixture(scope="module")
-def site(browser: Browser, everything: Everything) -> Iterator[Site]:
-    """A server of that memory, and somebody who came by the link that it printed."""
+def server(everything: Everything) -> Iterator[Served]:
     with serving(everything.folder) as server:
-        yield logged_in(browser, server, everything.folder)
+        yield server
+
+
+@pytest.fixture(scope="module")
+def site(browser: Browser, server: Served) -> Site:
+    """The site of that server, and somebody who came by the link that it printed."""
+    return logged_in(browser, server, server.folder)
 
 
 def logged_in(browser: Browser, server: Served, folder: Path) -> Site:

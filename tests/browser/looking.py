@@ -129,7 +129,7 @@ def seen(visit: Visit, name: str, axe: str = "") -> list[str]:
         page.set_viewport_size(_size(width))
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            found = page.evaluate(_WIDE) if scheme == "light" else []
+            found = sideways(page) if scheme == "light" else []
             found += _graves(page, colours_alone=scheme == "dark") if axe else []
             wrong += [f"{width}, {scheme}: {one}" for one in found]
             _pictured(page, f"{name}-{width}-{scheme}")
@@ -148,6 +148,11 @@ def walked(visit: Visit) -> list[str]:
     else:
         return ["Tab does not come to the end of the page"]
     return page.evaluate(_REACHED, STOPS)
+
+
+def sideways(page: Page) -> list[str]:
+    """What does not fit into the width that there is."""
+    return page.evaluate(_WIDE)
 
 
 def _size(width: str) -> dict[str, int]:
