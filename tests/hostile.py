@@ -46,8 +46,8 @@ _LINKED = ("http", "https", "mailto")
 _TAGS_NEVER = {"iframe", "object", "embed", "base", "style", "frame", "video", "audio", "source", "applet", "template"}
 
 
-def made(folder: Path) -> None:
-    """Write it there."""
+def made(folder: Path) -> str:
+    """Write it there. Returns the id of an episode."""
     with Memory(folder) as m:
         with m.batch():
             for number, text in enumerate(WORDS):
@@ -58,7 +58,7 @@ def made(folder: Path) -> None:
             )  # fmt: skip
             for subject, object_ in ((NASTY, "Ana"), ("Ana", SCRIPT), ("Ana", NASTY), ("Ana", "w" * 5_000)):
                 m.remember(f"{subject} knows {object_}", triple=(subject, NASTY, object_))
-            m.observe(NASTY, session=NASTY, agent=NASTY, id=NASTY, source_node=NASTY, metadata={NASTY: NASTY})
+            episode = m.observe(NASTY, session=NASTY, agent=NASTY, id=NASTY, source_node=NASTY, metadata={NASTY: NASTY})
             for text in WORDS[:4]:
                 m.observe(text, session="standup", agent=NASTY)
         m.revise("hostile-1", NASTY + " revised", reason=NASTY)
@@ -73,6 +73,7 @@ def made(folder: Path) -> None:
             m.forget("hostile-3", reason=NASTY)
     with Memory(folder, by="web:1", trust="web") as m:
         m.remember(f"{NASTY} says a web page", about="topic-hostile", agent=NASTY)
+    return episode.id
 
 
 def wrong_in(tags: Iterable[tuple[str, dict[str, str | None]]]) -> Iterator[str]:

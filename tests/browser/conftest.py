@@ -37,7 +37,7 @@ def missing(reason: str) -> None:
     pytest.skip(reason)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     found = os.environ.get("KEEPSAKE_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
@@ -70,7 +70,7 @@ class Site:
         return visiting(browser, self.address, storage_state=self.cookies, **how)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A home of its own, so that nothing of this machine's person is touched."""
     home = tmp_path_factory.mktemp("home")
@@ -81,18 +81,18 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield home
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def everything(home: Path) -> Everything:
     return made(home / "memory")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def server(everything: Everything) -> Iterator[Served]:
     with serving(everything.folder) as server:
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def site(browser: Browser, server: Served) -> Site:
     """The site of that server, and somebody who came by the link that it printed."""
     return logged_in(browser, server, server.folder)

@@ -34,7 +34,7 @@ ADDRESSES = {  # of every page there is, by a short name
     "home": "/", "search": "/search", "search-hits": "/search?q=what+does+Ana+drink",
     "search-nothing": "/search?q=the+weight+of+the+moon",
     "search-frame": "/search?q=when+is+the+release&frame=task&budget=200",
-    "search-then": "/search?q=wifi+password&at=12", "pages": "/pages", "page": "/pages/person-ana",
+    "search-then": "/search?q=wifi+password&at={then}", "pages": "/pages", "page": "/pages/person-ana",
     "page-markdown": "/pages/project-harbor", "belief": "/beliefs/{belief}", "episode": "/episodes/{episode}",
     "timeline": "/timeline", "timeline-filtered": "/timeline?kind=belief", "event": "/timeline/3", "graph": "/graph",
     "graph-of-one": "/graph?at=Acme", "reviews": "/reviews", "review": "/reviews/{review}", "integrity": "/integrity",
@@ -48,11 +48,13 @@ class Everything:
     folder: Path
     belief: str
     episode: str
+    then: int  # an event after which something else was held
     reviews: tuple[str, ...]
 
     def address(self, name: str) -> str:
         """Where that page is."""
-        return ADDRESSES[name].format(belief=self.belief, episode=self.episode, review=self.reviews[0])
+        named = {"belief": self.belief, "episode": self.episode, "then": self.then, "review": self.reviews[0]}
+        return ADDRESSES[name].format(**named)
 
 
 def made(folder: Path) -> Everything:
@@ -71,14 +73,14 @@ def made(folder: Path) -> Everything:
             for turn in range(8)
         ]  # fmt: skip
     with Memory(folder) as m:
-        wifi = m.remember("The wifi password is on the board", about="topic-office", key="wifi")
-        wifi = m.revise(wifi.id, "The wifi password is at the front desk", reason="the board is gone")
+        board = m.remember("The wifi password is on the board", about="topic-office", key="wifi")
+        wifi = m.revise(board.id, "The wifi password is at the front desk", reason="the board is gone")
         m.forget(m.remember("The printer is on the second floor").id, reason="it was sold")
         m.ledger.checkpoint()
     reviews = _asked_for(folder)
     with Memory(folder, by="web:1", trust="web") as m:
         m.remember("A blog says that Harbor is slow", about="project-harbor")
-    return Everything(folder, wifi.id, episodes[3].id, reviews)
+    return Everything(folder, wifi.id, episodes[3].id, board.seq, reviews)
 
 
 def _asked_for(folder: Path) -> tuple[str, ...]:

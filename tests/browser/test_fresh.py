@@ -1,4 +1,4 @@
-"""The first minutes: a folder with nothing in it, a link in a terminal, and the first memory."""
+"""The first minutes: a folder with nothing in it, a link in a terminal, and what is said there shows at once."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
+from keepsake import Memory
 from tests.browser.looking import seen, visiting, walked
 from tests.serving import Served, serving
 
 
-def said(server: Served, *words: str) -> None:
+def typed(server: Served, *words: str) -> None:
     """What somebody types in a terminal meanwhile."""
     order = [sys.executable, "-m", "keepsake", "-C", str(server.folder), *words]
     done = subprocess.run(order, env=server.env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_fresh_memory_says_what_to_do_first_and_shows_the_first_thing_said_in_a_terminal_at_once(
+def test_a_fresh_memory_says_what_to_do_first_and_follows_what_is_said_elsewhere(
     browser: Browser, home: Path, axe: str
 ):  # fmt: skip
     with serving(home / "fresh") as server, visiting(browser, server.url) as visit:
@@ -31,25 +32,19 @@ def test_a_fresh_memory_says_what_to_do_first_and_shows_the_first_thing_said_in_
         page.evaluate("window.stays = true")
         page.get_by_label("Remember the first thing").fill("half a thought")
 
-        said(server, "remember", "Ana prefers tea over coffee", "--about", "person-ana")
+        typed(server, "remember", "Ana prefers tea over coffee", "--about", "person-ana")
 
         expect(page.locator("[data-live]").get_by_text("Ana prefers tea over coffee")).to_be_visible()
         expect(page.locator(".fresh")).to_have_count(1)
         expect(page.locator("#told")).to_contain_text("Ana prefers tea over coffee")
         expect(page.locator("#text")).to_have_value("half a thought")
         assert page.evaluate("window.stays")
+        with Memory(server.folder) as m:
+            for address, link, new in (("/", "Ana prefers tea over coffee", ".memory"), ("/pages", "Ana", ".page-name")):
+                visit.go(address)
+                page.get_by_role("link", name=link, exact=True).focus()
 
+                m.remember(f"Bob was at {address}", about=f"person-bob{address[1:]}")
 
-def test_a_list_that_changes_keeps_the_focus_where_it_is(browser: Browser, home: Path):
-    with serving(home / "living") as server, visiting(browser, server.url) as visit:
-        said(server, "remember", "Ana prefers tea over coffee", "--about", "person-ana")
-        visit.page.goto(server.link)
-        visit.page.wait_for_url(f"{server.url}/")
-        for address, link, new in (("/", "Ana prefers tea over coffee", "memory"), ("/pages", "Ana", "page-name")):
-            visit.go(address)
-            visit.page.get_by_role("link", name=link, exact=True).focus()
-
-            said(server, "remember", f"Bob is {address}", "--about", f"person-bob{address[1:]}")
-
-            expect(visit.page.locator(f".{new}", has_text="Bob")).not_to_have_count(0)
-            assert visit.page.evaluate("document.activeElement.textContent") == link
+                expect(page.locator(new, has_text="Bob")).not_to_have_count(0)
+                assert page.evaluate("document.activeElement.textContent") == link
