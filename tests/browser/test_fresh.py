@@ -40,7 +40,7 @@ def test_a_fresh_memory_says_what_to_do_first_and_follows_what_is_said_elsewhere
         expect(page.locator("#text")).to_have_value("half a thought")
         assert page.evaluate("window.stays")
         with Memory(server.folder) as m:
-            for address, link, new in (("/", "Ana prefers tea over coffee", ".memory"), ("/pages", "Ana", ".page-name")):
+            for address, link, new in (("/", "Ana prefers tea over coffee", ".memory"), ("/pages", "Ana", "main li")):
                 visit.go(address)
                 page.get_by_role("link", name=link, exact=True).focus()
 
