@@ -37,22 +37,23 @@ class Served:
     def bearer(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self.token}"}
 
-    def raw(self, data: bytes) -> bytes:
+    def raw(self, data: bytes, *, is_head: bool = False) -> bytes:
         """What comes back for these bytes: the first answer, whole."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=10) as line, line.makefile("rb") as coming:
             line.sendall(data)
             head = b"".join(iter(coming.readline, b"\r\n"))
             length = re.search(rb"(?i)content-length: (\d+)", head)
-            return head + b"\r\n" + coming.read(int(length[1]) if length else 0)
+            return head + b"\r\n" + coming.read(int(length[1]) if length and not is_head else 0)
 
     def ask(self, line: str, *headers: str, body: bytes = b"", host: bool = True) -> tuple[int, dict[str, str], bytes]:
         """The status, the headers (in small letters) and the body of the answer to a request of these lines."""
         own = [f"Host: 127.0.0.1:{self.port}"] if host else []
         own += [f"Content-Length: {len(body)}"] if body else []
-        answer = self.raw("\r\n".join((f"{line} HTTP/1.1", *own, *headers, "", "")).encode("latin-1") + body)
+        lines = "\r\n".join((f"{line} HTTP/1.1", *own, *headers, "", "")).encode("latin-1")
+        answer = self.raw(lines + body, is_head=line.startswith("HEAD "))
         head, _, rest = answer.partition(b"\r\n\r\n")
-        first, *lines = head.decode("latin-1").split("\r\n")
-        return int(first.split()[1]), {k.lower(): v for k, _, v in (each.partition(": ") for each in lines)}, rest
+        first, *told = head.decode("latin-1").split("\r\n")
+        return int(first.split()[1]), {k.lower(): v for k, _, v in (each.partition(": ") for each in told)}, rest
 
     def log_in(self, link: str = "") -> str:
         """The cookie that a link gives, as a browser sends it back."""

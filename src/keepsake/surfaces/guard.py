@@ -5,6 +5,7 @@ for its own name (DNS rebinding) can read the answers. So, in this order:
 
     421   the name in `Host` is not one that we are known by, or there are none or several
     403   an `Origin` is given, and is not ours; `null` is nobody's
+    414   the address is longer than we take       431   the headers are
     401   the token is missing or wrong
     413   the body is longer than we take; it is refused before it is read
 
@@ -30,14 +31,16 @@ if TYPE_CHECKING:
 
     from keepsake.memory.token import Token
 
-LIMIT = 4 << 20  # bytes; a line of the ledger holds a quarter of that
+LIMIT = 4 << 20  # bytes of a body; a line of the ledger holds a quarter of that
+ADDRESS, HEAD = 1 << 14, 1 << 16  # bytes of an address with its question, and of all headers
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _ANY = ("0.0.0.0", "::")
 _NAME = re.compile(r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[1-9][0-9]{0,4})?", re.ASCII)
 _TITLES = {
     400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 413: "Content Too Large",
-    421: "Misdirected Request", 429: "Too Many Requests", 500: "Internal Server Error", 503: "Service Unavailable",
+    414: "URI Too Long", 421: "Misdirected Request", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
+    500: "Internal Server Error", 503: "Service Unavailable",
 }  # fmt: skip
 
 Header = tuple[bytes, bytes]
@@ -85,6 +88,7 @@ class Guard:
     def _refusal(self, scope: Scope) -> Refusal | None:
         return (
             unknown(scope, self._names)
+            or too_wordy(scope)
             or not_trusted(scope["headers"], self._token)
             or too_long(scope["headers"], self._limit)
         )
@@ -98,6 +102,15 @@ def unknown(scope: Scope, names: Names) -> Refusal | None:
         return _NOT_US
     if origins and (len(origins) > 1 or origins[0].lower() not in names.origins):
         return NOT_OURS
+    return None
+
+
+def too_wordy(scope: Scope) -> Refusal | None:
+    """Why an address, or what stands under it, is refused by its length; None, if it is not."""
+    if len(scope.get("raw_path") or scope["path"]) + len(scope.get("query_string", b"")) > ADDRESS:
+        return _LONG_ADDRESS
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > HEAD:
+        return _LONG_HEAD
     return None
 
 
@@ -155,6 +168,8 @@ _WRONG_TOKEN = Refusal(
     401, "this is not the token; the server printed where it is when it started",
     ((b"www-authenticate", b'Bearer realm="keepsake", error="invalid_token"'),),
 )  # fmt: skip
+_LONG_ADDRESS = Refusal(414, "the address is too long; send what you have to say in a body")
+_LONG_HEAD = Refusal(431, "the headers are too long; send fewer")
 _NO_LENGTH = Refusal(400, "the length of the body is not a number")
 TOO_LONG = Refusal(413, "the request is too long; say it in several")
 

@@ -6,6 +6,7 @@ In this order, and nothing of a request is looked at before what stands above it
     403   an `Origin` is given, and is not ours; `null` is nobody's
     403   a browser says that another site asks (`Sec-Fetch-Site`), and it is not a person who follows a link to here.
           Other ports of this machine are another site
+    414   the address is longer than we take       431   the headers are
     503   the server is ending, or too many streams are open
     401   the key to that address is missing or wrong: see below. A person who comes by a link is sent to log in (303)
     429   too much was asked in a short time; `Retry-After` says when to come again
@@ -145,6 +146,7 @@ class Door:
         return (
             guard.unknown(scope, self._names)
             or (NOT_OURS if _is_from_elsewhere(scope) else None)
+            or guard.too_wordy(scope)
             or (ENDING if self.begun.is_ending else None)
             or (_FULL if is_stream and self._streams >= _STREAMS else None)
             or self._locked(place, scope)

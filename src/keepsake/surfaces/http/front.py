@@ -75,7 +75,7 @@ class Front:
         code, to = request.query_params.get("code", ""), _ours(request.query_params.get("to", ""))
         if code and request.method == "GET":
             return self._in(request, to) if self.sessions.takes(code) else self._wrong(request, to, _WRONG_CODE)
-        return then(to) if "session" in request.scope["state"] else self._form(request, to)
+        return then(to) if "session" in request.scope.get("state", {}) else self._form(request, to)
 
     async def _say_token(self, request: Request) -> Response:
         fields = await fields_of(request)

@@ -64,16 +64,15 @@ async def serve(
     Names.at(where.host, 0, where.also)  # what cannot be a name is refused before anything is made
     listening = bound(where)
     try:
-        port = listening.getsockname()[1]
+        where = where._replace(port=listening.getsockname()[1])
         folder, token = await holds.page.run(lambda desk: _opened(desk.memory, told, anew=anew))
-        served = _Served(holds, tools, Names.at(where.host, port, where.also), token, port, told, rate, is_near=is_loopback(where.host))
+        served = _Served(holds, tools, where, token, told, rate)
 
         def tell() -> None:
-            link = f"{address(where.host, port)}/login?code={served.sessions.code()}"
-            for line in _announced(str(folder), address(where.host, port), link, token):
+            base = address(where.host, where.port)
+            link = f"{base}/login?code={served.sessions.code()}"
+            for line in (*_announced(str(folder), base, link, token), *warned(where.host)):
                 note(shown(line))
-            for line in warned(where.host):
-                note(line)
             if ready is not None:
                 ready(link)
 
@@ -95,15 +94,15 @@ class _Served:
     """Everything that is served, put together."""
 
     def __init__(
-        self, holds: Holds, tools: Sequence[Tool], names: Names, token: Token, port: int, told: Told, rate: float, *,
-        is_near: bool,
+        self, holds: Holds, tools: Sequence[Tool], where: Where, token: Token, told: Told, rate: float
     ) -> None:  # fmt: skip
-        metrics, limits = Metrics(), Limits(rate)
-        self.sessions = Sessions(token, port)
+        metrics, limits, names = Metrics(), Limits(rate), Names.at(*where)
+        self.sessions = Sessions(token, where.port)
         self._feed = Feed(holds.page, hear=told.hear)
         self._rules = Rules(holds.rules, done=lambda _: metrics.rules.inc(), failed=told)
         self._mcp = App.of(holds.mcp, tools)
-        front = Front(holds.page, self._feed, self.sessions, limits, metrics, str(token.path) if is_near else "")
+        near = str(token.path) if is_loopback(where.host) else ""
+        front = Front(holds.page, self._feed, self.sessions, limits, metrics, near)
         people = site.made(holds.page, more=front.for_people(), told=told.lines)
         programs, answers = front.for_programs(), api.made(holds.api, self._feed)
         self.door = Door(
