@@ -12,13 +12,14 @@ from urllib.parse import urlencode
 
 from starlette.routing import BaseRoute, Route
 
+from keepsake.memory.page_of import page_name
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.review_page import ASKS
 from keepsake.surfaces.cli.said import DONE
 from keepsake.surfaces.problem import status_of
-from keepsake.surfaces.web.lately import Day, lately, page_name
-from keepsake.surfaces.web.show import Forged, ask, form_of, is_piece, shown, then
+from keepsake.surfaces.web.lately import Day, lately
+from keepsake.surfaces.web.show import ask, command_of, form_of, is_piece, shown, then
 from keepsake.surfaces.web.words import several
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from keepsake.memory.status import Asked, Status
 
 _NAMED = 5  # beliefs that an answer names
+_FIRST = ('remember "Ana prefers tea"', "connect", "import FILE")
 _NOTHING_TYPED: Mapping[str, str] = {"text": "", "about": "", "tags": ""}
 
 
@@ -42,6 +44,7 @@ class Answer:
     against: tuple[Belief, ...]
     near: tuple[Belief, ...]
     masked: bool
+    before: str  # the words whose place it took
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class Home:
     status: Status
     days: list[Day]
     waiting: list[Waiting]
+    first: tuple[str, ...]  # commands to begin with
     answer: Answer | None = None
 
     @property
@@ -77,12 +81,10 @@ async def home(request: Request) -> Response:
 
 async def remember(request: Request) -> Response:
     """Hold true what the form says, and tell what became of it."""
+    fields = await form_of(request)
+    said = {name: fields.get(name, "").strip() for name in _NOTHING_TYPED}
     try:
-        fields = await form_of(request)
-        said = {name: fields.get(name, "").strip() for name in _NOTHING_TYPED}
         answer = await ask(request, lambda memory: _remembered(memory, said))
-    except Forged:
-        raise
     except Refused as error:
         found = await ask(request, lambda memory: _home(memory, []))
         return _page(request, found, status=status_of(error), typed=said, wrong=str(error))
@@ -98,7 +100,9 @@ def _page(
 
 def _home(memory: Memory, asked: list[tuple[str, str]]) -> Home:
     status = memory.status()
-    return Home(status, lately(memory), [_waiting(memory, each) for each in status.reviews], _answer(memory, asked))
+    first = tuple(command_of(memory, each, takes_user=each != "connect") for each in _FIRST)
+    waiting = [_waiting(memory, each) for each in status.reviews]
+    return Home(status, lately(memory), waiting, first, _answer(memory, asked))
 
 
 def _waiting(memory: Memory, asked: Asked) -> Waiting:
@@ -130,8 +134,15 @@ def _answer(memory: Memory, asked: list[tuple[str, str]]) -> Answer | None:
         for which in ("against", "near")
     }
     return Answer(
-        DONE[given["how"]], belief, page_name(memory, belief.about), named["against"], named["near"], "masked" in given
+        DONE[given["how"]], belief, page_name(belief.user, belief.about), named["against"], named["near"],
+        "masked" in given, _before(memory, belief) if given["how"] in ("corrected", "revised") else "",
     )  # fmt: skip
+
+
+def _before(memory: Memory, belief: Belief) -> str:
+    """The words of the version before this one."""
+    texts = [version.belief.text for version in memory.history(belief.id) if version.seq < belief.seq]
+    return texts[-1] if texts and texts[-1] != belief.text else ""
 
 
 routes: list[BaseRoute] = [Route("/", home, methods=["GET"]), Route("/", remember, methods=["POST"])]

@@ -12,6 +12,7 @@ from datetime import date, datetime, timedelta
 from itertools import groupby, takewhile
 from typing import TYPE_CHECKING
 
+from keepsake.memory.page_of import page_name
 from keepsake.records.clock import system_clock
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Damaged, KeepsakeError
@@ -110,7 +111,7 @@ def _of_belief(memory: Memory, name: str, seen: set[str]) -> Learned | None:
     seen.add(belief.key)
     waits = belief.trust in DEFAULT.quarantined and not memory.is_shown(belief.id)
     return Learned(
-        "belief", belief.id, belief.text, belief.at, belief.trust, page_name(memory, belief.about), belief.agent,
+        "belief", belief.id, belief.text, belief.at, belief.trust, page_name(belief.user, belief.about), belief.agent,
         belief.session, belief.tags, belief.reason, waits,
     )  # fmt: skip
 
@@ -119,11 +120,6 @@ def _of_episode(episode: Episode) -> Learned:
     return Learned(
         "episode", episode.source, episode.content, episode.recorded, episode.trust, "", episode.agent, episode.session
     )  # fmt: skip
-
-
-def page_name(memory: Memory, about: str) -> str:
-    """The page on which what is about that stands, as its address names it."""
-    return memory.pages.name_of(about).rpartition("/")[2].removesuffix(".md")
 
 
 def _day(ts: str) -> date:

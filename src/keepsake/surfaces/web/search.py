@@ -13,10 +13,10 @@ from urllib.parse import parse_qsl
 
 from starlette.routing import BaseRoute, Route
 
+from keepsake.memory.page_of import page_name
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Refused
 from keepsake.surfaces.problem import status_of
-from keepsake.surfaces.web.lately import page_name
 from keepsake.surfaces.web.search_asked import Asked, plainly, read
 from keepsake.surfaces.web.show import ask, form_of, is_piece, shown, then
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from keepsake.records.recalled import Recalled
 
 _HITS = 10
-_SIGNALS = {"1": 1.0, "0": 0.0}
+_SIGNALS = {"helped": 1.0, "misled": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +63,27 @@ async def search(request: Request) -> Response:
     given = dict(request.query_params)
     try:
         asked = read(given)
-        found = await ask(request, lambda memory: _found(memory, asked))
+        return _page(request, await ask(request, lambda memory: _found(memory, asked)))
     except Refused as error:
-        wrong, status = str(error), status_of(error)
-        found = await ask(request, lambda memory: Found(plainly(given), _place(memory, None), _frames(memory), wrong=wrong))
-        return shown(request, "search_piece.html" if is_piece(request) else "search.html", status=status, found=found)
-    return shown(request, "search_piece.html" if is_piece(request) else "search.html", found=found)
+        wrong, asked = str(error), plainly(given)
+        found = await ask(request, lambda memory: Found(asked, _place(memory, None), _frames(memory), wrong=wrong))
+        return _page(request, found, status_of(error))
+
+
+def _page(request: Request, found: Found, status: int = 200) -> Response:
+    template = "search_piece.html" if is_piece(request) else "search.html"
+    noted = request.query_params.get("noted", "")
+    return shown(request, template, status=status, found=found, noted=noted if noted in _SIGNALS else "")
 
 
 async def outcome(request: Request) -> Response:
     """Say that a memory helped, or misled; and look at the same answer again."""
     fields = await form_of(request)
-    name, signal = fields.get("name", ""), _SIGNALS.get(fields.get("signal", ""))
-    if not name or signal is None:
+    name, how = fields.get("name", ""), fields.get("how", "")
+    if not name or how not in _SIGNALS:
         raise Refused("say which memory it was, and whether it helped; the buttons on the search page do")
-    await ask(request, lambda memory: memory.outcome([name], signal))
-    return then(plainly(dict(parse_qsl(fields.get("back", "")))).address())
+    await ask(request, lambda memory: memory.outcome([name], _SIGNALS[how]))
+    return then(plainly(dict(parse_qsl(fields.get("back", "")))).address(noted=how))
 
 
 def _found(memory: Memory, asked: Asked) -> Found:
@@ -94,7 +99,7 @@ def _found(memory: Memory, asked: Asked) -> Found:
 
 
 def _pages(memory: Memory, hits: Iterable[Hit]) -> dict[str, str]:
-    return {about: page_name(memory, about) for about in {hit.about for hit in hits if hit.what == "belief"}}
+    return {about: page_name(memory.user, about) for about in {hit.about for hit in hits if hit.what == "belief"}}
 
 
 def _frames(memory: Memory) -> list[tuple[str, int]]:

@@ -58,9 +58,9 @@ class Asked:
             "filters": {name: words for name, words in filters.items() if words}, "believed_at": self.moment,
         }  # fmt: skip
 
-    def address(self, *without: str) -> str:
-        """The same question as an address, without some of its fields."""
-        said = {name: value for name, value in self.typed.items() if value and name not in without}
+    def address(self, *without: str, **more: str) -> str:
+        """The same question as an address, without some of its fields, and with more."""
+        said = {name: value for name, value in self.typed.items() if value and name not in without} | more
         return "/search" + (f"?{urlencode(said)}" if said else "")
 
 

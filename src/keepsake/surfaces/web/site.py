@@ -31,7 +31,7 @@ def made(hold: Holder, *, more: Sequence[BaseRoute] = (), told: list[str] | None
     """
     site = Starlette(
         routes=[*more, *(route for page in _PAGES for route in page.routes)],
-        exception_handlers={KeepsakeError: _refused, HTTPException: _nothing_here, Exception: _broken},
+        exception_handlers={KeepsakeError: _refused, HTTPException: _nothing_here},
     )
     site.state.hold, site.state.told = hold, [] if told is None else told
     return site
@@ -51,12 +51,6 @@ async def _nothing_here(request: Request, error: Exception) -> Response:
     return _told(request, status, _DETAILS.get(status, ""))
 
 
-async def _broken(request: Request, _: Exception) -> Response:
-    """What went wrong is for the server's log; a page tells that it did."""
-    status = HTTPStatus.INTERNAL_SERVER_ERROR
-    return _told(request, status, "This page could not be made. The server's log says why; nothing was lost.")
-
-
 def _told(request: Request, status: HTTPStatus, detail: str) -> Response:
     if is_piece(request):
         return shown(request, "error_piece.html", status=status, detail=detail)
@@ -67,7 +61,7 @@ def _told(request: Request, status: HTTPStatus, detail: str) -> Response:
 _TITLES = {
     HTTPStatus.BAD_REQUEST: "That cannot be done as it stands", HTTPStatus.NOT_FOUND: "Nothing is here",
     HTTPStatus.FORBIDDEN: "That is not allowed", HTTPStatus.CONFLICT: "It has changed meanwhile",
-    HTTPStatus.SERVICE_UNAVAILABLE: "Not possible now", HTTPStatus.INTERNAL_SERVER_ERROR: "Something went wrong here",
+    HTTPStatus.SERVICE_UNAVAILABLE: "Not possible now",
 }  # fmt: skip
 _DETAILS = {
     HTTPStatus.NOT_FOUND: "There is no page at this address. The ones there are stand above.",

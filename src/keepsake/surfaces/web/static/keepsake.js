@@ -14,7 +14,7 @@ const keepsake = {
   async piece(address, signal) {
     try {
       const answer = await fetch(address, { headers: { "X-Piece": "1" }, credentials: "same-origin", signal });
-      const isPiece = (answer.ok || answer.status === 400) && !answer.redirected; // 400: it says what is wrong with it
+      const isPiece = (answer.ok || [400, 404].includes(answer.status)) && !answer.redirected; // or what is wrong
       return isPiece ? await answer.text() : null;
     } catch {
       return null;
