@@ -21,9 +21,10 @@ LINE_CELL, LINE_HIGH = 6.9, 17.0  # a name on a line
 APART = 14.0
 RING = (205.0, 130.0)  # from one ring to the next, across and up
 
+_CROWD = 16  # neighbours, beyond which a ring is too small for them
 _PUSHES = 120
 _WIDER = 1.12
-_ALONG = (0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73)  # where on a line its name may stand
+_ALONG = (0.5, 0.58, 0.66, 0.42, 0.74, 0.34, 0.82, 0.26)  # where on a line its name may stand
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,11 @@ def _rings(names: Mapping[str, str], parents: Mapping[str, str]) -> dict[str, Bo
     for node in names:
         if node != middle:
             children[parents.get(node, middle)].append(node)
+    wider = max(1.0, len(children[middle]) / _CROWD)
+    across, up = RING[0] * wider, RING[1] * wider**1.15  # a crowd has more room above and below
     boxes: dict[str, Box] = {}
     for node, depth, angle in _fanned(children, middle, 0, -pi / 2, 2 * pi):
-        far = depth * max(1.0, len(children[middle]) / 12) if depth else 0.0
-        boxes[node] = Box(RING[0] * far * cos(angle), RING[1] * far * sin(angle), width_of(names[node]))
+        boxes[node] = Box(across * depth * cos(angle), up * depth * sin(angle), width_of(names[node]))
     return boxes
 
 
