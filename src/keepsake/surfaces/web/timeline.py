@@ -62,7 +62,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """One page of it. `older`, `newer` and `newest` are addresses; `floor` is how far a look went that was cut short."""
+    """One page of it. `older`, `newer`, `newest` are addresses; `floor` is how far a look went that was cut short."""
 
     days: list[Day]
     size: int
@@ -114,7 +114,7 @@ def _timeline(memory: Memory, asked: Mapping[str, str], before: int | None, afte
 
 def line_of(memory: Memory, each: Event) -> Line:
     """An event in words. What it speaks of without repeating it is looked up, as it is held now."""
-    name, words, is_said = told(each, memory.get, _ROOM)
+    name, words, is_said, _ = told(each, memory.get, _ROOM)
     session, agent = scope_of(each)
     return Line(
         each.seq, each.ts, verb(each.op), TONES.get(each.op, ""), name, words, each.body is None, is_said,
