@@ -36,12 +36,14 @@ class Told(NamedTuple):
     name: str
     words: str
     is_said: bool = False  # whether somebody holds these words true
+    who: str = ""  # said them, where and as whom
 
 
 def summary(event: Event, find: Find, room: int) -> str:
     """What an event says, in at most `room` cells."""
-    name, words, is_said = told(event, find, room)
-    return (f"{dim(name)}  " if name else "") + (words if is_said else dim(words))
+    name, words, is_said, who = told(event, find, room)
+    told_by = f"{who}: " if who else ""
+    return (f"{dim(name)}  " if name else "") + (words if is_said else dim(told_by + words))
 
 
 def told(event: Event, find: Find, room: int) -> Told:
@@ -76,9 +78,9 @@ def _of_belief(body: Mapping[str, Any], find: Find, room: int) -> Told:
 def _of_episode(recorded: str, said: Mapping[str, Any], room: int) -> Told:
     """The name that `show` and `forget` take, who said it, and the words."""
     name = short(short_id(str(said.get("id") or recorded)), _NAME_ROOM)
-    who = "/".join(str(said[part]) for part in ("session", "agent") if said.get(part))
-    words = f"{who}: {said.get('content', '')}" if who else str(said.get("content", ""))
-    return Told(name, short(words, room - cells(name) - 2))
+    room -= cells(name) + 2
+    who = short("/".join(str(said[part]) for part in ("session", "agent") if said.get(part)), room // 2)
+    return Told(name, short(str(said.get("content", "")), room - (cells(who) + 2 if who else 0)), who=who)
 
 
 def _begin(body: Mapping[str, Any]) -> str:

@@ -36,10 +36,10 @@ Found = Sequence[Belief | None]
 
 def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
     """A line each: by what to call it, what is asked of which belief, who asks, the words."""
-    asks = [(review, _what(review, found)) for review, found in reviews]
-    room = max((cells(what) for _, what in asks), default=0)
-    told = any(not review.is_open for review, _ in asks)
-    for review, what in asks:
+    asked = [(review, _what(review, found)) for review, found in reviews]
+    room = max((cells(what) for _, what in asked), default=0)
+    told = any(not review.is_open for review, _ in asked)
+    for review, what in asked:
         who = review.action.trust.ljust(6) + (f"  {review.status:<8}" if told else "")
         pad = " " * (room - cells(what))
         used = 6 + 2 + room + 2 + len(who) + 2
@@ -69,8 +69,12 @@ def _words(review: Review, reviews: Sequence[tuple[Review, Found]]) -> str:
 
 def title(review: Review, found: Found) -> str:
     """The question in a line."""
-    asks = "Remember" if review.action.verb == "remember" else ASKS[review.action.kind]
-    return f"{asks} {_name(review, found)}?"
+    return f"{asks(review)} {_name(review, found)}?"
+
+
+def asks(review: Review) -> str:
+    """What is asked for, as an order."""
+    return "Remember" if review.action.verb == "remember" else ASKS[review.action.kind]
 
 
 def page(review: Review, found: Found) -> Iterator[str]:
