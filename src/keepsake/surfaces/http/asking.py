@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
+from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
 from keepsake.surfaces.http.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.http.cursor import Cursor, Limit, listed, part, place_in
+from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, shaped
 from keepsake.surfaces.http.shapes import Framed, Recalled
 from keepsake.surfaces.http.shapes_more import Frame
@@ -20,7 +21,7 @@ from keepsake.surfaces.http.tells import When, also, moment
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
 
-router = APIRouter(tags=["asking"])
+router = made("asking")
 _KEPT = 10_000  # receipts that are looked through
 
 

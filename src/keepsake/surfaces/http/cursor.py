@@ -36,11 +36,11 @@ def place_in(request: Request, cursor: str, *kinds: type) -> list[Any] | None:
         return None
     try:
         raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        place = orjson.loads(raw[_CHECK:])
+        place: list[Any] = orjson.loads(raw[_CHECK:])
     except ValueError:
         raise _nonsense() from None
-    is_sound = raw[:_CHECK] == _check(request, raw[_CHECK:]) and isinstance(place, list) and len(place) == len(kinds)
-    if not is_sound or any(type(each) is not kind for each, kind in zip(place, kinds, strict=True)):
+    is_ours = raw[:_CHECK] == _check(request, raw[_CHECK:]) and len(place) == len(kinds)
+    if not is_ours or any(type(each) is not kind for each, kind in zip(place, kinds, strict=True)):
         raise _nonsense()
     return place
 

@@ -7,25 +7,27 @@ comes twice. A stream ends with the server, and when its reader goes; a slow rea
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import Header, Query, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from keepsake.records.errors import Refused
 from keepsake.surfaces.http.answers import ask, plain
 from keepsake.surfaces.http.overseeing import Op
+from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.tells import also
 
 if TYPE_CHECKING:
-    from keepsake.memory.memory import Memory
+    from keepsake.records.event import Event
+    from keepsake.surfaces.holder import Desk, Holder
     from keepsake.surfaces.http.feed import Feed
-    from keepsake.surfaces.holder import Holder
 
-router = APIRouter()
+router = made()
 HEARTBEAT = 15  # seconds
 _AT_ONCE = 200  # events that are read in one go; others have their turn in between
 _STREAM = "text/event-stream"
@@ -40,7 +42,7 @@ _STREAM = "text/event-stream"
 )  # fmt: skip
 async def follow_events(
     request: Request, op: Op = "",
-    start: Annotated[int | None, Query(ge=0, lt=1 << 53, description="From that event on; left out: from now on.")] = None,
+    start: Annotated[int | None, Query(ge=0, lt=1 << 53, description="From that event on; none: from now on.")] = None,
     last: Annotated[str, Header(
         alias="Last-Event-ID", max_length=20, description="The last event that you have; goes before `start`.",
     )] = "",
@@ -63,7 +65,7 @@ async def _told(hold: Holder, feed: Feed, following: int, op: str) -> AsyncItera
     """The events from `following` on, whenever the feed says that there are some."""
     async for _ in feed.changes():
         while True:
-            events, following = await hold.run(lambda desk, at=following: _read(desk.memory, at, op))
+            events, following = await hold.run(partial(_read, start=following, op=op))
             for event in events:
                 yield ServerSentEvent(
                     data=orjson.dumps(plain(event)).decode(), event=event.op, id=str(event.seq), sep="\n"
@@ -72,8 +74,9 @@ async def _told(hold: Holder, feed: Feed, following: int, op: str) -> AsyncItera
                 break
 
 
-def _read(memory: Memory, start: int, op: str) -> tuple[list[Any], int]:
+def _read(desk: Desk, start: int, op: str) -> tuple[list[Event], int]:
     """Some events, and where to go on: behind what was looked at, wanted or not."""
-    size = memory.ledger.size
-    found = list(islice(memory.log(start, op=op), _AT_ONCE))
-    return found, found[-1].seq + 1 if len(found) == _AT_ONCE else max(start, size, *(e.seq + 1 for e in found[-1:]))
+    size = desk.memory.ledger.size
+    found = list(islice(desk.memory.log(start, op=op), _AT_ONCE))
+    behind = found[-1].seq + 1 if found else start
+    return found, behind if len(found) == _AT_ONCE else max(behind, size)

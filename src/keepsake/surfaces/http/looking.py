@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
+from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
 from keepsake.records.clock import stamp
 from keepsake.surfaces.http.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.http.cursor import Cursor, Limit, listed, part, place_in
+from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, shaped
 from keepsake.surfaces.http.shapes import BELIEF, EPISODE, FACT, Belief, Episode, Fact
 from keepsake.surfaces.http.shapes_more import Retraction
@@ -21,7 +22,7 @@ from keepsake.surfaces.http.tells import BelievedAt, Name, OfPath, also, moment
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
 
-router = APIRouter(tags=["looking"])
+router = made("looking")
 
 
 @router.get(

@@ -1,4 +1,4 @@
-"""What a person oversees: questions that wait, whom to trust, the ledger and its proofs, and leaving with everything."""
+"""What a person oversees: questions that wait, whom to trust, the ledger and its proofs; and leaving with all."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
+from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
@@ -15,6 +15,7 @@ from keepsake.records.errors import NotFound
 from keepsake.surfaces.http.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.http.cursor import Cursor, Limit, listed, part, place_in
 from keepsake.surfaces.http.problems import must_be_a_person
+from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, shaped
 from keepsake.surfaces.http.shapes_more import REVIEW, Distrust, Review, Source
 from keepsake.surfaces.http.shapes_story import EVENT, AuditLine, Event, Findings, Note, Proof, Report
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.surfaces.holder import Holder
 
-router = APIRouter()
+router = made()
 NDJSON = "application/x-ndjson"
 _PIECE = 1 << 16  # bytes that are gathered before they are sent
 
@@ -51,7 +52,7 @@ def _review(found: Any) -> Any:
 )  # fmt: skip
 async def list_reviews(
     request: Request,
-    status: Annotated[Literal["waiting", "any"], Query(description="Only what waits, or answered ones too.")] = "waiting",
+    status: Annotated[Literal["waiting", "any"], Query(description="What waits, or answered ones too.")] = "waiting",
     kind: Annotated[str, Query(max_length=40, description="Of what waits: only such actions.")] = "",
     trust: Annotated[str, Query(max_length=40, description="Of what waits: only asked for with that trust.")] = "",
     about: Annotated[str, Query(description="Of what waits: only about that.")] = "",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import Header, Query, Request
 from fastapi import Path as InPath
 from pydantic import Field
 from starlette.responses import Response
 
 from keepsake.surfaces.http.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.http.cursor import Cursor, Limit, listed, part, place_in
+from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, shaped
 from keepsake.surfaces.http.shapes_more import PAGE, Entry, Found, Page, PageText
 from keepsake.surfaces.http.tells import also
@@ -18,7 +19,7 @@ from keepsake.surfaces.http.tells import also
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
 
-router = APIRouter(tags=["pages"])
+router = made("pages")
 MARKDOWN = "text/markdown"
 
 PageName = Annotated[str, InPath(max_length=300, description="A page's name: person-ana, or person-ana.md.")]
@@ -147,8 +148,9 @@ async def get_page(
         return Response(found["text"], headers=told, media_type=MARKDOWN) if is_text else Json(found, headers=told)
 
     return await unless_known(
-        request, lambda memory: plain(memory.pages.read(name, **which)), also=lambda memory: _file(memory, name), made=made
-    )
+        request, lambda memory: plain(memory.pages.read(name, **which)), made=made,
+        also=lambda memory: _file(memory, name),
+    )  # fmt: skip
 
 
 def _file(memory: Memory, name: str) -> str:
@@ -210,7 +212,7 @@ async def append_entry(
     )] = "",
 ) -> Response:  # fmt: skip
     """The page is made if need be. It is a belief about that entity."""
-    more = {"kind": said.kind, "confidence": said.confidence, "idempotency_key": idempotency_key}
+    more: dict[str, Any] = {"kind": said.kind, "confidence": said.confidence, "idempotency_key": idempotency_key}
     return Json(await ask(request, lambda memory: plain(memory.pages.append(name, said.text, said.tags, **more))), 201)
 
 

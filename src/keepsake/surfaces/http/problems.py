@@ -6,7 +6,6 @@ A question that waits for a person is no error: 202, with the address of its rev
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -108,15 +107,17 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _wrong(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = [
-        {"where": _place(each["loc"]), "what": _what(each)} for each in list(error.errors())[:_MOST]
+        {"where": _place(each), "what": _what(each)} for each in list(error.errors())[:_MOST]
     ]  # fmt: skip
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     detail = f"{found[0]['where']}: {found[0]['what']}{more}" if found else "the request is not as it should be"
     return answer(422, detail, errors=found)
 
 
-def _place(loc: Iterable[Any]) -> str:
-    return ".".join(_readable(str(part))[:_NAME] for part in loc) or "request"
+def _place(found: dict[str, Any]) -> str:
+    if found["type"] == "json_invalid":
+        return "body"
+    return ".".join(_readable(str(part))[:_NAME] for part in found["loc"]) or "request"
 
 
 def _what(found: dict[str, Any]) -> str:
@@ -141,7 +142,7 @@ async def _plain(request: Request, error: Exception) -> Response:
 def allowed(request: Request) -> list[str]:
     """The methods that an address takes: those of all routes that lead there."""
     found: set[str] = set()
-    for route in request.app.routes:
+    for route in request.app.state.routes:
         if route.matches(request.scope)[0] != Match.NONE:
             found |= set(getattr(route, "methods", None) or ())
     return sorted(found)

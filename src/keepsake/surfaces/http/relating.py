@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
+from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
@@ -13,6 +13,7 @@ from keepsake.records.named import NamedEntity
 from keepsake.records.named import Relation as Related
 from keepsake.surfaces.http.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.http.cursor import Cursor, Limit, listed, part, place_in
+from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, shaped
 from keepsake.surfaces.http.shapes_more import (
     PATH,
@@ -31,7 +32,7 @@ from keepsake.surfaces.http.tells import also
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
 
-router = APIRouter()
+router = made()
 
 
 # -- the graph ---------------------------------------------------------------------------------------------------------

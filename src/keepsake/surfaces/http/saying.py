@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Header, Request
+from fastapi import Header, Request
 from pydantic import Field
 from starlette.responses import Response
 
@@ -14,6 +14,7 @@ from keepsake.records.belief import Belief as Held
 from keepsake.records.errors import Moved
 from keepsake.surfaces.http.answers import Json, ask, plain, plains
 from keepsake.surfaces.http.problems import must_be_a_person
+from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, shaped
 from keepsake.surfaces.http.shapes import Erasure, Gone, Ids, Observed, Said, Trust, Weakened
 from keepsake.surfaces.http.tells import IfMatch, also
@@ -21,7 +22,7 @@ from keepsake.surfaces.http.tells import IfMatch, also
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
 
-router = APIRouter(tags=["saying"])
+router = made("saying")
 
 
 class Fields(Shape):

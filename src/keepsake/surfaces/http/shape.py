@@ -1,4 +1,4 @@
-"""What every model of the API has in common: no field that is not named, nothing taken for what it is not, an example."""
+"""What every model of the API has in common: no field that it does not name, no value of another sort, an example."""
 
 from __future__ import annotations
 

@@ -32,8 +32,10 @@ REVIEW = {
     "asked_at": AT, "seq": 14, "status": "waiting", "answered_by": "", "answered_at": "", "reason": "",
     "granted_by": "", "granted_at": "", "expires": "", "digest": HASH,
 }  # fmt: skip
-NODE = {"id": "person-ana", "kind": "person", "label": "Ana"}
-EDGE = {"id": "20260503-1400-77aa10", "source": "person-ana", "target": "organization-acme", "kind": "works_at"}
+NODE: dict[str, Any] = {"id": "person-ana", "kind": "person", "label": "Ana"}
+EDGE: dict[str, Any] = {
+    "id": "20260503-1400-77aa10", "source": "person-ana", "target": "organization-acme", "kind": "works_at"
+}  # fmt: skip
 DISTRUST = {
     "source": "mcp:3f9a", "since": "", "first": 0, "reason": "it made things up", "by": "cli:local", "at": AT, "seq": 15
 }
