@@ -21,6 +21,7 @@ HELD = [
     ("Harbor's staging server is rebuilt every night at 02:00", "project-harbor", "ops"),
     ("We write short commit messages", "topic-style", "style"),
     ("Meetings are at ten on Tuesdays", "topic-meetings", "time"),
+    ("Lunch is at noon", "topic-lunch", "time"),
     ("# Checklist\n\nBefore a release:\n\n1. run the `tests`\n2. tell **Bob**, see [the list](https://example.org)\n\n"
      "| step | who |\n|---|---|\n| build | Ana |", "project-harbor", "release"),
     ("A key of four hundred letters: " + "k" * 400, "topic-long", "long"),

@@ -27,10 +27,10 @@ def test_a_fresh_memory_says_what_to_do_first_and_follows_what_is_said_elsewhere
         page = visit.page
         page.goto(server.link)
         page.wait_for_url(f"{server.url}/")
-        expect(page.locator("main")).to_contain_text('keepsake remember "')
+        expect(page.locator("main")).to_contain_text('remember "Ana prefers tea"')
         assert walked(visit) + seen(visit, "fresh", axe) == []
         page.evaluate("window.stays = true")
-        page.get_by_label("Remember the first thing").fill("half a thought")
+        page.get_by_label("What should be remembered?").fill("half a thought")
 
         typed(server, "remember", "Ana prefers tea over coffee", "--about", "person-ana")
 

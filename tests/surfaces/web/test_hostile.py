@@ -65,7 +65,7 @@ def test_no_page_holds_tags_of_what_is_remembered_and_all_of_it_is_text(hostile:
             shown.add("/" + address.split("/")[1].partition("?")[0])
         if "49" in re.findall(r"\b49\b", page.text) and "{{7*7}}" not in page.text:
             wrong.append(f"{address[:80]}: a template in a text was filled")
-        titles += re.findall(r"<title>(.*?)</title>", page.html, re.S)
+        titles += re.findall(r"<title>(.*?)</title>", page.html, re.S)[:1]  # those after it are of pictures
 
     assert wrong == []
     assert {"/", "/pages", "/timeline", "/reviews", "/beliefs", "/episodes"} <= shown
