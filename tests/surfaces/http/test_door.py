@@ -21,7 +21,9 @@ TOKEN = Token(Path("t"), SECRET)
 HOST = ("host", "127.0.0.1:8722")
 BEARER = ("authorization", f"Bearer {SECRET}")
 PROGRAMS = ("/v1", "/v1/status", "/v1/nothing", "/openapi.json", "/mcp", "/mcp/x", "/metrics")
-PAGES = ("/", "/search", "/pages/person-ana", "/logout", "/v2", "/v1x", "//v1", "/V1", "/live", "/healthz2", "/favicon.ico")
+PAGES = (
+    "/", "/search", "/pages/person-ana", "/logout", "/v2", "/v1x", "//v1", "/V1", "/live", "/healthz2", "/favicon.ico",
+)  # fmt: skip
 OPEN = ("/healthz", "/static/keepsake.css", "/login", "/static/../v1")
 
 
@@ -98,7 +100,7 @@ def house():
     return House()
 
 
-# -- keys ----------------------------------------------------------------------------------------------------------------
+# -- keys -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", PROGRAMS)
@@ -107,7 +109,7 @@ def test_what_programs_ask_opens_with_the_token_and_with_no_cookie(house, path):
     assert house.status(path, house.cookie) == 401
     assert house.status(path, ("authorization", "Bearer " + "x" * 43)) == 401
     assert house.seen == [[], [], [], []]
-    status, headers, text = house.ask(path, BEARER)
+    status, _, text = house.ask(path, BEARER)
     assert (status, text) == (200, "mcp" if "mcp" in path else "programs" if "metrics" in path else "api")
     assert house.status(path, BEARER, house.cookie) == 200
 
@@ -143,7 +145,7 @@ def test_a_script_that_asks_for_a_piece_is_told_and_not_sent_anywhere(house):
     assert house.status("/reviews/1", method="POST") == 401
 
 
-# -- where it comes from -------------------------------------------------------------------------------------------------
+# -- where it comes from ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["/", "/v1/status", "/mcp", "/healthz", "/static/x", "/login", "/metrics"])
@@ -178,7 +180,7 @@ def test_another_site_may_lead_a_person_here_and_nothing_else(house, site):
     assert house.status("/", key, ("sec-fetch-site", "none")) == 200
 
 
-# -- how much ------------------------------------------------------------------------------------------------------------
+# -- how much ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_body_that_is_too_long_is_refused_unread(house):
@@ -251,7 +253,7 @@ def test_streams_are_bounded(house, monkeypatch):
     assert house.door._streams == 1
 
 
-# -- answers -------------------------------------------------------------------------------------------------------------
+# -- answers ----------------------------------------------------------------------------------------------------------
 
 
 def test_every_answer_keeps_the_browser_from_doing_more_than_showing_it(house):

@@ -130,15 +130,15 @@ def as_mcp(
 
     source = source_of(agent)
     door = f"elicit:{source}"
-    person = Person(door, partial(opens, by=door, trust="human"), _options(call.folder, user))
+    person = Person(door, partial(opens, by=door, trust="human"), options_of(call, user))
     return Holder(partial(opens, by=f"mcp:{source}", trust=trust), person=person, session=session, agent=agent)
 
 
-def _options(folder: str | None, user: str) -> str:
+def options_of(call: Call, user: str) -> str:
     """What a command needs to mean the same memory."""
     from shlex import quote
 
-    named = f" -C {quote(str(Path(folder).absolute()))}" if folder else ""
+    named = f" -C {quote(str(Path(call.folder).absolute()))}" if call.folder else ""
     return named + (f" --user {quote(user)}" if user != OWNER else "")
 
 

@@ -15,7 +15,7 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SERVE
-from keepsake.surfaces.cli.mcp import as_mcp, source_of, speak_on_standard_error, tools
+from keepsake.surfaces.cli.mcp import as_mcp, options_of, source_of, speak_on_standard_error, tools
 from keepsake.surfaces.mcp.profiles import PROFILES
 
 if TYPE_CHECKING:
@@ -92,10 +92,10 @@ def serve(
 
     speak_on_standard_error()
     chosen, told = tools(profiles), Told(call.note)
-    holds = _holds(call, OWNER if user is None else user, trust, agent, told)
+    who = OWNER if user is None else user
     asyncio.run(serve_all(
-        holds, chosen, where, told=told, note=call.note, rate=RATE if rate is None else rate, anew=new_token,
-        ready=_open if open_page else None,
+        _holds(call, who, trust, agent, told), chosen, where, told=told, note=call.note, options=options_of(call, who),
+        rate=RATE if rate is None else rate, anew=new_token, ready=_open if open_page else None,
     ))  # fmt: skip
 
 

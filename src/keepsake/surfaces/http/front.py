@@ -52,6 +52,7 @@ class Front:
     sessions: Sessions
     limits: Limits
     metrics: Metrics
+    makes_link: str  # the command
     token_path: str  # empty, where whoever is to log in may be anybody
 
     def for_people(self) -> list[BaseRoute]:
@@ -86,7 +87,7 @@ class Front:
 
     def _in(self, request: Request, to: str) -> Response:
         _, value = self.sessions.begin()
-        answer = shown(request, "login.html", to=to, is_in=True, wrong="", token_path="")
+        answer = shown(request, "login.html", to=to, is_in=True)
         self._set_cookie(request, answer, value, LASTS)
         return answer
 
@@ -98,9 +99,8 @@ class Front:
         return self._form(request, to, why, 401)
 
     def _form(self, request: Request, to: str, wrong: str = "", status: int = 200) -> Response:
-        return shown(
-            request, "login.html", status=status, to=to, is_in=False, wrong=wrong, token_path=self.token_path
-        )  # fmt: skip
+        ways = {"makes_link": self.makes_link, "token_path": self.token_path}
+        return shown(request, "login.html", status=status, to=to, is_in=False, wrong=wrong, **ways)
 
     async def _logout(self, request: Request) -> Response:
         await form_of(request)

@@ -20,12 +20,12 @@ from keepsake.surfaces.http import api
 from keepsake.surfaces.http.door import Door, Key, Place
 from keepsake.surfaces.http.feed import Feed
 from keepsake.surfaces.http.front import Front
-from keepsake.surfaces.http.limits import Limits
+from keepsake.surfaces.http.limits import RATE, Limits
 from keepsake.surfaces.http.metrics import Metrics
 from keepsake.surfaces.http.rules import Rules
 from keepsake.surfaces.http.session import Sessions
 from keepsake.surfaces.http.told import Told
-from keepsake.surfaces.listening import Hurried, Server, Where, address, bound, warned
+from keepsake.surfaces.listening import PORT, Hurried, Server, Where, address, bound, warned
 from keepsake.surfaces.mcp.http import PATH, App
 from keepsake.surfaces.web import site
 
@@ -54,24 +54,26 @@ class Holds:
 
 
 async def serve(
-    holds: Holds, tools: Sequence[Tool], where: Where, *, told: Told, note: Callable[[str], None], rate: float,
-    anew: bool = False, ready: Callable[[str], None] | None = None,
+    holds: Holds, tools: Sequence[Tool], where: Where, *, told: Told, note: Callable[[str], None],
+    options: str = "", rate: float = RATE, anew: bool = False, ready: Callable[[str], None] | None = None,
 ) -> None:  # fmt: skip
     """Answer until the program is told to end. `note` is told how to reach it; `ready` is given a link that logs in.
 
-    `told` collects what the memory does by itself; `anew` makes another token first.
+    `told` collects what the memory does by itself; `options` are what a command needs to mean the same memory; `anew`
+    makes another token first.
     """
     Names.at(where.host, 0, where.also)  # what cannot be a name is refused before anything is made
     listening = bound(where)
     try:
         where = where._replace(port=listening.getsockname()[1])
         folder, token = await holds.page.run(lambda desk: _opened(desk.memory, told, anew=anew))
-        served = _Served(holds, tools, where, token, told, rate)
+        makes_link = f"keepsake serve --link{options}{'' if where.port == PORT else f' --port {where.port}'}"
+        served = _Served(holds, tools, where, token, told, rate, makes_link)
 
         def tell() -> None:
             base = address(where.host, where.port)
             link = f"{base}/login?code={served.sessions.code()}"
-            for line in (*_announced(str(folder), base, link, token), *warned(where.host)):
+            for line in (*_announced(str(folder), base, link, makes_link, token), *warned(where.host)):
                 note(shown(line))
             if ready is not None:
                 ready(link)
@@ -94,15 +96,16 @@ class _Served:
     """Everything that is served, put together."""
 
     def __init__(
-        self, holds: Holds, tools: Sequence[Tool], where: Where, token: Token, told: Told, rate: float
+        self, holds: Holds, tools: Sequence[Tool], where: Where, token: Token, told: Told, rate: float,
+        makes_link: str,
     ) -> None:  # fmt: skip
         metrics, limits, names = Metrics(), Limits(rate), Names.at(*where)
         self.sessions = Sessions(token, where.port)
         self._feed = Feed(holds.page, hear=told.hear)
         self._rules = Rules(holds.rules, done=lambda _: metrics.rules.inc(), failed=told)
         self._mcp = App.of(holds.mcp, tools)
-        near = str(token.path) if is_loopback(where.host) else ""
-        front = Front(holds.page, self._feed, self.sessions, limits, metrics, near)
+        ways = (makes_link, str(token.path)) if is_loopback(where.host) else ("keepsake serve --link", "")
+        front = Front(holds.page, self._feed, self.sessions, limits, metrics, *ways)
         people = site.made(holds.page, more=front.for_people(), told=told.lines)
         programs, answers = front.for_programs(), api.made(holds.api, self._feed)
         self.door = Door(
@@ -128,8 +131,8 @@ class _Served:
         await asyncio.gather(self.door.begun.finish(is_hurried), self._mcp.finish(is_hurried))
 
 
-def _announced(folder: str, base: str, link: str, token: Token) -> Iterator[str]:
+def _announced(folder: str, base: str, link: str, makes_link: str, token: Token) -> Iterator[str]:
     """What the person who started it needs to know. The token itself is never shown."""
     yield f"keepsake: serving {folder} at {base} until Ctrl-C"
-    yield f"keepsake: open {link} (it works once, for ten minutes; `keepsake serve --link` makes another)"
+    yield f"keepsake: open {link} (it works once, for ten minutes; `{makes_link}` makes another)"
     yield f"keepsake: programs use {base}/v1 and {base}{PATH} with `Authorization: Bearer TOKEN`; it is in {token.path}"

@@ -6,16 +6,18 @@ Looking leaves no receipt, and counts as no use.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
+from starlette.background import BackgroundTask
 from starlette.routing import BaseRoute, Route
 
 from keepsake.memory.page_of import page_name
 from keepsake.records.clock import stamp
-from keepsake.records.errors import Refused
+from keepsake.records.errors import KeepsakeError, Refused
 from keepsake.surfaces.problem import status_of
 from keepsake.surfaces.web.search_asked import Asked, plainly, read
 from keepsake.surfaces.web.show import ask, form_of, is_piece, shown, then
@@ -63,11 +65,19 @@ async def search(request: Request) -> Response:
     given = dict(request.query_params)
     try:
         asked = read(given)
-        return _page(request, await ask(request, lambda memory: _found(memory, asked)))
+        page = _page(request, await ask(request, lambda memory: _found(memory, asked)))
+        page.background = None if asked.is_any else BackgroundTask(_get_ready, request)
+        return page
     except Refused as error:
         wrong, asked = str(error), plainly(given)
         found = await ask(request, lambda memory: Found(asked, _place(memory, None), _frames(memory), wrong=wrong))
         return _page(request, found, status_of(error))
+
+
+async def _get_ready(request: Request) -> None:
+    """While the question is being typed, load what answers it. What goes wrong, the question will meet."""
+    with suppress(KeepsakeError):
+        await ask(request, lambda memory: memory.recall("anything", k=1, receipt=False))
 
 
 def _page(request: Request, found: Found, status: int = 200) -> Response:

@@ -9,6 +9,8 @@
 // A piece is put in by changing what differs: focus, scroll, open details and half-typed text stay as they are.
 "use strict";
 
+document.documentElement.classList.add("js");
+
 const keepsake = {
   // The piece of a page that our server makes for us; null if it cannot be had now.
   async piece(address, signal) {
@@ -102,24 +104,38 @@ function shortened(element) {
   return words.length > 120 ? `${words.slice(0, 119)}…` : words;
 }
 
-function follow(pause = 5000) {
+// Be told of changes while the page is seen: a browser has few connections to one server, and hidden tabs need none.
+function follow() {
   const live = [...document.querySelectorAll("[data-live]")];
   if (!live.length) return;
   const seen = new Map(live.map((element) => [element, element.dataset.seq]));
-  const changes = new EventSource("/live");
-  let waiting = null;
+  let changes = null, waiting = null, pause = 5000;
   async function see(element, newest) {
     if (seen.get(element) !== newest && await look(element)) seen.set(element, newest);
   }
-  changes.addEventListener("open", () => { pause = 5000; });
-  changes.addEventListener("change", ({ data: newest }) => {
-    clearTimeout(waiting); // several changes at once are one look
-    waiting = setTimeout(() => { for (const element of live) see(element, newest); }, 120);
-  });
-  changes.addEventListener("error", () => {
-    if (changes.readyState === EventSource.CLOSED) setTimeout(follow, pause, Math.min(2 * pause, 60000));
-  });
-  addEventListener("pagehide", () => changes.close());
+  function begin() {
+    if (changes || document.hidden) return;
+    changes = new EventSource("/live");
+    changes.addEventListener("open", () => { pause = 5000; });
+    changes.addEventListener("change", ({ data: newest }) => {
+      clearTimeout(waiting); // several changes at once are one look
+      waiting = setTimeout(() => { for (const element of live) see(element, newest); }, 120);
+    });
+    changes.addEventListener("error", () => {
+      if (changes?.readyState !== EventSource.CLOSED) return; // it tries again by itself
+      end();
+      setTimeout(begin, pause);
+      pause = Math.min(2 * pause, 60000);
+    });
+  }
+  function end() {
+    changes?.close();
+    changes = null;
+  }
+  document.addEventListener("visibilitychange", () => (document.hidden ? end() : begin()));
+  addEventListener("pagehide", end);
+  addEventListener("pageshow", begin);
+  begin();
 }
 
 function asYouType(form) {
