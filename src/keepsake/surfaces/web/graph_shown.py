@@ -147,14 +147,14 @@ def _known(memory: Memory, names: Iterable[str]) -> list[str]:
 
 
 def _edges(memory: Memory, around: Expansion, limits: Limits) -> list[MemoryEdge]:
-    """What leads from one that is shown to another, whichever of them is expanded."""
+    """What leads from one that is shown to another, whichever of them is expanded; in the order in which it was said."""
     shown = {node.id for node in around.nodes}
     found = {edge.id: edge for edge in around.edges}
     for node in around.nodes:
         for edge in memory.graph.list_edges(source=node.id, limit=4 * MOST):
             if edge.target in shown and limits.allow_edge(edge):
                 found[edge.id] = edge
-    return [found[each] for each in sorted(found)]
+    return sorted(found.values(), key=lambda edge: (edge.provenance.at, edge.id))
 
 
 class _Drawing:
@@ -180,7 +180,8 @@ class _Drawing:
                 self._values[f"{node.id}\n{how}\n{value}"] = (node.id, how, value)
 
     def picture(self, is_cut: bool) -> Picture:
-        order = [self._middle.id, *(each for each in self._shown if each != self._middle.id)]
+        said = [end for edge in self._edges for end in (edge.source, edge.target)]
+        order = list(dict.fromkeys([self._middle.id, *said, *self._shown]))
         names = {each: short(self._label(each), ROOM) for each in order}
         names |= {each: short(value, ROOM) for each, (_, _, value) in self._values.items()}
         boxes = placed(names, self._parents(order))
