@@ -76,7 +76,8 @@ def test_a_forgotten_belief_says_so_and_offers_no_form(web, m):
 def test_a_belief_is_changed_with_its_page(web, m):
     one = m.remember("Ana prefers tea", about="person-ana")
     assert web.page(f"/beliefs/{one.id}?edit=1").all("input", name="version", value=one.id)
-    answer = web.say(f"/beliefs/{one.id}", do="change", version=one.id, text="Ana prefers coffee", reason="new", follow=False)
+    said = {"do": "change", "version": one.id, "text": "Ana prefers coffee", "reason": "new"}
+    answer = web.say(f"/beliefs/{one.id}", follow=False, **said)
     now = m.show(one.id)
 
     assert (answer.status_code, answer.headers["location"]) == (303, f"/beliefs/{now.id}?done=changed")
@@ -158,7 +159,8 @@ def test_an_episode_is_told_word_for_word_in_its_session(web, m):
 
 
 def test_an_episode_leads_to_what_was_learned_from_it_and_back(web, m):
-    episode = m.observe("Ana told me", session="s", metadata={"subject": "Ana", "predicate": "lives_in", "object": "Oslo"})
+    fact = {"subject": "Ana", "predicate": "lives_in", "object": "Oslo"}
+    episode = m.observe("Ana told me", session="s", metadata=fact)
     m.consolidate(ConsolidationRule(id="facts"))
     [fact] = m.facts.query(subject="Ana")
 

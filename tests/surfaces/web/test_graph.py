@@ -34,8 +34,8 @@ def office(m: Memory) -> Memory:
     m.remember("Ana prefers tea", about="person-ana")
     m.remember("Harbor ships in May", about="project-harbor")
     relate(
-        m, ("Ana", "works_at", "Acme"), ("Bob", "works_at", "Acme"), ("Acme", "makes", "Harbor"), ("Ana", "knows", "Bob"),
-        ("Harbor", "uses", "PostgreSQL"),
+        m, ("Ana", "works_at", "Acme"), ("Bob", "works_at", "Acme"), ("Acme", "makes", "Harbor"),
+        ("Ana", "knows", "Bob"), ("Harbor", "uses", "PostgreSQL"),
     )  # fmt: skip
     return m
 
@@ -48,11 +48,11 @@ def test_a_memory_without_relations_says_how_they_come(web):
 
 
 def test_who_is_known_is_listed_and_found_by_name(web, office):
-    page = web.page("/graph")
+    page, found = web.page("/graph"), web.page("/graph?q=HARB")
 
-    assert [each["href"] for each in page.all("a", class_="entity")][0] == "/graph?at=person-ana", "most is known of her"
+    assert page.all("a", class_="entity")[0]["href"] == "/graph?at=person-ana", "most is known of her"
     assert "Ana person, 3 memories" in page.text
-    assert [each["href"] for each in web.page("/graph?q=HARB").all("a", class_="entity")] == ["/graph?at=project-harbor"]
+    assert [each["href"] for each in found.all("a", class_="entity")] == ["/graph?at=project-harbor"]
     assert "Nobody and nothing is called so" in web.page("/graph?q=zebra").text
     assert "goes by the name “zebra”" in web.page("/graph?at=zebra").text
 
@@ -129,7 +129,8 @@ def test_hostile_names_are_only_shown_and_cut(web, m):
         assert {script.get("src") for script in each.all("script")} <= {"/static/keepsake.js", "/static/graph.js"}
         assert len(each.all("svg")) <= 1
         assert not each.all("b")
-        assert not [name for _, attributes in each.tags for name in attributes if name.startswith("on") or name == "style"]
+        names = {name for _, attributes in each.tags for name in attributes}
+        assert not [name for name in names if name.startswith("on") or name == "style"]
         assert "\u202e" not in each.html
     names = [unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", page.html)]
     assert len(names) >= 5

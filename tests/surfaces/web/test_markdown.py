@@ -13,10 +13,12 @@ from keepsake.surfaces.web.markdown import ATTRIBUTES, LONGEST, REL, SCHEMES, TA
 
 BITS = (
     "<script>", "</script>", "<img src=x onerror=alert(1)>", "<svg/onload=alert(1)>", "<a href='javascript:alert(1)'>",
-    "![pic](https://evil.example/x.png)", "[a](javascript:alert(1))", "[b](data:text/html,x)", "[c](/logout)", "[d](//evil)",
-    "[e](https://example.org \"t\")", "<https://example.org>", "<javascript:alert(1)>", "[f](JaVaScRiPt&#58;alert(1))",
-    "&lt;script&gt;", "&#60;script&#62;", "&#x202e;", "\u202e", "\x00", "# h", "###### h", "> ", "- ", "1. ", "```js\n", "`",
-    "**", "*", "_", "~~", "| a | b |\n|---|---|\n", "\n", "\n\n", "    ", "\\", "[r]: javascript:x\n", "[r]", "😀", "ש",
+    "![pic](https://evil.example/x.png)", "[a](javascript:alert(1))", "[b](data:text/html,x)", "[c](/logout)",
+    "[d](//evil)", "[e](https://example.org \"t\")", "<https://example.org>", "<javascript:alert(1)>",
+    "[f](JaVaScRiPt&#58;alert(1))",
+    "&lt;script&gt;", "&#60;script&#62;", "&#x202e;", "\u202e", "\x00", "# h", "###### h", "> ", "- ", "1. ", "```js\n",
+    "`", "**", "*", "_", "~~", "| a | b |\n|---|---|\n", "\n", "\n\n", "    ", "\\", "[r]: javascript:x\n", "[r]", "😀",
+    "ש",
     "<!-- x -->", "<style>*{}</style>", "<iframe src=x>", "[![x](y)](javascript:z)", "mailto:a@b", "word",
 )  # fmt: skip
 
@@ -67,10 +69,11 @@ def test_no_text_is_wrong(text):
 
 
 def test_markdown_is_read_as_a_person_means_it():
-    made = str(html("# Tea\n\nAna **likes** _tea_, ~~coffee~~ and `code`\n\n3. one\n4. two\n\n| a | b |\n|---|---|\n| 1 | 2 |"))
+    text = "# Tea\n\nAna **likes** _tea_, ~~coffee~~ and `code`\n\n3. one\n4. two\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+    made = str(html(text))
 
     assert "<h3>Tea</h3>" in made, "a heading stands below those of the page"
-    for part in ("<strong>likes</strong>", "<em>tea</em>", "<s>coffee</s>", "<code>code</code>", '<ol start="3">', "<td>2</td>"):
+    for part in ("<strong>likes<", "<em>tea<", "<s>coffee<", "<code>code<", '<ol start="3">', "<td>2<"):
         assert part in made
 
 
@@ -81,7 +84,7 @@ def test_a_link_leads_out_and_tells_nobody_from_where():
     assert "mailto:ana@example.org" in made
 
 
-@pytest.mark.parametrize("to", ["/logout", "//evil.example", "javascript:alert(1)", "data:text/html,x", "?done=1", "#main"])
+@pytest.mark.parametrize("to", ["/logout", "//evil.example", "javascript:alert(1)", "data:text/html,x", "?a", "#main"])
 def test_a_link_to_this_site_or_to_a_script_leads_nowhere(to):
     assert "href" not in html(f"[click]({to})")
 
@@ -109,7 +112,8 @@ def test_a_heading_is_never_deeper_than_there_are():
 
 
 HARD = {
-    "brackets": "[" * 9_000, "links": "[a](" * 2_000, "stars": "*a" * 4_000, "ticks": "".join("`" * n + " " for n in range(130)),
+    "brackets": "[" * 9_000, "links": "[a](" * 2_000, "stars": "*a" * 4_000,
+    "ticks": "".join("`" * n + " " for n in range(130)),
     "quotes": ">" * 9_000, "lists": "- " * 4_000, "images": "![" * 4_000, "cells": "|" * 4_000 + "\n" + "|-" * 2_000,
     "steps": "\n".join(" " * (2 * n) + "- a" for n in range(90)), "many brackets": ("[" * 390 + "\n\n") * 25,
     "ampersands": "&" * 9_000, "lines": "a\n" * 4_000 + "===", "autolinks": ("<http://a>" * 100 + "\n\n") * 9,
@@ -137,5 +141,6 @@ def test_a_very_long_text_is_shown_as_it_is_written_and_at_once():
 
 def test_many_texts_on_one_page_are_read_as_markdown_only_so_far():
     made = list(all_html(["word" * 2_000] * 10))
+    read = TOGETHER // 8_000
 
-    assert [each.startswith("<p>") for each in made] == [True] * (TOGETHER // 8_000) + [False] * (10 - TOGETHER // 8_000)
+    assert [each.startswith("<p>") for each in made] == [True] * read + [False] * (10 - read)

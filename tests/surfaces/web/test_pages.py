@@ -9,7 +9,7 @@ import pytest
 
 from keepsake import Memory
 from keepsake.surfaces.web.page_shown import AT_ONCE
-from tests.surfaces.web.conftest import CSRF, Page, Web
+from tests.surfaces.web.conftest import CSRF, Page
 
 NASTY = (
     "<script>alert('x')</script> <img src=https://evil.example/x.png onerror=alert(1)> **bold** "
@@ -153,7 +153,9 @@ def test_what_is_not_understood_in_a_file_is_told_and_the_page_is_shown_all_the_
     assert [each.get("src") for each in page.all("script")] == ["/static/keepsake.js", "/static/pages.js"]
 
 
-@pytest.mark.parametrize(("name", "status"), [("person-nobody", 404), ("zebra", 400), ("..%2F..%2Fetc%2Fpasswd", 404), ("%00", 400)])
+@pytest.mark.parametrize(
+    ("name", "status"), [("person-nobody", 404), ("zebra", 400), ("..%2F..%2Fetc%2Fpasswd", 404), ("%00", 400)]
+)
 def test_a_page_that_is_not_there_is_said_to_be_so(web, name, status):
     answer = web.get(f"/pages/{name}")
 
@@ -179,7 +181,8 @@ def test_a_change_becomes_a_version_that_takes_the_place_of_what_was_read(web, m
     form = web.page(f"/pages/person-ana?edit={old.id}")
     assert "Ana prefers tea</textarea>" in form.html
     assert form.all("input", name="version", value=old.id)
-    answer = web.say("/pages/person-ana", do="change", version=old.id, text="Ana prefers coffee", reason="she said so", follow=False)
+    said = {"do": "change", "version": old.id, "text": "Ana prefers coffee", "reason": "she said so"}
+    answer = web.say("/pages/person-ana", follow=False, **said)
     now = m.show(old.id)
 
     assert answer.status_code == 303

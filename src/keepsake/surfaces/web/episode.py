@@ -48,7 +48,8 @@ def shown_of(memory: Memory, name: str) -> Turn:
     about_it = tuple((one_line(str(key)), one_line(str(value))) for key, value in episode.metadata.items())
     return Turn(
         episode, visible(episode.content), tuple(before[-AROUND:]), tuple(after[:AROUND]),
-        tuple((fact, text_of(fact.payload)) for fact in memory.episodes.learned(episode.source)), about_it, memory.is_shown(episode.source),
+        tuple((fact, text_of(fact.payload)) for fact in memory.episodes.learned(episode.source)), about_it,
+        memory.is_shown(episode.source),
     )  # fmt: skip
 
 
