@@ -78,8 +78,9 @@ class States(Tends, Trusts):
 
     def beside(self, name: str, *, user: str | None = None, path: str = "") -> Said:
         """What is held beside a belief now: what contradicts it and what nearly repeats it, as `remember` answered."""
-        belief = self.show(name, user=user, path=path)
-        said = {each: getattr(belief, each) for each in ("text", "user", "path", "session", "agent", "triple", "trust")}
+        with self._shelf.known() as known:
+            belief = known.get(name, user=self._user(user), path=path).belief()
+        said = {each: getattr(belief, each) for each in ("text", "user", "path", "session", "agent", "triple")}
         answer = self._answered(belief, KNOWN, self._around({**said, "trust": None})).answer
         assert answer is not None
         return answer

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Route
 
 from keepsake.records.episode import Episode
 from keepsake.records.episodes import OBSERVE
+from keepsake.records.lineage import text_of
 from keepsake.surfaces.cli.shown import one_line
 from keepsake.surfaces.web.plain import visible
 from keepsake.surfaces.web.show import ask, shown
@@ -33,7 +34,7 @@ class Turn:
     words: str
     before: tuple[Episode, ...]
     after: tuple[Episode, ...]
-    learned: tuple[Fact, ...]
+    learned: tuple[tuple[Fact, str], ...]  # each with its words
     about_it: tuple[tuple[str, str], ...]  # what else was told of it
     is_shown: bool
 
@@ -47,7 +48,8 @@ def shown_of(memory: Memory, name: str) -> Turn:
     about_it = tuple((one_line(str(key)), one_line(str(value))) for key, value in episode.metadata.items())
     return Turn(
         episode, visible(episode.content), tuple(before[-AROUND:]), tuple(after[:AROUND]),
-        tuple(memory.episodes.learned(episode.source)), about_it, memory.is_shown(episode.source),
+        tuple((fact, text_of(fact.payload)) for fact in memory.episodes.learned(episode.source)), about_it,
+        memory.is_shown(episode.source),
     )  # fmt: skip
 
 

@@ -65,7 +65,12 @@ def placed(names: Mapping[str, str], parents: Mapping[str, str]) -> dict[str, Bo
         boxes = _pushed(boxes)
         if not any(one.overlaps(other, APART / 2) for one, other in combinations(boxes.values(), 2)):
             return boxes
-        boxes = {node: Box(box.x * _WIDER, box.y * _WIDER, box.wide) for node, box in boxes.items()}
+        boxes = wider(boxes)
+
+
+def wider(boxes: Mapping[str, Box]) -> dict[str, Box]:
+    """The same boxes, further apart."""
+    return {node: Box(box.x * _WIDER, box.y * _WIDER, box.wide) for node, box in boxes.items()}
 
 
 def _rings(names: Mapping[str, str], parents: Mapping[str, str]) -> dict[str, Box]:

@@ -16,7 +16,7 @@ from keepsake.records.clock import stamp, system_clock
 from keepsake.records.errors import NotFound, Refused
 from keepsake.stores.graph.walk import Limits
 from keepsake.surfaces.cli.shown import short
-from keepsake.surfaces.web.graph_layout import Box, Line, line, named, placed
+from keepsake.surfaces.web.graph_layout import Box, Line, line, named, placed, wider
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -29,6 +29,7 @@ LISTED = 300
 ROOM = 24  # cells of a name
 _VALUES = 12  # of one node
 _MARGIN = 24
+_TRIES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +148,14 @@ def _known(memory: Memory, names: Iterable[str]) -> list[str]:
 
 
 def _edges(memory: Memory, around: Expansion, limits: Limits) -> list[MemoryEdge]:
-    """What leads from one that is shown to another, whichever of them is expanded."""
+    """What leads from one that is shown to another, whichever is expanded, in the order in which it was said."""
     shown = {node.id for node in around.nodes}
     found = {edge.id: edge for edge in around.edges}
     for node in around.nodes:
         for edge in memory.graph.list_edges(source=node.id, limit=4 * MOST):
             if edge.target in shown and limits.allow_edge(edge):
                 found[edge.id] = edge
-    return [found[each] for each in sorted(found)]
+    return sorted(found.values(), key=lambda edge: (edge.provenance.at, edge.id))
 
 
 class _Drawing:
@@ -180,11 +181,17 @@ class _Drawing:
                 self._values[f"{node.id}\n{how}\n{value}"] = (node.id, how, value)
 
     def picture(self, is_cut: bool) -> Picture:
-        order = [self._middle.id, *(each for each in self._shown if each != self._middle.id)]
+        said = [end for edge in self._edges for end in (edge.source, edge.target)]
+        order = list(dict.fromkeys([self._middle.id, *said, *self._shown]))
         names = {each: short(self._label(each), ROOM) for each in order}
         names |= {each: short(value, ROOM) for each, (_, _, value) in self._values.items()}
         boxes = placed(names, self._parents(order))
         lines = self._lines(boxes)
+        for _ in range(_TRIES):
+            if all(each.place for each in lines):
+                break
+            boxes = wider(boxes)  # so that every line has room for its name
+            lines = self._lines(boxes)
         return Picture(
             self._middle, self._page(), tuple(self._drawn(each, names[each], box) for each, box in boxes.items()),
             tuple(lines), tuple(self._rows()), _frame(boxes.values()), is_cut, tuple(self._opened[1:]),

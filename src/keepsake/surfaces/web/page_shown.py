@@ -72,7 +72,7 @@ class Found:
     groups: tuple[Group, ...]
     away: tuple[Listed, ...]
     matches: tuple[Match, ...]
-    count: int
+    is_bare: bool  # no page has an entry
     kinds: tuple[tuple[str, str], ...] = tuple(KINDS.items())
 
 
@@ -85,7 +85,7 @@ def listed(memory: Memory, words: str = "") -> Found:
     entries = memory.pages.search(words, top_k=FOUND, include_superseded=True) if words else []
     return Found(
         words, tuple(group for group in groups if group.count), tuple(away[:IN_A_GROUP]),
-        tuple(Match(_name(entry.path), entry) for entry in entries), len(infos),
+        tuple(Match(_name(entry.path), entry) for entry in entries), not any(info.entry_count for info in infos),
     )  # fmt: skip
 
 
