@@ -79,7 +79,7 @@ def _queue(memory: Memory, show: str, page: int) -> Queue:
     older, more_older = _page(answered, page, _ANSWERED)
     return Queue(
         len(waiting), sum(each.action.kind == "trust" for each in waiting), [asked(memory, each) for each in some],
-        older, more, more_older, show, page, memory.ledger.size, memory.reviews.may_answer(), _may_write(memory),
+        older, more, more_older, show, page, memory.ledger.size, memory.reviews.may_answer(), memory.writable,
         memory.trouble,
     )  # fmt: skip
 
@@ -87,10 +87,6 @@ def _queue(memory: Memory, show: str, page: int) -> Queue:
 def _page(found: Sequence[Review], number: int, much: int) -> tuple[list[Review], int | None]:
     start = (number - 1) * much
     return list(found[start : start + much]), number + 1 if len(found) > start + much else None
-
-
-def _may_write(memory: Memory) -> bool:
-    return not memory.trouble and memory.status().writable
 
 
 async def review(request: Request) -> Response:
@@ -103,7 +99,7 @@ def _one(memory: Memory, name: str) -> One:
     found = memory.reviews.get(name)
     outcome, now = ("", None) if found.is_open else came_of_it(memory, found)
     told = asked(memory, found, as_asked=not found.is_open)
-    return One(told, outcome, now, memory.reviews.may_answer(), _may_write(memory))
+    return One(told, outcome, now, memory.reviews.may_answer(), memory.writable)
 
 
 async def approve(request: Request) -> Response:

@@ -1,0 +1,116 @@
+"""How a memory stands, as far as that is known without reading every event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from keepsake.records.clock import stamp
+from keepsake.records.errors import Damaged, NotFound
+from keepsake.surfaces.cli.copies import copies_in
+from keepsake.surfaces.web.commands import command
+from keepsake.surfaces.web.timeline import Line, line_of
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
+    from keepsake.memory.proof import Kept
+
+_REACH = 20_000  # events that are looked through for what the ledger did to itself
+_NAMED = 8
+_COPIES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file or a folder of the memory."""
+
+    name: str
+    at: str
+    size: int
+    first: int = 0
+    last: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What the page shows besides what it was asked to find out."""
+
+    folder: str = ""
+    ledger: str = ""
+    events: int = 0
+    last: str = ""
+    size: int = 0
+    trouble: str = ""
+    warning: str = ""
+    may_write: bool = False
+    is_open: bool = True
+    checkpoints: list[Kept] = field(default_factory=list)
+    pin_path: str = ""
+    key: str = ""
+    stretches: list[File] = field(default_factory=list)
+    copies: list[File] = field(default_factory=list)  # the newest first
+    more_copies: int = 0
+    care: list[Line] = field(default_factory=list)  # what the ledger recorded about itself, the newest first
+    commands: dict[str, str] = field(default_factory=dict)
+
+
+def unopened(why: str) -> Health:
+    """What is told of a memory that cannot be opened."""
+    commands = {"check": "keepsake check", "restore": "keepsake restore BACKUP"}
+    return Health(trouble=why, is_open=False, commands=commands)
+
+
+def health(memory: Memory) -> Health:
+    """All of it, of one moment."""
+    status, copies = memory.status(), copies_in(memory.folder)[::-1]
+    newest = copies[0].name if copies else "BACKUP"
+    kept = memory.ledger.checkpoints()
+    return Health(
+        status.folder, status.ledger, status.events, status.last, status.size, status.trouble, status.warning,
+        memory.writable, True, kept, str(memory.ledger.pin_path), _key(memory), _stretches(memory),
+        [File(copy.name, _written(copy), _size(copy)) for copy in copies[:_COPIES]], max(len(copies) - _COPIES, 0),
+        _care(memory),
+        {
+            "check": command(memory, "check"), "verify": command(memory, "ledger", "verify"),
+            "checkpoint": command(memory, "ledger", "checkpoint"), "backup": command(memory, "backup"),
+            "restore": command(memory, "restore", newest), "repair": command(memory, "repair", "CODE"),
+        },
+    )  # fmt: skip
+
+
+def _key(memory: Memory) -> str:
+    try:
+        return memory.ledger.verifier_key
+    except (NotFound, Damaged):
+        return ""
+
+
+def _stretches(memory: Memory) -> list[File]:
+    return [
+        File(each.path.name, _written(each.path), _size(each.path), each.first, each.last)
+        for each in memory.ledger.stretches()
+    ]
+
+
+def _care(memory: Memory) -> list[Line]:
+    """What the ledger did to itself lately: what a crash left, repairs, restores, compactions."""
+    found = memory.log_page(op="ledger.", limit=_NAMED, reach=_REACH).events
+    return [line_of(memory, event) for event in found]
+
+
+def _written(path: Path) -> str:
+    try:
+        return stamp(datetime.fromtimestamp(path.stat().st_mtime, UTC))
+    except OSError:
+        return ""
+
+
+def _size(path: Path) -> int:
+    """What it takes up. What comes or goes meanwhile counts for nothing."""
+    try:
+        files = path.rglob("*") if path.is_dir() else [path]
+        return sum(each.stat().st_size for each in files if each.is_file())
+    except OSError:
+        return 0
