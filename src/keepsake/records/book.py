@@ -24,7 +24,10 @@ from keepsake.records.work import Work
 
 _Part = Work | Reviews | Episodes | Uses | Rules | Pages | Paths | Distrusts | GraphBook | Taken
 
-_CHANGE_NOTHING = (RECEIPTS, RULE, RULE_GONE, RAN, FOUND, NOOP, "snapshot/1")  # of what is remembered
+_CHANGE_NOTHING = (  # of what is remembered
+    RECEIPTS, RULE, RULE_GONE, RAN, FOUND, NOOP, "snapshot/1", "ledger.seal/1", "ledger.torn/1", "ledger.copy/1",
+    "erase.done/1",
+)  # fmt: skip
 
 
 class Book(Beliefs):

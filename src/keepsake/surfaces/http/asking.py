@@ -12,7 +12,7 @@ from starlette.responses import Response
 from keepsake.surfaces.http.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.http.cursor import Cursor, Limit, listed, part, place_in
 from keepsake.surfaces.http.route import router as made
-from keepsake.surfaces.http.shape import Shape, shaped
+from keepsake.surfaces.http.shape import Count, Shape, shaped
 from keepsake.surfaces.http.shapes import Framed, Recalled
 from keepsake.surfaces.http.shapes_more import Frame
 from keepsake.surfaces.http.shapes_story import RECEIPT, Receipt, Replayed
@@ -63,7 +63,7 @@ class Recall(Asked):
 
     model_config = shaped(question="what does Ana prefer?", k=3)
     question: str = Field(description="What you want to know, in plain words.")
-    k: int | None = Field(default=None, ge=1, le=500, description="How many at most; left out: as the memory is set.")
+    k: Count | None = Field(default=None, ge=1, le=500, description="How many at most; left out: as the memory is set.")
     frame: str | None = Field(default=None, description="Weigh as that frame does.")
     explain: bool = Field(default=False, description="Say what nearly made it, and why not.")
     words: bool = Field(default=False, description="By words alone, not by meaning.")
@@ -143,7 +143,7 @@ class FillFrame(Asked):
     model_config = shaped(name="attention", question="what does Ana prefer?", budget=500)
     name: str = Field(description="attention, task, self, or a frame of the person's.")
     question: str = Field(default="", description="What it is about.")
-    budget: int | None = Field(default=None, ge=0, le=10_000_000, description="How many tokens it may take.")
+    budget: Count | None = Field(default=None, ge=0, le=10_000_000, description="How many tokens it may take.")
 
 
 @router.post(

@@ -132,7 +132,11 @@ async def observe(
 
     def work(memory: Memory) -> tuple[dict[str, Any], bool]:
         before, given = memory.ledger.size, told.model_dump(exclude_none=True, exclude={"text", "id"})
-        episode = memory.observe(told.text, id=told.id or idempotency_key, **given)
+        name = told.id or idempotency_key
+        if name and told.at is None and (known := memory.episodes.find(name)) is not None:
+            if (known.session, known.agent) == (told.session, told.agent):
+                given["at"] = known.timestamp  # whoever tells it again does not say when it was
+        episode = memory.observe(told.text, id=name, **given)
         is_new = episode.seq >= before
         return {"episode": plain(episode), "masked": list(memory.masked) if is_new else []}, is_new
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from keepsake.surfaces.mcp.fields import maybe
 
-__all__ = ["Shape", "maybe", "shaped"]
+def whole(value: Any) -> Any:
+    """What JSON calls a whole number: 5.0 is one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Count = Annotated[int, BeforeValidator(whole)]
 
 
 class Shape(BaseModel):

@@ -9,6 +9,7 @@ from fastapi import Path as InPath
 from pydantic import BeforeValidator, Field
 
 from keepsake.surfaces.http.problems import PROBLEM
+from keepsake.surfaces.http.shape import whole
 
 REASONS = {
     202: "Nothing was changed yet: a person must say yes, and the question waits at `Location`.",
@@ -36,14 +37,15 @@ def told(status: int) -> dict[str, Any]:
 
 def _number(value: Any) -> Any:
     """An event's number may come as text."""
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16 else value
+    is_number = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16
+    return int(value) if is_number else whole(value)
 
 
 # -- what requests have in common ------------------------------------------------------------------------------------
 
 _WHEN = "An event's number, a date (2026-05-03, its midnight in UTC) or a time (2026-05-03T14:00:00Z)."
-Whole = Annotated[int, Field(ge=0, lt=1 << 53)]
-When = Annotated[Whole | Annotated[str, Field(max_length=40)], BeforeValidator(_number)]
+_Seq = Annotated[int, Field(ge=0, lt=1 << 53)]
+When = Annotated[_Seq | Annotated[str, Field(max_length=40)], BeforeValidator(_number)]
 
 Name = Annotated[str, InPath(description="A belief's key, its id, or the last six characters of one.", max_length=1000)]
 OfPath = Annotated[str, Query(description="As it is seen from that branch; empty: the main one.", max_length=200)]
