@@ -20,7 +20,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import urlopen
 
 import serve
 from measure import Row, at_most, seconds
@@ -49,22 +49,13 @@ def served(folder: Path, home: Path) -> Iterator[Served]:
     order = (sys.executable, "-m", "keepsake", "serve", "--port", "0", "--rate", "0", "-C", str(folder))
     with started(*order, home=home, stderr=subprocess.PIPE) as server:
         assert server.stderr
-        said = "".join(iter(server.stderr.readline, "\n"))
+        said = "".join(server.stderr.readline() for _ in range(3))
         link, path = re.search(r"http://\S+:(\d+)/login\S+", said), re.search(r"is in (.+)\n", said)
         assert link, said
         assert path, said
-        yield Served(server.pid, link[1], Path(path[1]).read_text().strip(), _cookie(link[0]))
-
-
-def _cookie(link: str) -> str:
-    """What a browser holds after somebody followed the link."""
-
-    class Stay(HTTPRedirectHandler):
-        def http_error_303(self, _request: Request, answer: object, *_: object) -> object:  # type: ignore[override]
-            return answer
-
-    with build_opener(Stay).open(link) as answer:
-        return str(answer.headers["Set-Cookie"]).partition(";")[0]
+        with urlopen(link[0]) as answer:
+            cookie = str(answer.headers["Set-Cookie"]).partition(";")[0]
+        yield Served(server.pid, link[1], Path(path[1]).read_text().strip(), cookie)
 
 
 def page_of_results(read: Ask, memory: Memory, questions: Iterator[str]) -> Row:

@@ -37,9 +37,13 @@ def missing(reason: str) -> None:
     pytest.skip(reason)
 
 
+def browser_here() -> str | None:
+    return os.environ.get("KEEPSAKE_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    found = os.environ.get("KEEPSAKE_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    found = browser_here()
     if found is None:
         missing("there is no browser to look at pages with: apt-get install chromium")
     with sync_playwright() as playwright:
