@@ -29,7 +29,7 @@ from serve import Ask, started
 
 from keepsake import Memory
 
-OPENED = 60  # pages
+OPENED, HITS = 60, 10  # pages, and how many hits one shows
 TIMES, AND_MORE = 2, 0.020  # a page takes at most so many times its recall, and so many seconds beside
 
 
@@ -62,7 +62,7 @@ def page_of_results(read: Ask, memory: Memory, questions: Iterator[str]) -> Row:
     """How long a page of results takes, against what the recall behind it allows for."""
     pairs = []
     for question in islice(questions, OPENED):
-        behind = seconds(lambda question=question: memory.recall(question, explain=True, receipt=False))
+        behind = seconds(lambda question=question: memory.recall(question, k=HITS, explain=True, receipt=False))
         pairs.append((read([question]), TIMES * behind + AND_MORE))
     took, allowed = (statistics.median(times) for times in zip(*pairs, strict=True))
     ratio = statistics.median(one / most for one, most in pairs)

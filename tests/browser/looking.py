@@ -22,6 +22,8 @@ SCHEMES = ("light", "dark")
 GRAVE = ("serious", "critical")
 STOPS = """a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]"""
 
+_BESIDE = 6  # what else may have the focus on a page, such as a box that scrolls
+
 _WIDE = """() => {
   const root = document.documentElement, found = [];
   if (root.scrollWidth > root.clientWidth) found.push(`scrolls sideways: ${root.scrollWidth} > ${root.clientWidth}`);
@@ -51,9 +53,12 @@ _FOCUS = """() => {
       || [...target.labels || []].some(label => label.contains(under));
     window.reached.set(target, [window.looks(target), free]);
   });
+  window.ended = false;  // the focus left the page behind its last control
+  document.addEventListener('focusout', ({relatedTarget}) => { window.ended ||= relatedTarget === null; });
   document.body.tabIndex = -1;  // Tab begins at the top, wherever the focus was
   document.body.focus();
   document.body.removeAttribute('tabindex');
+  window.ended = false;
 }"""
 _REACHED = """(stops) => {
   const name = one => one.outerHTML.slice(0, 120), wrong = [];
@@ -143,13 +148,11 @@ def walked(visit: Visit) -> list[str]:
     """What is wrong for somebody who has a keyboard and no mouse: Tab goes to each control in turn, and it is seen."""
     page = visit.page
     page.evaluate(_FOCUS)
-    many = page.evaluate("document.querySelectorAll('*').length")
-    for _ in range(many):
+    for _ in range(page.evaluate("stops => document.querySelectorAll(stops).length", STOPS) + _BESIDE):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement === document.body || document.activeElement === null"):
-            break
-    else:
+    if not page.evaluate("window.ended"):
         return ["Tab does not come to the end of the page"]
+    page.evaluate("document.activeElement.blur()")
     return page.evaluate(_REACHED, STOPS)
 
 

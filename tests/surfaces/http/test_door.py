@@ -84,6 +84,8 @@ class House:
 
         asyncio.run(self.door(scope, receive, send))
         assert [each["type"] for each in sent].count("http.response.start") == 1
+        names = [name for name, _ in sent[0]["headers"]]
+        assert len(names) == len(set(names)), "a header stands twice"
         told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         return sent[0]["status"], told, b"".join(each.get("body", b"") for each in sent[1:]).decode()
 

@@ -62,7 +62,10 @@ def test_receipts_wake_nobody(folder):
     async def scene(feed, other):
         listener = feed.changes()
         await soon(listener)
+        before = newest(other)
         other.recall("tea", receipt=True)
+        other.receipts.flush()
+        assert newest(other) > before
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(anext(listener), 0.3)
         listener = feed.changes()

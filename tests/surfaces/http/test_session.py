@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.memory.token import Token
-from keepsake.surfaces.http.session import CODE_LASTS, LASTS, Sessions, made_code
+from keepsake.surfaces.http.session import CODE_LASTS, LASTS, Sessions, _seal, made_code
 
 TOKEN, OTHER = Token(Path("t"), "k" * 43), Token(Path("t"), "l" * 43)
 START = 1_800_000_000.0
@@ -118,6 +118,11 @@ def test_each_session_has_a_word_of_its_own_for_its_forms(sessions):
     assert one.csrf != other.csrf
     assert one.csrf not in value
     assert sessions.of(cookie(value)).csrf == one.csrf
+
+
+def test_what_is_sealed_for_one_use_is_not_for_another():
+    seals = {_seal(TOKEN, what_for, "1.a") for what_for in ("code", "session", "csrf")}
+    assert len(seals) == 3
 
 
 def test_who_logs_out_is_out_and_nobody_else(sessions):

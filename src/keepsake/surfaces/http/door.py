@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -129,16 +130,19 @@ class Door:
         elif place.ends_itself:
             await place.app(scope, body, answer.send)
         else:
-            self._stream(is_stream)
-            try:
-                with self.begun.one():
-                    await place.app(scope, body, answer.send)
-            finally:
-                self._stream(-is_stream)
+            with self.begun.one(), self._stream() if is_stream else nullcontext():
+                await place.app(scope, body, answer.send)
 
-    def _stream(self, more: int) -> None:
-        self._streams += more
+    @contextmanager
+    def _stream(self) -> Iterator[None]:
+        """A stream is open for as long as the block lasts."""
+        self._streams += 1
         self._metrics.streams.set(self._streams)
+        try:
+            yield
+        finally:
+            self._streams -= 1
+            self._metrics.streams.set(self._streams)
 
     # -- who may ------------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from starlette.datastructures import MutableHeaders
-
 if TYPE_CHECKING:
     from starlette.types import Message, Send
 
@@ -18,13 +16,22 @@ PAGE_POLICY = (
     "base-uri 'none'; frame-ancestors 'none'"
 )
 _POLICY = "default-src 'none'; frame-ancestors 'none'"
-_ALWAYS = {
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "same-origin",  # with none at all, a browser calls our own forms nobody's: `Origin: null`
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
-}
+
+
+def _always(policy: str) -> list[tuple[bytes, bytes]]:
+    told = {
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "same-origin",  # without one, a browser calls our own forms nobody's: `Origin: null`
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+        "content-security-policy": policy,
+    }
+    return [(name.encode(), value.encode()) for name, value in told.items()]
+
+
+_OF_PAGES, _OF_PROGRAMS = _always(PAGE_POLICY), _always(_POLICY)
+_OURS = frozenset(name for name, _ in _OF_PAGES)
 
 
 class Answer:
@@ -37,10 +44,9 @@ class Answer:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = MutableHeaders(raw=list(message.get("headers", ())))
-            for name, value in _ALWAYS.items():
-                headers[name] = value
-            headers["content-security-policy"] = PAGE_POLICY if self._is_page else _POLICY
-            headers.setdefault("cache-control", "private, no-cache" if "etag" in headers else "no-store")
-            message = {**message, "headers": headers.raw}
+            theirs = [(name, value) for name, value in message.get("headers", ()) if name not in _OURS]
+            names = {name for name, _ in theirs}
+            if b"cache-control" not in names:
+                theirs.append((b"cache-control", b"private, no-cache" if b"etag" in names else b"no-store"))
+            message = {**message, "headers": theirs + (_OF_PAGES if self._is_page else _OF_PROGRAMS)}
         await self._send(message)

@@ -102,7 +102,7 @@ class _Served:
         metrics, limits, names = Metrics(), Limits(rate), Names.at(*where)
         self.sessions = Sessions(token, where.port)
         self._feed = Feed(holds.page, hear=told.hear)
-        self._rules = Rules(holds.rules, done=lambda _: metrics.rules.inc(), failed=told)
+        self._rules = Rules(holds.rules, holds.page, done=lambda _: metrics.rules.inc(), failed=told)
         self._mcp = App.of(holds.mcp, tools)
         ways = (makes_link, str(token.path)) if is_loopback(where.host) else ("keepsake serve --link", "")
         front = Front(holds.page, self._feed, self.sessions, limits, metrics, *ways)
