@@ -74,8 +74,9 @@ function become(old, made) {
     old.nodeValue = made.nodeValue;
     return;
   }
-  for (const { name } of [...old.attributes]) if (!made.hasAttribute(name) && name !== "open") old.removeAttribute(name);
-  for (const { name, value } of made.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  const mine = ({ name }) => name !== "open"; // whether details are open is for whoever reads them
+  for (const { name } of [...old.attributes].filter(mine)) if (!made.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of [...made.attributes].filter(mine)) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   if (old.nodeName !== "TEXTAREA") inside(old, made);
 }
 
