@@ -271,12 +271,27 @@ def test_a_page_is_begun_with_its_first_entry(web, m):
 def test_an_entry_is_forgotten_with_a_reason_and_only_the_one_that_was_read(web, m):
     old = m.remember("Ana prefers tea", about="person-ana")
     now = m.revise(old.id, "Ana prefers coffee")
+    other = m.remember("Bob prefers rum", about="person-bob")
     assert web.say("/pages/person-ana", do="forget", version=old.id).status_code == 409
+    assert web.say("/pages/person-ana", do="forget", version=other.id).status_code == 404, "it is on another page"
+    assert web.say("/pages/person-ana", do="forget", version="x" * 100_000).status_code == 404
+    assert m.show(other.id).is_held
     assert m.show(old.id).is_held
     page = Page(web.say("/pages/person-ana", do="forget", version=now.id, reason="she left").text)
 
     assert "Forgotten." in page.text
     assert (m.show(old.id).status, m.show(old.id).reason) == ("tombstone", "she left")
+
+
+def test_pages_that_somebody_made_by_hand_are_found_when_looked_for(web, m):
+    m.remember("Ana prefers tea", about="person-ana")
+    (m.pages.folder / "person-zoe.md").write_text("# Zoe\n\n## #taste\nZoe likes figs\n")
+    (m.pages.folder / "person-yan.md").write_text("# Yan\n\n## #taste\nYan likes plums\n")
+
+    assert "Zoe likes figs" in web.page("/pages/person-zoe").text, "by its name"
+    assert not web.page("/pages").all("a", href="/pages/person-yan")
+    assert "Looked at every file" in web.say("/pages", do="sync").text
+    assert web.page("/pages").all("a", href="/pages/person-yan")
 
 
 def test_a_page_is_put_away_and_taken_up_again(web, m):

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute, Route
 
-from keepsake.records.errors import Moved, Refused
+from keepsake.records.errors import Refused
 from keepsake.surfaces.web.belief_shown import shown_of
-from keepsake.surfaces.web.rewording import DONE, begin, reworded, shown_form
+from keepsake.surfaces.web.rewording import DONE, begin, forgotten, reworded, shown_form
 from keepsake.surfaces.web.show import ask, form_of, shown, then
 from keepsake.surfaces.web.words import segment
 
@@ -35,28 +35,20 @@ async def _one(request: Request) -> Response:
 
 
 async def _taken(request: Request) -> Response:
-    form, name = await form_of(request), request.path_params["name"]
+    form = await form_of(request)
     what = form.get("do", "")
     if what == "change":
         return await reworded(request, form, _change)
     if what not in _ACTS:
         raise Refused("this form says nothing that can be done to a belief; open its page again")
     done = await ask(request, lambda memory: _ACTS[what](memory, form))
-    return then(f"/beliefs/{segment(name)}?done={done}")
+    return then(f"/beliefs/{segment(form.get('version', ''))}?done={done}")
 
 
 def _change(memory: Memory, version: str, text: str, reason: str) -> str:
     if not text.strip():
         raise Refused("there is nothing to say instead; to take it back, forget it")
     return memory.revise(version, text, reason=reason).id
-
-
-def _forget(memory: Memory, form: Mapping[str, str]) -> str:
-    version = form.get("version", "")
-    if memory.show(version).id != version:
-        raise Moved("it was changed meanwhile; read it again")
-    memory.forget(version, reason=form.get("reason", "").strip())
-    return "forgotten"
 
 
 def _helped(memory: Memory, form: Mapping[str, str]) -> str:
@@ -69,7 +61,7 @@ def _misled(memory: Memory, form: Mapping[str, str]) -> str:
     return "counted"
 
 
-_ACTS = {"forget": _forget, "helped": _helped, "misled": _misled}
+_ACTS = {"forget": forgotten, "helped": _helped, "misled": _misled}
 
 routes: list[BaseRoute] = [  # a key may hold a slash
     Route("/beliefs/{name:path}", _one, methods=["GET"]),

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from keepsake.records.errors import NotFound
 from keepsake.records.lineage import steps_in
 from keepsake.surfaces.cli.belief_page import STANDING, STEPS
-from keepsake.surfaces.cli.page_names import called
 from keepsake.surfaces.cli.word_diff import Piece
 from keepsake.surfaces.web.markdown import html
+from keepsake.surfaces.web.page_shown import page_of
 from keepsake.surfaces.web.plain import differing
 
 if TYPE_CHECKING:
@@ -89,13 +89,13 @@ def shown_of(memory: Memory, name: str, *, path: str = "") -> Shown | str:
     if belief is None:
         if episode := memory.episodes.find(name):
             return episode.id
-        raise NotFound(f"nothing is known as {name!r}; the search may find it")
+        raise NotFound(f"nothing is known as {name[:80]!r}; the search may find it")
     versions = memory.history(belief.id, path=path)
     answer = memory.beside(belief.id, path=path)
     withheld = memory.withheld(belief.id, path=path) if belief.is_held else None
     return Shown(
         belief, html(belief.text), STANDING.get(belief.status, belief.status), withheld.why if withheld else "",
-        _page(memory, belief), tuple(_reasons(memory.why(belief.id, path=path))),
+        "" if belief.path else page_of(memory, belief.about), tuple(_reasons(memory.why(belief.id, path=path))),
         tuple(memory.what_rests_on(belief.id, path=path)[:MOST]), tuple(_steps(versions))[:MOST], len(versions),
         tuple(_told(memory, belief)),
         tuple(
@@ -105,15 +105,6 @@ def shown_of(memory: Memory, name: str, *, path: str = "") -> Shown | str:
         tuple(memory.show(each, path=path) for each in answer.near),
         tuple(review for review in memory.reviews.waiting() if belief.id in review.action.target),
     )  # fmt: skip
-
-
-def _page(memory: Memory, belief: Belief) -> str:
-    """The name of the page that it stands on; none on a branch, or before there is one."""
-    if belief.path:
-        return ""
-    file = memory.pages.name_of(belief.about)
-    every = memory.pages.list(include_dormant=True, include_archived=True)
-    return next((called(info) for info in every if info.path == file), "")
 
 
 def _reasons(why: Why, depth: int = 0) -> Iterator[Reason]:

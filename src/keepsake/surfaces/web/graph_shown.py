@@ -17,6 +17,7 @@ from keepsake.records.errors import NotFound, Refused
 from keepsake.stores.graph.walk import Limits
 from keepsake.surfaces.cli.shown import short
 from keepsake.surfaces.web.graph_layout import Box, Line, line, named, placed, wider
+from keepsake.surfaces.web.page_shown import page_of
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -193,7 +194,8 @@ class _Drawing:
             boxes = wider(boxes)  # so that every line has room for its name
             lines = self._lines(boxes)
         return Picture(
-            self._middle, self._page(), tuple(self._drawn(each, names[each], box) for each, box in boxes.items()),
+            self._middle, page_of(self._memory, self._middle.id),
+            tuple(self._drawn(each, names[each], box) for each, box in boxes.items()),
             tuple(lines), tuple(self._rows()), _frame(boxes.values()), is_cut, tuple(self._opened[1:]),
         )  # fmt: skip
 
@@ -269,12 +271,6 @@ class _Drawing:
     def _belief(self, edge: MemoryEdge) -> str:
         """The belief that says so, if one does."""
         return next((each for each in edge.provenance.sources if self._memory.get(each)), "")
-
-    def _page(self) -> str:
-        """The page about the one in the middle, if there is one."""
-        file = self._memory.pages.name_of(self._middle.id)
-        every = self._memory.pages.list(include_dormant=True, include_archived=True)
-        return next((info.path.rpartition("/")[2].removesuffix(".md") for info in every if info.path == file), "")
 
 
 def at(node: str, expand: Iterable[str] = ()) -> str:

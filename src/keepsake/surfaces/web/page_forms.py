@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from keepsake.records.errors import Moved, Refused
+from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.page_names import meant
-from keepsake.surfaces.web.rewording import begin, reworded, shown_form
+from keepsake.surfaces.web.rewording import begin, forgotten, reworded, shown_form
 from keepsake.surfaces.web.show import ask, form_of, then
 from keepsake.surfaces.web.words import segment
 
@@ -39,8 +39,11 @@ async def editing(request: Request, name: str, version: str) -> Response:
 
 
 async def begun(request: Request) -> Response:
-    """The first entry of a page, which is made by it."""
+    """The first entry of a page, which is made by it; or a look at every file, for what was edited there."""
     form = await form_of(request)
+    if form.get("do") == "sync":
+        await ask(request, lambda memory: memory.pages.sync())
+        return then("/pages?done=synced")
     words = _NOT_A_NAME.sub("-", form.get("name", "").strip()).strip("-").lower()
     name = f"{form.get('kind', '')}-{words}"
     if not words:
@@ -77,12 +80,8 @@ def _add(memory: Memory, name: str, form: Mapping[str, str]) -> str:
 
 
 def _forget(memory: Memory, name: str, form: Mapping[str, str]) -> str:
-    version = form.get("version", "")
-    held = memory.pages.read(name)
-    if version not in {entry.id for entry in held.entries}:
-        raise Moved("this entry was replaced or taken back meanwhile; read the page again")
-    memory.forget(version, reason=form.get("reason", "").strip())
-    return "forgotten"
+    begin(memory, form.get("version", ""), page=name)  # it is on this page
+    return forgotten(memory, form)
 
 
 def _archive(memory: Memory, name: str, _: Mapping[str, str]) -> str:

@@ -165,6 +165,12 @@ def taken_in(memory: Memory, name: str) -> tuple[str, ...]:
     return tuple(map(str, done.problems)) if done else ()
 
 
+def page_of(memory: Memory, about: str) -> str:
+    """The name of the page that tells about it; empty, if there is none."""
+    file = memory.pages.name_of(about)
+    return _name(file) if (memory.pages.folder / file).is_file() else ""
+
+
 def is_name(name: str) -> bool:
     """Whether a page may be called so."""
     return name.partition("-")[0] in PREFIXES

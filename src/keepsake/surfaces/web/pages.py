@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 async def _all(request: Request) -> Response:
     words = request.query_params.get("q", "").strip()
     found = await ask(request, lambda memory: listed(memory, words))
-    return shown(request, "pages_list.html" if is_piece(request) else "pages.html", found=found, once=page_forms.once())
+    template = "pages_list.html" if is_piece(request) else "pages.html"
+    done = DONE.get(request.query_params.get("done", ""), "")
+    return shown(request, template, found=found, done=done, once=page_forms.once())
 
 
 async def _one(request: Request) -> Response:

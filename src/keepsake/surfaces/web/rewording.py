@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from keepsake.records.errors import Busy, KeepsakeError, Moved, NotFound, Refused
+from keepsake.records.review import Applied
 from keepsake.surfaces.cli.word_diff import Piece
 from keepsake.surfaces.problem import status_of
 from keepsake.surfaces.web.plain import differing
@@ -32,9 +33,11 @@ DONE = {
     "same": "Nothing was changed: it said that already.",
     "added": "Added.",
     "forgotten": "Forgotten. It stays in history, and is recalled no more.",
+    "waits": "That needs a yes first: it waits among the reviews.",
     "archived": "Put away. It stays where it is, and is listed apart.",
     "active": "Taken up again.",
     "masked": "Kept, without what looks like a secret: that was masked.",
+    "synced": "Looked at every file: what was edited there is taken in.",
     "counted": "Noted. Recall takes it into account.",
 }
 
@@ -56,8 +59,17 @@ def begin(memory: Memory, version: str, *, page: str = "") -> Draft:
     """The form for a belief as it is held now."""
     belief = memory.show(version)
     if page and memory.pages.name_of(belief.about).rpartition("/")[2] != f"{page}.md":
-        raise NotFound(f"{version!r} is no entry of {page}; open the page again")
+        raise NotFound(f"{version[:60]!r} is no entry of {page}; open the page again")
     return Draft(belief.id, belief.text, "", _to(belief, page))
+
+
+def forgotten(memory: Memory, form: Mapping[str, str]) -> str:
+    """Forget what the form says, exactly as it was read; what came of it, as `DONE` names it."""
+    version = form.get("version", "")
+    action = memory.action("forget", version, reason=form.get("reason", "").strip())
+    if action.target != (version,):
+        raise Moved("it was changed meanwhile; read it again, and decide again")
+    return "forgotten" if isinstance(memory.propose(action), Applied) else "waits"
 
 
 async def reworded(request: Request, form: Mapping[str, str], change: Change, *, page: str = "") -> Response:
