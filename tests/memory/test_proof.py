@@ -72,7 +72,8 @@ def test_an_erased_event_is_proved_and_its_words_are_in_no_part_of_the_proof(sai
     said.ledger.checkpoint()
     proof = said.ledger.proof(3)
 
-    assert proof.holds and proof.is_signed
+    assert proof.holds
+    assert proof.is_signed
     assert proof.event == before
     assert "fact" not in str(proof.to_dict())
 
@@ -104,8 +105,11 @@ def test_a_checkpoint_that_was_tampered_with_is_kept_with_the_reason_and_proves_
     pin.write_text(pin.read_text().replace("\n6\n", "\n7\n"))
     spoiled, good = sorted(said.ledger.checkpoints(), key=lambda kept: kept.size)
 
-    assert spoiled.outside and "cannot be trusted" in spoiled.trouble and not spoiled.note
-    assert not good.outside and good.size == 6
+    assert spoiled.outside
+    assert "cannot be trusted" in spoiled.trouble
+    assert not spoiled.note
+    assert not good.outside
+    assert good.size == 6
     assert said.ledger.proof(1).is_signed
 
 
@@ -132,7 +136,7 @@ def test_the_way_through_the_tops_of_batches_is_the_way_through_all_leaves(size:
     ledger = Pieces(size)
     leaves = [merkle.leaf_hash(piece) for piece in ledger.all]
     tree, root = Tree(ledger), merkle.root_of(leaves)
-    for seq in {0, 1 % size, size // 2, size - 2 if size > 1 else 0, size - 1, min(1023, size - 1), min(1024, size - 1)}:
+    for seq in {min(at, size - 1) for at in (0, 1, size // 2, size - 1, 1023, 1024)}:
         assert tree.steps(seq, size, root) == merkle.inclusion_proof(leaves, seq)
 
 

@@ -43,7 +43,8 @@ def test_what_waits_stands_oldest_first_with_the_words_that_differ_who_asks_and_
 
     assert "2 wait for your yes" in page.text
     assert [found["data-id"] for found in page.all("article")] == [first.id, second.id]
-    assert "<del>tea</del>" in page.html and "<ins>coffee</ins>" in page.html
+    assert "<del>tea</del>" in page.html
+    assert "<ins>coffee</ins>" in page.html
     assert "<del>Bob is allergic to peanuts</del>" in page.html
     for words in ("she ordered one", "an agent", "by an MCP client", "it would change what has the trust of human"):
         assert words in page.text
@@ -63,11 +64,14 @@ def test_a_yes_does_what_was_asked_through_the_door_of_the_page_and_says_what_ca
     assert web.m.show("drinks").text == "Ana prefers coffee"
     answered = web.m.reviews.get(review.id)
     assert (answered.status, answered.answered_by, answered.reason) == ("approved", "page:local", "she told me too")
-    assert "Approved" in page.text and "she told me too" in page.text and "It was revised" in page.text
+    assert "Approved" in page.text
+    assert "she told me too" in page.text
+    assert "It was revised" in page.text
     assert "<del>tea</del>" in page.html  # as it was when it was asked
     assert not forms(page)
     listed = web.page("/reviews")
-    assert "Nothing waits for you" in listed.text and f'/reviews/{review.id}"' in listed.html
+    assert "Nothing waits for you" in listed.text
+    assert f'/reviews/{review.id}"' in listed.html
 
 
 def test_a_no_changes_nothing_but_puts_out_of_sight_what_was_kept_out_of_recall(web: Web) -> None:
@@ -80,8 +84,10 @@ def test_a_no_changes_nothing_but_puts_out_of_sight_what_was_kept_out_of_recall(
     kept_out = web.m.reviews.find(kind="trust")[0]
     one, two = (web.say(f"/reviews/{each.id}/reject", digest=each.digest) for each in (change, kept_out))
 
-    assert "Nothing was changed" in one.text and "It was put out of sight" in two.text
-    assert web.m.show("drinks").is_held and not web.m.show("blog").is_held
+    assert "Nothing was changed" in one.text
+    assert "It was put out of sight" in two.text
+    assert web.m.show("drinks").is_held
+    assert not web.m.show("blog").is_held
     assert web.m.reviews.waiting() == []
 
 
@@ -117,7 +123,9 @@ def test_what_changed_since_it_was_asked_is_closed_and_not_done(web: Web) -> Non
     web.m.revise("drinks", "Ana prefers water")
     done = web.say(f"/reviews/{review.id}/approve", digest=review.digest)
 
-    assert done.status_code == 200 and "Stale" in done.text and "Nothing was done" in done.text
+    assert done.status_code == 200
+    assert "Stale" in done.text
+    assert "Nothing was done" in done.text
     assert web.m.show("drinks").text == "Ana prefers water"
 
 
@@ -128,7 +136,8 @@ def test_an_answer_is_used_once_and_a_second_one_leads_to_the_first(web: Web) ->
     size = web.m.ledger.size
     done = web.say(f"/reviews/{review.id}/approve", digest=review.digest)
 
-    assert done.url.path == f"/reviews/{review.id}" and "Rejected" in done.text
+    assert done.url.path == f"/reviews/{review.id}"
+    assert "Rejected" in done.text
     assert (web.m.ledger.size, web.m.show("drinks").is_held) == (size, True)
 
 
@@ -138,7 +147,8 @@ def test_an_approved_erasure_takes_its_question_along_and_the_page_says_so(web: 
     assert "<del>a secret to be gone</del>" in web.page(f"/reviews/{review.id}").html
     done = web.say(f"/reviews/{review.id}/approve", digest=review.digest)
 
-    assert done.status_code == 200 and "It was erased" in done.text
+    assert done.status_code == 200
+    assert "It was erased" in done.text
     assert web.m.get("gone") is None
     assert web.get(f"/reviews/{review.id}").status_code == 404
 
@@ -149,11 +159,13 @@ def test_where_the_policy_leaves_the_page_out_it_says_so_and_offers_the_command(
     (web.m.folder / "keepsake.toml").write_text('[policy]\napprovers = ["cli:*"]\n')
     for address in ("/reviews", f"/reviews/{review.id}"):
         page = web.page(address)
-        assert "does not let the page answer" in page.text and not forms(page)
+        assert "does not let the page answer" in page.text
+        assert not forms(page)
         assert f"keepsake review approve {review.id[-6:]}" in page.text
 
     assert web.say(f"/reviews/{review.id}/approve", digest=review.digest).status_code == 403
-    assert web.m.show("drinks").is_held and web.m.reviews.get(review.id).status == "waiting"
+    assert web.m.show("drinks").is_held
+    assert web.m.reviews.get(review.id).status == "waiting"
 
 
 def test_answers_are_listed_newest_first_and_can_be_chosen(web: Web) -> None:
@@ -170,7 +182,8 @@ def test_answers_are_listed_newest_first_and_can_be_chosen(web: Web) -> None:
     assert listed("/reviews") == [three.id, two.id, one.id]
     assert listed("/reviews?show=approved") == [two.id]
     assert listed("/reviews?show=rejected") == [one.id]
-    assert listed("/reviews?show=stale") == [] and listed("/reviews?page=2") == []
+    assert listed("/reviews?show=stale") == []
+    assert listed("/reviews?page=2") == []
     assert "granted, and not yet done" in web.page("/reviews").text
     assert "may be carried out once" in web.page(f"/reviews/{three.id}").text
 
@@ -199,7 +212,10 @@ def test_hostile_words_are_shown_harmless(web: Web) -> None:
         web.m.remember(f"Number {number} as it was", key=f"k{number}")
         asks(web.m, "revise", f"k{number}", text, reason=text[:900])
     page = web.page("/reviews")
-    assert is_harmless(page) and "\u202e" not in page.html and "\0" not in page.html and "\u200b" not in page.html
+    assert is_harmless(page)
+    assert "\u202e" not in page.html
+    assert "\0" not in page.html
+    assert "\u200b" not in page.html
     for review in web.m.reviews.waiting():
         assert is_harmless(web.page(f"/reviews/{review.id}"))
 
@@ -226,7 +242,9 @@ def test_of_a_damaged_memory_what_waits_is_shown_and_nothing_can_be_answered(m: 
     before = wal.read_bytes()
     with Web(m) as web:
         page = web.page("/reviews")
-        assert "Nothing can be answered now" in page.text and "Ana prefers tea" in page.text and not forms(page)
+        assert "Nothing can be answered now" in page.text
+        assert "Ana prefers tea" in page.text
+        assert not forms(page)
         assert web.say(f"/reviews/{review.id}/approve", digest=review.digest).status_code == 503
     assert wal.read_bytes() == before
 
