@@ -8,7 +8,7 @@ others too; before there is one, it leads to the root of the tree as it is here,
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,8 +79,10 @@ def _kept(seen: Seen, ledger: Ledger, keyring: Keyring) -> Kept:
     said, here = seen.checkpoint, ledger.standing.ledger
     whose = said.origin.rpartition("/")[2] if said else here
     path = keyring.pin_path(whose) if seen.outside else ledger.folder.checkpoint
-    told = {"note": _read(path), "size": said.size, "head": said.head, "root": said.root.hex()} if said else {}
-    return Kept(str(path), seen.name, seen.outside, written(path), ledger=whose, trouble=seen.trouble, **told)
+    kept = Kept(str(path), seen.name, seen.outside, written(path), ledger=whose, trouble=seen.trouble)
+    if said is None:
+        return kept
+    return replace(kept, note=_read(path), size=said.size, head=said.head, root=said.root.hex())
 
 
 def proof_of(ledger: Ledger, keyring: Keyring, tree: Tree, seq: int) -> Proof:

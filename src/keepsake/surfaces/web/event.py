@@ -66,14 +66,14 @@ async def sign(request: Request) -> Response:
     """Take a checkpoint, so that the proof convinces others too."""
     seq = _seq(request)
     await form_of(request)
-    await ask(request, lambda memory: _found(memory, seq) and memory.ledger.prove(seq))
+    await ask(request, lambda memory: memory.ledger.prove(_found(memory, seq).seq))
     return then(f"/timeline/{seq}#proof")
 
 
 async def proof(request: Request) -> Response:
     """The proof as the file that `keepsake ledger prove --check` takes."""
     seq = _seq(request)
-    text = await ask(request, lambda memory: _found(memory, seq) and memory.ledger.proof(seq).text)
+    text = await ask(request, lambda memory: memory.ledger.proof(_found(memory, seq).seq).text)
     if not text:
         raise NotFound(f"no checkpoint has event {seq} yet; sign one on its page")
     return PlainTextResponse(text, headers={"content-disposition": f'attachment; filename="event-{seq}.proof.txt"'})

@@ -58,8 +58,8 @@ class Health:
 
 def unopened(why: str) -> Health:
     """What is told of a memory that cannot be opened."""
-    commands = {"check": "keepsake check", "restore": "keepsake restore BACKUP"}
-    return Health(trouble=why, is_open=False, commands=commands)
+    words = {"check": "keepsake check", "repair": "keepsake repair CODE", "restore": "keepsake restore BACKUP"}
+    return Health(trouble=why, is_open=False, commands=words)
 
 
 def health(memory: Memory) -> Health:

@@ -33,7 +33,7 @@ VERIFY, CHECK, BACKUP = "verify", "check", "backup"
 
 async def integrity(request: Request) -> Response:
     found, running = await _health(request), errands_of(request)
-    looks = {name: running.look(name) for name in (VERIFY, CHECK, BACKUP)}
+    looks: dict[str, Any] = {name: running.look(name) for name in (VERIFY, CHECK, BACKUP)}
     told = list(getattr(request.app.state, "told", ()))
     template = "integrity_piece.html" if is_piece(request) else "integrity.html"
     return shown(request, template, health=found, told=told, codes=care.CODES, **looks)

@@ -46,7 +46,6 @@ class Line:
     name: str
     words: str
     is_erased: bool
-    is_said: bool
     door: str
     trust: str
     session: str
@@ -114,10 +113,10 @@ def _timeline(memory: Memory, asked: Mapping[str, str], before: int | None, afte
 
 def line_of(memory: Memory, each: Event) -> Line:
     """An event in words. What it speaks of without repeating it is looked up, as it is held now."""
-    name, words, is_said, _ = told(each, memory.get, _ROOM)
+    name, words, *_ = told(each, memory.get, _ROOM)
     session, agent = scope_of(each)
     return Line(
-        each.seq, each.ts, verb(each.op), TONES.get(each.op, ""), name, words, each.body is None, is_said,
+        each.seq, each.ts, verb(each.op), TONES.get(each.op, ""), name, words, each.body is None,
         DOORS.get(each.by.partition(":")[0]) or each.by, trust_of(each), session, agent, address_of(each),
     )  # fmt: skip
 

@@ -56,7 +56,8 @@ def trust_of(event: Event) -> str:
 def scope_of(event: Event) -> tuple[str, str]:
     """The session and the agent that it names."""
     body = event.body or {}
-    said = next((body[name] for name in ("belief", "episode") if isinstance(body.get(name), Mapping)), {})
+    found = (body.get(name) for name in ("belief", "episode"))
+    said: Mapping[str, Any] = next((each for each in found if isinstance(each, Mapping)), {})
     return str(said.get("session", "")), str(said.get("agent", ""))
 
 
