@@ -12,7 +12,7 @@ from starlette.responses import Response
 from keepsake.surfaces.http.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.http.cursor import Cursor, Limit, listed, part, place_in
 from keepsake.surfaces.http.route import router as made
-from keepsake.surfaces.http.shape import Count, Shape, shaped
+from keepsake.surfaces.http.shape import Shape, count, shaped
 from keepsake.surfaces.http.shapes import Framed, Recalled
 from keepsake.surfaces.http.shapes_more import Frame
 from keepsake.surfaces.http.shapes_story import RECEIPT, Receipt, Replayed
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 router = made("asking")
 _KEPT = 10_000  # receipts that are looked through
+
+if TYPE_CHECKING:
+    _K = _Tokens = int
+else:
+    _K, _Tokens = count(1, 500), count(0, 10_000_000)
 
 
 class Filters(Shape):
@@ -63,7 +68,7 @@ class Recall(Asked):
 
     model_config = shaped(question="what does Ana prefer?", k=3)
     question: str = Field(description="What you want to know, in plain words.")
-    k: Count | None = Field(default=None, ge=1, le=500, description="How many at most; left out: as the memory is set.")
+    k: _K | None = Field(default=None, description="How many at most; left out: as the memory is set.")
     frame: str | None = Field(default=None, description="Weigh as that frame does.")
     explain: bool = Field(default=False, description="Say what nearly made it, and why not.")
     words: bool = Field(default=False, description="By words alone, not by meaning.")
@@ -93,7 +98,8 @@ def recalled(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_Many = Annotated[list[str] | None, Query(max_length=50)]
+_Many = list[str] | None
+_SOME = 50  # values of one filter
 
 
 @router.get(
@@ -110,11 +116,14 @@ async def recall_by_query(
     path: Annotated[str, Query(description="As it is seen from that branch.")] = "",
     believed_at: Annotated[str, Query(max_length=40, description="What would have been recalled then.")] = "",
     as_of: Annotated[str | None, Query(max_length=40, description="Only what was true in the world then.")] = None,
-    tags: _Many = None, kinds: _Many = None, about: _Many = None, trust: _Many = None,
+    tags: Annotated[_Many, Query(max_length=_SOME, description="Only what bears such a tag; repeat for more.")] = None,
+    kinds: Annotated[_Many, Query(max_length=_SOME, description="Only beliefs of these kinds.")] = None,
+    about: Annotated[_Many, Query(max_length=_SOME, description="Only what is about these.")] = None,
+    trust: Annotated[_Many, Query(max_length=_SOME, description="Only what was said with such a trust.")] = None,
     what: Annotated[Literal["belief", "episode"] | None, Query(description="Only this.")] = None,
     since: Annotated[str | None, Query(max_length=40, description="Only what is from then or later.")] = None,
     until: Annotated[str | None, Query(max_length=40, description="Only what is from before that.")] = None,
-    without: _Many = None,
+    without: Annotated[_Many, Query(max_length=_SOME, description="Not these, or all of an agent:NAME.")] = None,
     floor: Annotated[float | None, Query(ge=0, le=1, description="Below this, nothing fits.")] = None,
     explain: Annotated[bool, Query(description="Say what nearly made it.")] = False,
     words: Annotated[bool, Query(description="By words alone.")] = False,
@@ -143,7 +152,7 @@ class FillFrame(Asked):
     model_config = shaped(name="attention", question="what does Ana prefer?", budget=500)
     name: str = Field(description="attention, task, self, or a frame of the person's.")
     question: str = Field(default="", description="What it is about.")
-    budget: Count | None = Field(default=None, ge=0, le=10_000_000, description="How many tokens it may take.")
+    budget: _Tokens | None = Field(default=None, description="How many tokens it may take.")
 
 
 @router.post(

@@ -8,6 +8,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from keepsake.surfaces.http.problems import PROBLEM, Problem, Wrong
+from keepsake.surfaces.http.tells import REASONS
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -33,13 +34,14 @@ TAGS = (
     ("leaving", "Taking everything along."),
 )
 _AT_THE_DOOR = {
-    "401": ("Unauthorized", "The token is missing or wrong."),
-    "413": ("TooLarge", "The request is too long; say it in several."),
-    "421": ("Misdirected", "This server is not known by the name in `Host`."),
-    "429": ("TooMany", "Too many requests; `Retry-After` says when to go on."),
-    "500": ("Unexpected", "Something went wrong that should not have; the server's log says what."),
+    401: "The token is missing or wrong.",
+    413: "The request is too long; say it in several.",
+    421: "This server is not known by the name in `Host`.",
+    429: "Too many requests; `Retry-After` says when to go on.",
+    500: "Something went wrong that should not have; the server's log says what.",
 }
 _FOREIGN = "A page from elsewhere may not ask; or the policy says no, or only a person may."
+_ANSWERS = dict(sorted({**REASONS, **_AT_THE_DOOR, 403: _FOREIGN}.items()))
 
 
 def described(app: FastAPI) -> dict[str, Any]:
@@ -60,27 +62,42 @@ def _made(app: FastAPI) -> dict[str, Any]:
     _, more = models_json_schema(
         [(Problem, "serialization"), (Wrong, "serialization")], ref_template="#/components/schemas/{model}"
     )
-    parts["schemas"] |= more["$defs"]
-    parts["schemas"] = dict(sorted(parts["schemas"].items()))
+    parts["schemas"] = dict(sorted({**parts["schemas"], **more["$defs"]}.items()))
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer", "description": "The server's own token."}}
-    parts["responses"] = {name: _problem(what) for name, what in _AT_THE_DOOR.values()}
+    parts["responses"] = {_name(status): _response(status, what) for status, what in _ANSWERS.items()}
     found["security"] = [{"token": []}]
     for operations in found["paths"].values():
         for operation in operations.values():
-            _settle(operation["responses"])
+            operation["responses"] = _settled(operation["responses"])
+    _without_titles(parts["schemas"], found["paths"])
     return found
 
 
-def _settle(responses: dict[str, Any]) -> None:
-    """Every operation may be refused at the door."""
-    for status, (name, _) in _AT_THE_DOOR.items():
-        responses[status] = {"$ref": f"#/components/responses/{name}"}
-    responses["403"] = _problem(_FOREIGN)
-    responses.update(dict(sorted(responses.items())))
-    ordered = dict(sorted(responses.items()))
-    responses.clear()
-    responses.update(ordered)
+def _settled(responses: dict[str, Any]) -> dict[str, Any]:
+    """What an operation answers, with what every one of them may be answered at the door; each problem is told once."""
+    told = {int(status): each for status, each in responses.items()} | dict.fromkeys((*_AT_THE_DOOR, 403))
+    return {
+        str(status): {"$ref": f"#/components/responses/{_name(status)}"} if status in _ANSWERS else each
+        for status, each in sorted(told.items())
+    }  # fmt: skip
 
 
-def _problem(what: str) -> dict[str, Any]:
+def _name(status: int) -> str:
+    return f"Answer{status}"
+
+
+def _response(status: int, what: str) -> dict[str, Any]:
+    if status == 304:
+        return {"description": what}
     return {"description": what, "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+
+
+def _without_titles(*places: Any) -> None:
+    """The names of fields are written beside them already."""
+    for place in places:
+        if isinstance(place, dict):
+            if isinstance(place.get("title"), str) and ("type" in place or "anyOf" in place or "$ref" in place):
+                del place["title"]
+            _without_titles(*(each for name, each in place.items() if name not in ("examples", "example")))
+        elif isinstance(place, list):
+            _without_titles(*place)

@@ -1,4 +1,4 @@
-"""Routes whose JSON is read strictly: no NaN, no half characters, and as fast as it is written."""
+"""Routes that read strictly: JSON without NaN and half characters, and no parameter that they do not know."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
@@ -20,9 +21,11 @@ class _Strict(Request):
 
 class _Route(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
+        handler, known = super().get_route_handler(), {each.alias for each in self.dependant.query_params}
 
         async def handle(request: Request) -> Response:
+            if strange := [name for name in request.query_params if name not in known]:
+                raise RequestValidationError([{"type": "extra_forbidden", "loc": ("query", each)} for each in strange])
             return await handler(_Strict(request.scope, request.receive))
 
         return handle

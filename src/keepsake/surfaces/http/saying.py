@@ -133,9 +133,9 @@ async def observe(
     def work(memory: Memory) -> tuple[dict[str, Any], bool]:
         before, given = memory.ledger.size, told.model_dump(exclude_none=True, exclude={"text", "id"})
         name = told.id or idempotency_key
-        if name and told.at is None and (known := memory.episodes.find(name)) is not None:
-            if (known.session, known.agent) == (told.session, told.agent):
-                given["at"] = known.timestamp  # whoever tells it again does not say when it was
+        known = memory.episodes.find(name) if name and told.at is None else None
+        if known is not None and (known.session, known.agent) == (told.session, told.agent):
+            given["at"] = known.timestamp  # whoever tells it again does not say when it was
         episode = memory.observe(told.text, id=name, **given)
         is_new = episode.seq >= before
         return {"episode": plain(episode), "masked": list(memory.masked) if is_new else []}, is_new

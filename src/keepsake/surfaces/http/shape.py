@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 
 def whole(value: Any) -> Any:
@@ -12,7 +12,9 @@ def whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Count = Annotated[int, BeforeValidator(whole)]
+def count(least: int, most: int) -> Any:
+    """The type of a whole number within these."""
+    return Annotated[int, Field(ge=least, le=most), BeforeValidator(whole)]
 
 
 class Shape(BaseModel):

@@ -8,7 +8,6 @@ from fastapi import Header, Query
 from fastapi import Path as InPath
 from pydantic import BeforeValidator, Field
 
-from keepsake.surfaces.http.problems import PROBLEM
 from keepsake.surfaces.http.shape import whole
 
 REASONS = {
@@ -22,17 +21,11 @@ REASONS = {
     422: "The request is not as it should be; `errors` says where.",
     503: "Not now: the memory is busy, damaged, closed, or may only be read.",
 }
-_SCHEMA = {"$ref": "#/components/schemas/Problem"}
 
 
 def also(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """These beside the usual ones: 400, 422 and 503."""
-    return {status: told(status) for status in sorted({*statuses, 400, 422, 503})}
-
-
-def told(status: int) -> dict[str, Any]:
-    bare = {"description": REASONS[status]}
-    return bare if status == 304 else {**bare, "content": {PROBLEM: {"schema": _SCHEMA}}}
+    return {status: {"description": REASONS[status]} for status in sorted({*statuses, 400, 422, 503})}
 
 
 def _number(value: Any) -> Any:

@@ -1,7 +1,5 @@
 """Whatever is sent, the answer is one that the description promises, and nothing breaks."""
 
-import os
-
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
@@ -65,24 +63,24 @@ def fill(m) -> None:
     m.propose(m.action("forget", "tea", trust="agent"))
 
 
-@pytest.mark.parametrize("trust", ["agent", "human"])
-def test_what_fits_the_description_is_answered_as_it_says(m, trust):
+def test_what_fits_the_description_is_answered_as_it_says(m):
     fill(m)
-    with Api(m, trust=trust) as api:
+    with Api(m) as api:
         assert play(api, 2, GenerationMode.POSITIVE) > 100
 
 
 def test_what_does_not_fit_is_refused(m):
     fill(m)
-    with Api(m) as api:
+    with Api(m, trust="human") as api:
         before = m.beliefs.all()
-        assert play(api, 2, GenerationMode.NEGATIVE) > 60
+        assert play(api, 1, GenerationMode.NEGATIVE) > 60
         assert m.beliefs.all() == before
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
-def test_the_same_at_length(m, mode):
+@pytest.mark.parametrize("trust", ["agent", "human"])
+def test_the_same_at_length(m, mode, trust):
     fill(m)
-    with Api(m, trust="human") as api:
-        assert play(api, int(os.environ.get("KEEPSAKE_EXAMPLES", "100")), mode) > 3000
+    with Api(m, trust=trust) as api:
+        assert play(api, 50, mode) > 2000

@@ -211,6 +211,9 @@ def test_another_users_memory_is_out_of_reach(m, api):
     api.say(f"events/{theirs.seq}/proof", status=404)
     for verb in ("revise", "forget", "invalidate"):
         api.say(verb, name=theirs.id, reason="x", status=404, **({"text": "x"} if verb == "revise" else {}))
-    for address in ("beliefs?status=", "episodes", "facts", "entities", "reviews?status=any", "receipts", "recall?question=rum", "export"):
+    for address in (
+        "beliefs?status=", "episodes", "facts", "entities", "reviews?status=any", "receipts", "recall?question=rum",
+        "export", "graph/envelope", "sources", "pages", "audit", "events?limit=500",
+    ):  # fmt: skip
         assert b"Bob" not in api.get(f"/v1/{address}").content, address
     assert api.post("/v1/recall", json={"question": "rum", "user": "bob"}).status_code == 422
