@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.everything import Everything, made
-from tests.browser.looking import Visit, visiting
+from tests.browser.looking import PATIENCE, Visit, visiting
 from tests.serving import Served, serving
 
 HERE = Path(__file__).parent
@@ -46,6 +46,7 @@ def browser() -> Iterator[Browser]:
     found = browser_here()
     if found is None:
         missing("there is no browser to look at pages with: apt-get install chromium")
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
         yield opened

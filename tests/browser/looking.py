@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog,
 PICTURES = "KEEPSAKE_PICTURES"  # where pictures of all pages are put, if it names a folder
 WIDTHS = {"phone": (360, 740), "desk": (1280, 800)}
 SCHEMES = ("light", "dark")
+PATIENCE = 20_000  # milliseconds; machines are shared
 GRAVE = ("serious", "critical")
 STOPS = """a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]"""
 
@@ -80,7 +81,7 @@ class Visit:
     def __init__(self, page: Page, address: str) -> None:
         self.page, self.address, self.wrong = page, address.rstrip("/"), list[str]()
         self._host = urlsplit(address).netloc
-        page.set_default_timeout(8000)
+        page.set_default_timeout(PATIENCE)
         page.on("console", self._said)
         page.on("pageerror", lambda error: self.wrong.append(f"script: {error}"))
         page.on("request", self._asked)
