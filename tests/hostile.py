@@ -50,8 +50,10 @@ def made(folder: Path) -> str:
     """Write it there. Returns the id of an episode."""
     with Memory(folder) as m:
         with m.batch():
-            for number, text in enumerate(WORDS):
-                m.remember(text, about="topic-hostile", tags=[f"n{number}", NASTY], key=f"hostile-{number}")
+            for number, text in enumerate(WORDS):  # long ones apart: of a page that is long, not all is Markdown
+                about = "topic-hostile" if len(text) < 1000 else "topic-long-words"
+                m.remember(text, about=about, tags=[f"n{number}", NASTY], key=f"hostile-{number}")
+            m.remember("It was kind once", about="topic-hostile", key="turned")
             m.remember(
                 NASTY, key=NASTY, about=NASTY, tags=[NASTY, SCRIPT], kind=NASTY, source_type=NASTY, evidence=[NASTY],
                 data={NASTY: NASTY}, agent=NASTY, session=NASTY, always=True,
@@ -61,7 +63,7 @@ def made(folder: Path) -> str:
             episode = m.observe(NASTY, session=NASTY, agent=NASTY, id=NASTY, source_node=NASTY, metadata={NASTY: NASTY})
             for text in WORDS[:4]:
                 m.observe(text, session="standup", agent=NASTY)
-        m.revise("hostile-1", NASTY + " revised", reason=NASTY)
+        m.revise("turned", NASTY + " revised", reason=NASTY)
         m.forget(m.remember(f"{NASTY} to be forgotten").id, reason=NASTY)
         m.pages.create("topic-by-hand", description=NASTY, tags=[SCRIPT], title=NASTY)
         m.pages.append("topic-by-hand", NASTY)

@@ -22,8 +22,8 @@ from tests.serving import serving
 
 PAGES = [
     "/", f"/search?q={quote(ASKED)}", "/search?q=alert&frame=task&budget=2000", "/search?q=evil&at=5", "/pages",
-    "/pages/topic-hostile", "/pages/topic-hostile?file=1", "/pages/topic-by-hand", "/beliefs/hostile-1",
-    "/beliefs/hostile-2", f"/beliefs/{quote(NASTY, safe='')}", "/timeline", "/timeline/2", "/graph", "/graph?at=Ana",
+    "/pages/topic-hostile", "/pages/topic-hostile?file=1", "/pages/topic-by-hand", "/pages/topic-long-words",
+    "/beliefs/turned", f"/beliefs/{quote(NASTY, safe='')}", "/timeline", "/timeline/2", "/graph", "/graph?at=Ana",
     f"/graph?at={quote(NASTY)}", "/reviews", "/reviews/{review}", "/episodes/{episode}", "/integrity",
 ]  # fmt: skip
 ASKS = f"/search?q={quote(ASKED)}"

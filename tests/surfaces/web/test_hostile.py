@@ -16,7 +16,7 @@ from keepsake import Memory
 from tests.hostile import ASKED, OWN, SCRIPT, made, wrong_in
 from tests.surfaces.web.conftest import Page, Web
 
-FIRST = ["/", "/pages", "/timeline", "/graph", "/reviews", "/integrity", "/beliefs/hostile-1", "/pages/topic-hostile"]
+FIRST = ["/", "/pages", "/timeline", "/graph", "/reviews", "/integrity", "/beliefs/turned", "/pages/topic-hostile"]
 QUESTIONS = [
     "/search?q={}", "/search?q=alert&frame=task&budget=400", "/search?q=evil&frame={}", "/search?q={}&at={}",
     "/search?q=tea&budget={}", "/pages?q={}", "/pages/{}", "/beliefs/{}", "/episodes/{}", "/timeline/{}",
@@ -68,6 +68,7 @@ def test_no_page_holds_tags_of_what_is_remembered_and_all_of_it_is_text(hostile:
         titles += re.findall(r"<title>(.*?)</title>", page.html, re.S)[:1]  # those after it are of pictures
 
     assert wrong == []
+    assert "[image: remote]" in Page(hostile.get("/pages/topic-hostile").text).text
     assert {"/", "/pages", "/timeline", "/reviews", "/beliefs", "/episodes"} <= shown
     assert [title for title in titles if "<" in title or not title.endswith("· keepsake")] == []
 
