@@ -22,6 +22,7 @@ class Looks(Opened):
     """What is known, and how it came to be. `Memory` is one."""
 
     _keyring: Keyring
+    _marked: tuple[int, str] = (-1, "")
 
     def get(
         self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = ""
@@ -77,6 +78,20 @@ class Looks(Opened):
             if not follow:
                 return
             yield None
+
+    def mark(self) -> tuple[int, str]:
+        """Number and hash of the last event that changed what is remembered: another one, whenever anything did.
+
+        What only watches over it, such as a receipt, a rule's run or a snapshot, changes nothing.
+        """
+        with self._shelf.known():
+            ledger, (seq, found) = self._shelf.ledger, self._shelf.book.changed
+            if seq < 0:  # a snapshot of an older program does not say
+                return ledger.end.seq, ledger.end.hash
+            if not found:
+                found = self._marked[1] if self._marked[0] == seq else ledger.chain().hash_at(seq) or ""
+            self._marked = (seq, found)
+            return self._marked
 
     def status(self) -> Status:
         """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
