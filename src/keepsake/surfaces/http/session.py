@@ -67,7 +67,7 @@ class Sessions:
         """Whether that code logs somebody in. It does so once."""
         now = self._clock()
         when, word, seal = _parts(code)
-        if not _is_sealed(self._token, "code", f"{when}.{word}.8722", seal):
+        if not _is_sealed(self._token, "code", f"{when}.{word}.{self._port}", seal):
             return False
         made = int(when) / 1000
         if not (max(self._since, now - CODE_LASTS) <= made + 0.001 and made <= now + _AHEAD) or word in self._used:
