@@ -265,6 +265,22 @@ def test_a_damaged_memory_is_shown_as_far_as_it_can_be_read_and_takes_nothing(tm
         assert web.say("/", text="Ana prefers tea").status_code == 503
 
 
+def test_where_an_old_stretch_is_damaged_the_new_one_is_shown(tmp_path: Path) -> None:
+    with Memory(tmp_path / "memory") as m:
+        for number in range(3):
+            m.remember(f"Fact {number} is about tea")
+        m.ledger.compact()
+        m.remember("Ana prefers coffee")
+    (sealed,) = (tmp_path / "memory" / "sealed").glob("*.wal*")
+    sealed.write_bytes(sealed.read_bytes().replace(b"Fact 1", b"Fact 9"))
+    with Memory(tmp_path / "memory") as m, Web(m) as web:
+        page = web.page("/")
+
+        assert "Ana prefers coffee" in page.text
+        assert "Fact 2" in page.text
+        assert "Fact 0" not in page.text
+
+
 def test_days_are_named_as_people_name_them() -> None:
     from keepsake.surfaces.web.lately import _named
 

@@ -6,6 +6,7 @@ line, which tells how many. Of a damaged ledger, what can be read is shown.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -90,14 +91,24 @@ def _newest(memory: Memory) -> Iterator[Learned]:
 
 
 def _backwards(memory: Memory) -> Iterator[Event]:
+    """The newest first, down to where the ledger is damaged."""
     end = memory.ledger.size
     for stop in range(end, max(end - _FAR, 0), -_STRETCH):
         start = max(stop - _STRETCH, 0)
-        try:
-            stretch = list(takewhile(lambda event: event.seq < stop, memory.log(start)))  # noqa: B023 (used at once)
-        except Damaged:
+        stretch = _stretch(memory, start, stop)
+        if stretch is None:
+            good = bisect_left(range(start, stop), True, key=lambda at: _stretch(memory, at, stop) is not None)
+            yield from reversed(_stretch(memory, start + good, stop) or [])
             return
         yield from reversed(stretch)
+
+
+def _stretch(memory: Memory, start: int, stop: int) -> list[Event] | None:
+    """The events between these; None if one of them cannot be read."""
+    try:
+        return list(takewhile(lambda event: event.seq < stop, memory.log(start)))
+    except Damaged:
+        return None
 
 
 def _of_belief(memory: Memory, name: str, seen: set[str]) -> Learned | None:

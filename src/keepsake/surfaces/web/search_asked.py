@@ -5,6 +5,8 @@
     end            what was the last event when the page was made: `at` that one means now
     frame, budget  what an agent would be given, in so many tokens
     session, agent, kind, tag   narrow it down; kinds and tags may be several, with commas between
+
+Whatever else an address says is passed over.
 """
 
 from __future__ import annotations

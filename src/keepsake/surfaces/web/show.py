@@ -52,7 +52,7 @@ def shown(request: Request, template: str, *, status: int = 200, **given: Any) -
     """A page, or a piece of one. A template has what it is given, and `nav`, `here`, `csrf`."""
     here = "/" + request.url.path.strip("/").partition("/")[0]
     text = _templates().get_template(template).render(nav=PAGES, here=here, csrf=csrf_of(request), **given)
-    return HTMLResponse(text, status)
+    return HTMLResponse(text, status, {"Vary": "X-Piece"})  # one address, two answers: no cache may mix them
 
 
 def command_of(memory: Memory, command: str, *, takes_user: bool = True) -> str:

@@ -71,8 +71,9 @@ function become(old, made) {
     old.nodeValue = made.nodeValue;
     return;
   }
-  for (const { name } of [...old.attributes]) if (!made.hasAttribute(name) && name !== "open") old.removeAttribute(name);
-  for (const { name, value } of made.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  const mine = ({ name }) => name !== "open"; // whether details are open is for whoever reads them
+  for (const { name } of [...old.attributes].filter(mine)) if (!made.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of [...made.attributes].filter(mine)) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   if (old.nodeName !== "TEXTAREA") inside(old, made);
 }
 
@@ -146,7 +147,7 @@ function asYouType(form) {
     const html = await keepsake.piece(address, mine.signal);
     if (mine !== asked || mine.signal.aborted) return;
     piece.removeAttribute("aria-busy");
-    if (html === null) return keepsake.tell("The server does not answer now. What you typed is still here.");
+    if (html === null) return keepsake.tell("That cannot be answered now. What you typed is still here.");
     keepsake.put(piece, html);
     history.replaceState(null, "", address);
     form.dispatchEvent(new CustomEvent("answered"));

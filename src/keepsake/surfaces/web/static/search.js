@@ -9,8 +9,10 @@ addEventListener("DOMContentLoaded", () => {
   function say() {
     const said = document.getElementById("moment-said");
     if (!said) return;
+    const wasNow = at.value === at.max;
+    at.max = said.dataset.end; // the ledger may have grown
+    if (exact.value || wasNow) at.value = exact.value ? said.dataset.seq : at.max;
     moment.textContent = said.textContent.trim();
-    if (exact.value) at.value = said.dataset.seq;
     at.setAttribute("aria-valuetext", moment.textContent);
   }
 
