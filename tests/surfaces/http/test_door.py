@@ -265,7 +265,7 @@ def test_every_answer_keeps_the_browser_from_doing_more_than_showing_it(house):
     ):  # fmt: skip
         headers = answer[1]
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
         assert headers["cross-origin-opener-policy"] == headers["cross-origin-resource-policy"] == "same-origin"
         assert headers["cache-control"] == "no-store"
         assert "frame-ancestors 'none'" in headers["content-security-policy"]
