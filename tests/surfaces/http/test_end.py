@@ -154,3 +154,24 @@ def test_what_cannot_be_opened_is_refused_and_nothing_is_left_running(home):
     (home / "notes/keepsake.toml").write_text("[ledger]\ndurability = 1\n")
     with pytest.raises(Refused, match="durability"):
         play(home / "notes", None)
+
+
+def test_a_damaged_memory_is_served_as_far_as_it_can_be_read_and_says_so(home):
+    with Memory(home / "notes") as memory:
+        memory.remember("Ana prefers tea")
+        memory.remember("Bob keeps bees")
+    wal = home / "notes/events.wal"
+    wal.write_bytes(wal.read_bytes().replace(b"Ana prefers tea", b"Ana prefers gin"))
+
+    async def scene(stage):
+        await stage.browser.get(stage.link)
+        health, numbers = await stage.browser.get("/healthz"), await stage.client.get("/metrics")
+        page = await stage.browser.get("/")
+        tell_to_end()
+        return health, numbers.text, page
+
+    health, numbers, page = play(home / "notes", scene)
+    assert (health.status_code, health.json()) == (503, {"status": "damaged"})
+    assert "\nkeepsake_writable 0.0\n" in numbers
+    assert page.status_code == 200
+    assert "prefers gin" not in page.text
