@@ -22,7 +22,7 @@ from tests.memory.told import NEW_YEAR
 EVIL = "<script>alert(1)</script> & \"quoted\" 'too'"
 WITHOUT = {  # nothing comes back that could be shown
     "batch", "on", "restore", "facts.together", "work.on", "beliefs.on", "facts.on", "facts.follow", "facts.evidence",
-    "facts.apply", "export_lines",
+    "facts.apply", "export_lines", "beliefs.page",
 }  # fmt: skip
 
 

@@ -41,7 +41,7 @@ class BeliefsOf:
             "kind": kind, "status": status, "min_confidence": min_confidence, "about": about, "tag": tag,
             "containing": containing, "believed_at": believed_at, "user": user, "path": path,
         }  # fmt: skip
-        return [belief for _, belief in self._fitting(-1, **asked)]
+        return [belief for _, belief in self._fitting(-1, None, **asked)]
 
     def page(self, *, after: int = -1, limit: int = 100, **which: Any) -> tuple[list[Belief], int | None]:
         """The next `limit` of those that `query` gives, and where to go on: None, if there are no more.
@@ -50,36 +50,33 @@ class BeliefsOf:
         """
         if type(limit) is not int or limit < 1:
             raise Refused(f"limit is how many are wanted, 1 or more, not {limit!r}")
-        found: list[Belief] = []
-        place = after
-        for first, belief in self._fitting(after, **which):
-            if len(found) == limit:
-                return found, place
-            found.append(belief)
-            place = first
-        return found, None
+        found = self._fitting(after, limit + 1, **which)
+        return [belief for _, belief in found[:limit]], found[limit - 1][0] if len(found) > limit else None
 
     def all(self, *, user: str | None = None) -> list[Belief]:
         """Every belief, held or not."""
         return self.query(status="", user=user)
 
     def _fitting(
-        self, after: int, *, kind: str | None = None, status: str = "active", min_confidence: float | None = None,
+        self, after: int, most: int | None, *, kind: str | None = None, status: str = "active", min_confidence: float | None = None,
         about: str | None = None, tag: str | None = None, containing: str = "", believed_at: Moment | None = None,
         user: str | None = None, path: str | None = None,
-    ) -> Iterator[tuple[int, Belief]]:  # fmt: skip
+    ) -> list[tuple[int, Belief]]:  # fmt: skip
         """Those that fit and were first stated after an event, each with the number of the one that first did."""
-        needle = containing.casefold()
+        needle, found = containing.casefold(), list[tuple[int, Belief]]()
         with self._shelf.known(believed_at) as known:
             held = known.query(
                 user=self._user if user is None else user, path=self._path if path is None else path, kind=kind,
                 status=status, min_confidence=min_confidence, where=lambda each: each.first > after,
             )  # fmt: skip
             for each in held:
+                if len(found) == most:
+                    break
                 belief = each.belief()
-                if about in (None, belief.about) and (tag is None or tag in belief.tags):
-                    if needle in belief.text.casefold():
-                        yield each.first, belief
+                is_about = about in (None, belief.about) and (tag is None or tag in belief.tags)
+                if is_about and needle in belief.text.casefold():
+                    found.append((each.first, belief))
+        return found
 
     def __iter__(self) -> Iterator[Belief]:
         return iter(self.query())

@@ -290,9 +290,9 @@ class EpisodesOf:
         where = heard[0] if one else orjson.dumps(heard).decode()
         statement = (_RECENT if one else _RECENT_HEARD)[session is not None, agent is not None]
         more = [name for name in (session, agent) if name is not None]
-        found, first = list[int](), self._shelf.ledger.chain().first
+        found, first, told = list[int](), self._shelf.ledger.chain().first, self._shelf.book.episodes
         for source, seq, at in file.db.execute(statement, (user, where, *more)):
-            if (after is None or (at, seq) < after) and seq >= first and not self._shelf.book.episodes.is_retracted(source):
+            if seq >= first and (after is None or (at, seq) < after) and not told.is_retracted(source):
                 found.append(seq)
             if len(found) == limit:
                 break

@@ -175,3 +175,26 @@ def test_a_new_token_locks_the_old_one_out(home):
     assert asyncio.run(asyncio.wait_for(scene(False), 30)) == [True]
     assert asyncio.run(asyncio.wait_for(scene(False), 30)) == [True, True]
     assert asyncio.run(asyncio.wait_for(scene(True), 30)) == [False, False, True]
+
+
+def test_another_users_memory_opens_with_another_token(home):
+    said = []
+
+    async def scene():
+        hold = Holder(lambda: Memory(home / "notes", user="bob", trust="agent"))
+        server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append))
+        while len(said) < 2:
+            await asyncio.sleep(0.01)
+        url = re.search(r"http://\S+", said[0])[0]
+        with Memory(home / "notes") as memory:
+            ledger = memory.status().ledger
+        async with httpx2.AsyncClient(timeout=20) as line:
+            found = [
+                (await line.put(url, headers={"authorization": f"Bearer {token_of(ledger, user).secret}"})).status_code
+                for user in ("me", "ana", "bob")
+            ]
+        os.kill(os.getpid(), signal.SIGTERM)
+        await server
+        return [status != 401 for status in found]
+
+    assert asyncio.run(asyncio.wait_for(scene(), 30)) == [False, False, True]

@@ -140,6 +140,7 @@ def test_a_time_means_the_last_event_by_then_and_goes_before_the_slider(asks: We
     page = asks.page("/search?q=what+does+Ana+prefer&at=3&when=2020-01-01T00:00:00")
 
     assert "at that time" in page.text
+    assert "before the first event" in page.text
     assert "2020-01-01" in page.text
     assert page.all("input", type="range", value="0")
     assert page.all("input", name="when", value="2020-01-01T00:00:00")
@@ -271,6 +272,22 @@ def test_the_buttons_of_a_hit_carry_the_word_of_the_session_and_the_way_back(ask
     assert len(page.all("input", name="csrf", value=CSRF)) == len(found(page)) + 1  # one logs out
     assert page.all("input", name="back", value="q=where+does+Ana+work&kind=fact")
     assert page.all("input", name="name", value=found(page)[0])
+
+
+def test_a_damaged_memory_answers_nothing_and_says_why_with_the_question_kept(tmp_path: Path) -> None:
+    with Memory(tmp_path / "memory") as m:
+        m.remember("Ana prefers tea")
+        m.remember("Bob prefers rum")
+    wal = tmp_path / "memory" / "events.wal"
+    wal.write_bytes(wal.read_bytes().replace(b"Ana", b"Eva"))
+    with Memory(tmp_path / "memory") as m, Web(m) as web:
+        answer = web.get("/search?q=tea")
+
+        page = Page(answer.text)
+        assert answer.status_code == 503
+        assert "is damaged" in page.text
+        assert page.all("input", name="q", value="tea")
+        assert web.page("/search").all("input", name="q")
 
 
 def test_halving_finds_the_last_for_which_it_holds() -> None:

@@ -40,7 +40,7 @@ class Place:
     """The moment that is asked about, as an event's number and a time; and the last event there is."""
 
     end: int
-    seq: int
+    seq: int  # -1: before the first event
     at: str = ""  # empty: now
 
 
@@ -68,7 +68,7 @@ async def search(request: Request) -> Response:
         page = _page(request, await ask(request, lambda memory: _found(memory, asked)))
         page.background = None if asked.is_any else BackgroundTask(_get_ready, request)
         return page
-    except Refused as error:
+    except KeepsakeError as error:
         wrong, asked = str(error), plainly(given)
         found = await ask(request, lambda memory: Found(asked, _place(memory, None), _frames(memory), wrong=wrong))
         return _page(request, found, status_of(error))
@@ -134,8 +134,8 @@ def _time_of(memory: Memory, seq: int) -> str | None:
 
 
 def _last_by(memory: Memory, then: str, end: int) -> int:
-    """The last event that had been recorded by then; by halving."""
-    return _halving(0, end, lambda seq: (_time_of(memory, seq) or "~") <= then)
+    """The last event that had been recorded by then, -1 if there was none; by halving."""
+    return _halving(-1, end, lambda seq: (_time_of(memory, seq) or "~") <= then)
 
 
 def _halving(low: int, high: int, holds: Callable[[int], bool]) -> int:

@@ -133,7 +133,8 @@ def test_hostile_words_are_kept_or_refused_and_never_break_anything(api):
             ("remember", {"text": words, "key": words}), ("observe", {"text": words, "id": words, "session": words}),
             ("recall", {"question": words, "path": words, "session": words}), ("forget", {"name": words}),
             ("frame", {"name": words}), ("paths", {"name": words}), ("pages", {"name": words}),
-            ("pages/person-ana/entries", {"text": words, "tags": [words]}), ("entities", {"entities": [{"name": words}]}),
+            ("pages/person-ana/entries", {"text": words, "tags": [words]}),
+            ("entities", {"entities": [{"name": words}]}),
         ):  # fmt: skip
             told = api.post(f"/v1/{verb}", json=body)
             assert told.status_code in (200, 201, 202, 400, 404, 422), (verb, words, told.text)

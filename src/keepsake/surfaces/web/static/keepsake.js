@@ -150,7 +150,7 @@ function asYouType(form) {
     const html = await keepsake.piece(address, mine.signal);
     if (mine !== asked || mine.signal.aborted) return;
     piece.removeAttribute("aria-busy");
-    if (html === null) return keepsake.tell("The server does not answer now. What you typed is still here.");
+    if (html === null) return keepsake.tell("That cannot be answered now. What you typed is still here.");
     keepsake.put(piece, html);
     history.replaceState(null, "", address);
     form.dispatchEvent(new CustomEvent("answered"));
