@@ -146,8 +146,9 @@ def test_long_histories_are_cut_and_say_so(web, m):
 
 
 def test_an_episode_is_told_word_for_word_in_its_session(web, m):
-    told = [m.observe(f"Turn {number}\n  says <b>{number}</b>", session="standup", agent="ana") for number in range(12)]
+    told = [m.observe(f"Turn {number}\n  says <b>{number}</b>", session="standup", agent="ana") for number in range(6)]
     m.observe("Elsewhere", session="other")
+    told += [m.observe(f"Turn {number}\n  says <b>{number}</b>", session="standup") for number in range(6, 12)]
     page = web.page(f"/episodes/{told[6].id}")
 
     assert "Turn 6\n  says &lt;b&gt;6&lt;/b&gt;</pre>" in page.html
