@@ -70,7 +70,7 @@ def test_a_forgotten_belief_says_so_and_offers_no_form(web, m):
     page = web.page(f"/beliefs/{one.id}")
 
     assert "It is forgotten: she left." in page.text
-    assert not page.all("form")
+    assert not page.all("form", action=f"/beliefs/{one.id}")
 
 
 def test_a_belief_is_changed_with_its_page(web, m):
@@ -127,7 +127,7 @@ def test_a_belief_on_a_branch_is_seen_from_there(web, m):
 
     assert "prefers rum" in there.text
     assert "on the branch trial" in there.text
-    assert not there.all("form"), "what is said on a branch is changed there"
+    assert not [each for each in there.all("form") if str(each["action"]).startswith("/beliefs")], "what is said on a branch is changed there"
     assert "prefers rum" not in web.page("/beliefs/drink").text
 
 
