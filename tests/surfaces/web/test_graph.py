@@ -7,7 +7,7 @@ from html import unescape
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keepsake import Memory
@@ -160,7 +160,13 @@ def laid_out(graph: list[tuple[int, int]]) -> dict[str, Box]:
     return placed(names, parents)
 
 
+CROWD, CHAIN, BUSH = [(0, 24)] * 39, [(at, 24) for at in range(39)], [(0, 24), *[(1, 24)] * 38]
+
+
 @given(GRAPHS)
+@example(CROWD)
+@example(CHAIN)
+@example(BUSH)
 def test_no_two_things_overlap_whatever_the_graph_is(graph):
     boxes = laid_out(graph)
 
@@ -178,6 +184,7 @@ def test_a_crowd_stands_no_further_apart_than_it_must():
 
 
 @given(GRAPHS)
+@example(CROWD)
 def test_no_name_on_a_line_covers_a_thing_or_another_name(graph):
     boxes = laid_out(graph)
     lines = [(line(boxes["n0"], box), "is part of") for box in list(boxes.values())[1:]]

@@ -4,13 +4,12 @@ Twice over: the parser knows no HTML and makes none but its own, and whatever co
 what is allowed. No image is ever shown, whose mere loading would tell somebody: its words stand there instead. Links
 lead to web pages and to mail, and to nothing on this site. Headings stand below those of the page around them.
 
-A text costs no more than its length. One that is very long, or of a shape on which parsers take long, is shown as it is
-written.
+A text costs no more than its length allows: parsers can be made to take long over little, so one that is long is shown
+as it is written, and how much of a page is read as Markdown has an end.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 LONGEST = 10_000  # characters that are read as Markdown
-TOGETHER = 60_000  # of all texts of a page
+TOGETHER = 40_000  # of all texts of a page
 TAGS = frozenset(
     ("p", "br", "hr", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "pre", "code", "em", "strong", "s", "a")
     + ("table", "thead", "tbody", "tr", "th", "td")
@@ -35,20 +34,12 @@ SCHEMES = frozenset(("http", "https", "mailto"))
 REL = "noopener noreferrer nofollow"
 
 _NESTING = 12  # lists in quotes in lists; nobody writes more
-_FEW = 400  # signs that open something, per paragraph, before a parser begins to look back at each of them
-_OPENING = re.compile(r"[\[\]*_~`<>!|]")
-_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 _DEEPER = 2  # a heading of an entry, below the page's own
-_LINE_START = re.compile(r"[ \t]*(?:[>*+-][ \t]*|[0-9]{1,9}[.)][ \t]+)*")
-_MARKS = 40  # of quotes and lists, at the beginning of one line
 
 
 def html(text: str) -> Markup:
     """What was stored, for a page. Whatever it says, it is only read."""
-    if len(text) > LONGEST:
-        return as_written(text)
-    seen = visible(text)
-    return as_written(text) if _is_hard(seen) else _rendered(seen)
+    return as_written(text) if len(text) > LONGEST else _rendered(visible(text))
 
 
 def all_html(texts: Iterable[str]) -> Iterator[Markup]:
@@ -68,13 +59,6 @@ def as_written(text: str) -> Markup:
 def _rendered(text: str) -> Markup:
     made = _cleaned(_parser().render(text))
     return Markup(visible(made))  # again: what was written as a number, like &#x202e;, is a sign only now
-
-
-def _is_hard(text: str) -> bool:
-    """Whether a parser would take longer over it than its length allows."""
-    if any(len(_OPENING.findall(part)) > _FEW for part in _PARAGRAPHS.split(text)):
-        return True
-    return any(len(found[0]) > _MARKS for line in text.split("\n") if (found := _LINE_START.match(line)))
 
 
 def _cleaned(made: str) -> str:

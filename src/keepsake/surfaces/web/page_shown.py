@@ -168,7 +168,8 @@ def taken_in(memory: Memory, name: str) -> tuple[str, ...]:
 def page_of(memory: Memory, about: str) -> str:
     """The name of the page that tells about it; empty, if there is none."""
     file = memory.pages.name_of(about)
-    return _name(file) if (memory.pages.folder / file).is_file() else ""
+    every = memory.pages.list(include_dormant=True, include_archived=True)
+    return _name(file) if any(info.path == file for info in every) else ""
 
 
 def is_name(name: str) -> bool:

@@ -4,16 +4,16 @@
 async function edit(link) {
   const card = link.closest(".entry");
   const form = await keepsake.piece(link.href);
-  if (form === null) {
+  const place = document.createElement("div");
+  place.innerHTML = form ?? ""; // rendered and escaped by our server
+  const text = place.querySelector("textarea");
+  if (!text) { // the page says what is wrong
     location.href = link.href;
     return;
   }
   const shown = [...card.children];
   shown.forEach((part) => { part.hidden = true; });
-  const place = document.createElement("div");
-  place.innerHTML = form; // rendered and escaped by our server
   card.append(place);
-  const text = place.querySelector("textarea");
   text.focus();
   text.setSelectionRange(text.value.length, text.value.length);
   const begun = text.value;
