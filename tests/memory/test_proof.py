@@ -160,6 +160,9 @@ def test_a_ledger_that_took_anothers_place_is_read_anew_and_one_that_does_not_fi
     leaves = [merkle.leaf_hash(piece) for piece in ledger.all]
 
     assert tree.steps(5, 3000, merkle.root_of(leaves)) == merkle.inclusion_proof(leaves, 5)
+    ledger.all[5] = b"another after all"
+    with pytest.raises(RolledBack):
+        tree.steps(5, 3000, merkle.root_of(leaves))
     with pytest.raises(RolledBack):
         tree.steps(5, 3000, b"\0" * 32)
     ledger.all = ledger.all[:2500]
