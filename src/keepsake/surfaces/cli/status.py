@@ -17,7 +17,10 @@ from keepsake.surfaces.cli.shown import short, shown
 if TYPE_CHECKING:
     from keepsake.memory.status import Status
 
-DOORS = {"cli": "at the command line", "python": "from Python", "mcp": "by an MCP client"}
+DOORS = {
+    "cli": "at the command line", "python": "from Python", "mcp": "by an MCP client", "page": "on the page",
+    "http": "over HTTP", "rules": "by a rule",
+}  # fmt: skip
 
 
 @command(

@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hmac import compare_digest
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from keepsake.memory.settings import locate
+from keepsake.records.belief import OWNER
 from keepsake.records.errors import Refused
 from keepsake.surfaces.web.words import FILTERS
 
@@ -49,7 +52,14 @@ def shown(request: Request, template: str, *, status: int = 200, **given: Any) -
     """A page, or a piece of one. A template has what it is given, and `nav`, `here`, `csrf`."""
     here = "/" + request.url.path.strip("/").partition("/")[0]
     text = _templates().get_template(template).render(nav=PAGES, here=here, csrf=csrf_of(request), **given)
-    return HTMLResponse(text, status)
+    return HTMLResponse(text, status, {"Vary": "X-Piece"})  # one address, two answers: no cache may mix them
+
+
+def command_of(memory: Memory, command: str, *, takes_user: bool = True) -> str:
+    """A command for a terminal, with what it needs to mean this memory."""
+    folder = "" if locate().resolve() == memory.folder.resolve() else f" -C {quote(str(memory.folder))}"
+    user = "" if memory.user == OWNER or not takes_user else f" --user {quote(memory.user)}"
+    return f"keepsake{folder} {command}{user}"
 
 
 def is_piece(request: Request) -> bool:

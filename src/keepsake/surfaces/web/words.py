@@ -13,9 +13,11 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from keepsake.records.ids import BELIEF_ID
 from keepsake.surfaces.cli.moments import ago, count, size, when
 from keepsake.surfaces.cli.names import short_id
-from keepsake.surfaces.cli.shown import one_line, shown
+from keepsake.surfaces.cli.shown import lines, one_line, shown
+from keepsake.surfaces.cli.status import DOORS
 
 _TRUST = {
     "human": "you", "agent": "an agent", "tool": "a tool", "web": "a web page", "import": "an import",
@@ -50,6 +52,32 @@ def short(text: str, most: int = 160) -> str:
     return line if len(line) <= most and len(text) <= most * 4 else f"{line[: most - 1].rstrip()}…"
 
 
+def said(text: str, most: int = 1200) -> str:
+    """A text with its lines, as far as there is room for it."""
+    begun = "\n".join(lines(text[:most]))
+    return begun if len(text) <= most else f"{begun.rstrip()}…"
+
+
+def nought(shares: dict[str, float]) -> list[str]:
+    """The names of those that are nothing, to two places."""
+    return [name for name, share in shares.items() if share < 0.005]
+
+
+def folder_of(name: str) -> str:
+    """Under which address a memory of that id is shown: a belief's, or an episode's."""
+    return "beliefs" if BELIEF_ID.match(name) else "episodes"
+
+
+def door(by: str) -> str:
+    """Through which door something came, as a person puts it."""
+    return DOORS.get(by.partition(":")[0]) or shown(by)
+
+
+def several(text: str) -> list[str]:
+    """The words of a field that takes several, with commas between."""
+    return list(dict.fromkeys(filter(None, (word.strip() for word in text.split(",")))))
+
+
 def percent(share: float) -> str:
     return f"{round(100 * share)} %"
 
@@ -61,5 +89,6 @@ def segment(text: str) -> str:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "moment": moment, "age": age, "by_whom": by_whom, "count": count, "size": size, "short": short,
-    "short_id": short_id, "percent": percent, "segment": segment, "visible": shown,
+    "short_id": short_id, "percent": percent, "door": door,
+    "said": said, "folder_of": folder_of, "nought": nought, "segment": segment, "visible": shown,
 }  # fmt: skip

@@ -1,0 +1,288 @@
+"""Home: what was learned, what waits, how the chain stands; and saying something there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from keepsake import Memory
+from keepsake.records.errors import NeedsApproval
+from tests.surfaces.web.conftest import Page, Web
+
+HOSTILE = (
+    '<script>alert(1)</script><img src="https://evil.example/x.png" onerror=alert(2)>"></textarea>{{7*7}}\u202e'
+)
+
+
+def links(page: Page) -> list[str]:
+    return [str(found["href"]) for found in page.all("a")]
+
+
+def test_a_fresh_memory_says_what_to_do_first(web: Web) -> None:
+    page = web.page("/")
+
+    assert "Nothing is remembered yet" in page.text
+    for command in ('remember "Ana prefers tea"', "connect", "import FILE"):
+        assert f"keepsake -C {web.m.folder} {command}" in page.text
+    assert page.all("textarea", name="text")
+    assert len(page.all("h1")) == 1
+
+
+def test_the_first_commands_name_no_folder_if_it_is_meant_anyway(m: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEEPSAKE_HOME", str(m.folder))
+
+    with Web(m) as web:
+        assert 'keepsake remember "Ana prefers tea"' in web.page("/").text
+
+
+def test_what_was_learned_stands_there_newest_first_with_its_page_and_who_said_it(web: Web) -> None:
+    web.m.remember("Ana prefers tea", about="person-ana", tags=["taste"])
+    newest = web.m.remember("Bob is allergic to peanuts", about="person-bob")
+
+    page = web.page("/")
+
+    assert page.text.index("Bob is allergic") < page.text.index("Ana prefers tea")
+    assert f"/beliefs/{newest.id}" in links(page)
+    assert "/pages/person-bob" in links(page)
+    assert "Today" in page.text
+    assert "just now" in page.text
+    assert "taste" in page.text
+    assert page.all("li", data_id=newest.id)
+
+
+def test_what_was_forgotten_replaced_or_taken_back_is_not_there(web: Web) -> None:
+    web.m.forget(web.m.remember("Ana lives in Porto").id)
+    old = web.m.remember("The port is 5432")
+    web.m.revise(old.id, "The port is 6543", reason="it moved")
+    web.m.forget(web.m.observe("Ana said hello", session="standup").source)
+
+    text = web.page("/").text
+
+    assert "Porto" not in text
+    assert "5432" not in text
+    assert "hello" not in text
+    assert "The port is 6543" in text
+    assert "it moved" in text
+
+
+def test_turns_of_one_conversation_are_one_line_that_leads_to_all_of_them(web: Web) -> None:
+    for turn in range(5):
+        web.m.observe(f"turn {turn}", session="stand up", agent="planner")
+
+    page = web.page("/")
+
+    assert "turn 4" in page.text
+    assert "turn 3" not in page.text
+    assert "5 turns" in page.text
+    assert "/timeline?session=stand%20up" in links(page)
+    assert len(page.all("li", data_id=web.m.episodes.recent(limit=1)[0].source)) == 1
+
+
+def test_only_the_newest_are_shown_however_many_there_are(web: Web) -> None:
+    with web.m.batch():
+        for number in range(40):
+            web.m.remember(f"The number {number} has a friend called f{number}x")
+
+    page = web.page("/")
+
+    assert "f39x" in page.text
+    assert "f27x" not in page.text
+    assert "f0x" not in page.text
+    assert "40" in page.text
+
+
+def test_what_waits_for_a_yes_is_named_with_its_words_and_linked(web: Web) -> None:
+    said = web.m.remember("Ana prefers tea")
+    with Memory(web.m.folder, by="mcp:3f9a", trust="agent") as agent, pytest.raises(NeedsApproval):
+        agent.revise(said.id, "Ana prefers coffee", reason="she ordered one")
+
+    page = web.page("/")
+
+    (review,) = web.m.reviews.waiting()
+    assert f"/reviews/{review.id}" in links(page)
+    assert "1 waits for your yes" in page.text
+    assert "Revise: Ana prefers coffee" in page.text
+
+
+def test_what_a_web_page_said_is_marked_until_a_person_says_yes(web: Web) -> None:
+    with Memory(web.m.folder, by="web:1", trust="web") as agent:
+        agent.remember("Harbor is insecure", about="project-harbor")
+
+    assert "waits for your yes" in web.page("/").text
+    (review,) = web.m.reviews.waiting()
+    web.m.reviews.approve(review.id)
+    assert "waits for your yes" not in web.page("/").text
+
+
+def test_the_chain_says_how_it_stands_and_through_which_door_the_last_write_came(web: Web) -> None:
+    web.m.remember("Ana prefers tea")
+    assert "none yet" in web.page("/").text
+
+    web.m.ledger.checkpoint()
+    page = web.page("/")
+
+    assert "The chain is whole" in page.text
+    assert "from Python" in page.text
+    assert "all of them" in page.text
+
+
+def test_saying_something_is_held_as_a_persons_word_through_the_page(web: Web) -> None:
+    answer = web.say("/", text="Ana prefers tea\r\nand cake", about="person-ana", tags="taste, food, taste,")
+
+    (belief,) = web.m.beliefs
+    assert (belief.text, belief.about, belief.tags) == ("Ana prefers tea\nand cake", "person-ana", ("taste", "food"))
+    assert belief.trust == "human"
+    assert web.m.status().by == "page:local"
+    page = Page(answer.text)
+    assert "Remembered: Ana prefers tea and cake, on page person-ana." in page.text
+    assert answer.history[0].status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("again", "told"),
+    [
+        ("The colour is red", "Already known as: The colour is red"),
+        ("The colour is blue", "It contradicts The colour is red"),
+    ],
+)
+def test_the_answer_says_what_is_known_and_what_it_contradicts(web: Web, again: str, told: str) -> None:
+    web.m.remember("The colour is red")
+
+    page = Page(web.say("/", text=again).text)
+
+    assert told in page.text
+    assert f"/beliefs/{next(iter(web.m.beliefs)).id}" in links(page)
+
+
+def test_a_correction_tells_whose_place_it_took(web: Web) -> None:
+    web.m.remember("The port is 5432")
+
+    page = Page(web.say("/", text="The port is 6543").text)
+
+    assert "Corrected: The port is 6543" in page.text
+    assert "It took the place of: The port is 5432" in page.text
+
+
+def test_a_secret_is_masked_and_that_is_said(web: Web) -> None:
+    answer = web.say("/", text="The token is ghp_" + "a1B2" * 9)
+
+    assert "It held a secret, which was masked." in Page(answer.text).text
+    assert "a1B2a1B2" not in answer.text
+
+
+def test_an_empty_text_is_refused_and_what_was_typed_stays(web: Web) -> None:
+    answer = web.say("/", text="  ", about='person-"ana"', tags="<b>")
+
+    page = Page(answer.text)
+    assert answer.status_code == 400
+    assert page.all("p", role="alert")
+    assert page.all("input", name="about", value='person-"ana"')
+    assert page.all("input", name="tags", value="<b>")
+    assert web.m.ledger.size == 1
+
+
+def test_a_text_that_is_too_long_is_refused_and_stays_in_its_field(web: Web) -> None:
+    answer = web.say("/", text="x" * (1 << 21))
+
+    assert answer.status_code == 400
+    assert "x" * (1 << 21) in answer.text
+    assert web.m.ledger.size == 1
+
+
+@pytest.mark.parametrize("word", ["", "another-session's", "ü"])
+def test_a_form_without_the_word_of_the_session_writes_nothing(web: Web, word: str) -> None:
+    answer = web.post("/", data={"csrf": word, "text": "Ana prefers tea"})
+
+    assert answer.status_code == 403
+    assert "another session" in Page(answer.text).text
+    assert web.m.ledger.size == 1
+
+
+def test_an_address_that_names_nothing_known_tells_of_no_answer(web: Web) -> None:
+    said = web.m.remember("Ana prefers tea")
+
+    for address in ("/?said=nobody&how=new", f"/?said={said.id}&how=<b>", "/?how=new", "/?said=&how=new&against="):
+        assert "Remembered" not in web.page(address).text
+    assert "Remembered" in web.page(f"/?said={said.id}&how=new&against=nobody&near=").text
+
+
+def test_the_piece_is_the_changing_part_alone(web: Web) -> None:
+    web.m.remember("Ana prefers tea")
+
+    piece = web.page("/", headers={"X-Piece": "1"})
+
+    assert "Ana prefers tea" in piece.text
+    assert not piece.all("html")
+    assert not piece.all("form")
+    assert not piece.all("h1")
+    whole = web.page("/")
+    assert whole.all("div", data_live="/", data_seq="1")
+
+
+def test_what_the_server_tells_stands_at_the_top_as_text(web: Web) -> None:
+    web.app._app.state.told = ["a crash left 12 bytes <b>unfinished</b>; they are kept in sealed/"]  # type: ignore[attr-defined]
+
+    page = web.page("/")
+
+    assert "12 bytes <b>unfinished</b>" in page.text
+    assert not page.all("b")
+
+
+def test_hostile_text_is_shown_and_never_becomes_markup(web: Web) -> None:
+    web.m.remember(HOSTILE, about="topic-<x>", tags=[HOSTILE[:40]], agent="<i>", session="a/../b?c#d")
+    web.m.observe(HOSTILE, agent="<i>", session='"><i>')
+    web.say("/", text="<script>alert(3)</script>", about='"><script>', tags="<script>")
+
+    page = web.page("/")
+
+    assert [found.get("src") for found in page.all("script")] == ["/static/keepsake.js"]
+    assert [found["src"] for found in page.all("img")] == ["/static/keepsake.svg"]
+    assert not page.all("i")
+    assert not page.all("b")
+    assert "{{7*7}}" in page.text
+    assert "<script>alert(1)</script>" in page.text
+    assert "\\u202e" in page.text
+    assert "\u202e" not in page.html
+    assert not any(name.startswith("on") or name == "style" for _, found in page.tags for name in found)
+    assert all(link.startswith(("/", "#")) for link in links(page))
+
+
+def test_a_damaged_memory_is_shown_as_far_as_it_can_be_read_and_takes_nothing(tmp_path: Path) -> None:
+    with Memory(tmp_path / "memory") as m:
+        for number in range(4):
+            m.remember(f"Fact {number} is about tea")
+    wal = tmp_path / "memory" / "events.wal"
+    wal.write_bytes(wal.read_bytes().replace(b"Fact 2", b"Fact 9"))
+    with Memory(tmp_path / "memory") as m, Web(m) as web:
+        page = web.page("/")
+
+        assert "can only be read" in page.text
+        assert "not whole" in page.text
+        assert "/integrity" in links(page)
+        assert not page.all("textarea")
+        assert web.say("/", text="Ana prefers tea").status_code == 503
+
+
+def test_where_an_old_stretch_is_damaged_the_new_one_is_shown(tmp_path: Path) -> None:
+    with Memory(tmp_path / "memory") as m:
+        for number in range(3):
+            m.remember(f"Fact {number} is about tea")
+        m.ledger.compact()
+        m.remember("Ana prefers coffee")
+    (sealed,) = (tmp_path / "memory" / "sealed").glob("*.wal*")
+    sealed.write_bytes(sealed.read_bytes().replace(b"Fact 1", b"Fact 9"))
+    with Memory(tmp_path / "memory") as m, Web(m) as web:
+        page = web.page("/")
+
+        assert "Ana prefers coffee" in page.text
+        assert "Fact 2" in page.text
+        assert "Fact 0" not in page.text
+
+
+def test_days_are_named_as_people_name_them() -> None:
+    from keepsake.surfaces.web.lately import _named
+
+    assert _named(datetime.now(UTC).astimezone().date()) == "Today"
+    assert _named(datetime(2024, 5, 3).date()) == "Friday, 3 May 2024"
