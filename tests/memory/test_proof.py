@@ -80,7 +80,7 @@ def test_an_erased_event_is_proved_and_its_words_are_in_no_part_of_the_proof(sai
 
 def test_events_that_were_moved_away_and_those_that_never_were_are_not_proved(said: Memory, tmp_path) -> None:
     said.ledger.compact()
-    assert [(each.first, each.last) for each in said.ledger.stretches()] == [(0, 5), (6, None)]
+    assert [(each.first, each.last) for each in said.ledger.files()] == [(0, 5), (6, None)]
     with pytest.raises(NotFound):
         said.ledger.proof(10**6)
     said.ledger.prune(tmp_path / "elsewhere")
