@@ -101,6 +101,7 @@ def test_the_newest_page_reads_nothing_before_it(memory: Memory) -> None:
         for number in range(300):
             memory.observe(f"turn {number}")
     size = memory.ledger.size
+    assert walk(memory, 250) == list(memory.log())[::-1]
     wal = memory.folder / "events.wal"
     spoiled = wal.read_bytes().replace(b'"turn 17"', b'"turn 71"').replace(b'"seq":20,', b'"seq":02,')
     wal.write_bytes(spoiled)

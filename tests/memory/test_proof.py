@@ -80,7 +80,7 @@ def test_an_erased_event_is_proved_and_its_words_are_in_no_part_of_the_proof(sai
 
 def test_events_that_were_moved_away_and_those_that_never_were_are_not_proved(said: Memory, tmp_path) -> None:
     said.ledger.compact()
-    assert [(each.first, each.last) for each in said.ledger.stretches()] == [(0, 5), (6, None)]
+    assert [(each.first, each.last) for each in said.ledger.files()] == [(0, 5), (6, None)]
     with pytest.raises(NotFound):
         said.ledger.proof(10**6)
     said.ledger.prune(tmp_path / "elsewhere")
@@ -160,6 +160,9 @@ def test_a_ledger_that_took_anothers_place_is_read_anew_and_one_that_does_not_fi
     leaves = [merkle.leaf_hash(piece) for piece in ledger.all]
 
     assert tree.steps(5, 3000, merkle.root_of(leaves)) == merkle.inclusion_proof(leaves, 5)
+    ledger.all[5] = b"another after all"
+    with pytest.raises(RolledBack):
+        tree.steps(5, 3000, merkle.root_of(leaves))
     with pytest.raises(RolledBack):
         tree.steps(5, 3000, b"\0" * 32)
     ledger.all = ledger.all[:2500]

@@ -14,17 +14,17 @@ from keepsake.ledger import format as fmt
 from keepsake.ledger.read import first_line, is_foreign
 from keepsake.memory import settings
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import listing
 from keepsake.repair.witness import seen_by_the_index
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from keepsake.ledger.checkpoint import Keyring
-    from keepsake.ledger.folder import Stretch
     from keepsake.ledger.ledger import Ledger
     from keepsake.ledger.prove import Tree
     from keepsake.ledger.scan import Progress
     from keepsake.ledger.seen import Seen
     from keepsake.ledger.verify import Report
-    from keepsake.memory.proof import Kept, Proof
+    from keepsake.memory.proof import ChainFile, Kept, Proof
 
 
 def verify_folder(
@@ -88,6 +88,7 @@ def check_proof(text: str, key: str) -> dict[str, Any]:
     return check_inclusion(text, verifier)
 
 
+@listing
 class LedgerOf:
     """The ledger of one open memory."""
 
@@ -174,10 +175,12 @@ class LedgerOf:
         self._ledger.refresh()
         return kept_in(self._ledger, self._keyring) if settings.keys_folder().is_dir() else []
 
-    def stretches(self) -> list[Stretch]:
+    def files(self) -> list[ChainFile]:
         """The files of the chain that are here: those that are sealed, then the one that grows."""
+        from keepsake.memory.proof import files_of
+
         self._ledger.refresh()
-        return self._ledger.chain().stretches
+        return files_of(self._ledger)
 
     def check_proof(self, text: str, key: str | None = None) -> dict[str, Any]:
         """What a proof proves. Raises Refused if it proves nothing."""

@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class ChainFile(Shown):
+    """A file of the chain: events `first` to `last`, or to the newest where it still grows (None)."""
+
+    name: str  # within the memory's folder
+    first: int
+    last: int | None
+    size: int  # bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Kept(Shown):
     """A checkpoint that is kept, and where. One that cannot be trusted says why in `trouble`, and has no size."""
 
@@ -64,6 +74,15 @@ class Proof(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         return {**Shown.to_dict(self), "is_signed": self.is_signed, "holds": self.holds}
+
+
+def files_of(ledger: Ledger) -> list[ChainFile]:
+    """The files of the chain that are here, in order. What is being moved meanwhile has no size."""
+    found, root = list[ChainFile](), ledger.folder.root
+    for path, first, last in ledger.chain().stretches:
+        size = path.stat().st_size if path.exists() else 0
+        found.append(ChainFile(str(path.relative_to(root)), first, last, size))
+    return found
 
 
 def kept_in(ledger: Ledger, keyring: Keyring) -> list[Kept]:

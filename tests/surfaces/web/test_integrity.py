@@ -98,7 +98,7 @@ def test_a_backup_is_made_and_listed_with_the_way_back(web: Web) -> None:
 
     [copy] = (web.m.folder / "backup").iterdir()
     assert f"Copied to {copy}" in page.text
-    assert f"keepsake restore {copy.name} -C {web.m.folder}" in page.text
+    assert f"keepsake -C {web.m.folder} restore {copy.name}" in page.text
     with Memory(copy, read_only=True) as copied:
         assert [belief.text for belief in copied.beliefs] == ["Ana prefers tea"]
 
@@ -176,8 +176,8 @@ def test_a_damaged_memory_says_what_is_wrong_and_what_to_do_and_nothing_writes(d
     assert "This memory can only be read" in page.text
     assert page.all("section", role="alert")
     assert "events.wal is damaged" in page.text
-    for words in ("keepsake check", "keepsake repair CODE", f"keepsake restore {copy.name}"):
-        assert words in page.text
+    for words in (" check", " repair CODE", f" restore {copy.name}"):
+        assert f"keepsake -C {folder}{words}" in page.text
     assert forms(page) == LOOK
     for address in WRITE:
         assert damaged.say(address).status_code == 503

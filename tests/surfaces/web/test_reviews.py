@@ -161,7 +161,7 @@ def test_where_the_policy_leaves_the_page_out_it_says_so_and_offers_the_command(
         page = web.page(address)
         assert "does not let the page answer" in page.text
         assert not forms(page)
-        assert f"keepsake review approve {review.id[-6:]}" in page.text
+        assert f"keepsake -C {web.m.folder} review approve {review.id[-6:]}" in page.text
 
     assert web.say(f"/reviews/{review.id}/approve", digest=review.digest).status_code == 403
     assert web.m.show("drinks").is_held

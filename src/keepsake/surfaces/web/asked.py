@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from keepsake.records.ids import BELIEF_ID
 from keepsake.surfaces.cli.review_page import asks, pieces, title
 from keepsake.surfaces.cli.shown import lines, short
-from keepsake.surfaces.cli.status import DOORS
 from keepsake.surfaces.cli.word_diff import Piece as Words
 from keepsake.surfaces.cli.word_diff import pieces as words_of
-from keepsake.surfaces.web.commands import command
+from keepsake.surfaces.web.show import command_of
+from keepsake.surfaces.web.words import door
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -59,8 +59,8 @@ def asked(memory: Memory, review: Review, *, as_asked: bool = False) -> Asked:
     found = [memory.get(version, believed_at=moment, path=action.path) for version in action.target]
     return Asked(
         review, _title(review, found), tuple(_changes(review, found)),
-        DOORS.get(action.by.partition(":")[0]) or action.by,
-        command(memory, "review", "approve", review.id[-6:], user=True),
+        door(action.by),
+        command_of(memory, f"review approve {review.id[-6:]}"),
         is_granted=bool(review.marker) and review.status == "waiting",
     )  # fmt: skip
 

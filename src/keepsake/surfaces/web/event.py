@@ -16,8 +16,7 @@ from starlette.routing import BaseRoute, Route
 from keepsake.records.errors import KeepsakeError, NotFound
 from keepsake.surfaces.cli.event_line import told
 from keepsake.surfaces.cli.shown import shown_in_json
-from keepsake.surfaces.web.commands import command
-from keepsake.surfaces.web.show import ask, form_of, shown, then
+from keepsake.surfaces.web.show import ask, command_of, form_of, shown, then
 from keepsake.surfaces.web.timeline_words import address_of, scope_of, trust_of, verb
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def _proof(memory: Memory, seq: int) -> tuple[Proof | None, str]:
 def _commands(memory: Memory, seq: int, proof: Proof | None) -> dict[str, str]:
     key = proof.key if proof else ""
     return {
-        "log": command(memory, "log", str(seq), "--json"),
+        "log": command_of(memory, f"log {seq} --json", takes_user=False),
         "check": f"keepsake ledger prove --check event-{seq}.proof.txt --key '{key}'" if key else "",
     }
 

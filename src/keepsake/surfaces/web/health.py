@@ -10,27 +10,26 @@ from typing import TYPE_CHECKING
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Damaged, NotFound
 from keepsake.surfaces.cli.copies import copies_in
-from keepsake.surfaces.web.commands import command
+from keepsake.surfaces.web.show import command_of
 from keepsake.surfaces.web.timeline import Line, line_of
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.memory.proof import Kept
+    from keepsake.memory.proof import ChainFile, Kept
 
 _REACH = 20_000  # events that are looked through for what the ledger did to itself
 _NAMED = 8
 _COPIES = 10
+_COMMANDS = {"check": "check", "backup": "backup", "repair": "repair CODE"}
 
 
 @dataclass(frozen=True, slots=True)
-class File:
-    """A file or a folder of the memory."""
+class Copy:
+    """A backup in the folder."""
 
     name: str
     at: str
     size: int
-    first: int = 0
-    last: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,8 @@ class Health:
     checkpoints: list[Kept] = field(default_factory=list)
     pin_path: str = ""
     key: str = ""
-    stretches: list[File] = field(default_factory=list)
-    copies: list[File] = field(default_factory=list)  # the newest first
+    files: list[ChainFile] = field(default_factory=list)
+    copies: list[Copy] = field(default_factory=list)  # the newest first
     more_copies: int = 0
     care: list[Line] = field(default_factory=list)  # what the ledger recorded about itself, the newest first
     commands: dict[str, str] = field(default_factory=dict)
@@ -58,7 +57,7 @@ class Health:
 
 def unopened(why: str) -> Health:
     """What is told of a memory that cannot be opened."""
-    words = {"check": "keepsake check", "repair": "keepsake repair CODE", "restore": "keepsake restore BACKUP"}
+    words = {name: f"keepsake {words}" for name, words in {**_COMMANDS, "restore": "restore BACKUP"}.items()}
     return Health(trouble=why, is_open=False, commands=words)
 
 
@@ -69,13 +68,12 @@ def health(memory: Memory) -> Health:
     kept = memory.ledger.checkpoints()
     return Health(
         status.folder, status.ledger, status.events, status.last, status.size, status.trouble, status.warning,
-        memory.writable, True, kept, str(memory.ledger.pin_path), _key(memory), _stretches(memory),
-        [File(copy.name, _written(copy), _size(copy)) for copy in copies[:_COPIES]], max(len(copies) - _COPIES, 0),
+        memory.writable, True, kept, str(memory.ledger.pin_path), _key(memory), memory.ledger.files(),
+        [Copy(copy.name, _written(copy), _size(copy)) for copy in copies[:_COPIES]], max(len(copies) - _COPIES, 0),
         _care(memory),
         {
-            "check": command(memory, "check"), "verify": command(memory, "ledger", "verify"),
-            "checkpoint": command(memory, "ledger", "checkpoint"), "backup": command(memory, "backup"),
-            "restore": command(memory, "restore", newest), "repair": command(memory, "repair", "CODE"),
+            name: command_of(memory, words, takes_user=False)
+            for name, words in {**_COMMANDS, "restore": f"restore {newest}"}.items()
         },
     )  # fmt: skip
 
@@ -85,13 +83,6 @@ def _key(memory: Memory) -> str:
         return memory.ledger.verifier_key
     except (NotFound, Damaged):
         return ""
-
-
-def _stretches(memory: Memory) -> list[File]:
-    return [
-        File(each.path.name, _written(each.path), _size(each.path), each.first, each.last)
-        for each in memory.ledger.stretches()
-    ]
 
 
 def _care(memory: Memory) -> list[Line]:
@@ -110,7 +101,6 @@ def _written(path: Path) -> str:
 def _size(path: Path) -> int:
     """What it takes up. What comes or goes meanwhile counts for nothing."""
     try:
-        files = path.rglob("*") if path.is_dir() else [path]
-        return sum(each.stat().st_size for each in files if each.is_file())
+        return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
     except OSError:
         return 0

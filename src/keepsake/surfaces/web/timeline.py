@@ -16,11 +16,11 @@ from starlette.routing import BaseRoute, Route
 
 from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.event_line import told
-from keepsake.surfaces.cli.status import DOORS
 from keepsake.surfaces.web import event
 from keepsake.surfaces.web.days import day_name, day_of
 from keepsake.surfaces.web.show import ask, is_piece, shown
 from keepsake.surfaces.web.timeline_words import KINDS, TONES, address_of, scope_of, trust_of, verb
+from keepsake.surfaces.web.words import door
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -117,7 +117,7 @@ def line_of(memory: Memory, each: Event) -> Line:
     session, agent = scope_of(each)
     return Line(
         each.seq, each.ts, verb(each.op), TONES.get(each.op, ""), name, words, each.body is None,
-        DOORS.get(each.by.partition(":")[0]) or each.by, trust_of(each), session, agent, address_of(each),
+        door(each.by), trust_of(each), session, agent, address_of(each),
     )  # fmt: skip
 
 
