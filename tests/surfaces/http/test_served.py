@@ -19,11 +19,7 @@ from keepsake import Memory
 from keepsake.memory.token import Token
 from keepsake.surfaces.http.session import Sessions
 from tests.serving import serving
-
-HELLO = {
-    "jsonrpc": "2.0", "id": 1, "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
-}  # fmt: skip
+from tests.surfaces.http.test_end import HELLO
 
 
 @pytest.fixture(scope="module")
