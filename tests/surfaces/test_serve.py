@@ -1,5 +1,7 @@
 """`keepsake serve` at the command line: what cannot be served is told in one line, and nothing is made."""
 
+import os
+import signal
 import socket
 
 import pytest
@@ -70,3 +72,22 @@ def test_a_link_to_another_address_names_it(keepsake, folder):
     Memory(folder).close()
     assert keepsake("serve", "--link", "--host", "::1").out.startswith("http://[::1]:8722/login?code=")
     assert keepsake("serve", "--link", "--host", "0.0.0.0").out.startswith("http://127.0.0.1:8722/login?code=")
+
+
+def test_it_opens_the_browser_with_the_link_that_it_prints_and_serves_until_it_is_told_to_end(
+    keepsake, folder, monkeypatch
+):  # fmt: skip
+    opened = []
+
+    def browser(link):
+        opened.append(link)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("webbrowser.open", browser)
+    ended = keepsake("serve", "--port", "0", "--open", "--user", "bob")
+    assert (ended.status, ended.out) == (0, "")
+    [link] = opened
+    assert f"keepsake: open {link} (it works once" in ended.err
+    port = link.partition("/login")[0].rpartition(":")[2]
+    assert f"`keepsake serve --link --user bob --port {port}` makes another" in ended.err
+    assert (folder / "events.wal").exists()

@@ -56,7 +56,7 @@ class House:
         self.door = Door(
             (
                 Place("/v1", self.api, Key.TOKEN), Place("/openapi.json", self.api, Key.TOKEN),
-                Place("/mcp", self.mcp, Key.TOKEN, depth=36, ends_itself=True),
+                Place("/mcp", self.mcp, Key.TOKEN, depth=36),
                 Place("/metrics", self.programs, Key.TOKEN), Place("/healthz", self.programs, Key.NONE),
                 Place("/static", self.programs, Key.NONE), Place("/login", self.site, Key.NONE, is_page=True),
             ),

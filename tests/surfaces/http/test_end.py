@@ -20,6 +20,10 @@ from keepsake.surfaces.http.told import Told
 from keepsake.surfaces.listening import Where
 
 ANY = Where(port=0)
+HELLO = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+}  # fmt: skip
 
 class Slow(Holder):
     """A holder whose calls take their time, once it is told so."""
@@ -175,3 +179,18 @@ def test_a_damaged_memory_is_served_as_far_as_it_can_be_read_and_says_so(home):
     assert "\nkeepsake_writable 0.0\n" in numbers
     assert page.status_code == 200
     assert "prefers gin" not in page.text
+
+
+def test_a_stream_of_mcp_ends_too_and_one_that_asks_there_is_answered(home):
+    async def scene(stage):
+        accept = {"accept": "application/json, text/event-stream"}
+        begun = await stage.client.post("/mcp", json=HELLO, headers=accept)
+        session = {**accept, "mcp-session-id": begun.headers["mcp-session-id"]}
+        async with stage.client.stream("GET", "/mcp", headers=session) as stream:
+            assert stream.status_code == 200
+            tell_to_end()
+            return [line async for line in stream.aiter_lines()]
+
+    began = time.monotonic()
+    assert play(home / "notes", scene) == []
+    assert time.monotonic() - began < 10

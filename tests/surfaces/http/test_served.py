@@ -5,8 +5,6 @@ import re
 import signal
 import socket
 import stat
-import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
@@ -16,14 +14,10 @@ from urllib.parse import urlencode
 import pytest
 
 from keepsake import Memory
-from keepsake.memory.token import Token
-from keepsake.surfaces.http.session import Sessions
+from keepsake.memory.token import Token, token_of
+from keepsake.surfaces.http.session import Sessions, made_code
 from tests.serving import serving
-
-HELLO = {
-    "jsonrpc": "2.0", "id": 1, "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
-}  # fmt: skip
+from tests.surfaces.http.test_end import HELLO
 
 
 @pytest.fixture(scope="module")
@@ -94,11 +88,16 @@ def bearer(served):
     return f"Authorization: Bearer {served.token}"
 
 
-def link_of(served, *options):
-    """What the command prints, another process than the one that is asked."""
-    order = [sys.executable, "-m", "keepsake", "serve", "--link", "--port", str(served.port), "-C", str(served.folder)]
-    done = subprocess.run([*order, *options], env=served.env, capture_output=True, text=True, check=True)
-    return done.stdout.strip().removeprefix(served.url)
+def token_for(served, user):
+    """A user's token, from where the server's own is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(served.token_path.parents[2]))
+        return token_of(served.token_path.stem, user)
+
+
+def link_for(served, user="me"):
+    """What `keepsake serve --link` prints, without the address."""
+    return f"/login?code={made_code(token_for(served, user), served.port, time.time())}"
 
 
 def csrf_of(served, cookie):
@@ -135,8 +134,7 @@ def test_it_says_how_to_reach_it_and_never_the_token(served):
 
 def test_on_the_socket_itself_nobody_is_let_in_who_is_not_meant(served, cookie, bearer):
     port, own = served.port, f"Host: 127.0.0.1:{served.port}"
-    bobs_link = link_of(served, "--user", "bob")  # makes his token
-    [bobs] = [path.read_text().strip() for path in served.token_path.parent.glob("*-*.token")]
+    bobs = token_for(served, "bob").secret
     for path in ("/", "/v1/status", "/mcp", "/healthz"):
         for lines, answer in (
             (("Host: evil.example",), {421}), ((f"Host: localhost.:{port}",), {421}), (("Host: 127.0.0.1:1",), {421}),
@@ -150,7 +148,7 @@ def test_on_the_socket_itself_nobody_is_let_in_who_is_not_meant(served, cookie, 
         assert served.ask(f"GET http://127.0.0.1:{port}{path}", cookie, bearer)[0] == 421
         assert served.ask(f"GET http://evil.example{path}", cookie, bearer)[0] == 421
     assert served.ask("OPTIONS *", bearer)[0] == 421
-    assert served.ask(f"GET {bobs_link}")[0] == 401
+    assert served.ask(f"GET {link_for(served, 'bob')}")[0] == 401
     for path in ("/v1/status", "/mcp", "/metrics", "/openapi.json"):
         assert served.ask(f"GET {path}")[0] == 401
         assert served.ask(f"GET {path}", cookie)[0] == 401
@@ -194,7 +192,7 @@ def test_what_is_too_long_or_too_deep_is_refused(served, bearer):
 
 def test_a_link_works_once_and_another_one_can_be_made(served):
     assert served.ask(f"GET {served.link.removeprefix(served.url)}")[0] == 401  # the first was used
-    fresh = link_of(served)
+    fresh = link_for(served)
     assert served.ask(f"HEAD {fresh}")[0] == 200  # whoever looks ahead uses nothing up
     status, headers, body = served.ask(f"GET {fresh}")
     assert status == 200

@@ -134,6 +134,8 @@ def _link(call: Call, where: Where, user: str | None) -> str:
 
 
 def _open(link: str) -> None:
+    """Show the page. A browser that runs in the terminal keeps whoever starts it waiting, so the server does not."""
     import webbrowser
+    from threading import Thread
 
-    webbrowser.open(link)
+    Thread(target=webbrowser.open, args=(link,), daemon=True).start()

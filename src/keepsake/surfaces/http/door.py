@@ -76,7 +76,6 @@ class Place:
     key: Key
     is_page: bool = False
     depth: int = DEPTH  # of the JSON that is taken in
-    ends_itself: bool = False  # who answers there knows by himself what was begun
 
     def holds(self, path: str) -> bool:
         return path == self.prefix or path.startswith(f"{self.prefix}/")
@@ -125,13 +124,13 @@ class Door:
             await RedirectResponse(where, 303)(scope, receive, answer.send)
         elif refusal:
             await _refuse(refusal, place, scope, answer)
-        elif isinstance(body := await self._body(place, scope, receive), Refusal):
-            await _refuse(body, place, scope, answer)
-        elif place.ends_itself:
-            await place.app(scope, body, answer.send)
         else:
             with self.begun.one(), self._stream() if is_stream else nullcontext():
-                await place.app(scope, body, answer.send)
+                body = await self._body(place, scope, receive)
+                if isinstance(body, Refusal):
+                    await _refuse(body, place, scope, answer)
+                else:
+                    await place.app(scope, body, answer.send)
 
     @contextmanager
     def _stream(self) -> Iterator[None]:

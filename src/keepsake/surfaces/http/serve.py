@@ -111,7 +111,7 @@ class _Served:
         self.door = Door(
             (
                 Place("/v1", answers, Key.TOKEN), Place("/openapi.json", answers, Key.TOKEN),
-                Place(PATH, self._mcp, Key.TOKEN, depth=DEPTH + _ENVELOPE, ends_itself=True),
+                Place(PATH, self._mcp, Key.TOKEN, depth=DEPTH + _ENVELOPE),
                 Place("/metrics", programs, Key.TOKEN), Place("/healthz", programs, Key.NONE),
                 Place("/static", programs, Key.NONE), Place("/login", people, Key.NONE, is_page=True),
             ),
