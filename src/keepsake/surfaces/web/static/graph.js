@@ -4,7 +4,9 @@
 // What is in the middle of the picture is in the middle of the window, however wide that is.
 function centre() {
   const frame = document.querySelector(".graph");
-  if (frame) frame.scrollLeft = (frame.scrollWidth - frame.clientWidth) / 2;
+  const middle = frame?.querySelector(".middle rect")?.getBoundingClientRect();
+  if (!middle) return;
+  frame.scrollLeft += middle.left + middle.width / 2 - frame.getBoundingClientRect().left - frame.clientWidth / 2;
 }
 
 async function open(address, isBack) {
