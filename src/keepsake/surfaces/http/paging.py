@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import Header, Query, Request
 from fastapi import Path as InPath
@@ -72,7 +73,7 @@ async def create_page(request: Request, said: NewPage) -> Response:
     found = await ask(request, lambda memory: plain(
         memory.pages.create(said.name, said.description, said.tags, title=said.title)
     ))  # fmt: skip
-    return Json(found, 201, {"Location": f"/v1/pages/{found['about']}"})
+    return Json(found, 201, {"Location": f"/v1/pages/{quote(found['about'], safe='')}"})
 
 
 @router.get(
