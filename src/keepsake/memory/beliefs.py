@@ -58,9 +58,9 @@ class BeliefsOf:
         return self.query(status="", user=user)
 
     def _fitting(
-        self, after: int, most: int | None, *, kind: str | None = None, status: str = "active", min_confidence: float | None = None,
-        about: str | None = None, tag: str | None = None, containing: str = "", believed_at: Moment | None = None,
-        user: str | None = None, path: str | None = None,
+        self, after: int, most: int | None, *, kind: str | None = None, status: str = "active",
+        min_confidence: float | None = None, about: str | None = None, tag: str | None = None, containing: str = "",
+        believed_at: Moment | None = None, user: str | None = None, path: str | None = None,
     ) -> list[tuple[int, Belief]]:  # fmt: skip
         """Those that fit and were first stated after an event, each with the number of the one that first did."""
         needle, found = containing.casefold(), list[tuple[int, Belief]]()

@@ -6,6 +6,7 @@ refused. What is answered was made here and is not checked again; the tests hold
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -26,7 +27,7 @@ def made(hold: Holder, feed: Feed) -> FastAPI:
     """The API over the memory that is held, with whatever trust that has."""
     app = FastAPI(openapi_url="/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.hold, app.state.feed = hold, feed
-    app.state.routes = routes()
+    app.state.routes, app.state.looking = routes(), asyncio.Lock()
     problems.handle_in(app)
     for each in _PARTS:
         app.include_router(each.router)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import Path as InPath
 from fastapi import Query, Request
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
-from keepsake.surfaces.http.answers import Json, ask, plain, plains, unless_known
-from keepsake.surfaces.http.cursor import Cursor, Limit, listed, part, place_in
+from keepsake.surfaces.http.answers import Json, ask, plain, plains
+from keepsake.surfaces.http.cursor import Cursor, Limit, Part, listed, listed_unless_known, part, place_in
 from keepsake.surfaces.http.route import router as made
-from keepsake.surfaces.http.shape import Shape, count, shaped
+from keepsake.surfaces.http.shape import Shape, shaped, whole
 from keepsake.surfaces.http.shapes import Framed, Recalled
 from keepsake.surfaces.http.shapes_more import Frame
 from keepsake.surfaces.http.shapes_story import RECEIPT, Receipt, Replayed
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 router = made("asking")
 _KEPT = 10_000  # receipts that are looked through
 
-if TYPE_CHECKING:
-    _K = _Tokens = int
-else:
-    _K, _Tokens = count(1, 500), count(0, 10_000_000)
+_K = Annotated[int, Field(ge=1, le=500), BeforeValidator(whole)]
+_Tokens = Annotated[int, Field(ge=0, le=10_000_000), BeforeValidator(whole)]
 
 
 class Filters(Shape):
@@ -184,10 +182,12 @@ class Frames(Shape):
 async def list_frames(request: Request, limit: Limit = 100, cursor: Cursor = "") -> Response:
     """How to recall for a purpose: each with its weights, filters and budget."""
     place = place_in(request, cursor, str)
-    return await unless_known(
-        request, lambda memory: part(memory.frames.all(), lambda each: (each.name,), place, limit),
-        made=lambda found, headers: listed(request, plains(found[0]), found[1], headers),
-    )  # fmt: skip
+
+    def work(memory: Memory) -> Part:
+        found, following = part(memory.frames.all(), lambda each: (each.name,), place, limit)
+        return plains(found), following
+
+    return await listed_unless_known(request, work)
 
 
 # -- receipts ----------------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ async def list_receipts(request: Request, limit: Limit = 50, cursor: Cursor = ""
     """What was served, from which state of the ledger, and with which scores. The newest ten thousand."""
     place = place_in(request, cursor, str)
 
-    def work(memory: Memory) -> tuple[list[Any], tuple[str] | None]:
+    def work(memory: Memory) -> Part:
         most = limit + 1 if place is None else _KEPT
         found = [each for each in memory.receipts.all(limit=most) if place is None or each.id < place[0]]
         return plains(found[:limit]), (found[limit - 1].id,) if len(found) > limit else None

@@ -16,12 +16,16 @@ import orjson
 from fastapi import Query
 
 from keepsake.records.errors import Refused
-from keepsake.surfaces.http.answers import Json
+from keepsake.surfaces.http.answers import Json, unless_known
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.responses import Response
+
+    from keepsake.memory.memory import Memory
 
 T = TypeVar("T")
+Part = tuple[list[Any], tuple[Any, ...] | None]  # some rows, and the place of the last, if there are more
 
 MOST = 500
 Limit = Annotated[int, Query(ge=1, le=MOST, description=f"How many at most, from 1 to {MOST}.")]
@@ -72,6 +76,11 @@ def listed(request: Request, items: list[Any], place: Iterable[Any] | None, head
         query = urlencode([*(pair for pair in _said(request) if pair[0] != "cursor"), ("cursor", following)])
         found["Link"] = f'<{request.url.path}?{query}>; rel="next"'
     return Json({"items": items, "next": following}, headers=found)
+
+
+async def listed_unless_known(request: Request, work: Callable[[Memory], Part]) -> Response:
+    """The same of what `work` finds, or 304."""
+    return await unless_known(request, work, made=lambda found, headers: listed(request, found[0], found[1], headers))
 
 
 def part(

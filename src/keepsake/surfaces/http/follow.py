@@ -6,6 +6,7 @@ comes twice. A stream ends with the server, and when its reader goes; a slow rea
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
 from functools import partial
 from itertools import islice
@@ -16,7 +17,7 @@ from fastapi import Header, Query, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
-from keepsake.records.errors import Refused
+from keepsake.records.errors import KeepsakeError, Refused
 from keepsake.surfaces.http.answers import ask, plain
 from keepsake.surfaces.http.overseeing import Op
 from keepsake.surfaces.http.route import router as made
@@ -62,16 +63,18 @@ def _behind(last: str) -> int:
 
 
 async def _told(hold: Holder, feed: Feed, following: int, op: str) -> AsyncIterator[ServerSentEvent]:
-    """The events from `following` on, whenever the feed says that there are some."""
+    """The events from `following` on, whenever the feed says that there are some; until the memory cannot be read."""
     async for _ in feed.changes():
-        while True:
-            events, following = await hold.run(partial(_read, start=following, op=op))
+        is_more = True
+        while is_more:
+            try:
+                events, following = await hold.run(partial(_read, start=following, op=op))
+            except (KeepsakeError, OSError, sqlite3.Error):  # whoever comes back goes on behind what they have
+                return
             for event in events:
-                yield ServerSentEvent(
-                    data=orjson.dumps(plain(event)).decode(), event=event.op, id=str(event.seq), sep="\n"
-                )
-            if len(events) < _AT_ONCE:
-                break
+                said = orjson.dumps(plain(event)).decode()
+                yield ServerSentEvent(data=said, event=event.op, id=str(event.seq), sep="\n")
+            is_more = len(events) == _AT_ONCE
 
 
 def _read(desk: Desk, start: int, op: str) -> tuple[list[Event], int]:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from keepsake.records.clock import stamp
 from keepsake.surfaces.http.answers import Json, ask, plain, plains, unless_known
-from keepsake.surfaces.http.cursor import Cursor, Limit, listed, part, place_in
+from keepsake.surfaces.http.cursor import Cursor, Limit, Part, listed, listed_unless_known, part, place_in
 from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, shaped
 from keepsake.surfaces.http.shapes import BELIEF, EPISODE, FACT, Belief, Episode, Fact
@@ -66,13 +66,11 @@ async def list_beliefs(
         "containing": containing, "believed_at": moment(believed_at), "path": path,
     }  # fmt: skip
 
-    def work(memory: Memory) -> tuple[list[Any], tuple[int] | None]:
+    def work(memory: Memory) -> Part:
         found, following = memory.beliefs.page(after=-1 if place is None else place[0], limit=limit, **which)
         return plains(found), None if following is None else (following,)
 
-    return await unless_known(
-        request, work, made=lambda found, headers: listed(request, found[0], found[1], headers)
-    )
+    return await listed_unless_known(request, work)
 
 
 class History(Shape):
@@ -173,15 +171,13 @@ async def list_episodes(
     """What was said or happened, by when it happened. What was taken back is not among it."""
     place = place_in(request, cursor, str, int)
 
-    def work(memory: Memory) -> tuple[list[Any], tuple[str, int] | None]:
+    def work(memory: Memory) -> Part:
         after = (place[0], place[1]) if place else None
         found = memory.episodes.recent(session=session, agent=agent, path=path, limit=limit + 1, after=after)
         last = found[limit - 1] if len(found) > limit else None
         return plains(found[:limit]), (stamp(last.timestamp), last.seq) if last else None
 
-    return await unless_known(
-        request, work, made=lambda found, headers: listed(request, found[0], found[1], headers)
-    )
+    return await listed_unless_known(request, work)
 
 
 @router.get(
@@ -248,16 +244,14 @@ async def list_facts(
         "believed_at": moment(believed_at), "quarantined": quarantined,
     }  # fmt: skip
 
-    def work(memory: Memory) -> tuple[list[Any], tuple[Any, ...] | None]:
+    def work(memory: Memory) -> Part:
         found = memory.facts.on(path).query(**which)
         some, following = part(found, lambda each: (stamp(each.pinned_at), each.id), place, limit)
         return plains(some), following
 
     if as_of is None:
         return listed(request, *await ask(request, work))
-    return await unless_known(
-        request, work, made=lambda found, headers: listed(request, found[0], found[1], headers)
-    )
+    return await listed_unless_known(request, work)
 
 
 class FactHistory(Shape):

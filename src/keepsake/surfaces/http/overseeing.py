@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from fastapi import Path as InPath
 from fastapi import Query, Request
 from pydantic import Field
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
+from keepsake.memory import care
+from keepsake.memory.ledger import verify_folder
 from keepsake.records.errors import NotFound
 from keepsake.surfaces.http.answers import Json, ask, plain, plains, unless_known
-from keepsake.surfaces.http.cursor import Cursor, Limit, listed, part, place_in
+from keepsake.surfaces.http.cursor import Cursor, Limit, Part, listed, part, place_in
 from keepsake.surfaces.http.problems import must_be_a_person
 from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, shaped
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from keepsake.surfaces.holder import Holder
 
 router = made()
+T = TypeVar("T")
 NDJSON = "application/x-ndjson"
 _PIECE = 1 << 16  # bytes that are gathered before they are sent
 
@@ -61,7 +66,7 @@ async def list_reviews(
     """What waits for a person's yes, and what was answered."""
     place = place_in(request, cursor, int, str)
 
-    def work(memory: Memory) -> tuple[list[Any], tuple[Any, ...] | None]:
+    def work(memory: Memory) -> Part:
         is_any = status == "any"
         every = memory.reviews.all() if is_any else memory.reviews.find(kind=kind, trust=trust, about=about)
         found, following = part(every, lambda each: (each.seq, each.id), place, limit)
@@ -222,7 +227,7 @@ Start = Annotated[int, Query(ge=0, lt=1 << 53, description="The first event that
 Op = Annotated[str, Query(max_length=60, description="Only events whose `op` begins so: belief, belief.put.")]
 
 
-def _some(each: Iterator[Any], limit: int) -> tuple[list[Any], tuple[int] | None]:
+def _some(each: Iterator[Any], limit: int) -> Part:
     found = list(islice(each, limit + 1))
     return plains(found[:limit]), (found[limit - 1].seq + 1,) if len(found) > limit else None
 
@@ -290,7 +295,7 @@ async def prove_event(request: Request, seq: Seq) -> Response:
 )  # fmt: skip
 async def verify(request: Request) -> Response:
     """And compares with every witness there is."""
-    return Json(await ask(request, lambda memory: memory.ledger.verify().to_dict()))
+    return Json((await _alone(request, verify_folder)).to_dict())
 
 
 @router.post(
@@ -310,9 +315,14 @@ async def checkpoint(request: Request) -> Response:
 )  # fmt: skip
 async def check(request: Request) -> Response:
     """Reads every event, every backup, the index, the pages, the vectors and the settings."""
-    from keepsake.memory import care
+    return Json({"findings": [each.to_dict() for each in await _alone(request, care.check)]})
 
-    return Json({"findings": await ask(request, lambda memory: [each.to_dict() for each in care.check(memory.folder)])})
+
+async def _alone(request: Request, look: Callable[[Path], T]) -> T:
+    """Look at the whole folder, beside the memory, so that nobody's question waits for it; one look at a time."""
+    folder = await ask(request, lambda memory: memory.folder)
+    async with request.app.state.looking:
+        return await run_in_threadpool(look, folder)
 
 
 # -- leaving -----------------------------------------------------------------------------------------------------------

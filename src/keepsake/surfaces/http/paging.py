@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import Header, Query, Request
 from fastapi import Path as InPath
@@ -10,7 +11,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from keepsake.surfaces.http.answers import Json, ask, plain, plains, unless_known
-from keepsake.surfaces.http.cursor import Cursor, Limit, listed, part, place_in
+from keepsake.surfaces.http.cursor import Cursor, Limit, Part, listed_unless_known, part, place_in
 from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, shaped
 from keepsake.surfaces.http.shapes_more import PAGE, Entry, Found, Page, PageText
@@ -46,13 +47,11 @@ async def list_pages(
     """One for each person, project or topic that something is held about."""
     place = place_in(request, cursor, str)
 
-    def work(memory: Memory) -> tuple[list[Any], tuple[Any, ...] | None]:
+    def work(memory: Memory) -> Part:
         found, following = part(memory.pages.list(dormant, archived), lambda each: (each.path,), place, limit)
         return plains(found), following
 
-    return await unless_known(
-        request, work, made=lambda found, headers: listed(request, found[0], found[1], headers)
-    )
+    return await listed_unless_known(request, work)
 
 
 class NewPage(Shape):
@@ -74,7 +73,7 @@ async def create_page(request: Request, said: NewPage) -> Response:
     found = await ask(request, lambda memory: plain(
         memory.pages.create(said.name, said.description, said.tags, title=said.title)
     ))  # fmt: skip
-    return Json(found, 201, {"Location": f"/v1/pages/{found['about']}"})
+    return Json(found, 201, {"Location": f"/v1/pages/{quote(found['about'], safe='')}"})
 
 
 @router.get(
@@ -108,9 +107,7 @@ async def recent_entries(
     limit: Limit = 20,
 ) -> Response:  # fmt: skip
     """The entries that hold now, of all pages."""
-    return await unless_known(
-        request, lambda memory: {"entries": plains(memory.pages.recent(since, limit, prefixes))}
-    )
+    return await unless_known(request, lambda memory: {"entries": plains(memory.pages.recent(since, limit, prefixes))})
 
 
 @router.get(

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match
 
-from keepsake.records.errors import KeepsakeError, NeedsApproval
+from keepsake.records.errors import Busy, KeepsakeError, NeedsApproval
 from keepsake.surfaces.http.shape import shaped
 from keepsake.surfaces.problem import status_of
 
@@ -100,7 +100,7 @@ async def _refused(request: Request, error: Exception) -> Response:
         return answer(status, str(error), kind=kind, headers=where, review=error.review)
     if status == HTTPStatus.CONFLICT and request.headers.get("if-match"):
         status = HTTPStatus.PRECONDITION_FAILED
-    again = {"Retry-After": "1"} if status == HTTPStatus.SERVICE_UNAVAILABLE else None
+    again = {"Retry-After": "1"} if isinstance(error, Busy) else None
     return answer(status, str(error), kind=kind, headers=again)
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from keepsake.records.named import NamedEntity
 from keepsake.records.named import Relation as Related
 from keepsake.surfaces.http.answers import Json, ask, plain, plains, unless_known
-from keepsake.surfaces.http.cursor import Cursor, Limit, listed, part, place_in
+from keepsake.surfaces.http.cursor import Cursor, Limit, Part, listed_unless_known, part, place_in
 from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, shaped
 from keepsake.surfaces.http.shapes_more import (
@@ -206,13 +206,11 @@ async def list_paths(request: Request, limit: Limit = 100, cursor: Cursor = "") 
     """Every path but the main one, open or not."""
     place = place_in(request, cursor, str, str)
 
-    def work(memory: Memory) -> tuple[list[Any], tuple[Any, ...] | None]:
+    def work(memory: Memory) -> Part:
         found, following = part(memory.paths.all(), lambda each: (each.created_at, each.path_id), place, limit)
         return plains(found), following
 
-    return await unless_known(
-        request, work, made=lambda found, headers: listed(request, found[0], found[1], headers)
-    )
+    return await listed_unless_known(request, work)
 
 
 class Branch(Shape):

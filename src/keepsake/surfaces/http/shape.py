@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 
 def whole(value: Any) -> Any:
     """What JSON calls a whole number: 5.0 is one."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def count(least: int, most: int) -> Any:
-    """The type of a whole number within these."""
-    return Annotated[int, Field(ge=least, le=most), BeforeValidator(whole)]
 
 
 class Shape(BaseModel):

@@ -35,6 +35,13 @@ def test_a_page_is_written_read_and_said_otherwise(api):
     assert api.see("beliefs/" + new["id"])["about"] == "person-ana"
 
 
+def test_a_page_of_any_name_says_where_it_is(api):
+    for name in ("person-josé", "topic-👩‍🚀", "topic-a b%"):
+        made = api.post("/v1/pages", json={"name": name})
+        assert made.status_code == 201, made.text
+        assert api.get(made.headers["location"]).json()["about"] == made.json()["about"]
+
+
 def test_a_page_is_described_put_away_and_flagged(api):
     api.say("pages/person-ana/entries", text="Ana lives in Berlin.", status=201)
     said = {"description": "All of Ana", "tags": ["people"], "status": "archived"}
