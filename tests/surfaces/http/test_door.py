@@ -213,6 +213,7 @@ def test_json_that_is_nested_too_deep_is_refused_before_anybody_reads_it(house, 
     assert said(most) == 200
     assert said(most + 1) == 400
     assert said(100_000) == 400
+    assert house.status(path, BEARER, ("content-length", "200000"), method="POST", chunks=[b"[]" * 100_000]) == 200
     text = b"[" * 1000
     kind = ("content-type", "text/markdown; charset=utf-8")
     assert house.status(path, BEARER, kind, ("content-length", "1000"), method="PUT", chunks=[text]) == 200

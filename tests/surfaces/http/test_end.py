@@ -5,6 +5,7 @@ import asyncio
 import os
 import re
 import signal
+import threading
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -26,13 +27,17 @@ HELLO = {
 }  # fmt: skip
 
 class Slow(Holder):
-    """A holder whose calls take their time, once it is told so."""
+    """A holder whose calls take as long as the gate is shut."""
 
-    seconds = 0.0
+    def __init__(self, opens):
+        super().__init__(opens)
+        self.gate, self.begun = threading.Event(), threading.Event()
+        self.gate.set()
 
     async def run(self, work, tick=None):
         def slowly(desk):
-            time.sleep(self.seconds)
+            self.begun.set()
+            self.gate.wait(20)
             return work(desk)
 
         return await super().run(slowly, tick)
@@ -88,14 +93,15 @@ def test_what_was_begun_is_answered_and_streams_end(home, sign):
         async with stage.browser.stream("GET", "/live") as stream, httpx2.AsyncClient() as late:
             coming = stream.aiter_lines()
             assert await anext(coming) == "event: change"
-            stage.api.seconds = 0.6
+            stage.api.gate.clear()
             begun = asyncio.create_task(stage.client.get("/v1/status"))
-            await asyncio.sleep(0.2)
+            await asyncio.to_thread(stage.api.begun.wait, 20)
             tell_to_end(sign)
             rest = [line async for line in coming]
             assert not begun.done()
             with pytest.raises(httpx2.ConnectError):
                 await late.get(str(stage.client.base_url))
+            stage.api.gate.set()
             return rest, (await begun).status_code
 
     rest, status = play(home / "notes", scene)
@@ -109,7 +115,7 @@ def test_told_twice_it_waits_for_no_client(home):
         _, line = await asyncio.open_connection("127.0.0.1", port)
         head = ("POST /v1/remember HTTP/1.1", f"Host: localhost:{port}", f"Authorization: {token}", "Content-Length: 9")
         line.write("\r\n".join((*head, "", "")).encode())  # and the rest never comes
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.4)
         tell_to_end()
         await asyncio.sleep(0.5)
         assert not stage.task.done()  # it waits for what was begun

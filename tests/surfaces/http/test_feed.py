@@ -157,6 +157,15 @@ def test_a_torn_end_that_was_set_aside_is_told_once_in_a_line_and_nothing_else_i
     assert fresh.lines == []
 
 
+def test_what_is_told_is_kept_where_nobody_reads_standard_error_any_more():
+    def gone(_):
+        raise BrokenPipeError
+
+    told = Told(gone)
+    told("the index was made anew")
+    assert told.lines == ["the index was made anew"]
+
+
 def test_what_is_told_later_is_heard_by_the_feed(folder):
     told = Told(lambda _: None)
 

@@ -41,7 +41,7 @@ def killed(tmp_path_factory):
 @pytest.fixture(scope="module")
 def served(killed):
     """The same, started again."""
-    with serving(killed[0], "--rate", "50") as server:
+    with serving(killed[0], "--rate", "20") as server:
         yield server
 
 

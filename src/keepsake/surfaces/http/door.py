@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import logging
 import time
+from asyncio import to_thread
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -53,6 +54,7 @@ logger = logging.getLogger("keepsake.http")
 _STREAMED = ("/live", "/v1/events/stream")
 _STREAMS = 128  # that may be open at once
 _NO_JSON = (b"text/", b"application/x-ndjson", b"application/x-www-form-urlencoded")
+_SHORT = 1 << 16  # bytes; what is longer takes a while to look through, and others are answered meanwhile
 _LOG_IN = Refusal(401, "log in first: `keepsake serve --link` prints a link that does it")
 _TOO_DEEP = Refusal(400, f"this is nested deeper than {DEPTH}; say it in a flatter form")
 _BROKEN = Refusal(500, "this failed inside keepsake; what was acknowledged is kept. Try again")
@@ -184,7 +186,9 @@ class Door:
         taken = await guard.body_of(receive, LIMIT)
         if taken is None:
             return TOO_LONG
-        return _TOO_DEEP if is_deeper(taken[0], place.depth) else taken[1]
+        text, again = taken
+        is_deep = is_deeper(text, place.depth) if len(text) <= _SHORT else await to_thread(is_deeper, text, place.depth)
+        return _TOO_DEEP if is_deep else again
 
 
 async def _refuse(refusal: Refusal, place: Place, scope: Scope, answer: Answer) -> None:

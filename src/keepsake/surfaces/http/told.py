@@ -6,6 +6,7 @@ Only lines about the whole memory are kept, and not many: the newest of them. Ea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from keepsake.records.clock import stamp, system_clock
@@ -31,9 +32,10 @@ class Told:
     def __call__(self, line: str) -> None:
         """Something was done. What was told already is not told again."""
         if line not in self.lines:
-            self._note(f"keepsake: {shown(line)}")
             self.lines.append(line)
             del self.lines[:-MOST]
+            with suppress(OSError):  # nobody reads standard error any more, and the memory's own work goes on
+                self._note(f"keepsake: {shown(line)}")
 
     def opened(self, memory: Memory) -> None:
         """What opening it did, which the last events tell."""
