@@ -5,7 +5,7 @@ async function edit(link) {
   const card = link.closest(".entry");
   const form = await keepsake.piece(link.href);
   const place = document.createElement("div");
-  place.innerHTML = form ?? ""; // rendered and escaped by our server
+  keepsake.put(place, form ?? "");
   const text = place.querySelector("textarea");
   if (!text) { // the page says what is wrong
     location.href = link.href;
