@@ -127,7 +127,8 @@ def test_a_belief_on_a_branch_is_seen_from_there(web, m):
 
     assert "prefers rum" in there.text
     assert "on the branch trial" in there.text
-    assert not [each for each in there.all("form") if str(each["action"]).startswith("/beliefs")], "what is said on a branch is changed there"
+    forms = [each for each in there.all("form") if str(each["action"]).startswith("/beliefs")]
+    assert not forms, "what is said on a branch is changed there"
     assert "prefers rum" not in web.page("/beliefs/drink").text
 
 

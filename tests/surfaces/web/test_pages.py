@@ -154,8 +154,10 @@ def test_what_is_not_understood_in_a_file_is_told_and_the_page_is_shown_all_the_
 
 
 @pytest.mark.parametrize(
-    ("name", "status"), [("person-nobody", 404), ("zebra", 400), ("..%2F..%2Fetc%2Fpasswd", 404), ("%00", 400)]
-)
+    ("name", "status"),
+    [("person-nobody", 404), ("zebra", 400), ("..%2F..%2Fetc%2Fpasswd", 404), ("%00", 400),
+     ("person-" + "x" * 3_000, 404)],
+)  # fmt: skip
 def test_a_page_that_is_not_there_is_said_to_be_so(web, name, status):
     answer = web.get(f"/pages/{name}")
 
@@ -254,6 +256,18 @@ def test_an_entry_is_added_once_however_often_the_form_is_sent(web, m):
 
     assert len(told) == 1
     assert set(told[0].tags) >= {"home", "place"}
+
+
+def test_an_entry_that_is_refused_is_still_in_the_form(web, m):
+    m.remember("Ana prefers tea", about="person-ana")
+    answer = web.say("/pages/person-ana", do="add", text="<too long> " * 120_000, tags="a b")
+    page = Page(answer.text)
+
+    assert answer.status_code == 400
+    assert "&lt;too long&gt; &lt;too long&gt;" in page.html
+    assert page.all("input", name="tags", value="a b")
+    assert "Ana prefers tea" in page.text
+    assert len(m.pages.read("person-ana").entries) == 1
 
 
 def test_a_page_is_begun_with_its_first_entry(web, m):

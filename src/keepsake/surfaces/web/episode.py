@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Route
 
 from keepsake.records.episode import Episode
 from keepsake.records.episodes import OBSERVE
+from keepsake.records.errors import NotFound
 from keepsake.records.lineage import text_of
 from keepsake.surfaces.cli.shown import one_line
 from keepsake.surfaces.web.plain import visible
@@ -41,7 +42,9 @@ class Turn:
 
 def shown_of(memory: Memory, name: str) -> Turn:
     """The episode of that name, with its session around it."""
-    episode = memory.episodes.get(name)
+    episode = memory.episodes.find(name)
+    if episode is None:
+        raise NotFound(f"nothing was told as {name[:80]!r}; the timeline shows what was")
     around = list(_around(memory, episode)) if episode.session else []
     before = [each for each in around if each.seq < episode.seq]
     after = [each for each in around if each.seq > episode.seq]

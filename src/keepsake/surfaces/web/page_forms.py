@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from keepsake.records.errors import Refused
+from keepsake.records.errors import Busy, KeepsakeError, Refused
 from keepsake.surfaces.cli.page_names import meant
-from keepsake.surfaces.web.rewording import begin, forgotten, reworded, shown_form
-from keepsake.surfaces.web.show import ask, form_of, then
+from keepsake.surfaces.web.page_shown import Opened, opened
+from keepsake.surfaces.web.rewording import begin, forgotten, reworded, shown_as, shown_form
+from keepsake.surfaces.web.show import ask, form_of, shown, then
 from keepsake.surfaces.web.words import segment
 
 if TYPE_CHECKING:
@@ -59,10 +60,36 @@ async def taken(request: Request) -> Response:
     what = form.get("do", "")
     if what == "change":
         return await _change(request, name, form)
+    if what == "add":
+        return await _added(request, name, form)
     if what not in _ACTS:
         raise Refused("this form says nothing that can be done to a page; open the page again")
     done = await ask(request, lambda memory: _ACTS[what](memory, name, form))
     return then(f"/pages/{segment(name)}?done={done}")
+
+
+async def _added(request: Request, name: str, form: Mapping[str, str]) -> Response:
+    """Add an entry, and look at it; or show the page again, with the reason and what was typed."""
+
+    def work(memory: Memory) -> tuple[str, Opened | None, KeepsakeError | None]:
+        try:
+            return _add(memory, name, form), None, None
+        except (Refused, Busy) as error:
+            return "", opened(memory, name), error
+
+    done, page, error = await ask(request, work)
+    if page is None or error is None:
+        return then(f"/pages/{segment(name)}?done={done}")
+    return shown_page(request, page, trouble=str(error), typed=form, status=shown_as(error))
+
+
+def shown_page(
+    request: Request, page: Opened, *, done: str = "", trouble: str = "", typed: Mapping[str, str] | None = None,
+    status: int = 200,
+) -> Response:  # fmt: skip
+    """One page with its forms."""
+    given = {"page": page, "done": done, "trouble": trouble, "typed": typed or {}, "once": once()}
+    return shown(request, "page.html", status=status, **given)
 
 
 async def _change(request: Request, name: str, form: Mapping[str, str]) -> Response:
@@ -92,4 +119,4 @@ def _activate(memory: Memory, name: str, _: Mapping[str, str]) -> str:
     return memory.pages.activate(name).status
 
 
-_ACTS = {"add": _add, "forget": _forget, "archive": _archive, "activate": _activate}
+_ACTS = {"forget": _forget, "archive": _archive, "activate": _activate}

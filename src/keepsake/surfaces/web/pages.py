@@ -43,9 +43,9 @@ async def _one(request: Request) -> Response:
             memory, meant(memory, name), earlier="earlier" in said, before=said.get("before", ""),
         ),
     )  # fmt: skip
-    template = "page_file.html" if "file" in said else "page.html"
-    done = DONE.get(said.get("done", ""), "")
-    return shown(request, template, page=page, done=done, once=page_forms.once())
+    if "file" in said:
+        return shown(request, "page_file.html", page=page)
+    return page_forms.shown_page(request, page, done=DONE.get(said.get("done", ""), ""))
 
 
 routes: list[BaseRoute] = [

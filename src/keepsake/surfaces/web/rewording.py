@@ -89,9 +89,14 @@ async def reworded(request: Request, form: Mapping[str, str], change: Change, *,
 
     draft, then_what = await ask(request, work)
     if isinstance(draft, Draft) and isinstance(then_what, KeepsakeError):
-        status = status_of(then_what)
-        return shown_form(request, draft, status=HTTPStatus.CONFLICT if status == HTTPStatus.ACCEPTED else status)
+        return shown_form(request, draft, status=shown_as(then_what))
     return then(str(then_what))
+
+
+def shown_as(error: KeepsakeError) -> int:
+    """The status of a page that tells of it. A question that waits is not what was asked for."""
+    status = status_of(error)
+    return HTTPStatus.CONFLICT if status == HTTPStatus.ACCEPTED else status
 
 
 def shown_form(request: Request, draft: Draft, *, status: int = 200) -> Response:
