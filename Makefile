@@ -10,7 +10,7 @@ LOCK = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --gener
 
 unexport PYTHONDONTWRITEBYTECODE # hundreds of tests start a process, and each would compile all files anew
 
-.PHONY: help demo test soak bench lock clean
+.PHONY: help demo test soak bench picture lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 8
@@ -35,6 +35,10 @@ bench: .venv/ready ## measure every part on this machine
 	@$(PY) bench/graph.py
 	@$(PY) bench/start.py
 	@$(PY) bench/serve.py --requests 20000
+	@$(PY) bench/http.py --requests 20000
+
+picture: .venv/ready ## take the README's pictures of the page anew (needs chromium)
+	@$(PY) -m tests.browser.picture
 
 lock: .venv/ready ## write the pins anew after a change of dependencies; ARGS=--upgrade takes newer ones
 	@$(LOCK) pyproject.toml --output-file requirements/base.lock

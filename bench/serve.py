@@ -191,8 +191,9 @@ def measured(
     yield at_most("answers that were wrong", f"{wrong.count}", "0", float(wrong.count), 0)
 
 
-def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def run(about: str, measured: Callable[[Path, Path, Speech, int, int, int], Iterator[Row]]) -> None:
+    """Make a memory, measure, and print what came of it."""
+    options = argparse.ArgumentParser(description=about.splitlines()[0])
     options.add_argument("--blocks", type=int, default=BLOCKS)
     options.add_argument("--clients", type=int, default=CLIENTS)
     options.add_argument("--requests", type=int, default=REQUESTS)
@@ -208,4 +209,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, measured)

@@ -26,9 +26,11 @@ def test_no_source_file_is_too_long_to_read():
 def test_the_wheel_carries_the_types_and_every_module(wheel):
     shipped = set(zipfile.ZipFile(wheel).namelist())
     modules = {path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py")}
+    pages = {path.relative_to(SRC).as_posix() for path in (SRC / "keepsake/surfaces/web").rglob("*.*")}
 
     assert "keepsake/py.typed" in shipped
     assert modules - shipped == set()
+    assert {path for path in pages if not path.endswith(".pyc")} - shipped == set()
 
 
 def test_a_test_run_is_kept_in_memory_only_where_there_is_room_for_it(tmp_path):

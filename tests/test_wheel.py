@@ -63,6 +63,9 @@ def connects_a_client(keepsake: Path, home: Path, alone: dict[str, str]) -> None
     assert (bare.returncode, bare.stdout) == (1, "")
     assert bare.stderr == "keepsake: the MCP server needs the package mcp: pip install 'keepsake[serve]'\n"
     assert not (home / ".claude.json").exists()
+    bare = run(keepsake, "serve", **alone)
+    assert (bare.returncode, bare.stdout) == (1, "")
+    assert bare.stderr == "keepsake: the server needs the package fastapi: pip install 'keepsake[serve]'\n"
 
     serving = {**alone, "PYTHONPATH": get_path("purelib")}  # the package lies here; keepsake is the wheel's
     shown = ok(run(keepsake, "connect", "claude-code", **serving))

@@ -514,3 +514,51 @@ def test_a_damaged_first_byte_never_makes_a_ledger_look_like_another_programs(me
     assert wal.exists()
     assert b"harmless" in wal.read_bytes()
     assert b"to be erased" not in wal.read_bytes()
+
+
+# -- the mark ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_mark_is_another_one_whenever_something_changed_and_no_other_time(tmp_path):
+    with Memory(tmp_path / "m") as m, Memory(tmp_path / "m") as other:
+        m.remember("Ana prefers tea", key="tea")
+        first = m.mark()
+        assert first[0] == m.show("tea").seq
+        assert other.mark() == first
+        m.recall("tea", receipt=True)
+        m.receipts.flush()
+        m.ledger.compact()
+        assert (m.mark(), other.mark()) == (first, first)
+        with Memory(tmp_path / "m") as later:
+            assert later.mark() == first
+        other.observe("hello")
+        assert m.mark() == other.mark() != first
+
+
+def test_what_was_taken_back_leaves_the_mark_as_it_was(tmp_path):
+    with Memory(tmp_path / "m") as m:
+        m.remember("Ana prefers tea", key="tea")
+        before = m.mark()
+
+        def fail():
+            with m.batch():
+                m.remember("Ana prefers rum", key="tea")
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert m.mark() == before
+
+
+def test_a_list_is_read_in_parts_that_others_cannot_move(tmp_path):
+    with Memory(tmp_path / "m") as m:
+        for number in range(5):
+            m.remember(f"thing {number}", key=f"k{number}", kind="idea")
+        first, place = m.beliefs.page(limit=2, kind="idea")
+        m.revise("k0", "thing 0, again")
+        m.erase(first[1].key)
+        second, last = m.beliefs.page(after=place, limit=3, kind="idea")
+        assert [each.key for each in first + second] == [f"k{number}" for number in range(5)]
+        assert last is None
+        with pytest.raises(Refused, match="limit is how many"):
+            m.beliefs.page(limit=0)

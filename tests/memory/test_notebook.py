@@ -22,7 +22,7 @@ from tests.memory.told import NEW_YEAR
 EVIL = "<script>alert(1)</script> & \"quoted\" 'too'"
 WITHOUT = {  # nothing comes back that could be shown
     "batch", "on", "restore", "facts.together", "work.on", "beliefs.on", "facts.on", "facts.follow", "facts.evidence",
-    "facts.apply", "export_lines",
+    "facts.apply", "export_lines", "beliefs.page",
 }  # fmt: skip
 
 
@@ -182,7 +182,11 @@ CALLS = {
     "graph.shortest_path": lambda m: m.graph.shortest_path("n1", "n2"),
     "graph.show": lambda m: m.graph.show("n1"),
     "graph.unmerge": lambda m: (m.graph.merge("n2", "n1", sure=True), m.graph.unmerge("n2")),
+    "ledger.checkpoints": lambda m: (m.ledger.checkpoint(), m.ledger.checkpoints()),
+    "ledger.files": lambda m: m.ledger.files(),
+    "ledger.proof": lambda m: m.ledger.proof(1),
     "ledger.verify": lambda m: m.ledger.verify(),
+    "log_page": lambda m: m.log_page(),
     "pages.activate": lambda m: m.pages.activate("person-ana"),
     "pages.append": lambda m: m.pages.append("person-ana", EVIL),
     "pages.archive": lambda m: m.pages.archive("person-ana"),

@@ -31,6 +31,20 @@ def test_another_one_takes_its_place_and_the_old_one_is_no_longer_it(home):
     assert not new.is_said(old.secret.encode())
 
 
+def test_each_user_has_one_and_nobody_elses_is_it(home):
+    users = ("me", "bob", "BOB", "bob.token", "../x", "", "\ud800", "b" * 10_000, "<b>", "me\x00")
+    tokens = [token_of(LEDGER, user) for user in users]
+    assert len({token.secret for token in tokens}) == len({token.path for token in tokens}) == len(users)
+    assert tokens == [token_of(LEDGER, user) for user in users]
+    assert tokens[0] == token_of(LEDGER)
+    assert tokens[0].path.name == f"{LEDGER}.token"
+    assert {token.path.parent for token in tokens} == {tokens_folder()}
+    assert not any("bob" in token.path.name for token in tokens)
+    assert not any(one.is_said(other.secret.encode()) for one in tokens for other in tokens if one is not other)
+    assert new_token(LEDGER, "bob") != tokens[1]
+    assert token_of(LEDGER) == tokens[0]
+
+
 def test_only_its_own_bytes_are_it(home):
     token = token_of(LEDGER)
     secret = token.secret.encode()

@@ -23,7 +23,7 @@ LEAST = {  # of arguments, for a command to begin its work
     "paths merge": ["plan-b"], "paths abandon": ["plan-b", "--reason", "no"], "paths compact": ["plan-b"],
     "paths show": ["plan-b"], "import": ["graph.json"], "export": ["--to", "all.ndjson", "--force"],
 }  # fmt: skip
-APART = ("store", "init", "migrate", "connect", "mcp")  # which name their folder themselves, or serve it
+APART = ("store", "init", "migrate", "connect", "mcp", "serve")  # which name their folder themselves, or serve it
 ON_A_MEMORY = [
     path for path, command in ALL.items()
     if path and path.split()[0] not in APART and (path == "paths" or not isinstance(command, click.Group))

@@ -331,10 +331,11 @@ class Follower:
         """The files of the chain, up to the last event known here."""
         return Chain(self.folder, self._end.offset)
 
-    def events(self, start: int = 0, stop: int | None = None) -> Iterator[Event]:
-        """The events from `start` on, as they are recorded. Erased ones have no body."""
+    def events(self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = ()) -> Iterator[Event]:
+        """The events from `start` on, as they are recorded. Erased ones have no body. `having` as in Chain.lines."""
         self.refresh()
-        for line in self.chain().lines(start, self._end.seq + 1 if stop is None else min(stop, self._end.seq + 1)):
+        end = self._end.seq + 1
+        for line in self.chain().lines(start, end if stop is None else min(stop, end), having=having):
             yield (line if line.sound or fmt.is_hollow(line.data) else self._read_again(line.seq)).event()
 
     def _read_again(self, seq: int) -> fmt.Line:

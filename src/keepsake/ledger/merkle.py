@@ -29,7 +29,7 @@ _HASH_BYTES = 32
 _HEX_HASH = re.compile(r"[0-9a-f]{64}")
 _MOST_LEAVES = 1 << 63  # a number from outside must not decide how long we count
 _BATCH_LEVEL = 10
-_BATCH = 1 << _BATCH_LEVEL
+BATCH = 1 << _BATCH_LEVEL
 
 # Copying a hash that was started is a tenth cheaper than starting one: OpenSSL 3
 # looks the algorithm up by name each time.
@@ -80,7 +80,7 @@ class Range:
         while more:
             batch: list[bytes] = []
             try:
-                batch.extend(islice(coming, _BATCH - self.end % _BATCH))  # keeps what came before an exception
+                batch.extend(islice(coming, BATCH - self.end % BATCH))  # keeps what came before an exception
             finally:
                 self._take(batch)
             more = bool(batch)
@@ -127,7 +127,7 @@ class Range:
 
     def _take(self, batch: list[bytes]) -> None:
         """A whole batch as one subtree, anything less leaf by leaf."""
-        if len(batch) == _BATCH:
+        if len(batch) == BATCH:
             self._add(_top(batch), _BATCH_LEVEL)
         else:
             for leaf in batch:
@@ -146,6 +146,13 @@ class Range:
             level += 1
         self.hashes.append(node)
         self.end += size
+
+
+def root_of(row: Sequence[bytes]) -> bytes:
+    """The node above a whole row: leaves, or the tops of whole batches and of the rest."""
+    while len(row) > 1:
+        row = _row_above(row)
+    return row[0] if row else EMPTY_ROOT
 
 
 def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:

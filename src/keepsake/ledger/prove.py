@@ -16,25 +16,56 @@ from typing import TYPE_CHECKING, Any
 from keepsake.ledger import format as fmt
 from keepsake.ledger import merkle
 from keepsake.ledger.note import Checkpoint, InclusionNote, NoteError, Verifier
-from keepsake.records.errors import NotFound, Refused, RolledBack
+from keepsake.records.errors import Damaged, KeepsakeError, NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and not needed to check a proof
     from keepsake.ledger.ledger import Ledger
 
 
-def leaves(ledger: Ledger, size: int) -> list[bytes]:
-    """The first `size` leaves of the tree. Raises Missing if their stretches were moved away."""
-    return [merkle.leaf_hash(line.slice) for line in ledger.chain().lines(0, size)]
+def leaves(ledger: Ledger, start: int, stop: int) -> list[bytes]:
+    """The leaves `start` … `stop - 1` of the tree. Raises Missing if their stretches were moved away."""
+    return [merkle.leaf_hash(piece) for piece in ledger.chain().slices(start, stop)]
 
 
-def inclusion(ledger: Ledger, seq: int, note: str, verifier: Verifier) -> str:
+class Tree:
+    """The tree of one ledger. The first proof reads every line; a later one, those beside its event and new ones."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._tops: list[bytes] = []  # of whole batches, from the first on
+
+    def steps(self, seq: int, size: int, root: bytes) -> list[bytes]:
+        """What leads from event `seq` to the root of the first `size` events. RolledBack, if that is not their root."""
+        found = self._steps(seq, size, root)
+        if found is None:  # what is kept here may be of a ledger that another took the place of
+            self._tops.clear()
+            found = self._steps(seq, size, root)
+        if found is None:
+            raise _another(self._ledger, size)
+        return found
+
+    def _steps(self, seq: int, size: int, root: bytes) -> list[bytes] | None:
+        row, at = self._row(size), seq // merkle.BATCH
+        batch = leaves(self._ledger, at * merkle.BATCH, min((at + 1) * merkle.BATCH, size))
+        if merkle.root_of(row) != root or merkle.root_of(batch) != row[at]:
+            return None
+        return merkle.inclusion_proof(batch, seq % merkle.BATCH) + merkle.inclusion_proof(row, at)
+
+    def _row(self, size: int) -> list[bytes]:
+        """The tops of the batches of the first `size` events; the last batch may be a part of one."""
+        whole, rest = divmod(size, merkle.BATCH)
+        for at in range(len(self._tops), whole):
+            self._tops.append(merkle.root_of(leaves(self._ledger, at * merkle.BATCH, (at + 1) * merkle.BATCH)))
+        last = [merkle.root_of(leaves(self._ledger, whole * merkle.BATCH, size))] if rest else []
+        return self._tops[:whole] + last
+
+
+def inclusion(ledger: Ledger, seq: int, note: str, verifier: Verifier, tree: Tree | None = None) -> str:
     """The proof that event `seq` is in the ledger that `note` signs, as text."""
     signed = _opened(note, verifier)
     if not 0 <= seq < signed.size:
         raise NotFound(f"the checkpoint has events 0 to {signed.size - 1}, not {seq}; sign a new one if it is newer")
-    row = leaves(ledger, signed.size)
-    _must_lead_to(row, signed)
-    path = merkle.inclusion_proof(row, seq)
+    path = (tree or Tree(ledger)).steps(seq, signed.size, signed.root)
     return InclusionNote(seq, tuple(path), note, ledger.chain().line(seq).slice).text()
 
 
@@ -43,8 +74,9 @@ def consistency(ledger: Ledger, old_size: int, note: str, verifier: Verifier) ->
     signed = _opened(note, verifier)
     if not 0 <= old_size <= signed.size:
         raise NotFound(f"the checkpoint holds {signed.size} events; it cannot be compared with one of {old_size}")
-    row = leaves(ledger, signed.size)
-    _must_lead_to(row, signed)
+    row = leaves(ledger, 0, signed.size)
+    if len(row) != signed.size or merkle.root_of(row) != signed.root:
+        raise _another(ledger, signed.size)
     path = [b64encode(node).decode() for node in merkle.consistency_proof(row, old_size)]
     return "\n".join([f"old {old_size}", *path]) + "\n\n" + note
 
@@ -95,11 +127,14 @@ def _of_this_ledger(signed: Checkpoint, verifier: Verifier) -> Checkpoint:
     return signed
 
 
-def _must_lead_to(row: list[bytes], signed: Checkpoint) -> None:
-    tree = merkle.Range()
-    tree.extend(row)
-    if (tree.end, tree.root()) != (signed.size, signed.root):
-        raise RolledBack("the ledger is not the one that the checkpoint signs; run `keepsake check`")
+def _another(ledger: Ledger, size: int) -> KeepsakeError:
+    """Why the ledger does not lead to a root: a line is not as it was written (Damaged), or it is another ledger."""
+    try:
+        for _ in ledger.chain().lines(0, size):
+            pass
+    except Damaged as error:
+        return error
+    return RolledBack("the ledger is not the one that the checkpoint signs; run `keepsake check`")
 
 
 def _growth(text: str) -> tuple[int, list[bytes], str]:
@@ -115,18 +150,23 @@ def _growth(text: str) -> tuple[int, list[bytes], str]:
     return size, nodes, note
 
 
-def _header(proof: InclusionNote) -> dict[str, Any]:
-    """The fields of a proved header. Its bytes are what was hashed, so they are read by the one strict layout."""
-    header = fmt.HEADER.fullmatch(proof.line + b',"hash":"' + b"0" * 64 + b'","data":')
+def header_of(line: bytes) -> dict[str, Any]:
+    """The fields of a header, by the one strict layout. `line` are the bytes that are hashed. Refused if it is none."""
+    header = fmt.HEADER.fullmatch(line + b',"hash":"' + b"0" * 64 + b'","data":')
     if header is None:
         raise _nothing("what it proves is not the header of an event")
     seq, ts, op, event_id, by, batch, left, digest, prev, _ = (group.decode() for group in header.groups())
-    if int(seq) != proof.index:
-        raise _nothing("the event's number is not its place in the tree")
     return {
         "seq": int(seq), "ts": ts, "op": op, "id": event_id, "by": by, "batch": int(batch), "left": int(left),
-        "digest": digest, "prev": prev, "hash": sha256(proof.line).hexdigest(),
+        "digest": digest, "prev": prev, "hash": sha256(line).hexdigest(),
     }  # fmt: skip
+
+
+def _header(proof: InclusionNote) -> dict[str, Any]:
+    found = header_of(proof.line)
+    if found["seq"] != proof.index:
+        raise _nothing("the event's number is not its place in the tree")
+    return found
 
 
 def _as_dict(signed: Checkpoint) -> dict[str, Any]:

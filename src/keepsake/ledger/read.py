@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from keepsake.ledger import format as fmt
@@ -113,8 +113,25 @@ class Chain:
         """The first event that is still here."""
         return self.stretches[0].first if self.stretches else 0
 
-    def lines(self, start: int = 0, stop: int | None = None) -> Iterator[fmt.Line]:
-        """The lines of events `start` … `stop - 1`. Raises Missing if they are not all here, Damaged if one is bad."""
+    def lines(self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = ()) -> Iterator[fmt.Line]:
+        """The lines of events `start` … `stop - 1`. Raises Missing if they are not all here, Damaged if one is bad.
+
+        With `having`, only those that hold all of these bytes: the others are passed over, and not checked.
+        """
+        for path, offset, raw in self._raw(start, stop):
+            if any(part not in raw for part in having):
+                continue
+            line = _checked(raw, path, offset)
+            if stop is not None and line.seq >= stop:
+                return
+            yield line
+
+    def slices(self, start: int, stop: int) -> Iterator[bytes]:
+        """What is hashed of each of these events. Nothing is checked: whoever asks compares the tree's root."""
+        return (raw.partition(b',"hash":"')[0] for _, _, raw in self._raw(start, stop))
+
+    def _raw(self, start: int, stop: int | None) -> Iterator[tuple[Path, int, bytes]]:
+        """The bytes of these lines, each with its file and offset. Raises Missing."""
         for stretch in self.stretches:
             if stretch.last is not None and stretch.last < start:
                 continue
@@ -122,20 +139,21 @@ class Chain:
                 return
             if stretch.first > start:
                 raise Missing(missing(self.folder, start, stretch.first))
-            for line in self._lines_of(stretch, start):
-                if stop is not None and line.seq >= stop:
+            for path, offset, raw in self._raw_of(stretch, start):
+                if stop is not None and start >= stop:
                     return
-                yield line
-                start = line.seq + 1
+                yield path, offset, raw
+                if found := _SEQ.match(raw):
+                    start = int(found[1]) + 1
 
-    def _lines_of(self, stretch: Stretch, start: int) -> Iterator[fmt.Line]:
+    def _raw_of(self, stretch: Stretch, start: int) -> Iterator[tuple[Path, int, bytes]]:
         path, fd = self._open(stretch)
         try:
             size = os.fstat(fd).st_size
             end = size if stretch.last is not None or self._end is None else min(size, self._end)
             at = offset_of(fd, end, start) if start > stretch.first else 0
             for offset, raw in raw_lines(fd, at, end):
-                yield _checked(raw, path, offset)
+                yield path, offset, raw
         finally:
             os.close(fd)
 

@@ -56,6 +56,7 @@ LEFT_OUT = {
     "restore": "it makes a memory; open it afterwards",
     "trouble": "it is read, not called; `status` tells it",
     "trust": "whoever opened it said so",
+    "writable": "it is read, not called",
 }
 _END = object()
 _PAUSE = 0.2  # seconds between two looks, where what is to come is followed

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from keepsake.records.belief import Belief
+from keepsake.records.errors import Refused
 from keepsake.records.notebook import listing
 from keepsake.records.timeline import Moment
 from keepsake.stores.shelf import Shelf
@@ -35,27 +37,46 @@ class BeliefsOf:
         path: str | None = None,
     ) -> list[Belief]:
         """The beliefs that fit, oldest first. `status=""` is any; `containing` is a part of the text, in any case."""
-        with self._shelf.known(believed_at) as known:
-            found = known.query(
-                user=self._user if user is None else user,
-                path=self._path if path is None else path,
-                kind=kind,
-                status=status,
-                min_confidence=min_confidence,
-            )
-            beliefs = [held.belief() for held in found]
-        needle = containing.casefold()
-        return [
-            belief
-            for belief in beliefs
-            if about in (None, belief.about)
-            and (tag is None or tag in belief.tags)
-            and needle in belief.text.casefold()
-        ]
+        asked: dict[str, Any] = {
+            "kind": kind, "status": status, "min_confidence": min_confidence, "about": about, "tag": tag,
+            "containing": containing, "believed_at": believed_at, "user": user, "path": path,
+        }  # fmt: skip
+        return [belief for _, belief in self._fitting(-1, None, **asked)]
+
+    def page(self, *, after: int = -1, limit: int = 100, **which: Any) -> tuple[list[Belief], int | None]:
+        """The next `limit` of those that `query` gives, and where to go on: None, if there are no more.
+
+        A place is the number of the event that first stated a belief. What others write meanwhile moves no place.
+        """
+        if type(limit) is not int or limit < 1:
+            raise Refused(f"limit is how many are wanted, 1 or more, not {limit!r}")
+        found = self._fitting(after, limit + 1, **which)
+        return [belief for _, belief in found[:limit]], found[limit - 1][0] if len(found) > limit else None
 
     def all(self, *, user: str | None = None) -> list[Belief]:
         """Every belief, held or not."""
         return self.query(status="", user=user)
+
+    def _fitting(
+        self, after: int, most: int | None, *, kind: str | None = None, status: str = "active",
+        min_confidence: float | None = None, about: str | None = None, tag: str | None = None, containing: str = "",
+        believed_at: Moment | None = None, user: str | None = None, path: str | None = None,
+    ) -> list[tuple[int, Belief]]:  # fmt: skip
+        """Those that fit and were first stated after an event, each with the number of the one that first did."""
+        needle, found = containing.casefold(), list[tuple[int, Belief]]()
+        with self._shelf.known(believed_at) as known:
+            held = known.query(
+                user=self._user if user is None else user, path=self._path if path is None else path, kind=kind,
+                status=status, min_confidence=min_confidence, where=lambda each: each.first > after,
+            )  # fmt: skip
+            for each in held:
+                if len(found) == most:
+                    break
+                belief = each.belief()
+                is_about = about in (None, belief.about) and (tag is None or tag in belief.tags)
+                if is_about and needle in belief.text.casefold():
+                    found.append((each.first, belief))
+        return found
 
     def __iter__(self) -> Iterator[Belief]:
         return iter(self.query())

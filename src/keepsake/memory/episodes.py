@@ -221,6 +221,12 @@ class EpisodesOf:
                 (shared if standing else alone).append(fact_of(held.belief()))
         return alone, shared
 
+    def learned(self, name: str, *, user: str | None = None) -> list[Fact]:
+        """The facts that are held and come from an episode, among others or alone."""
+        with self._shelf.ledger.reading():
+            resting, shared = self._what_rests_on([self.get(name, user=user)], self._of(user))
+            return [*resting, *shared]
+
     def consolidate(
         self,
         rule: ConsolidationRule,
@@ -246,11 +252,13 @@ class EpisodesOf:
         *,
         limit: int = 10,
         path: str = "",
+        after: tuple[str, int] | None = None,
     ) -> list[Episode]:
         """The most recent episodes, newest first; of one time, the last told first. What is left out is any.
 
         On a `path`, those of the paths above it are among them, and of those that were merged into it or into these.
-        What was taken back, or moved away with the stretch of the ledger that held it, is not among them.
+        What was taken back, or moved away with the stretch of the ledger that held it, is not among them. `after` goes
+        on behind one: its time, as it is written in its fields, and the number of its event.
         """
         whose = self._of(user)
         checked(user=whose, session=session, agent=agent)
@@ -260,7 +268,7 @@ class EpisodesOf:
         if not can_be_written(path):
             return []
         with self._shelf.ledger.reading():
-            seqs = self._index().read(lambda file: self._newest(file, whose, session, agent, path, limit))
+            seqs = self._index().read(lambda file: self._newest(file, whose, session, agent, path, limit, after))
             return self._read_all(seqs)
 
     def _read_all(self, seqs: list[int]) -> list[Episode]:
@@ -274,16 +282,17 @@ class EpisodesOf:
         return [found[seq] for seq in seqs if seq in found]
 
     def _newest(
-        self, file: IndexFile, user: str, session: str | None, agent: str | None, path: str, limit: int
-    ) -> list[int]:
+        self, file: IndexFile, user: str, session: str | None, agent: str | None, path: str, limit: int,
+        after: tuple[str, int] | None,
+    ) -> list[int]:  # fmt: skip
         heard = self._shelf.book.paths.heard(user, path)
         one = len(heard) == 1
         where = heard[0] if one else orjson.dumps(heard).decode()
         statement = (_RECENT if one else _RECENT_HEARD)[session is not None, agent is not None]
         more = [name for name in (session, agent) if name is not None]
-        found, first = list[int](), self._shelf.ledger.chain().first
-        for source, seq in file.db.execute(statement, (user, where, *more)):
-            if seq >= first and not self._shelf.book.episodes.is_retracted(source):
+        found, first, told = list[int](), self._shelf.ledger.chain().first, self._shelf.book.episodes
+        for source, seq, at in file.db.execute(statement, (user, where, *more)):
+            if seq >= first and (after is None or (at, seq) < after) and not told.is_retracted(source):
                 found.append(seq)
             if len(found) == limit:
                 break

@@ -6,6 +6,7 @@ it anew; a checkpoint, signed and pinned outside the folder, can.
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,17 @@ from keepsake.ledger import format as fmt
 from keepsake.ledger.read import first_line, is_foreign
 from keepsake.memory import settings
 from keepsake.records.errors import Refused
+from keepsake.records.notebook import listing
 from keepsake.repair.witness import seen_by_the_index
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from keepsake.ledger.checkpoint import Keyring
     from keepsake.ledger.ledger import Ledger
+    from keepsake.ledger.prove import Tree
     from keepsake.ledger.scan import Progress
     from keepsake.ledger.seen import Seen
     from keepsake.ledger.verify import Report
+    from keepsake.memory.proof import ChainFile, Kept, Proof
 
 
 def verify_folder(
@@ -84,11 +88,18 @@ def check_proof(text: str, key: str) -> dict[str, Any]:
     return check_inclusion(text, verifier)
 
 
+@listing
 class LedgerOf:
     """The ledger of one open memory."""
 
     def __init__(self, ledger: Ledger, keyring: Keyring) -> None:
         self._ledger, self._keyring = ledger, keyring
+
+    @cached_property
+    def _tree(self) -> Tree:
+        from keepsake.ledger.prove import Tree
+
+        return Tree(self._ledger)
 
     @property
     def id(self) -> str:
@@ -148,7 +159,28 @@ class LedgerOf:
         self._ledger.refresh()
         self._ledger.chain().line(seq)  # if it is not there, nothing is signed for it either
         note = self.checkpoint()
-        return inclusion(self._ledger, seq, note, verifier_of(self.id, self._keyring))
+        return inclusion(self._ledger, seq, note, verifier_of(self.id, self._keyring), self._tree)
+
+    def proof(self, seq: int) -> Proof:
+        """The same as far as it goes without signing: against the last checkpoint, or the tree as it is."""
+        from keepsake.memory.proof import proof_of
+
+        self._ledger.refresh()
+        return proof_of(self._ledger, self._keyring, self._tree, seq)
+
+    def checkpoints(self) -> list[Kept]:
+        """The checkpoints that are kept, in the folder and outside it; the one that saw most first."""
+        from keepsake.memory.proof import kept_in
+
+        self._ledger.refresh()
+        return kept_in(self._ledger, self._keyring) if settings.keys_folder().is_dir() else []
+
+    def files(self) -> list[ChainFile]:
+        """The files of the chain that are here: those that are sealed, then the one that grows."""
+        from keepsake.memory.proof import files_of
+
+        self._ledger.refresh()
+        return files_of(self._ledger)
 
     def check_proof(self, text: str, key: str | None = None) -> dict[str, Any]:
         """What a proof proves. Raises Refused if it proves nothing."""

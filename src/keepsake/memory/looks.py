@@ -13,6 +13,7 @@ from keepsake.records.event import Event
 
 if TYPE_CHECKING:
     from keepsake.ledger.checkpoint import Keyring
+    from keepsake.memory.log_page import LogPage
     from keepsake.memory.status import Status
     from keepsake.records.timeline import Change, Moment, Version
     from keepsake.records.why import Why
@@ -22,6 +23,7 @@ class Looks(Opened):
     """What is known, and how it came to be. `Memory` is one."""
 
     _keyring: Keyring
+    _marked: tuple[int, str] = (-1, "")
 
     def get(
         self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = ""
@@ -77,6 +79,41 @@ class Looks(Opened):
             if not follow:
                 return
             yield None
+
+    def log_page(
+        self,
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = 50,
+        op: str = "",
+        by: str = "",
+        session: str = "",
+        agent: str = "",
+        reach: int = 100_000,
+    ) -> LogPage:
+        """The newest of this user's events, or those right `before` or right `after` a number, newest first.
+
+        `op` as in `log`; `by` is a source (`mcp:3f9a`) or a door (`mcp`). A look passes over at most `reach` events.
+        """
+        from keepsake.memory.log_page import Sought, log_page
+
+        sought = Sought(op, by, session, agent)
+        return log_page(self._shelf, self.user, sought, before=before, after=after, limit=limit, reach=reach)
+
+    def mark(self) -> tuple[int, str]:
+        """Number and hash of the last event that changed what is remembered: another one, whenever anything did.
+
+        What only watches over it, such as a receipt, a rule's run or a snapshot, changes nothing.
+        """
+        with self._shelf.known():
+            ledger, (seq, found) = self._shelf.ledger, self._shelf.book.changed
+            if seq < 0:  # a snapshot of an older program does not say
+                return ledger.end.seq, ledger.end.hash
+            if not found:
+                found = self._marked[1] if self._marked[0] == seq else ledger.chain().hash_at(seq) or ""
+            self._marked = (seq, found)
+            return self._marked
 
     def status(self) -> Status:
         """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""

@@ -127,6 +127,11 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         """What is wrong with the folder, if anything; until it is mended, it can only be read, as far as it is good."""
         return str(self._shelf.ledger.trouble or "")
 
+    @property
+    def writable(self) -> bool:
+        """Whether something may be recorded: it was opened for that, this user may, and nothing is wrong."""
+        return self._shelf.ledger.writable and self._shelf.ledger.trouble is None
+
     @cached_property
     def beliefs(self) -> BeliefsOf:
         """What is held true, to be looked through."""

@@ -17,7 +17,7 @@ from keepsake.records.clock import parse_moment, stamp
 from keepsake.records.errors import Moved, NotFound, Refused
 from keepsake.records.event import Event
 from keepsake.records.notebook import listing
-from keepsake.records.policy import kind_of
+from keepsake.records.policy import ALLOW, kind_of
 from keepsake.records.review import Action, Answered, Approval, Review
 from keepsake.stores.shelf import Shelf
 
@@ -70,6 +70,11 @@ class ReviewsOf:
         """Whether a person said yes to this version of a belief."""
         with self._shelf.ledger.reading():
             return self._shelf.book.reviews.is_approved(belief.id)
+
+    def may_answer(self) -> bool:
+        """Whether this program's yes or no would count: it has the trust of a person, and the policy names its door."""
+        policy = self._gated.policy
+        return policy.usual("answer", self._gated.trust) == ALLOW and policy.names(self._gated.by)
 
     # -- answering ---------------------------------------------------------------------------------------------------
 

@@ -76,6 +76,15 @@ class States(Tends, Trusts):
             held = said or known.get(fields.get("key", ""), user=fields["user"], path=fields["path"])
             return held.belief()
 
+    def beside(self, name: str, *, user: str | None = None, path: str = "") -> Said:
+        """What is held beside a belief now: what contradicts it and what nearly repeats it, as `remember` answered."""
+        with self._shelf.known() as known:
+            belief = known.get(name, user=self._user(user), path=path).belief()
+        said = {each: getattr(belief, each) for each in ("text", "user", "path", "session", "agent", "triple")}
+        answer = self._answered(belief, KNOWN, self._around({**said, "trust": None})).answer
+        assert answer is not None
+        return answer
+
     # -- saying it again ---------------------------------------------------------------------------------------------
 
     def _again_of(self, known: Belief, fields: dict[str, Any], idempotency_key: str, asker: str) -> Belief | None:

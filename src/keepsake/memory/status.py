@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from keepsake.ledger.checkpoint import Keyring
 from keepsake.ledger.folder import Folder
 from keepsake.memory import settings
 from keepsake.memory.episodes import EpisodesOf
+from keepsake.memory.proof import written
 from keepsake.records.belief import Belief
-from keepsake.records.clock import stamp
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Damaged
 from keepsake.records.notebook import Shown
@@ -95,7 +95,7 @@ def status_of(shelf: Shelf, ring: Keyring, user: str) -> Status:
             str(folder.root), book.count(user, "active"), book.count(user, "tombstone"), ledger.end.seq + 1,
             ledger.standing.ledger, ledger.end.ts, os.access(folder.wal, os.W_OK), str(ledger.trouble or ""),
             settings.unsafe_place(folder.root), pin.size if pin else None,
-            checkpoint_at=_written(ring.pin_path(ledger.standing.ledger)) if pin else "",
+            checkpoint_at=written(ring.pin_path(ledger.standing.ledger)) if pin else "",
             by=_last_door(shelf, user), learned=_learned(shelf, user), episodes=book.episodes.held(user),
             pages=_pages(folder.root / "memory", user), entities=_entities(folder, user),
             paths=len(book.paths.names(user)), vectors=_vectors(folder.root / "vectors", user), waiting=len(asked),
@@ -153,12 +153,6 @@ def _size(folder: Path) -> int:
                 with suppress(OSError):
                     found += entry.stat(follow_symlinks=False).st_size
     return found
-
-
-def _written(path: Path) -> str:
-    with suppress(OSError):
-        return stamp(datetime.fromtimestamp(path.stat().st_mtime, UTC))
-    return ""
 
 
 def what_would_go(shelf: Shelf, episodes: EpisodesOf, names: Sequence[str], user: str, path: str) -> Erasure:

@@ -2,7 +2,8 @@
 
 It lies beside the signing keys and not in the memory folder. A folder is backed up, copied and sent away; whoever has
 such a copy has the words of that day, and must not get the key to the living memory with them. There is one for each
-ledger, so that a client of one memory cannot open another, and a folder that is moved keeps its own.
+ledger, so that a client of one memory cannot open another, and a folder that is moved keeps its own; and within it one
+for each user, so that nobody opens what is another's. No file's name tells a user's.
 
 The file is whole or absent, and for its owner alone (mode 0600). One that others may read is refused: nobody knows who
 did. A crash while a new one is made leaves the old one.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import re
 import secrets
 from dataclasses import dataclass, field
+from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from keepsake.ledger.checkpoint import safe_name
 from keepsake.ledger.disk import Disk, ensure_folder, replace
 from keepsake.ledger.lock import Lock
 from keepsake.memory import settings
+from keepsake.records.belief import OWNER
 from keepsake.records.errors import Refused
 
 _BYTES = 32
@@ -43,9 +46,9 @@ class Token:
         return compare_digest(self.secret.encode(), by)
 
 
-def token_of(ledger: str) -> Token:
-    """The token of a ledger, made on first use."""
-    path = _path(ledger)
+def token_of(ledger: str, user: str = OWNER) -> Token:
+    """The token that opens a user's memory in a ledger, made on first use."""
+    path = _path(ledger, user)
     if not path.exists():
         return _made(path, anew=False)
     if path.stat().st_mode & 0o077:
@@ -53,13 +56,14 @@ def token_of(ledger: str) -> Token:
     return _read(path)
 
 
-def new_token(ledger: str) -> Token:
-    """Another token for a ledger. The one it had opens nothing that is started from now on."""
-    return _made(_path(ledger), anew=True)
+def new_token(ledger: str, user: str = OWNER) -> Token:
+    """Another token for a user of a ledger. The one there was opens nothing that is started from now on."""
+    return _made(_path(ledger, user), anew=True)
 
 
-def _path(ledger: str) -> Path:
-    return settings.tokens_folder() / f"{safe_name(ledger)}.token"
+def _path(ledger: str, user: str) -> Path:
+    whose = "" if user == OWNER else f"-{sha256(user.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+    return settings.tokens_folder() / f"{safe_name(ledger)}{whose}.token"
 
 
 def _made(path: Path, *, anew: bool) -> Token:

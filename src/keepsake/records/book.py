@@ -24,13 +24,16 @@ from keepsake.records.work import Work
 
 _Part = Work | Reviews | Episodes | Uses | Rules | Pages | Paths | Distrusts | GraphBook | Taken
 
-_CHANGE_NOTHING = (RECEIPTS, RULE, RULE_GONE, RAN, FOUND, NOOP, "snapshot/1")  # of what is remembered
+_CHANGE_NOTHING = (  # of what is remembered
+    RECEIPTS, RULE, RULE_GONE, RAN, FOUND, NOOP, "snapshot/1", "ledger.seal/1", "ledger.torn/1", "ledger.copy/1",
+    "erase.done/1",
+)  # fmt: skip
 
 
 class Book(Beliefs):
     """Beliefs, and what else is known. A snapshot that an older program wrote has only the beliefs."""
 
-    changed: tuple[int, str] = (-1, "")  # the last event that changed what is remembered, since this was opened
+    changed: tuple[int, str] = (-1, "")  # the last event that changed what is remembered; its hash, where it is at hand
 
     def __init__(self) -> None:
         self.work = Work()
@@ -43,6 +46,7 @@ class Book(Beliefs):
         self.distrusts = Distrusts()
         self.graph = GraphBook()
         self.taken_in = Taken()
+        self._before = self.changed
         self._parts: dict[str, _Part] = {
             "work": self.work, "reviews": self.reviews, "episodes": self.episodes, "uses": self.uses,
             "rules": self.rules, "pages": self.pages, "paths": self.paths, "distrusts": self.distrusts,
@@ -73,6 +77,7 @@ class Book(Beliefs):
 
     def begin(self) -> None:
         super().begin()
+        self._before = self.changed
         for part in self._parts.values():
             part.begin()
 
@@ -83,11 +88,12 @@ class Book(Beliefs):
 
     def rollback(self) -> None:
         super().rollback()
+        self.changed = self._before
         for part in self._parts.values():
             part.rollback()
 
     def dump(self) -> bytes:
-        parts = {name: part.dump() for name, part in self._parts.items()}
+        parts = {name: part.dump() for name, part in self._parts.items()} | {"changed": self.changed[0]}
         return super().dump()[:-1] + b',"parts":' + orjson.dumps(parts) + b"}"
 
     def load(self, dumped: bytes) -> None:
@@ -95,6 +101,7 @@ class Book(Beliefs):
         parts = orjson.loads(b"{" + dumped.rpartition(b"\n],")[2]).get("parts", {})
         for name, part in self._parts.items():
             part.load(parts.get(name, {}))
+        self.changed = (parts.get("changed", -1), "")
         if "paths" not in parts:
             self.paths.adopt((held.user, held.path, held.first, held.at) for held in self.held.values())
             self.paths.adopt(self.episodes.labels())

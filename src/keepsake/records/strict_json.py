@@ -48,12 +48,18 @@ def loads(data: bytes | str) -> Any:
 def parse(data: bytes | str) -> Any:
     """Give the value of `data` if its form is right. NaN, surrogates and great integers are left to `check`."""
     text = _text(data)
-    if text.count("[") + text.count("{") > DEPTH and _depth(text) > DEPTH:
+    if is_deeper(text):
         raise ValueError(f"nested deeper than {DEPTH}")
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error.msg} at character {error.pos}") from None
+
+
+def is_deeper(data: bytes | str, than: int = DEPTH) -> bool:
+    """Whether something is nested deeper than that, be it JSON or not. Nothing is built to tell."""
+    text = data if isinstance(data, str) else data.decode("latin-1")  # in UTF-8 too, a bracket is its own byte
+    return text.count("[") + text.count("{") > than and _depth(text) > than
 
 
 def check(value: object) -> None:

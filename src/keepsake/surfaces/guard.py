@@ -5,9 +5,11 @@ for its own name (DNS rebinding) can read the answers. So, in this order:
 
     421   the name in `Host` is not one that we are known by, or there are none or several
     403   an `Origin` is given, and is not ours; `null` is nobody's
+    414   the address is longer than we take       431   the headers are
     401   the token is missing or wrong
     413   the body is longer than we take; it is refused before it is read
 
+`Guard` asks all of that of everyone; `http/door`, which stands before the page too, asks of some for a cookie instead.
 An answer is one short line of `application/problem+json`, the same for everyone, and repeats nothing of the request.
 Nothing but HTTP is let through: a WebSocket is closed before it is open.
 """
@@ -15,7 +17,7 @@ Nothing but HTTP is let through: a WebSocket is closed before it is open.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from typing import TYPE_CHECKING, Any
@@ -29,14 +31,16 @@ if TYPE_CHECKING:
 
     from keepsake.memory.token import Token
 
-LIMIT = 4 << 20  # bytes; a line of the ledger holds a quarter of that
+LIMIT = 4 << 20  # bytes of a body; a line of the ledger holds a quarter of that
+ADDRESS, HEAD = 1 << 14, 1 << 16  # bytes of an address with its question, and of all headers
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _ANY = ("0.0.0.0", "::")
 _NAME = re.compile(r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[1-9][0-9]{0,4})?", re.ASCII)
 _TITLES = {
     400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 413: "Content Too Large",
-    421: "Misdirected Request", 503: "Service Unavailable",
+    414: "URI Too Long", 421: "Misdirected Request", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
+    500: "Internal Server Error", 503: "Service Unavailable",
 }  # fmt: skip
 
 Header = tuple[bytes, bytes]
@@ -76,25 +80,59 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
         elif refusal := self._refusal(scope):
             await refusal.answer(send)
-        elif (whole := await _whole(scope, receive, self._limit)) is None:
-            await _TOO_LONG.answer(send)
+        elif (whole := await whole_body(scope, receive, self._limit)) is None:
+            await TOO_LONG.answer(send)
         else:
             await self._app(scope, whole, send)
 
     def _refusal(self, scope: Scope) -> Refusal | None:
-        headers = scope["headers"]
-        hosts, origins = list(_all(headers, b"host")), list(_all(headers, b"origin"))
-        if len(hosts) != 1 or hosts[0].lower() not in self._names.hosts or scope["path"][:1] != "/":
-            return _NOT_US
-        if origins and (len(origins) > 1 or origins[0].lower() not in self._names.origins):
-            return _NOT_OURS
-        said = list(_all(headers, b"authorization"))
-        if len(said) != 1:
-            return _NO_TOKEN
-        scheme, _, token = said[0].partition(b" ")
-        if scheme.lower() != b"bearer" or not self._token.is_said(token.strip()):
-            return _WRONG_TOKEN
-        return _length_refused(headers, self._limit)
+        return (
+            unknown(scope, self._names)
+            or too_wordy(scope)
+            or not_trusted(scope["headers"], self._token)
+            or too_long(scope["headers"], self._limit)
+        )
+
+
+def unknown(scope: Scope, names: Names) -> Refusal | None:
+    """Why a request is not meant for us, or comes from somebody else's page; None, if neither."""
+    headers = scope["headers"]
+    hosts, origins = said(headers, b"host"), said(headers, b"origin")
+    if len(hosts) != 1 or hosts[0].lower() not in names.hosts or scope["path"][:1] != "/":
+        return _NOT_US
+    if origins and (len(origins) > 1 or origins[0].lower() not in names.origins):
+        return NOT_OURS
+    return None
+
+
+def too_wordy(scope: Scope) -> Refusal | None:
+    """Why an address, or what stands under it, is refused by its length; None, if it is not."""
+    if len(scope.get("raw_path") or scope["path"]) + len(scope.get("query_string", b"")) > ADDRESS:
+        return _LONG_ADDRESS
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > HEAD:
+        return _LONG_HEAD
+    return None
+
+
+def not_trusted(headers: Iterable[Header], token: Token) -> Refusal | None:
+    """Why whoever asks does not have the token; None, if they do."""
+    shown = said(headers, b"authorization")
+    if len(shown) != 1:
+        return NO_TOKEN
+    scheme, _, secret = shown[0].partition(b" ")
+    if scheme.lower() != b"bearer" or not token.is_said(secret.strip()):
+        return _WRONG_TOKEN
+    return None
+
+
+def too_long(headers: Iterable[Header], limit: int) -> Refusal | None:
+    """Why a body is refused by its length alone, as it was told; None, if it is not."""
+    for told in said(headers, b"content-length"):
+        if not told.isdigit():
+            return _NO_LENGTH
+        if len(told) > 18 or int(told) > limit:
+            return TOO_LONG
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +143,12 @@ class Refusal:
     detail: str
     headers: tuple[Header, ...] = ()
 
+    @property
+    def title(self) -> str:
+        return _TITLES[self.status]
+
     async def answer(self, send: Send) -> None:
-        told = {"type": "about:blank", "title": _TITLES[self.status], "status": self.status, "detail": self.detail}
+        told = {"type": "about:blank", "title": self.title, "status": self.status, "detail": self.detail}
         body = orjson.dumps(told) + b"\n"
         headers = [
             (b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode()),
@@ -117,8 +159,8 @@ class Refusal:
 
 
 _NOT_US = Refusal(421, "this server is not known by that name; use the address that it printed when it started")
-_NOT_OURS = Refusal(403, "a page from elsewhere may not ask this server")
-_NO_TOKEN = Refusal(
+NOT_OURS = Refusal(403, "a page from elsewhere may not ask this server")
+NO_TOKEN = Refusal(
     401, "say `Authorization: Bearer TOKEN`; the server printed where its token is when it started",
     ((b"www-authenticate", b'Bearer realm="keepsake"'),),
 )  # fmt: skip
@@ -126,8 +168,10 @@ _WRONG_TOKEN = Refusal(
     401, "this is not the token; the server printed where it is when it started",
     ((b"www-authenticate", b'Bearer realm="keepsake", error="invalid_token"'),),
 )  # fmt: skip
+_LONG_ADDRESS = Refusal(414, "the address is too long; send what you have to say in a body")
+_LONG_HEAD = Refusal(431, "the headers are too long; send fewer")
 _NO_LENGTH = Refusal(400, "the length of the body is not a number")
-_TOO_LONG = Refusal(413, "the request is too long; say it in several")
+TOO_LONG = Refusal(413, "the request is too long; say it in several")
 
 
 def bracketed(host: str) -> str:
@@ -159,33 +203,32 @@ def _has_port(name: str) -> bool:
     return name.rpartition("]")[2].count(":") == 1
 
 
-def _all(headers: Iterable[Header], name: bytes) -> Iterator[bytes]:
-    return (value for key, value in headers if key == name)
+def said(headers: Iterable[Header], name: bytes) -> list[bytes]:
+    """All that a request says under that name, which is in small letters."""
+    return [value for key, value in headers if key == name]
 
 
-def _length_refused(headers: Iterable[Header], limit: int) -> Refusal | None:
-    for told in _all(headers, b"content-length"):
-        if not told.isdigit():
-            return _NO_LENGTH
-        if len(told) > 18 or int(told) > limit:
-            return _TOO_LONG
-    return None
-
-
-async def _whole(scope: Scope, receive: Receive, limit: int) -> Receive | None:
+async def whole_body(scope: Scope, receive: Receive, limit: int) -> Receive | None:
     """The way to the body. One whose length was not told is read here, and None if it goes over the limit."""
-    if not any(_all(scope["headers"], b"transfer-encoding")):
+    if not said(scope["headers"], b"transfer-encoding"):
         return receive
+    taken = await body_of(receive, limit)
+    return taken and taken[1]
+
+
+async def body_of(receive: Receive, limit: int) -> tuple[bytes, Receive] | None:
+    """A body, and the way to it for who reads it next; None if it goes over the limit."""
     body, more = bytearray(), True
     while more:
         message = await receive()
         if message["type"] != "http.request":
-            return _again(message, receive)
+            return bytes(body), _again(message, receive)
         body += message.get("body", b"")
         if len(body) > limit:
             return None
         more = message.get("more_body", False)
-    return _again({"type": "http.request", "body": bytes(body), "more_body": False}, receive)
+    whole = bytes(body)
+    return whole, _again({"type": "http.request", "body": whole, "more_body": False}, receive)
 
 
 def _again(first: Any, then: Receive) -> Receive:

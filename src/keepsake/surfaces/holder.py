@@ -61,6 +61,10 @@ class Holder:
             raise Closed("this memory is closed; start the server again") from None
         return await asyncio.wrap_future(begun)
 
+    def again(self) -> Memory:
+        """The same memory, opened once more: for long work in a thread of its own, which closes it."""
+        return self._opens()
+
     def warm_up(self) -> None:
         """Begin to open the memory, so that the first call need not wait for it. What goes wrong, a call will meet."""
         self._thread.submit(self._desk, None)

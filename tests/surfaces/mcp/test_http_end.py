@@ -14,6 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from keepsake import Memory
 from keepsake.memory.token import token_of
+from keepsake.surfaces import listening
 from keepsake.surfaces.holder import Holder
 from keepsake.surfaces.mcp import http
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
@@ -100,7 +101,7 @@ def test_told_twice_it_waits_for_no_client(home):
 
 
 def test_who_takes_for_ever_to_ask_makes_room_for_others(home, monkeypatch):
-    monkeypatch.setattr(http, "_HEAD", 0.3)
+    monkeypatch.setattr(listening, "_HEAD", 0.3)
     said = []
 
     async def slowly(port, *parts):
@@ -174,3 +175,26 @@ def test_a_new_token_locks_the_old_one_out(home):
     assert asyncio.run(asyncio.wait_for(scene(False), 30)) == [True]
     assert asyncio.run(asyncio.wait_for(scene(False), 30)) == [True, True]
     assert asyncio.run(asyncio.wait_for(scene(True), 30)) == [False, False, True]
+
+
+def test_another_users_memory_opens_with_another_token(home):
+    said = []
+
+    async def scene():
+        hold = Holder(lambda: Memory(home / "notes", user="bob", trust="agent"))
+        server = asyncio.create_task(http.serve(hold, (), http.Where(port=0), note=said.append))
+        while len(said) < 2:
+            await asyncio.sleep(0.01)
+        url = re.search(r"http://\S+", said[0])[0]
+        with Memory(home / "notes") as memory:
+            ledger = memory.status().ledger
+        async with httpx2.AsyncClient(timeout=20) as line:
+            found = [
+                (await line.put(url, headers={"authorization": f"Bearer {token_of(ledger, user).secret}"})).status_code
+                for user in ("me", "ana", "bob")
+            ]
+        os.kill(os.getpid(), signal.SIGTERM)
+        await server
+        return [status != 401 for status in found]
+
+    assert asyncio.run(asyncio.wait_for(scene(), 30)) == [False, False, True]

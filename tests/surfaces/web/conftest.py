@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -36,8 +37,12 @@ class Web(TestClient):
 
     def __init__(self, m: Memory) -> None:
         self.m = m
-        hold = Holder(partial(Memory, m.folder, by="page:local", trust="human"))
-        super().__init__(LetIn(made(hold)), base_url="http://127.0.0.1:8722", raise_server_exceptions=True)
+        self._held = Holder(partial(Memory, m.folder, by="page:local", trust="human"))
+        super().__init__(LetIn(made(self._held)), base_url="http://127.0.0.1:8722", raise_server_exceptions=True)
+
+    def __exit__(self, *args: Any) -> None:
+        super().__exit__(*args)
+        asyncio.run(self._held.close())
 
     def page(self, address: str, **how: Any) -> Page:
         answer = self.get(address, **how)

@@ -375,25 +375,25 @@ TIDY_TEXTS = "SELECT sources.id, coalesce(sources.said, blocks.content) AS coale
 USE_OF = 'SELECT blocks.reinforcement_count, sources.good, sources.bad FROM blocks, sources WHERE sources.id = ? AND blocks.id = sources.block_id'
 
 # user, path
-RECENT = 'SELECT sources.id, sources.since_seq FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path = ? ORDER BY sources.happened DESC, sources.since_seq DESC'
+RECENT = 'SELECT sources.id, sources.since_seq, sources.happened FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path = ? ORDER BY sources.happened DESC, sources.since_seq DESC'
 
 # user, path, session
-RECENT_SESSION = "SELECT sources.id, sources.since_seq FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path = ? AND sources.session = ? AND sources.session != '' ORDER BY sources.happened DESC, sources.since_seq DESC"
+RECENT_SESSION = "SELECT sources.id, sources.since_seq, sources.happened FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path = ? AND sources.session = ? AND sources.session != '' ORDER BY sources.happened DESC, sources.since_seq DESC"
 
 # user, path, agent
-RECENT_AGENT = "SELECT sources.id, sources.since_seq FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path = ? AND sources.agent = ? AND sources.agent != '' ORDER BY sources.happened DESC, sources.since_seq DESC"
+RECENT_AGENT = "SELECT sources.id, sources.since_seq, sources.happened FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path = ? AND sources.agent = ? AND sources.agent != '' ORDER BY sources.happened DESC, sources.since_seq DESC"
 
 # user, path, session, agent
-RECENT_SCOPE = "SELECT sources.id, sources.since_seq FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path = ? AND sources.session = ? AND sources.session != '' AND sources.agent = ? AND sources.agent != '' ORDER BY sources.happened DESC, sources.since_seq DESC"
+RECENT_SCOPE = "SELECT sources.id, sources.since_seq, sources.happened FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path = ? AND sources.session = ? AND sources.session != '' AND sources.agent = ? AND sources.agent != '' ORDER BY sources.happened DESC, sources.since_seq DESC"
 
 # user, heard
-RECENT_HEARD = 'SELECT sources.id, sources.since_seq FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path IN (SELECT anon_1.value FROM json_each(?) AS anon_1) ORDER BY sources.happened DESC, sources.since_seq DESC'
+RECENT_HEARD = 'SELECT sources.id, sources.since_seq, sources.happened FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path IN (SELECT anon_1.value FROM json_each(?) AS anon_1) ORDER BY sources.happened DESC, sources.since_seq DESC'
 
 # user, heard, session
-RECENT_HEARD_SESSION = "SELECT sources.id, sources.since_seq FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.session = ? AND sources.session != '' ORDER BY sources.happened DESC, sources.since_seq DESC"
+RECENT_HEARD_SESSION = "SELECT sources.id, sources.since_seq, sources.happened FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.session = ? AND sources.session != '' ORDER BY sources.happened DESC, sources.since_seq DESC"
 
 # user, heard, agent
-RECENT_HEARD_AGENT = "SELECT sources.id, sources.since_seq FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.agent = ? AND sources.agent != '' ORDER BY sources.happened DESC, sources.since_seq DESC"
+RECENT_HEARD_AGENT = "SELECT sources.id, sources.since_seq, sources.happened FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.agent = ? AND sources.agent != '' ORDER BY sources.happened DESC, sources.since_seq DESC"
 
 # user, heard, session, agent
-RECENT_HEARD_SCOPE = "SELECT sources.id, sources.since_seq FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.session = ? AND sources.session != '' AND sources.agent = ? AND sources.agent != '' ORDER BY sources.happened DESC, sources.since_seq DESC"
+RECENT_HEARD_SCOPE = "SELECT sources.id, sources.since_seq, sources.happened FROM sources WHERE sources.user = ? AND sources.happened IS NOT NULL AND sources.path IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.session = ? AND sources.session != '' AND sources.agent = ? AND sources.agent != '' ORDER BY sources.happened DESC, sources.since_seq DESC"

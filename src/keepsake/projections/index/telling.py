@@ -34,7 +34,7 @@ def statements() -> dict[str, Any]:
 
 def _recent(*more: ColumnElement[bool]) -> Select[Any]:
     of_user = sources.c.user == bindparam("user"), sources.c.happened.is_not(None)
-    found = select(sources.c.id, sources.c.since_seq).where(*of_user, *more)
+    found = select(sources.c.id, sources.c.since_seq, sources.c.happened).where(*of_user, *more)
     return found.order_by(sources.c.happened.desc(), sources.c.since_seq.desc())
 
 

@@ -1,9 +1,12 @@
-"""An event on one line: where, when, by whom, what kind, and what it says in a few words."""
+"""An event on one line: where, when, by whom, what kind, and what it says in a few words.
+
+The words are the same wherever events are listed: `told` has them without colours.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from keepsake.records.belief import Belief
 from keepsake.records.event import Event
@@ -27,22 +30,38 @@ def event_line(event: Event, find: Find, seq_room: int = 4) -> str:
     return dim(left) + kind + summary(event, find, max(room, 20))
 
 
+class Told(NamedTuple):
+    """What an event says: the name of what it is about, where it has one, and the words."""
+
+    name: str
+    words: str
+    is_said: bool = False  # whether somebody holds these words true
+    who: str = ""  # said them, where and as whom
+
+
 def summary(event: Event, find: Find, room: int) -> str:
     """What an event says, in at most `room` cells."""
+    name, words, is_said, who = told(event, find, room)
+    told_by = f"{who}: " if who else ""
+    return (f"{dim(name)}  " if name else "") + (words if is_said else dim(told_by + words))
+
+
+def told(event: Event, find: Find, room: int) -> Told:
+    """The same, without colours."""
     if event.body is None:
-        return dim("(erased)")
+        return Told("", "(erased)")
     if event.op.startswith("belief."):
         return _of_belief(event.body, find, room)
     if event.op == "episode.put/1" and isinstance(event.body.get("episode"), dict):
         return _of_episode(event.id, event.body["episode"], room)
     tell = _TELL.get(event.op, _plainly)
     try:
-        return dim(short(tell(event.body), room))
+        return Told("", short(tell(event.body), room))
     except (LookupError, TypeError, ValueError):  # not as this program writes it
-        return dim(short(_plainly(event.body), room))
+        return Told("", short(_plainly(event.body), room))
 
 
-def _of_belief(body: Mapping[str, Any], find: Find, room: int) -> str:
+def _of_belief(body: Mapping[str, Any], find: Find, room: int) -> Told:
     said = body.get("belief")
     if isinstance(said, dict):
         name, text, reason = said.get("key", ""), said.get("text", ""), said.get("reason", "")
@@ -53,15 +72,15 @@ def _of_belief(body: Mapping[str, Any], find: Find, room: int) -> str:
     name = short(handle(str(name)), _NAME_ROOM)
     because = f"({reason})" if reason else ""
     words = " ".join(filter(None, (str(text), because)))
-    return f"{dim(name)}  {short(words, room - cells(name) - 2)}"
+    return Told(name, short(words, room - cells(name) - 2), is_said=True)
 
 
-def _of_episode(recorded: str, said: Mapping[str, Any], room: int) -> str:
+def _of_episode(recorded: str, said: Mapping[str, Any], room: int) -> Told:
     """The name that `show` and `forget` take, who said it, and the words."""
     name = short(short_id(str(said.get("id") or recorded)), _NAME_ROOM)
-    who = "/".join(str(said[part]) for part in ("session", "agent") if said.get(part))
-    words = f"{who}: {said.get('content', '')}" if who else str(said.get("content", ""))
-    return f"{dim(name)}  {dim(short(words, room - cells(name) - 2))}"
+    room -= cells(name) + 2
+    who = short("/".join(str(said[part]) for part in ("session", "agent") if said.get(part)), room // 2)
+    return Told(name, short(str(said.get("content", "")), room - (cells(who) + 2 if who else 0)), who=who)
 
 
 def _begin(body: Mapping[str, Any]) -> str:

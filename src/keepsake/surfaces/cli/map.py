@@ -48,7 +48,11 @@ CARE = (
     Entry("tidy", "Propose what may leave sight; nothing goes by itself"),
 )
 CONNECT = Entry("connect", "Let a client of the Model Context Protocol start keepsake")
-SERVE = (Entry("mcp", "Serve the memory to a client of the Model Context Protocol"), CONNECT)
+SERVE = (
+    Entry("mcp", "Serve the memory to a client of the Model Context Protocol"),
+    Entry("serve", "Serve the memory as a page, over HTTP and over MCP"),
+    CONNECT,
+)
 PATHS_GROUP = Entry("paths", "Draw the paths of a conversation, branch them, and bring them together")
 GRAPH_GROUP = Entry("graph", "Look at entities and how they are related, bring a graph in or take it along")
 STORE_GROUP = Entry("store", "Keep a graph and its events in a folder of their own, without a memory")

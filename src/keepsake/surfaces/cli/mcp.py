@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +23,7 @@ from keepsake.surfaces.cli.shown import short, shown
 from keepsake.surfaces.mcp.profiles import PROFILES, tools_of
 
 if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
     from keepsake.surfaces.holder import Holder
     from keepsake.surfaces.mcp.tool import Tool
 
@@ -114,26 +115,34 @@ def tools(profiles: Sequence[str]) -> tuple[Tool, ...]:
 
 
 def holder(call: Call, user: str, trust: str, session: str, agent: str) -> Holder:
-    """The memory that is served. What a person says through a client has a door of its own."""
+    """The memory that is served."""
     from keepsake.memory.memory import Memory
+
+    opens = partial(Memory, call.locate(), user=user, tell=lambda what: call.note(f"keepsake: {shown(what)}"))
+    return as_mcp(call, opens, user, trust, session=session, agent=agent)
+
+
+def as_mcp(
+    call: Call, opens: Callable[..., Memory], user: str, trust: str, *, session: str = "", agent: str = ""
+) -> Holder:  # fmt: skip
+    """A memory that `opens` opens, held for clients. What a person says through one has a door of its own."""
     from keepsake.surfaces.holder import Holder, Person
 
-    source = _source(agent)
-    opens = partial(Memory, call.locate(), user=user, tell=lambda what: call.note(f"keepsake: {shown(what)}"))
+    source = source_of(agent)
     door = f"elicit:{source}"
-    person = Person(door, partial(opens, by=door, trust="human"), _options(call.folder, user))
+    person = Person(door, partial(opens, by=door, trust="human"), options_of(call, user))
     return Holder(partial(opens, by=f"mcp:{source}", trust=trust), person=person, session=session, agent=agent)
 
 
-def _options(folder: str | None, user: str) -> str:
+def options_of(call: Call, user: str) -> str:
     """What a command needs to mean the same memory."""
     from shlex import quote
 
-    named = f" -C {quote(str(Path(folder).absolute()))}" if folder else ""
+    named = f" -C {quote(str(Path(call.folder).absolute()))}" if call.folder else ""
     return named + (f" --user {quote(user)}" if user != OWNER else "")
 
 
-def _source(agent: str) -> str:
+def source_of(agent: str) -> str:
     """An opaque id that stays: the same agent started again is the same source, and bears out nothing that it said."""
     from hashlib import sha256
 

@@ -6,6 +6,7 @@ A name that names nothing is answered with the one that was perhaps meant.
 from __future__ import annotations
 
 from difflib import get_close_matches
+from os.path import isfile
 from typing import TYPE_CHECKING
 
 from keepsake.records.errors import NotFound, Refused
@@ -58,7 +59,7 @@ def page_name(memory: Memory, name: str) -> str:
 def _with_hint(memory: Memory, name: str, message: str) -> str:
     what = message.partition("; ")[0]
     plain = name.removeprefix("memory/").removesuffix(".md")
-    if "/" not in plain and "\x00" not in plain and (memory.pages.folder / f"{plain}.md").is_file():
+    if "/" not in plain and isfile(memory.pages.folder / f"{plain}.md"):  # a name may be too long for any file
         return f"{plain}.md was not taken in yet; `keepsake sync` does"
     near = _near(memory, plain)
     return f"{what}; did you mean {near}?" if near else message

@@ -7,7 +7,7 @@ stands behind a `+` or a `-`, so that none can pass for a line of keepsake's own
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -25,6 +25,7 @@ ASKS = {
     "erase": "Destroy the words of", "trust": "Trust", "activate": "Hold again", "reinforce": "Count as helpful",
     "promote": "Hold for sure", "merge": "Make one of", "compact": "Fold the page about",
 }  # fmt: skip
+GONE = "!"  # the mark of what is not there any more
 DONE = {"approved": "Approved", "rejected": "Rejected", "stale": "Stale"}
 
 _SHOWN_FIRST = ("text",)
@@ -35,10 +36,10 @@ Found = Sequence[Belief | None]
 
 def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
     """A line each: by what to call it, what is asked of which belief, who asks, the words."""
-    asks = [(review, _what(review, found)) for review, found in reviews]
-    room = max((cells(what) for _, what in asks), default=0)
-    told = any(not review.is_open for review, _ in asks)
-    for review, what in asks:
+    asked = [(review, _what(review, found)) for review, found in reviews]
+    room = max((cells(what) for _, what in asked), default=0)
+    told = any(not review.is_open for review, _ in asked)
+    for review, what in asked:
         who = review.action.trust.ljust(6) + (f"  {review.status:<8}" if told else "")
         pad = " " * (room - cells(what))
         used = 6 + 2 + room + 2 + len(who) + 2
@@ -66,10 +67,19 @@ def _words(review: Review, reviews: Sequence[tuple[Review, Found]]) -> str:
     return said if isinstance(said, str) else found[0].text if found and found[0] else ""
 
 
+def title(review: Review, found: Found) -> str:
+    """The question in a line."""
+    return f"{asks(review)} {_name(review, found)}?"
+
+
+def asks(review: Review) -> str:
+    """What is asked for, as an order."""
+    return "Remember" if review.action.verb == "remember" else ASKS[review.action.kind]
+
+
 def page(review: Review, found: Found) -> Iterator[str]:
     """All of a review. `found` are the beliefs it would change, as they are now."""
-    asks = "Remember" if review.action.verb == "remember" else ASKS[review.action.kind]
-    yield bold(f"{asks} {_name(review, found)}?")
+    yield bold(title(review, found))
     yield from difference(review, found)
     yield ""
     for name, value in _rows(review):
@@ -96,63 +106,83 @@ def _rows(review: Review) -> Iterator[tuple[str, str | list[str]]]:
         yield "saying", short(review.reason, 400)
 
 
+class Piece(NamedTuple):
+    """One thing that an answer would change: what goes (-), comes (+), stays or turns into something else (~).
+
+    `was` is what stood there before, where one thing takes another's place. `name` is the field; empty for the words.
+    """
+
+    mark: str
+    text: str
+    name: str = ""
+    was: str | None = None
+
+
 def difference(review: Review, found: Found) -> Iterator[str]:
     """What would be gone, and what would be there instead."""
+    for piece in pieces(review, found):
+        label = f"{piece.name}: " if piece.name else ""
+        if piece.mark == GONE:
+            yield warn(f"  {piece.text}")
+            continue
+        if piece.was is not None:
+            yield from _marked("-", label + piece.was)
+        yield from _marked(piece.mark, label + piece.text)
+        if piece.was is not None and not piece.name and (where := word_diff(piece.was, piece.text)):
+            yield from _marked("~", where)
+
+
+def pieces(review: Review, found: Found) -> Iterator[Piece]:
+    """The same for any surface, one thing after the other."""
     kind, first = review.action.kind, found[0] if found else None
     if not review.action.target:
         yield from _statement(review.action.changes)
     elif first is None:
-        yield warn("  it is not there any more")
+        yield Piece(GONE, "it is not there any more")
     elif kind in ("remember", "revise"):
         yield from _revision(first, review.action.changes)
     elif kind in ("trust", "activate", "reinforce"):
-        for belief in found:
-            yield from _marked("+", belief.text if belief else "(gone)")
+        yield from (Piece("+", _text(belief)) for belief in found)
     elif kind == "promote":
-        yield from _marked("~", first.text)
+        yield Piece("~", first.text)
         yield from _revision(first, {**review.action.changes, "is_hypothesis": False})
     elif kind == "merge":
-        yield from _merging(found, review.action.changes)
+        yield from _merging(first, found, review.action.changes)
     elif kind == "compact":
-        for belief in found:
-            yield from _marked("~", belief.text if belief else "(gone)")
+        yield from (Piece("~", _text(belief)) for belief in found)
     else:
-        for belief in found if kind == "erase" else found[:1]:
-            yield from _marked("-", belief.text if belief else "(gone)")
+        yield from (Piece("-", _text(belief)) for belief in (found if kind == "erase" else found[:1]))
     if kind == "invalidate":
         for belief in found[1:]:
-            yield from _marked("~", f"becomes a guess: {belief.text}" if belief else "(gone)")
+            yield Piece("~", f"becomes a guess: {belief.text}" if belief else "(gone)")
 
 
-def _statement(changes: Mapping[str, Any]) -> Iterator[str]:
+def _text(belief: Belief | None) -> str:
+    return belief.text if belief else "(gone)"
+
+
+def _statement(changes: Mapping[str, Any]) -> Iterator[Piece]:
     """Something new, which nothing stands in the place of."""
     for name in dict.fromkeys((*_SHOWN_FIRST, *changes)):
         value = _plain(changes.get(name))
         if name not in _NEVER_SHOWN and value not in (None, "", [], {}, False):
-            yield from _marked("+", ("" if name == "text" else f"{name}: ") + _written(value))
+            yield Piece("+", _written(value), "" if name == "text" else name)
 
 
-def _merging(found: Found, changes: Mapping[str, Any]) -> Iterator[str]:
+def _merging(first: Belief, found: Found, changes: Mapping[str, Any]) -> Iterator[Piece]:
     """The first goes on, with what it takes over; the others lead to it."""
-    first = found[0]
-    if first is not None:
-        yield from _marked("+", str(changes.get("text", first.text)))
-        yield from _revision(first, {name: value for name, value in changes.items() if name != "text"})
-    for belief in found[1:]:
-        yield from _marked("-", belief.text if belief else "(gone)")
+    yield Piece("+", str(changes.get("text", first.text)))
+    yield from _revision(first, {name: value for name, value in changes.items() if name != "text"})
+    yield from (Piece("-", _text(belief)) for belief in found[1:])
 
 
-def _revision(before: Belief, changes: Mapping[str, Any]) -> Iterator[str]:
+def _revision(before: Belief, changes: Mapping[str, Any]) -> Iterator[Piece]:
     old = before.to_dict()
     names = [name for name in (*_SHOWN_FIRST, *changes) if name in changes and name not in _NEVER_SHOWN]
     for name in dict.fromkeys(names):
         was, will = old.get(name), _plain(changes[name])
         if was != will:
-            label = "" if name == "text" else f"{name}: "
-            yield from _marked("-", label + _written(was))
-            yield from _marked("+", label + _written(will))
-            if name == "text" and (where := word_diff(_written(was), _written(will))):
-                yield from _marked("~", where)
+            yield Piece("+", _written(will), "" if name == "text" else name, _written(was))
 
 
 def _plain(value: Any) -> Any:

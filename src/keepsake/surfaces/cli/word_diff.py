@@ -1,4 +1,4 @@
-"""What differs between two texts, word by word, so that it can be read without colours: [-gone-] {+new+}.
+"""What differs between two texts, word by word: as pieces to be coloured, or as text that can be read without colours.
 
 Long texts cost no more than their length: what is alike at both ends is passed over, and only a short stretch between
 is compared word by word.
@@ -13,19 +13,37 @@ from difflib import SequenceMatcher
 MOST = 200  # words and signs between the ends, beyond which the stretch is told as a whole
 AROUND = 12  # of what is alike, beside what differs
 
+SAME, GONE, COME = "same", "gone", "come"
+Piece = tuple[str, str]  # one of these, and its words
+
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def word_diff(old: str, new: str) -> str:
-    """One text with what goes and what comes marked in it; nothing, if the two have nothing to compare."""
+    """One text with what goes and what comes marked in it: [-gone-] {+new+}. Nothing, if the two have nothing in common
+    to compare."""
+    before, between, after = _compared(old, new)
+    parts = list(_marked(between))
+    if not any(word.strip() for word in (*before, *after)) and len(parts) < 2:
+        return ""
+    return _head(before) + "".join(parts) + _tail(after)
+
+
+def pieces(old: str, new: str) -> list[Piece]:
+    """Both texts as one: what is the same, what goes and what comes, in order. Of what is the same and far from any
+    difference, only the part beside it."""
+    before, between, after = _compared(old, new)
+    told = [(SAME, _head(before)), *between, (SAME, _tail(after))]
+    return [piece for piece in told if piece[1]]
+
+
+def _compared(old: str, new: str) -> tuple[list[str], list[Piece], list[str]]:
+    """The words alike at the beginning, what lies between, and the words alike at the end."""
     before, after = _WORDS.findall(old), _WORDS.findall(new)
     start = alike(before, after)
     end = alike(before[start:][::-1], after[start:][::-1])
     gone, come = before[start : len(before) - end], after[start : len(after) - end]
-    parts = list(_parts(gone, come))
-    if not any(word.strip() for word in (*before[:start], *before[len(before) - end :])) and len(parts) < 2:
-        return ""
-    return _head(before[:start]) + "".join(parts) + _tail(before[len(before) - end :])
+    return before[:start], list(_between(gone, come)), before[len(before) - end :]
 
 
 def alike(one: Sequence[str], other: Sequence[str]) -> int:
@@ -38,17 +56,27 @@ def alike(one: Sequence[str], other: Sequence[str]) -> int:
     return number
 
 
-def _parts(gone: list[str], come: list[str]) -> Iterator[str]:
+def _between(gone: list[str], come: list[str]) -> Iterator[Piece]:
     if max(len(gone), len(come)) > MOST:
-        yield _changed(gone, come)
+        yield from ((GONE, "".join(gone)), (COME, "".join(come)))
         return
     for tag, a, b, c, d in SequenceMatcher(None, gone, come, autojunk=False).get_opcodes():
-        yield "".join(gone[a:b]) if tag == "equal" else _changed(gone[a:b], come[c:d])
+        if tag == "equal":
+            yield SAME, "".join(gone[a:b])
+        else:
+            yield from ((GONE, "".join(gone[a:b])), (COME, "".join(come[c:d])))
 
 
-def _changed(gone: Sequence[str], come: Sequence[str]) -> str:
-    marked = f"[-{''.join(gone)}-]" if gone else "", f"{{+{''.join(come)}+}}" if come else ""
-    return " ".join(filter(None, marked))
+def _marked(between: list[Piece]) -> Iterator[str]:
+    """The pieces in words. What goes and what comes in its stead are one part."""
+    gone = ""
+    for kind, words in between:
+        if kind == GONE:
+            gone = f"[-{words}-]" if words else ""
+        elif kind == COME:
+            yield " ".join(filter(None, (gone, f"{{+{words}+}}" if words else "")))
+        else:
+            yield words
 
 
 def _head(words: list[str]) -> str:

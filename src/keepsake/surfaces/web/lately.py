@@ -9,15 +9,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
 from itertools import groupby, takewhile
 from typing import TYPE_CHECKING
 
 from keepsake.memory.page_of import page_name
-from keepsake.records.clock import system_clock
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Damaged, KeepsakeError
 from keepsake.records.policy import DEFAULT
+from keepsake.surfaces.web.days import day_name, day_of
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -65,13 +64,13 @@ def lately(memory: Memory, most: int = MOST) -> list[Day]:
             break
         else:
             found.append(each)
-    return [Day(_named(day), list(group)) for day, group in groupby(found, key=lambda each: _day(each.at))]
+    return [Day(day_name(day), list(group)) for day, group in groupby(found, key=lambda each: day_of(each.at))]
 
 
 def _goes_on(last: Learned, each: Learned) -> bool:
     """Whether it is of the same conversation, on the same day, as the one that came after it."""
     is_turn = last.what == each.what == "episode" and bool(each.session)
-    return is_turn and last.session == each.session and _day(last.at) == _day(each.at)
+    return is_turn and last.session == each.session and day_of(last.at) == day_of(each.at)
 
 
 def _newest(memory: Memory) -> Iterator[Learned]:
@@ -131,23 +130,3 @@ def _of_episode(episode: Episode) -> Learned:
     return Learned(
         "episode", episode.source, episode.content, episode.recorded, episode.trust, "", episode.agent, episode.session
     )  # fmt: skip
-
-
-def _day(ts: str) -> date:
-    return datetime.fromisoformat(ts).astimezone().date()
-
-
-def _named(day: date) -> str:
-    today = system_clock().astimezone().date()
-    if day == today:
-        return "Today"
-    if day == today - timedelta(days=1):
-        return "Yesterday"
-    return f"{_DAYS[day.weekday()]}, {day.day} {_MONTHS[day.month - 1]} {day.year}"
-
-
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-)  # fmt: skip

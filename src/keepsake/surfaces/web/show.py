@@ -74,14 +74,20 @@ def csrf_of(request: Request) -> str:
 
 async def form_of(request: Request) -> Mapping[str, str]:
     """The fields of a form that one of this session's pages sent; of a name that is said twice, the last."""
+    fields = await fields_of(request)
+    if not compare_digest(fields.pop("csrf", "").encode(), csrf_of(request).encode()) or not csrf_of(request):
+        raise Forged("this form is from another session; open the page again, and send it from there")
+    return fields
+
+
+async def fields_of(request: Request) -> dict[str, str]:
+    """The fields of a form, whoever sent it."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
         raise Refused("send a form as application/x-www-form-urlencoded")
     try:
         fields = dict(parse_qsl((await request.body()).decode(), keep_blank_values=True, max_num_fields=_FIELDS))
     except ValueError:
         raise Refused("this form cannot be read; open the page again, and send it from there") from None
-    if not compare_digest(fields.pop("csrf", "").encode(), csrf_of(request).encode()) or not csrf_of(request):
-        raise Forged("this form is from another session; open the page again, and send it from there")
     return {name: value.replace("\r\n", "\n") for name, value in fields.items()}
 
 

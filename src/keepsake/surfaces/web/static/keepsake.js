@@ -43,6 +43,8 @@ const keepsake = {
 
 const keyOf = (node) => (node.nodeType === Node.ELEMENT_NODE && (node.dataset.id || node.id)) || "";
 
+const isBlank = (node) => node.nodeType === Node.TEXT_NODE && !node.nodeValue.trim();
+
 function inside(old, made) {
   const known = new Map([...old.children].filter(keyOf).map((child) => [keyOf(child), child]));
   const wanted = new Set([...made.children].map(keyOf));
@@ -50,6 +52,7 @@ function inside(old, made) {
   const drop = () => { const gone = at; at = at.nextSibling; gone.remove(); };
   for (const next of [...made.childNodes]) {
     const key = keyOf(next);
+    while (at && isBlank(at) && !isBlank(next)) drop();
     if (known.has(key)) {
       const kept = known.get(key);
       while (at && at !== kept && !(keyOf(at) && wanted.has(keyOf(at)))) drop();

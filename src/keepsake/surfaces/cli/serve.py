@@ -1,0 +1,141 @@
+"""`keepsake serve`."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import click
+
+from keepsake.records.belief import OWNER, TRUST
+from keepsake.records.errors import Refused
+from keepsake.surfaces.cli.belief_options import whose
+from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.map import SERVE
+from keepsake.surfaces.cli.mcp import as_mcp, options_of, source_of, speak_on_standard_error, tools
+from keepsake.surfaces.mcp.profiles import PROFILES
+
+if TYPE_CHECKING:
+    from keepsake.surfaces.http.serve import Holds
+    from keepsake.surfaces.http.told import Told
+    from keepsake.surfaces.listening import Where
+
+_NEEDED = ("fastapi", "mcp", "markdown_it", "nh3", "prometheus_client", "sse_starlette", "uvicorn")
+
+
+@command(
+    SERVE[1],
+    example="""
+keepsake serve
+keepsake serve --open
+keepsake serve --link""",
+    without=["json", "jsonl"],
+)
+@click.option("--host", metavar="ADDRESS", help="The address to listen on.  [127.0.0.1]")
+@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="The port; 0: any that is free.  [8722]")
+@click.option(
+    "--allow", multiple=True, metavar="NAME",
+    help="Another name that clients may use for this server, such as a proxy's. Repeat for more.",
+)  # fmt: skip
+@click.option("--link", is_flag=True, help="Print a link that logs in to the server that runs already, and stop.")
+@click.option("open_page", "--open", is_flag=True, help="Open the page in the browser when it is ready.")
+@click.option(
+    "--new-token", is_flag=True,
+    help="Make another token; all sessions end, and a server that runs already takes the old one until it ends.",
+)  # fmt: skip
+@click.option(
+    "--rate", type=click.FloatRange(0), metavar="N",
+    help="How many requests a second each client may make, in the long run; 0: any number.  [200]",
+)  # fmt: skip
+@click.option(
+    "profiles", "--profile", multiple=True, type=click.Choice(tuple(PROFILES)), metavar="NAME",
+    help="Offer another memory's tools over MCP too: reference, chatgpt, claude, pages. Repeat for more.",
+)  # fmt: skip
+@click.option(
+    "--trust", type=click.Choice(TRUST), default="agent", metavar="WHO",
+    help="As whom programs speak: human, agent, tool, web, import.  [agent]",
+)  # fmt: skip
+@click.option("--agent", metavar="NAME", default="", help="The agent that speaks; it is a source of its own.")
+@whose
+@pass_call
+def serve(
+    call: Call, /, host: str | None, port: int | None, allow: tuple[str, ...], link: bool, open_page: bool,
+    new_token: bool, rate: float | None, profiles: tuple[str, ...], trust: str, agent: str, user: str | None,
+) -> None:  # fmt: skip
+    """Serve the memory as a page, over HTTP and over MCP
+
+    Serves, on this machine alone unless told otherwise and until Ctrl-C: the page in a browser, for the person whose
+    memory it is; the API under /v1 and MCP at /mcp, for programs that say the token; and runs the rules that are due.
+    Makes the memory if there is none. All that it does is done for one user.
+
+    Prints, on standard error, a link that logs the browser in: it works once, for ten minutes. --link prints another
+    one, on standard output, while the server runs. The token is made on the first start and is never printed.
+
+    What a program says has the trust of an agent: what a person stated is changed only with a person's yes, which can
+    be given on the page.
+    """
+    need_the_packages()
+    from keepsake.surfaces.listening import HOST, PORT, Where
+
+    where = Where(host or HOST, PORT if port is None else port, allow)
+    if link:
+        click.echo(_link(call, where, user))
+        return
+    import asyncio
+
+    from keepsake.surfaces.http.limits import RATE
+    from keepsake.surfaces.http.serve import serve as serve_all
+    from keepsake.surfaces.http.told import Told
+
+    speak_on_standard_error()
+    chosen, told = tools(profiles), Told(call.note)
+    who = OWNER if user is None else user
+    asyncio.run(serve_all(
+        _holds(call, who, trust, agent, told), chosen, where, told=told, note=call.note, options=options_of(call, who),
+        rate=RATE if rate is None else rate, anew=new_token, ready=_open if open_page else None,
+    ))  # fmt: skip
+
+
+def need_the_packages() -> None:
+    """Refused, with the line that installs them, if a package of the server is missing."""
+    if missing := next((name for name in _NEEDED if find_spec(name) is None), ""):
+        raise Refused(f"the server needs the package {missing.replace('_', '-')}: pip install 'keepsake[serve]'")
+
+
+def _holds(call: Call, user: str, trust: str, agent: str, told: Told) -> Holds:
+    """The memory for each part, and the door through which it speaks."""
+    from keepsake.memory.memory import Memory
+    from keepsake.surfaces.holder import Holder
+    from keepsake.surfaces.http.serve import Holds
+
+    opens = partial(Memory, call.locate(), user=user, tell=told)
+    return Holds(
+        page=Holder(partial(opens, by="page:local", trust="human")),
+        api=Holder(partial(opens, by=f"http:{source_of(agent)}", trust=trust), agent=agent),
+        mcp=as_mcp(call, opens, user, trust, agent=agent),
+        rules=Holder(partial(opens, by="rules:local", trust="human")),
+    )
+
+
+def _link(call: Call, where: Where, user: str | None) -> str:
+    """A link to the page of the server that runs there. Whoever has the token can make one."""
+    from keepsake.memory.token import token_of
+    from keepsake.surfaces.http.session import made_code
+    from keepsake.surfaces.listening import address
+
+    if not where.port:
+        raise click.UsageError("--link needs the port on which the server listens: --port N")
+    with call.memory(user=user, read_only=True) as memory:
+        token = token_of(memory.status().ledger, memory.user)
+    return f"{address(where.host, where.port)}/login?code={made_code(token, where.port, time.time())}"
+
+
+def _open(link: str) -> None:
+    """Show the page. A browser that runs in the terminal keeps whoever starts it waiting, so the server does not."""
+    import webbrowser
+    from threading import Thread
+
+    Thread(target=webbrowser.open, args=(link,), daemon=True).start()

@@ -1,0 +1,23 @@
+"""What every model of the API has in common: no field that it does not name, no value of another sort, an example."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+def whole(value: Any) -> Any:
+    """What JSON calls a whole number: 5.0 is one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class Shape(BaseModel):
+    """A model of the API."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def shaped(**example: Any) -> ConfigDict:
+    """The settings of a model, with an example of it."""
+    return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [example]})

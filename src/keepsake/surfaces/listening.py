@@ -1,0 +1,177 @@
+"""How a server of ours listens, whatever it serves: a socket, its connections, and an end that loses nothing.
+
+It listens on this machine alone unless told otherwise. Whoever connects and then says nothing, or says it too slowly,
+makes room for others. Told to end, it takes nothing new, finishes what was begun and ends what only waits. Told again,
+it waits for no client any more; what was acknowledged is on disk in any case.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from keepsake.records.errors import Refused
+from keepsake.surfaces.guard import Refusal, bracketed, is_loopback
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+HOST, PORT = "127.0.0.1", 8722
+ENDING = Refusal(503, "this server is ending; start it again, and ask again")
+
+_CONNECTIONS = 1024
+_SILENCE = 120  # seconds that a connection may be silent between two requests
+_HEAD = 20.0  # seconds that the head of a request may take
+_PATIENCE, _STEP = 20.0, 0.05  # seconds that what was begun may take when the server ends, and between two looks
+_ENDS = (signal.SIGINT, signal.SIGTERM)
+
+Hurried = Callable[[], bool]
+
+
+class Where(NamedTuple):
+    """Where to listen, and which further names clients may use for it."""
+
+    host: str = HOST
+    port: int = PORT
+    also: Sequence[str] = ()
+
+
+class Begun:
+    """What was begun and has not come to its end."""
+
+    def __init__(self) -> None:
+        self._count, self.is_ending = 0, False
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Something is begun, and ended with the block."""
+        self._count += 1
+        try:
+            yield
+        finally:
+            self._count -= 1
+
+    async def finish(self, is_hurried: Hurried) -> None:
+        """Let it come to its end, in a time that has one. Whoever asks for something new is to be sent away."""
+        self.is_ending = True
+        for _ in range(int(_PATIENCE / _STEP)):
+            if not self._count or is_hurried():
+                break
+            await asyncio.sleep(_STEP)
+
+
+class _Line(H11Protocol):
+    """A connection. What a request begins with has its time: whoever is silent, or slow, makes room for others."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._unwatch()
+
+    def _watch(self) -> None:
+        """Time runs from the first byte, or from the beginning of the connection, until a request is there."""
+        asked: RequestResponseCycle | None = self.cycle
+        if asked is not None and not asked.response_complete:
+            self._unwatch()
+        elif self._late is None and not self.transport.is_closing():
+            self._late = self.loop.call_later(_HEAD, self.transport.close)
+
+    def _unwatch(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+
+class Server(uvicorn.Server):
+    """Uvicorn, ending as we do. Being told to end is no error: the program ends with 0."""
+
+    def __init__(self, app: ASGIApp, finish: Callable[[Hurried], Awaitable[None]], ready: Callable[[], None]) -> None:
+        """`finish` is waited for when the end has come and nobody new is heard; `ready` is called when all are."""
+        super().__init__(_config(app))
+        self._finish, self._ready = finish, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {sign: signal.signal(sign, lambda *_: self._end()) for sign in _ENDS}
+        try:
+            yield
+        finally:
+            for sign, handler in before.items():
+                signal.signal(sign, handler)
+
+    def _end(self) -> None:
+        self.force_exit, self.should_exit = self.should_exit, True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            server.close()
+        await self._finish(lambda: self.force_exit)
+        await super().shutdown(sockets)
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app, http=_Line, ws="none", lifespan="on", log_config=None, log_level="error", access_log=False,
+        server_header=False, proxy_headers=False, limit_concurrency=_CONNECTIONS,
+        timeout_keep_alive=_SILENCE, timeout_graceful_shutdown=5,
+    )  # fmt: skip
+
+
+def bound(where: Where) -> socket.socket:
+    """A socket that is ours. Nothing was begun yet if there is none to be had."""
+    try:
+        found = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        made = socket.socket(family, kind, protocol)
+    except (OSError, UnicodeError):
+        raise Refused(f"{where.host[:60]!r} is no address of this machine; leave --host out for {HOST}") from None
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(128)
+    except OSError as error:
+        made.close()
+        raise Refused(
+            f"cannot listen on {bracketed(where.host)}:{where.port}: {error.strerror}; choose another with --port, "
+            "or --port 0 for any that is free"
+        ) from None
+    return made
+
+
+def address(host: str, port: int) -> str:
+    """How a client on this machine reaches a server that listens there."""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, bracketed(host))
+    return f"http://{shown}:{port}"
+
+
+def warned(host: str) -> Iterator[str]:
+    """What the person who started it should know of that address, if anything."""
+    if not is_loopback(host):
+        yield (
+            f"keepsake: other machines can reach {host}: whoever has the token reads and writes this memory, and what "
+            "is sent can be read on the way; a tunnel or a proxy with TLS is safer"
+        )

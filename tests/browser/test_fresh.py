@@ -1,0 +1,53 @@
+"""The first minutes: a folder with nothing in it, a link in a terminal, and what is said there shows at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+
+from keepsake import Memory
+from tests.browser.looking import seen, visiting, walked
+from tests.serving import Served, serving
+
+
+def typed(server: Served, *words: str) -> None:
+    """What somebody types in a terminal meanwhile."""
+    order = [sys.executable, "-m", "keepsake", "-C", str(server.folder), *words]
+    done = subprocess.run(order, env=server.env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_fresh_memory_says_what_to_do_first_and_follows_what_is_said_elsewhere(
+    browser: Browser, home: Path, axe: str
+):  # fmt: skip
+    with serving(home / "fresh") as server, visiting(browser, server.url) as visit:
+        page = visit.page
+        page.goto(server.link)
+        page.wait_for_url(f"{server.url}/")
+        expect(page.locator("main")).to_contain_text('remember "Ana prefers tea"')
+        assert walked(visit) + seen(visit, "fresh", axe) == []
+        page.evaluate("window.stays = true")
+        page.get_by_label("What should be remembered?").fill("half a thought")
+
+        typed(server, "remember", "Ana prefers tea over coffee", "--about", "person-ana")
+
+        expect(page.locator("[data-live]").get_by_text("Ana prefers tea over coffee")).to_be_visible()
+        expect(page.locator(".fresh")).to_have_count(1)
+        expect(page.locator("#told")).to_contain_text("Ana prefers tea over coffee")
+        expect(page.locator("#text")).to_have_value("half a thought")
+        assert page.evaluate("window.stays")
+        with Memory(server.folder) as m:
+            for address, link, new in (
+                ("/", "Ana prefers tea over coffee", "Bob was at /"), ("/pages", "Ana", "Eve"),
+                ("/timeline", "Ana prefers tea over coffee", "Eve was at /timeline"),
+            ):  # fmt: skip
+                visit.go(address)
+                page.get_by_role("link", name=link, exact=True).first.focus()
+
+                m.remember(f"{new[:3]} was at {address}", about=f"person-{new[:3].lower()}")
+
+                expect(page.get_by_role("link", name=new, exact=True)).not_to_have_count(0)
+                assert page.evaluate("document.activeElement.textContent") == link

@@ -1,0 +1,45 @@
+"""Whatever a page takes in, it takes from its own forms alone; and what goes wrong inside is told as a page."""
+
+import re
+
+from starlette.testclient import TestClient
+
+from tests.surfaces.web.conftest import CSRF
+
+
+def writing(web):
+    """Every address of the site that takes a form, with names of nothing in it."""
+    for route in web.app._app.routes:
+        if "POST" in (getattr(route, "methods", None) or ()):
+            yield re.sub(r"\{[^}]*\}", "x", route.path)
+
+
+def test_a_form_without_the_word_of_this_session_is_refused_everywhere_and_writes_nothing(web):
+    before = web.m.status().events
+    paths = list(writing(web))
+    assert paths
+    for path in paths:
+        for fields in ({}, {"csrf": ""}, {"csrf": CSRF[:-1]}, {"csrf": f"{CSRF}x"}, {"csrf": "ü"}):
+            answer = web.post(path, data={"text": "x", **fields}, follow_redirects=False)
+            assert answer.status_code == 403, (path, fields, answer.text[:300])
+        assert web.post(path, json={"csrf": CSRF}, follow_redirects=False).status_code == 400, path
+        assert web.post(path, files={"csrf": CSRF.encode()}, follow_redirects=False).status_code == 400, path
+    assert web.m.status().events == before
+
+
+def test_what_fails_inside_is_a_page_and_tells_nothing_of_the_inside(web, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("with /a/secret/path")
+
+    monkeypatch.setattr("keepsake.surfaces.web.home.ask", broken)
+    with TestClient(web.app, raise_server_exceptions=False, base_url="http://127.0.0.1:8722") as client:
+        answer = client.get("/")
+    assert (answer.status_code, answer.headers["content-type"]) == (500, "text/html; charset=utf-8")
+    assert "Something went wrong" in answer.text
+    assert "secret" not in answer.text
+
+
+def test_an_address_that_takes_no_form_says_what_it_takes(web):
+    answer = web.put("/")
+    assert answer.status_code == 405
+    assert "GET" in answer.headers["allow"]

@@ -1,0 +1,310 @@
+"""Integrity: verified beside the site, said plainly; and of what is damaged nothing is written."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from keepsake import Memory
+from keepsake.records.errors import Busy, Missing
+from keepsake.surfaces.holder import Holder
+from keepsake.surfaces.web import errands, integrity
+from keepsake.surfaces.web.site import made
+from tests.surfaces.web.conftest import LetIn, Page, Web
+from tests.surfaces.web.test_timeline import HOSTILE, is_harmless
+
+WRITE = {"/integrity/checkpoint", "/integrity/backup"}
+LOOK = {"/integrity/verify", "/integrity/check"}
+
+
+def forms(page: Page) -> set[str]:
+    found = {str(form["action"]) for form in page.all("form", method="post")}
+    return {action for action in found if action.startswith("/integrity/")}
+
+
+def every_byte(*folders: Path) -> dict[Path, bytes]:
+    paths = (path for folder in folders for path in folder.rglob("*"))
+    return {path: path.read_bytes() for path in paths if path.is_file() and not path.name.endswith(("-shm", "-wal"))}
+
+
+def test_looking_and_verifying_write_nothing(web: Web, home: Path) -> None:
+    web.m.remember("Ana prefers tea")
+    web.page("/integrity")
+    before = every_byte(web.m.folder, home)
+    page = web.page("/integrity")
+    done = web.say("/integrity/verify")
+
+    assert forms(page) == WRITE | LOOK
+    assert "2 events" in page.text
+    assert "There is none yet" in page.text
+    assert done.status_code == 200
+    assert "Whole." in done.text
+    assert every_byte(web.m.folder, home) == before
+
+
+def test_verify_says_which_witnesses_it_had(web: Web) -> None:
+    web.m.remember("Ana prefers tea")
+    alone = Page(web.say("/integrity/verify").text)
+    assert "Whole. 2 events, each as it was written" in alone.text
+    assert "the lock file" in alone.text
+    assert "none outside the folder" in alone.text
+    assert "nobody outside this folder has seen it" in alone.text
+
+    web.say("/integrity/checkpoint")
+    seen = Page(web.say("/integrity/verify").text)
+    assert "the pin outside the folder" in seen.text
+    assert "none outside the folder" not in seen.text
+
+
+def test_a_checkpoint_is_taken_by_a_form_and_shown_with_its_note_and_place(web: Web) -> None:
+    web.m.remember("Ana prefers tea")
+    page = Page(web.say("/integrity/checkpoint").text)
+
+    [pin, _] = web.m.ledger.checkpoints()
+    assert "Vouches for all 2 events" in page.text
+    assert str(web.m.ledger.pin_path) in page.text
+    assert pin.note.splitlines()[2] in page.text
+    assert web.m.ledger.verifier_key in page.text
+    web.m.remember("Bob prefers rum")
+    assert "Vouches for the first 2 of 3 events" in web.page("/integrity").text
+
+
+def test_check_finds_nothing_in_a_healthy_memory_and_says_what_each_finding_means(web: Web) -> None:
+    web.m.remember("Ana prefers tea")
+    assert "Nothing is wrong" in web.say("/integrity/check").text
+    (web.m.folder / "notes<b>.txt").write_text("mine")
+    (web.m.folder / "keepsake.toml").write_text("nonsense")
+    page = Page(web.say("/integrity/check").text)
+
+    assert "settings-unreadable" in page.text
+    assert "keepsake.toml cannot be read" in page.text
+    assert "foreign-file" in page.text
+    assert "notes<b>.txt" in page.text
+    assert is_harmless(page)
+    assert "move it elsewhere" in page.text
+    assert page.text.index("settings-unreadable") < page.text.index("foreign-file")  # the worst first
+
+
+def test_a_backup_is_made_and_listed_with_the_way_back(web: Web) -> None:
+    web.m.remember("Ana prefers tea")
+    page = Page(web.say("/integrity/backup").text)
+
+    [copy] = (web.m.folder / "backup").iterdir()
+    assert f"Copied to {copy}" in page.text
+    assert f"keepsake -C {web.m.folder} restore {copy.name}" in page.text
+    with Memory(copy, read_only=True) as copied:
+        assert [belief.text for belief in copied.beliefs] == ["Ana prefers tea"]
+
+
+def test_sealed_stretches_and_what_the_ledger_did_are_listed(web: Web) -> None:
+    web.m.remember("Ana prefers tea")
+    web.m.ledger.compact()
+    page = web.page("/integrity")
+
+    assert "sealed/000000000000-000000000001.wal" in page.text
+    assert "0 to 1" in page.text
+    assert "compacted: events 0 to 1 are sealed" in page.text
+
+
+def test_what_recovery_did_is_told(m: Memory) -> None:
+    m.remember("Ana prefers tea")
+    m.close()
+    with open(m.folder / "events.wal", "ab") as wal:
+        wal.write(b'{"seq":2,"ts":"2026-')
+    with Web(m) as web:
+        web.app._app.state.told = ["the index was made anew <script>"]  # type: ignore[attr-defined]
+        page = web.page("/integrity")
+
+    assert "the index was made anew <script>" in page.text
+    assert is_harmless(page)
+    assert "20 bytes that a crash left unfinished" in page.text
+    assert "recovered" in page.text
+
+
+def test_each_form_needs_the_word_of_this_session(web: Web) -> None:
+    web.m.remember("Ana prefers tea")
+    before = every_byte(web.m.folder)
+    for address in WRITE | LOOK:
+        assert web.post(address, data={"csrf": "forged"}).status_code == 403
+        assert web.get(address).status_code == 405
+    assert every_byte(web.m.folder) == before
+
+
+# -- what is wrong -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def damaged(m: Memory) -> Iterator[Web]:
+    for text in ("one", "two", "three"):
+        m.remember(text)
+    m.backup()
+    m.close()
+    wal = m.folder / "events.wal"
+    wal.write_bytes(wal.read_bytes().replace(b'"two"', b'"owt"'))
+    with Web(m) as client:
+        yield client
+
+
+@pytest.fixture
+def rolled_back(m: Memory) -> Iterator[Web]:
+    m.remember("one")
+    old = {path.name: path.read_bytes() for path in m.folder.iterdir() if path.is_file()}
+    m.remember("two")
+    m.ledger.checkpoint()
+    m.close()
+    for path in list(m.folder.iterdir()):
+        if path.is_file():
+            path.unlink()
+    for name, content in old.items():
+        (m.folder / name).write_bytes(content)
+    with Web(m) as client:
+        yield client
+
+
+def test_a_damaged_memory_says_what_is_wrong_and_what_to_do_and_nothing_writes(damaged: Web) -> None:
+    folder = damaged.m.folder
+    page, before = damaged.page("/integrity"), every_byte(folder)
+    [copy] = (folder / "backup").iterdir()
+
+    assert "This memory can only be read" in page.text
+    assert page.all("section", role="alert")
+    assert "events.wal is damaged" in page.text
+    for words in (" check", " repair CODE", f" restore {copy.name}"):
+        assert f"keepsake -C {folder}{words}" in page.text
+    assert forms(page) == LOOK
+    for address in WRITE:
+        assert damaged.say(address).status_code == 503
+    bad = Page(damaged.say("/integrity/verify").text)
+    assert "Not whole." in bad.text
+    assert "First bad line: events.wal, line 3 (event 2, byte" in bad.text
+    found = Page(damaged.say("/integrity/check").text)
+    assert "line-damaged" in found.text
+    assert "keepsake repair line-damaged" in found.text
+    assert every_byte(folder) == before
+
+
+def test_a_rolled_back_memory_says_so_and_nothing_writes(rolled_back: Web) -> None:
+    folder = rolled_back.m.folder
+    page, before = rolled_back.page("/integrity"), every_byte(folder)
+
+    assert "rolled back or replaced" in page.text
+    assert "keepsake restore" in page.text
+    assert "It vouches for 3 events, which is more than can be read here" in page.text
+    assert forms(page) == LOOK
+    for address in WRITE:
+        assert rolled_back.say(address).status_code == 503
+    assert "Not whole." in rolled_back.say("/integrity/verify").text
+    assert "rolled-back" in rolled_back.say("/integrity/check").text
+    assert every_byte(folder) == before
+
+
+def test_a_folder_that_was_replaced_by_another_says_so(m: Memory, tmp_path: Path) -> None:
+    m.remember("the real one")
+    m.ledger.checkpoint()
+    m.close()
+    m.folder.rename(tmp_path / "moved")
+    with Memory(tmp_path / "forged") as forged:
+        forged.remember("the forged one")
+    (tmp_path / "forged").rename(m.folder)
+    with Web(m) as web:
+        page = web.page("/integrity")
+
+    assert "speaks of another ledger" in page.text
+    assert forms(page) == LOOK
+
+
+def test_a_memory_that_cannot_be_opened_still_has_a_page_that_says_why() -> None:
+    def opens() -> Memory:
+        raise Missing("events 0 to 5 are not in sealed: put their files <back> there")
+
+    with TestClient(LetIn(made(Holder(opens))), base_url="http://127.0.0.1:8722") as client:
+        answer = client.get("/integrity")
+        page = Page(answer.text)
+
+    assert answer.status_code == 200
+    assert "This memory cannot be opened" in page.text
+    assert "put their files <back> there" in page.text
+    assert "keepsake check" in page.text
+    assert not forms(page)
+
+
+def test_what_may_only_be_read_is_verified_and_offers_no_write(m: Memory) -> None:
+    m.remember("Ana prefers tea")
+    site = made(Holder(partial(Memory, m.folder, by="page:local", read_only=True)))
+    with TestClient(LetIn(site), base_url="http://127.0.0.1:8722") as client:
+        page = Page(client.get("/integrity").text)
+        refused = [client.post(address, data={"csrf": "the-word-of-this-session"}).status_code for address in WRITE]
+
+    assert forms(page) == LOOK
+    assert "may only be read here" in page.text
+    assert refused == [503, 503]
+
+
+# -- what takes its time -----------------------------------------------------------------------------------------------
+
+
+def test_a_long_verify_runs_beside_the_site_and_is_begun_once(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    go, begun = threading.Event(), list[Path]()
+    really = integrity.verify_folder
+
+    def slow(folder: Path, progress: Callable[[int], None]) -> Any:
+        begun.append(folder)
+        progress(1)
+        go.wait(10)
+        return really(folder, progress=progress)
+
+    monkeypatch.setattr(integrity, "verify_folder", slow)
+    monkeypatch.setattr(errands.Errands.wait, "__defaults__", (0.05,))
+    web.m.remember("Ana prefers tea")
+    for _ in range(2):
+        page = Page(web.say("/integrity/verify").text)
+        assert "Verifying …" in page.text
+        assert "Look again" in page.text
+        assert "/integrity/verify" not in forms(page)
+    assert web.page("/timeline")
+    assert web.page("/reviews")
+    piece = web.page("/integrity", headers={"X-Piece": "1"})
+    assert "Verifying …" in piece.text
+    assert not piece.all("html")
+    go.set()
+    until = time.monotonic() + 10
+    while "Verifying …" in (page := web.page("/integrity")).text and time.monotonic() < until:
+        time.sleep(0.02)
+
+    assert len(begun) == 1
+    assert "Whole." in page.text
+    assert "/integrity/verify" in forms(page)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [(Busy("they are being moved; <try> again"), "<try> again"), (OSError(13, "Not allowed", "wal"), "Not allowed")],
+    ids=["refused", "system"],
+)
+def test_what_goes_wrong_on_the_way_is_said(web: Web, monkeypatch: pytest.MonkeyPatch, error, words) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(integrity.care, "check", fails)
+    web.m.remember("Ana prefers tea")
+    page = Page(web.say("/integrity/check").text)
+
+    assert words in page.text
+    assert is_harmless(page)
+    assert "/integrity/check" in forms(page)
+
+
+def test_hostile_words_in_events_do_not_reach_the_page(web: Web) -> None:
+    for text in HOSTILE:
+        web.m.remember(text)
+    web.say("/integrity/check")
+    page = web.page("/integrity")
+    assert is_harmless(page)
+    assert "evil" not in page.html

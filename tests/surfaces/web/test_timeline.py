@@ -1,0 +1,248 @@
+"""Timeline: every event in words, newest first; and one event with its proof."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from keepsake import Memory
+from keepsake.memory.ledger import check_proof
+from keepsake.records.errors import NeedsApproval
+from keepsake.surfaces.holder import Holder
+from keepsake.surfaces.web.site import made
+from tests.surfaces.web.conftest import CSRF, LetIn, Page, Web
+
+HOSTILE = (
+    "<script>alert(1)</script><img src=https://evil.example/x onerror=alert(1)> \u202eevil\u200b \x00 🐘",
+    "{{ 7 * 7 }}{% raw %}", '"><svg onload=alert(1)>', "x" * 300_000, "a\n\n\n\tb", "مرحبا",
+)  # fmt: skip
+
+
+def seqs(page: Page) -> list[int]:
+    return [int(str(found["data-id"])[1:]) for found in page.all("li") if str(found.get("data-id", "")).startswith("e")]
+
+
+def at(page: Page, word: str) -> str:
+    """The address behind a link that says so."""
+    [found] = {link for link, text in re.findall(r'<a [^>]*href="([^"]+)"[^>]*>([^<]*)</a>', page.html) if text == word}
+    return found.replace("&amp;", "&")
+
+
+def is_harmless(page: Page) -> bool:
+    ours = {"/static/keepsake.js", "/static/integrity.js"}
+    assert {found.get("src") for found in page.all("script")} <= ours
+    assert all(str(found.get("src")).startswith("/static/") for found in page.all("img"))
+    assert not page.all("svg")
+    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on") or name == "style"]
+    links = [str(found.get("href", "")) for found in page.all("a")]
+    assert all(link.startswith(("/", "#")) for link in links), links
+    return True
+
+
+def test_events_stand_newest_first_by_day_each_with_words_who_and_a_link(web: Web) -> None:
+    belief = web.m.remember("Ana prefers tea", key="drinks")
+    turn = web.m.observe("Let's ship", session="standup", agent="ana")
+    with Memory(web.m.folder, by="mcp:3f9a", trust="agent") as agent, pytest.raises(NeedsApproval):
+        agent.forget("drinks", reason="seems wrong")
+    [review] = web.m.reviews.waiting()
+    page = web.page("/timeline")
+
+    assert seqs(page) == [3, 2, 1, 0]
+    assert list(page.all("h2"))
+    assert "Today" in page.text
+    for words in ("Ana prefers tea", "Let's ship", "may agent forget ", "the ledger begins", "by an MCP client"):
+        assert words in page.text
+    links = {found.get("href") for found in page.all("a")}
+    assert {f"/beliefs/{belief.id}", f"/episodes/{turn.source}", f"/reviews/{review.id}", "/timeline/3"} <= links
+    assert page.all("div", data_live="/timeline", data_seq="3")
+
+
+def test_older_and_newer_lead_through_the_whole_ledger_and_back(web: Web) -> None:
+    with web.m.batch():
+        for number in range(160):
+            web.m.observe(f"turn {number}")
+    size, page, walked = web.m.ledger.size, web.page("/timeline"), list[int]()
+    first = seqs(page)
+    while True:
+        walked += seqs(page)
+        if "Older" not in page.text:
+            break
+        assert len(seqs(page)) == 50
+        page = web.page(at(page, "Older"))
+    assert walked == [*range(size - 1, -1, -1)]
+    while "Newer" in page.text:
+        page = web.page(at(page, "Newer"))
+
+    assert seqs(page) == first
+    assert seqs(web.page(at(web.page("/timeline?before=60"), "Newest"))) == first
+    assert not web.page("/timeline?before=60").all("div", data_live="/timeline?before=60")
+
+
+def test_a_filter_shows_what_fits_keeps_through_the_pages_and_says_when_nothing_does(web: Web) -> None:
+    with web.m.batch():
+        for number in range(60):
+            web.m.observe(f"turn {number}", session="stand & up", agent="ana")
+            web.m.remember(f"fact {number}", agent="bob")
+    page = web.page("/timeline?kind=episode&session=stand+%26+up&agent=ana&source=python")
+
+    assert len(seqs(page)) == 50
+    assert "fact" not in page.text
+    assert [found for found in page.all("option", value="episode") if "selected" in found]
+    assert page.all("input", name="session", value="stand & up")
+    rest = web.page(at(page, "Older"))
+    assert len(seqs(rest)) == 10
+    assert "turn 0" in rest.text
+    assert "fact" not in rest.text
+    assert "No event fits" in web.page("/timeline?source=mcp").text
+    assert "No event fits" in web.page("/timeline?agent=an").text
+    assert seqs(web.page("/timeline?kind=ledger")) == [0]
+
+
+def test_new_events_come_with_the_piece_that_a_live_page_fetches(web: Web) -> None:
+    web.m.remember("the first")
+    web.page("/timeline?kind=belief")
+    web.m.remember("the second")
+    piece = web.page("/timeline?kind=belief", headers={"X-Piece": "1"})
+
+    assert seqs(piece) == [2, 1]
+    assert not piece.all("html")
+    assert not piece.all("form")
+
+
+@pytest.mark.parametrize(
+    "address", ["?before=x", "?after=-1", "?before=" + "9" * 5000, "?kind=nonsense", "?before=%00", "?kind=%E2%80%AE"]
+)
+def test_an_address_that_means_nothing_is_refused_plainly(web: Web, address: str) -> None:
+    answer = web.get(f"/timeline{address}")
+
+    assert answer.status_code == 400
+    assert "begin again" in answer.text or "choose one" in answer.text
+
+
+def test_hostile_words_are_shown_harmless_on_the_list_and_on_the_event(web: Web) -> None:
+    with web.m.batch():
+        for text in HOSTILE:
+            web.m.observe(text, session=text[:90], agent=text[:90], metadata={"<b>": text[:900]})
+            web.m.remember(text, tags=["<i>tag</i>"], data={"<script>": ["</script>", "</code></pre>"]})
+    for address in ("/timeline", *(f"/timeline/{seq}" for seq in range(1, 2 * len(HOSTILE) + 1))):
+        page = web.page(address)
+        assert is_harmless(page)
+        assert "\u202e" not in page.html
+        assert "\u200b" not in page.html
+        assert "\0" not in page.html
+        assert len(page.html) < 120_000
+    assert "That is the beginning" in web.page("/timeline/7").text
+
+
+# -- one event ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_event_shows_its_header_its_words_and_its_neighbours(web: Web) -> None:
+    web.m.remember("Ana prefers tea", key="drinks", session="standup")
+    web.m.remember("Cleo's own", user="cleo")
+    web.m.observe("later")
+    event, page = next(web.m.log(1)), web.page("/timeline/1")
+
+    assert event.hash in page.text
+    assert event.id in page.text
+    assert "belief.put/1" in page.text
+    assert next(web.m.log(0)).hash in page.text  # the line before
+    assert '"text": "Ana prefers tea"' in page.text
+    links = {found.get("href") for found in page.all("a")}
+    assert {"/timeline/0", "/timeline/3", "/timeline?session=standup"} <= links
+    assert "/timeline/2" not in links
+
+
+def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others(web: Web) -> None:
+    web.m.remember("Ana prefers tea")
+    page = web.page("/timeline/1")
+
+    assert "convinces you, and nobody else" in page.text
+    assert web.m.ledger.checkpoints() == []
+    assert web.get("/timeline/1/proof.txt").status_code == 404
+    assert web.post("/timeline/1/sign", data={"csrf": "forged"}).status_code == 403
+    assert web.m.ledger.checkpoints() == []
+
+    signed = web.say("/timeline/1/sign")
+    assert signed.status_code == 200
+    assert "Proved." in Page(signed.text).text
+    proof = web.get("/timeline/1/proof.txt")
+    assert "attachment" in proof.headers["content-disposition"]
+    assert check_proof(proof.text, web.m.ledger.verifier_key)["event"]["seq"] == 1
+    check_it = f"keepsake ledger prove --check event-1.proof.txt --key '{web.m.ledger.verifier_key}'"
+    assert check_it in Page(signed.text).text
+
+
+def test_an_erased_event_says_so_and_is_still_proved(web: Web) -> None:
+    name = web.m.remember("a secret to be gone").id
+    web.m.erase(name)
+    web.m.ledger.checkpoint()
+    listed, page = web.page("/timeline"), web.page("/timeline/1")
+
+    assert "Its words were erased" in listed.text
+    assert "Its words were erased" in page.text
+    assert "Proved." in page.text
+    assert "secret to be gone" not in listed.html + page.html
+
+
+@pytest.mark.parametrize("name", ["2", "999999999", "9" * 5000, "-1", "x", "1.0", "%00", "%D9%A1", "1%2F..%2F2"])
+def test_what_is_no_event_of_this_person_is_not_found(web: Web, name: str) -> None:
+    web.m.remember("mine")
+    web.m.remember("Cleo's own", user="cleo")
+    for address in (f"/timeline/{name}", f"/timeline/{name}/proof.txt"):
+        assert web.get(address).status_code == 404, address
+    answer = web.say(f"/timeline/{name}/sign")
+    assert answer.status_code == 404
+    assert "Cleo" not in answer.text
+    assert web.m.ledger.checkpoints() == []
+
+
+def test_of_a_damaged_ledger_what_is_good_is_shown_and_nothing_is_signed(m: Memory) -> None:
+    for text in ("one", "two", "three"):
+        m.remember(text)
+    m.close()
+    wal = m.folder / "events.wal"
+    wal.write_bytes(wal.read_bytes().replace(b'"two"', b'"owt"'))
+    before = wal.read_bytes()
+    with Web(m) as web:
+        listed, page = web.page("/timeline"), web.page("/timeline/1")
+
+        assert seqs(listed) == [1, 0]
+        assert "Only what is good can be shown" in listed.text
+        assert "/integrity" in {found.get("href") for found in listed.all("a")}
+        assert not [form for form in page.all("form") if form.get("method") == "post" and form["action"] != "/logout"]
+        assert web.say("/timeline/1/sign").status_code == 503
+        assert web.get("/timeline/3").status_code == 404
+    assert wal.read_bytes() == before
+
+
+def test_what_may_only_be_read_is_shown_and_not_signed(m: Memory) -> None:
+    m.remember("one")
+    site = made(Holder(partial(Memory, m.folder, by="page:local", read_only=True)))
+    with TestClient(LetIn(site), base_url="http://127.0.0.1:8722") as client:
+        page = Page(client.get("/timeline/1").text)
+
+    assert "convinces you" in page.text
+    assert not page.all("form", action="/timeline/1/sign")
+
+
+def test_a_stretch_that_was_moved_away_leaves_the_rest_and_says_what_a_proof_needs(web: Web, tmp_path: Path) -> None:
+    web.m.remember("old")
+    web.m.ledger.compact()
+    web.m.ledger.prune(tmp_path / "elsewhere")
+    last = web.m.ledger.size - 1
+    listed = web.page("/timeline")
+
+    assert min(seqs(listed)) == 2
+    assert "Older" not in listed.text
+    assert "they were moved away" in web.page(f"/timeline/{last}").text
+    assert web.get("/timeline/1").status_code == 404
+
+
+def test_the_site_has_the_word_that_its_forms_carry(web: Web) -> None:
+    web.m.remember("one")
+    assert web.page("/timeline/1").all("input", name="csrf", value=CSRF)
