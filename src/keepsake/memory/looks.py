@@ -79,6 +79,12 @@ class Looks(Opened):
                 return
             yield None
 
+    def status(self) -> Status:
+        """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
+        from keepsake.memory.status import status_of
+
+        return status_of(self._shelf, self._keyring, self.user)
+
     def log_page(
         self,
         *,
@@ -99,9 +105,3 @@ class Looks(Opened):
 
         sought = Sought(op, by, session, agent)
         return log_page(self._shelf, self.user, sought, before=before, after=after, limit=limit, reach=reach)
-
-    def status(self) -> Status:
-        """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
-        from keepsake.memory.status import status_of
-
-        return status_of(self._shelf, self._keyring, self.user)
