@@ -111,6 +111,17 @@ def test_the_newest_page_reads_nothing_before_it(memory: Memory) -> None:
         list(memory.log(15))
 
 
+def test_where_the_beginning_was_moved_away_the_pages_begin_with_what_is_here(full: Memory, tmp_path) -> None:
+    full.ledger.prune(tmp_path / "elsewhere")
+    here = list(full.log())
+    first = here[0].seq
+
+    assert first > 0
+    assert walk(full, 4) == here[::-1]
+    assert full.log_page(after=0, limit=3).events == tuple(here[2::-1])
+    assert full.log_page(before=0) == full.log_page(before=first) == LogPage((), None, None)
+
+
 def test_an_erased_event_keeps_its_place_and_has_no_words(full: Memory) -> None:
     name = full.remember("something to be gone").id
     full.erase(name)

@@ -74,7 +74,7 @@ def log_page(
                 yield event
 
     if after is not None and before is None:
-        page = _ahead(read, after + 1, end, limit, reach)
+        page = _ahead(read, max(after + 1, first), end, limit, reach)
         if page is not None:
             return page
     return _back(read, first, end if before is None else min(before, end), end, limit, reach)
@@ -89,7 +89,7 @@ def _back(read: Read, first: int, before: int, end: int, limit: int, reach: int)
         older = floor if floor > first else None
     newer = found[0].seq if found else before - 1
     is_cut = len(found) < limit and older is not None
-    return LogPage(tuple(found), older, newer if before < end else None, is_cut)
+    return LogPage(tuple(found), older, newer if first < before < end else None, is_cut)
 
 
 def _ahead(read: Read, start: int, end: int, limit: int, reach: int) -> LogPage | None:

@@ -80,6 +80,12 @@ class Looks(Opened):
                 return
             yield None
 
+    def status(self) -> Status:
+        """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
+        from keepsake.memory.status import status_of
+
+        return status_of(self._shelf, self._keyring, self.user)
+
     def log_page(
         self,
         *,
@@ -114,9 +120,3 @@ class Looks(Opened):
                 found = self._marked[1] if self._marked[0] == seq else ledger.chain().hash_at(seq) or ""
             self._marked = (seq, found)
             return self._marked
-
-    def status(self) -> Status:
-        """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
-        from keepsake.memory.status import status_of
-
-        return status_of(self._shelf, self._keyring, self.user)

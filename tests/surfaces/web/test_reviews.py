@@ -129,6 +129,16 @@ def test_what_changed_since_it_was_asked_is_closed_and_not_done(web: Web) -> Non
     assert web.m.show("drinks").text == "Ana prefers water"
 
 
+def test_an_old_answer_is_shown_also_where_what_it_was_about_was_moved_away(web: Web, tmp_path) -> None:
+    web.m.remember("Ana prefers tea", key="drinks")
+    review = asks(web.m, "revise", "drinks", "Ana prefers coffee")
+    web.m.reviews.approve(review.id)
+    web.m.ledger.compact()
+    web.m.ledger.prune(tmp_path / "elsewhere")
+
+    assert "It was revised" in web.page(f"/reviews/{review.id}").text
+
+
 def test_an_answer_is_used_once_and_a_second_one_leads_to_the_first(web: Web) -> None:
     web.m.remember("Ana prefers tea", key="drinks")
     review = asks(web.m, "forget", "drinks")

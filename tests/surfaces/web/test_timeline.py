@@ -61,6 +61,16 @@ def test_events_stand_newest_first_by_day_each_with_words_who_and_a_link(web: We
     assert page.all("div", data_live="/timeline", data_seq="3")
 
 
+def test_what_was_done_to_a_page_is_told_and_leads_to_the_page(web: Web) -> None:
+    web.m.remember("Ana prefers tea", about="person-ana")
+    web.m.pages.describe("person-ana", description="Who Ana is", tags=["<b>"])
+    page = web.page("/timeline?kind=page")
+
+    assert "the page about person-ana: " in page.text
+    assert "description" in page.text
+    assert page.all("a", href="/pages/person-ana")
+
+
 def test_older_and_newer_lead_through_the_whole_ledger_and_back(web: Web) -> None:
     with web.m.batch():
         for number in range(160):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from keepsake.records.belief import Belief
 from keepsake.records.event import Event
+from keepsake.records.pages import NOTES
 from keepsake.records.paths import MAIN
 from keepsake.surfaces.cli.moments import count, their, when
 from keepsake.surfaces.cli.names import handle, short_id
@@ -243,6 +244,14 @@ def _abandoned(body: Mapping[str, Any]) -> str:
     return f"the path {body['path']} is abandoned{_because(body)}"
 
 
+def _page(body: Mapping[str, Any]) -> str:
+    return f"the page about {body['about'] or NOTES}: {', '.join(body['front'])}"
+
+
+def _folded(body: Mapping[str, Any]) -> str:
+    return f"the page about {body['about'] or NOTES} is folded, {count(len(body['into']), 'belief')} of it"
+
+
 _ANSWERS = {"approve": "approved", "reject": "rejected", "stale": "stale"}
 _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "config.set/1": _config,
@@ -271,6 +280,9 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "delta.noop/1": _noop,
     "episode.retract/1": _retract,
     "outcome.put/1": _outcome,
+    "page.clean/1": lambda _: "every page goes out of sight",
+    "page.fold/1": _folded,
+    "page.put/1": _page,
     "path.abandon/1": _abandoned,
     "path.branch/1": _branch,
     "path.compact/1": lambda body: f"the path {body['path']} is closed",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from keepsake.records.errors import Missing
 from keepsake.records.ids import BELIEF_ID
 from keepsake.surfaces.cli.review_page import asks, pieces, title
 from keepsake.surfaces.cli.shown import lines, short
@@ -56,13 +57,24 @@ class Asked:
 def asked(memory: Memory, review: Review, *, as_asked: bool = False) -> Asked:
     """The review with what it would change as that is now, or as it was when it was asked."""
     action, moment = review.action, review.seq if as_asked else None
-    found = [memory.get(version, believed_at=moment, path=action.path) for version in action.target]
+    found = [_belief(memory, version, action.path, moment) for version in action.target]
     return Asked(
         review, _title(review, found), tuple(_changes(review, found)),
         door(action.by),
         command_of(memory, f"review approve {review.id[-6:]}"),
         is_granted=bool(review.marker) and review.status == "waiting",
     )  # fmt: skip
+
+
+def _belief(memory: Memory, version: str, path: str, moment: int | None) -> Belief | None:
+    """What a version says: as it is now, or was at that moment. Where that cannot be read any more, as it is now."""
+    now = memory.get(version, path=path)
+    if moment is None or (now is not None and now.id == version):
+        return now
+    try:
+        return memory.get(version, believed_at=moment, path=path)
+    except Missing:
+        return now
 
 
 def _title(review: Review, found: list[Belief | None]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from keepsake.memory.page_of import page_name
+from keepsake.records.belief import OWNER
 from keepsake.records.event import Event
 from keepsake.surfaces.cli.belief_page import STEPS
 
@@ -74,6 +76,8 @@ def address_of(event: Event) -> str:
     if kind in ("belief", "outcome"):
         said = body.get("belief")
         return _under("beliefs", said.get("id") if isinstance(said, Mapping) else body.get("id") or _first(body))
+    if kind == "page" and isinstance(body.get("about"), str):
+        return _under("pages", page_name(str(body.get("user", OWNER)), body["about"]))
     if kind == "graph" and body.get("into"):
         return f"/graph?at={quote(str(body['into']), safe='')}"
     return ""
