@@ -16,7 +16,7 @@ from keepsake.surfaces.http.shape import Shape, shaped, whole
 from keepsake.surfaces.http.shapes import Framed, Recalled
 from keepsake.surfaces.http.shapes_more import Frame
 from keepsake.surfaces.http.shapes_story import RECEIPT, Receipt, Replayed
-from keepsake.surfaces.http.tells import When, also, moment
+from keepsake.surfaces.http.tells import When, also, moment, several
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -96,8 +96,6 @@ def recalled(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_Many = list[str] | None
-_SOME = 50  # values of one filter
 
 
 @router.get(
@@ -105,6 +103,7 @@ _SOME = 50  # values of one filter
     summary="Ask a question by its address", response_description=_RECALLED,
 )  # fmt: skip
 async def recall_by_query(
+    *,
     request: Request,
     question: Annotated[str, Query(description="What you want to know.", examples=["what does Ana prefer?"])],
     k: Annotated[int | None, Query(ge=1, le=500, description="How many at most.")] = None,
@@ -114,14 +113,14 @@ async def recall_by_query(
     path: Annotated[str, Query(description="As it is seen from that branch.")] = "",
     believed_at: Annotated[str, Query(max_length=40, description="What would have been recalled then.")] = "",
     as_of: Annotated[str | None, Query(max_length=40, description="Only what was true in the world then.")] = None,
-    tags: Annotated[_Many, Query(max_length=_SOME, description="Only what bears such a tag; repeat for more.")] = None,
-    kinds: Annotated[_Many, Query(max_length=_SOME, description="Only beliefs of these kinds.")] = None,
-    about: Annotated[_Many, Query(max_length=_SOME, description="Only what is about these.")] = None,
-    trust: Annotated[_Many, Query(max_length=_SOME, description="Only what was said with such a trust.")] = None,
+    tags: Annotated[list[str], several("Only what bears such a tag; repeat for more.")],
+    kinds: Annotated[list[str], several("Only beliefs of these kinds.")],
+    about: Annotated[list[str], several("Only what is about these.")],
+    trust: Annotated[list[str], several("Only what was said with such a trust.")],
     what: Annotated[Literal["belief", "episode"] | None, Query(description="Only this.")] = None,
     since: Annotated[str | None, Query(max_length=40, description="Only what is from then or later.")] = None,
     until: Annotated[str | None, Query(max_length=40, description="Only what is from before that.")] = None,
-    without: Annotated[_Many, Query(max_length=_SOME, description="Not these, or all of an agent:NAME.")] = None,
+    without: Annotated[list[str], several("Not these, or all of an agent:NAME.")],
     floor: Annotated[float | None, Query(ge=0, le=1, description="Below this, nothing fits.")] = None,
     explain: Annotated[bool, Query(description="Say what nearly made it.")] = False,
     words: Annotated[bool, Query(description="By words alone.")] = False,
@@ -132,10 +131,10 @@ async def recall_by_query(
     narrow = {
         "tags": tags, "kinds": kinds, "about": about, "trust": trust, "what": what, "since": since, "until": until
     }  # fmt: skip
-    filters = {name: value for name, value in narrow.items() if value is not None}
+    filters = {name: value for name, value in narrow.items() if value}
     given = {
         "question": question, "k": k, "frame": frame, "session": session, "agent": agent, "path": path,
-        "believed_at": moment(believed_at), "as_of": as_of, "filters": filters or None, "without": without or (),
+        "believed_at": moment(believed_at), "as_of": as_of, "filters": filters or None, "without": without,
         "floor": floor, "explain": explain, "words": words, "quarantined": quarantined, "receipt": receipt,
     }  # fmt: skip
     return Json(await ask(request, lambda memory: recalled(memory, given)))

@@ -15,7 +15,7 @@ from keepsake.surfaces.http.cursor import Cursor, Limit, Part, listed_unless_kno
 from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, shaped
 from keepsake.surfaces.http.shapes_more import PAGE, Entry, Found, Page, PageText
-from keepsake.surfaces.http.tells import also
+from keepsake.surfaces.http.tells import also, several
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -81,10 +81,11 @@ async def create_page(request: Request, said: NewPage) -> Response:
     summary="Search the pages", response_description="Entries, the best first.",
 )  # fmt: skip
 async def search_pages(
+    *,
     request: Request,
     query: Annotated[str, Query(description='Words, "phrases", depl*, #tags, dates, ids.', examples=["tea"])],
-    pages: Annotated[list[str] | None, Query(max_length=50, description="Only on these, or that begin so.")] = None,
-    tags: Annotated[list[str] | None, Query(max_length=50, description="Only with such a tag.")] = None,
+    pages: Annotated[list[str], several("Only on these, or that begin so.")],
+    tags: Annotated[list[str], several("Only with such a tag.")],
     since: Annotated[str | None, Query(max_length=40, description="Only from then on.")] = None,
     until: Annotated[str | None, Query(max_length=40, description="Only up to then.")] = None,
     superseded: Annotated[bool, Query(description="Also what was replaced.")] = False,
@@ -92,7 +93,7 @@ async def search_pages(
 ) -> Response:  # fmt: skip
     """The entries that hold these words. No text is wrong."""
     return await unless_known(request, lambda memory: {"entries": plains(memory.pages.search(
-        query, pages, since, until, limit, superseded, tags=tags or ()
+        query, pages or None, since, until, limit, superseded, tags=tags
     ))})  # fmt: skip
 
 
@@ -101,13 +102,15 @@ async def search_pages(
     summary="See what was written lately", response_description="Entries, the newest first.",
 )  # fmt: skip
 async def recent_entries(
+    *,
     request: Request,
     since: Annotated[str | None, Query(max_length=40, description="Only from then on.")] = None,
-    prefixes: Annotated[list[str] | None, Query(max_length=50, description="Only on pages that begin so.")] = None,
+    prefixes: Annotated[list[str], several("Only on pages that begin so.")],
     limit: Limit = 20,
 ) -> Response:  # fmt: skip
     """The entries that hold now, of all pages."""
-    return await unless_known(request, lambda memory: {"entries": plains(memory.pages.recent(since, limit, prefixes))})
+    on = prefixes or None
+    return await unless_known(request, lambda memory: {"entries": plains(memory.pages.recent(since, limit, on))})
 
 
 @router.get(
@@ -127,16 +130,17 @@ async def page_schema(request: Request) -> Response:
     }},
 )  # fmt: skip
 async def get_page(
+    *,
     request: Request, name: PageName,
     since: Annotated[str | None, Query(max_length=40, description="Only entries from then on.")] = None,
     until: Annotated[str | None, Query(max_length=40, description="Only entries up to then.")] = None,
-    tags: Annotated[list[str] | None, Query(max_length=50, description="Only entries with such a tag.")] = None,
+    tags: Annotated[list[str], several("Only entries with such a tag.")],
     tail: Annotated[int | None, Query(ge=0, le=100_000, description="Only the last so many.")] = None,
     superseded: Annotated[bool, Query(description="Also what was replaced or taken back.")] = False,
 ) -> Response:  # fmt: skip
     """As JSON: its entries, oldest first, and the file's text. As `text/markdown`: the file as it stands."""
     which: dict[str, Any] = {
-        "since": since, "until": until, "tags": tags or (), "tail_n": tail, "include_superseded": superseded
+        "since": since, "until": until, "tags": tags, "tail_n": tail, "include_superseded": superseded
     }  # fmt: skip
     is_text = MARKDOWN in request.headers.get("accept", "")
 

@@ -27,7 +27,7 @@ from keepsake.surfaces.http.shapes_more import (
     Rule,
     Way,
 )
-from keepsake.surfaces.http.tells import also
+from keepsake.surfaces.http.tells import also, several
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -43,17 +43,18 @@ router = made()
     summary="See what is around an entity", response_description="The nodes, nearest first, and the edges.",
 )  # fmt: skip
 async def graph(
+    *,
     request: Request, at: Annotated[str, Query(description="A node's id, or what it goes by.", examples=["Ana"])],
     hops: Annotated[int, Query(ge=0, le=6, description="How many steps.")] = 1,
     limit: Annotated[int, Query(ge=1, le=500, description="How many nodes at most.")] = 50,
-    kinds: Annotated[list[str] | None, Query(max_length=50, description="Only along such edges.")] = None,
+    kinds: Annotated[list[str], several("Only along such edges.")],
     as_of: Annotated[str, Query(max_length=40, description="Only what was so then.")] = "",
 ) -> Response:  # fmt: skip
     """A node and what lies within so many steps of it."""
     from keepsake.stores.graph.walk import Limits
 
     def work(memory: Memory) -> Any:
-        return memory.graph.expand([at], hops, Limits(max_nodes=limit, kinds=kinds, as_of=as_of)).to_dict()
+        return memory.graph.expand([at], hops, Limits(max_nodes=limit, kinds=kinds or None, as_of=as_of)).to_dict()
 
     return await unless_known(request, work)
 

@@ -52,3 +52,8 @@ def moment(said: str) -> int | str | None:
     """A moment as a query says it."""
     found: int | str = _number(said)
     return None if found == "" else found
+
+
+def several(description: str) -> Any:
+    """A parameter that may be said several times; never, and it is an empty list."""
+    return Query(default_factory=list, max_length=50, description=description)

@@ -201,6 +201,7 @@ def test_another_users_memory_is_out_of_reach(m, api):
         asked = bob.propose(bob.action("forget", "rum", trust="agent"))
         found = bob.recall("rum", receipt=True)
         bob.receipts.flush()
+    m.observe("later")
 
     for address in (
         f"beliefs/{theirs.id}", f"beliefs/{theirs.id}/history", f"beliefs/{theirs.id}/why", f"episodes/{told.source}",
