@@ -70,7 +70,7 @@ LEFT_OUT = {
     "graph.save_nodes": _ELSEWHERE, "graph.save_path": _ELSEWHERE, "graph.save_profile": _ELSEWHERE,
     "graph.unmerge": _A_PERSONS, "graph.would_import": _AT_HOME,
     "ledger.checkpoints": "the page shows them", "ledger.files": "the page shows them",
-    "ledger.proof": "`get_event` gives one", "reviews.may_answer": "an answer that does not count is refused",
+    "ledger.proof": "`prove_event` gives one", "reviews.may_answer": "an answer that does not count is refused",
     "ledger.check_proof": "whoever has a proof checks it with a key, and without this server",
     "ledger.compact": _AT_HOME, "ledger.note_erasures": _INSIDE, "ledger.pin_path": _AT_HOME,
     "ledger.prune": _AT_HOME, "pages.clean": _A_PERSONS, "pages.fold": _A_PERSONS, "pages.folder": _AT_HOME,
