@@ -687,7 +687,8 @@ def test_two_processes_report_what_one_does_wherever_a_byte_is_changed(long, mon
     with open(wal(root), "rb") as file:
         cuts = {part.end for part in parts._parts(file.fileno(), _start_of(root), wal(root).stat().st_size)}
     whole = wal(root).read_bytes()
-    near = {cut + by for cut in sorted(cuts)[: 2 if SOAK else 1] for by in (-700, -350, -40, -3, -2, -1, 0, 1, 5, 100, 300, 340, 500)}
+    steps = (-700, -350, -40, -3, -2, -1, 0, 1, 5, 100, 300, 340, 500)
+    near = {cut + by for cut in sorted(cuts)[: 2 if SOAK else 1] for by in steps}
     for offset in sorted(near | set(range(0, len(whole), 3001 if SOAK else 7001))):
         if 0 <= offset < len(whole):
             wal(root).write_bytes(whole[:offset] + bytes([whole[offset] ^ 2]) + whole[offset + 1 :])
