@@ -83,5 +83,6 @@ def test_what_does_not_fit_is_refused(m):
 @pytest.mark.parametrize("trust", ["agent", "human"])
 def test_the_same_at_length(m, mode, trust):
     fill(m)
+    only = "post" if mode is GenerationMode.NEGATIVE else ""  # in an address every value is text, and a list of one
     with Api(m, trust=trust) as api:
-        assert play(api, 50, mode) > 2000
+        assert play(api, 50, mode, only) > 1000
