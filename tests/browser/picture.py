@@ -5,6 +5,7 @@ What is shown is made for it: a few days of a memory that Ana and her agent shar
 
 from __future__ import annotations
 
+import os
 import tempfile
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -49,6 +50,9 @@ def written(folder: Path) -> None:
 def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+        for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "KEEPSAKE_HOME"):
+            os.environ.pop(name, None)
+        os.environ["HOME"] = scratch  # nothing of this machine's person is touched
         folder = Path(scratch) / "memory"
         written(folder)
         with serving(folder) as server:
