@@ -212,9 +212,9 @@ def test_the_command_for_a_person_means_the_same_memory(home):
     assert other.person.options == f" -C '{home / 'work' / 'my notes'}' --user bob"
 
 
-def test_the_same_agent_started_again_is_the_same_source():
-    from keepsake.surfaces.cli.mcp import _source
+def test_the_same_agent_started_again_is_the_samesource_of():
+    from keepsake.surfaces.cli.mcp import source_of
 
-    assert _source("planner") == _source("planner")
-    assert len({_source("planner"), _source("coder"), _source("")}) == 3
-    assert "planner" not in _source("planner")
+    assert source_of("planner") == source_of("planner")
+    assert len({source_of("planner"), source_of("coder"), source_of("")}) == 3
+    assert "planner" not in source_of("planner")

@@ -15,7 +15,7 @@ OTHER_WORDS = {  # what people type first who know other programs, and what it i
     "delete": "keepsake forget", "remove": "keepsake forget", "rm": "keepsake forget",
     "edit": "keepsake revise", "update": "keepsake revise", "change": "keepsake revise",
     "frame": "keepsake recall --frame", "history": "keepsake show NAME --history", "timeline": "keepsake log",
-    "serve": "keepsake mcp", "server": "keepsake mcp", "install": "keepsake connect", "setup": "keepsake connect",
+    "server": "keepsake serve", "web": "keepsake serve", "install": "keepsake connect", "setup": "keepsake connect",
     "verify": "keepsake ledger verify", "checkpoint": "keepsake ledger checkpoint", "prove": "keepsake ledger prove",
     "page": "keepsake pages", "doctor": "keepsake check", "help": "keepsake --help", "version": "keepsake --version",
     "completion": "keepsake --help-all",
