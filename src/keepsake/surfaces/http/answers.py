@@ -51,7 +51,9 @@ async def unless_known(
 
     def look(desk: Desk) -> tuple[str, Any]:
         tag = tag_of(request, desk.memory, also)
-        return tag, None if is_among(tag, known) else work(desk.memory)
+        is_known = is_among(tag, known)
+        found = work(desk.memory) if not is_known or known.strip() == "*" else None  # `*` is known only if it is there
+        return tag, None if is_known else found
 
     tag, found = await request.app.state.hold.run(look)
     headers = {"ETag": tag, "Cache-Control": _MAY_BE_KEPT}

@@ -123,7 +123,8 @@ def _place(found: dict[str, Any]) -> str:
 def _what(found: dict[str, Any]) -> str:
     """What pydantic says of it, as far as that holds nothing of what was sent."""
     if found["type"] == "json_invalid":
-        return "this is not JSON"
+        why = str(found.get("ctx", {}).get("error", "not JSON"))
+        return "this is not JSON" if why.startswith("not ") else why[:_LONGEST]
     if found["type"] in ("value_error", "assertion_error"):
         return "this cannot be so"
     if found["type"] == "extra_forbidden":

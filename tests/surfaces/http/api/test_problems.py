@@ -1,6 +1,9 @@
 """What goes wrong is said in one plain line, with the right status, and repeats nothing of what was sent."""
 
+import time
+
 import orjson
+import pytest
 
 from keepsake.records import errors
 from keepsake.surfaces.problem import status_of
@@ -149,3 +152,30 @@ def test_a_million_letters_are_held_or_refused_whole(api):
     assert told.status_code in (201, 400)
     assert api.m.ledger.verify().ok
     assert api.post("/v1/recall", json={"question": "tea " * 25_000}).status_code == 200
+
+
+@pytest.mark.parametrize("body", [
+    b'{"text": "a", "text": "b"}', b'{"text": "a", "data": {"n": 18446744073709551616}}',
+    b'{"text": "a", "data": {"n": 1e400}}', b'{"text": "\\ud800"}',
+])  # fmt: skip
+def test_json_that_two_readers_would_read_differently_is_refused_and_nothing_is_written(api, body):
+    before = api.m.status().events
+    told = api.post("/v1/remember", content=body, headers={"Content-Type": "application/json"})
+    assert told.status_code == 422
+    assert told.headers["content-type"] == "application/problem+json"
+    assert api.m.status().events == before
+
+
+def test_a_list_of_a_million_wrong_values_is_refused_before_each_is_looked_at(api):
+    body = b'{"text": "a", "evidence": [' + b"1," * 1_000_000 + b"1]}"
+    begun = time.perf_counter()
+    told = api.post("/v1/remember", content=body, headers={"Content-Type": "application/json"})
+    assert told.status_code == 422
+    assert "say it in several" in told.json()["detail"]
+    assert time.perf_counter() - begun < 5  # it took more than ten, and nobody else was answered
+
+
+def test_a_star_matches_only_what_is_there(api):
+    api.say("remember", status=201, text="Ana prefers tea", key="tea")
+    assert api.get("/v1/beliefs/tea", headers={"If-None-Match": "*"}).status_code == 304
+    assert api.get("/v1/beliefs/nothing", headers={"If-None-Match": "*"}).status_code == 404
