@@ -200,8 +200,9 @@ async def _refuse(refusal: Refusal, place: Place, scope: Scope, answer: Answer) 
     if not place.is_page:
         await refusal.answer(answer.send)
         return
+    title = "You are not logged in" if refusal is _LOG_IN else refusal.title
     page = shown(
-        Request(scope), "refused.html", status=refusal.status, title=refusal.title, detail=refusal.detail,
+        Request(scope), "refused.html", status=refusal.status, title=title, detail=refusal.detail,
         **kept(Request(scope)),
     )  # fmt: skip
     page.raw_headers.extend(refusal.headers)
