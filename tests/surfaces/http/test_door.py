@@ -289,6 +289,20 @@ def test_a_refusal_is_json_for_programs_and_a_page_for_people_and_repeats_nothin
     assert text.count("<h1>") == 1
 
 
+def test_what_was_typed_while_the_session_ended_is_given_back(house):
+    form = ("content-type", "application/x-www-form-urlencoded")
+    sent = (b"csrf=old&token=hush&version=v1&text=Ana+likes", b"+%3Cb%3Etea%3C%2Fb%3E&reason=")
+    status, _, text = house.ask("/beliefs/v 1", form, ("content-length", "75"), method="POST", chunks=sent)
+    assert status == 401
+    assert "Ana likes &lt;b&gt;tea&lt;/b&gt;</textarea>" in text
+    assert 'action="/beliefs/v%201"' in text
+    assert 'name="version" value="v1"' in text
+    assert "hush" not in text
+    assert "old" not in text
+    assert house.status("/", form, ("content-length", str(1 << 30)), method="POST") == 401
+    assert house.site.seen == []
+
+
 def test_what_fails_inside_is_told_without_its_inside(house, caplog):
     status, _, text = house.ask("/v1/broken", BEARER)
     assert (status, json.loads(text)["title"]) == (500, "Internal Server Error")

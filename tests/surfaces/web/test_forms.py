@@ -4,7 +4,7 @@ import re
 
 from starlette.testclient import TestClient
 
-from tests.surfaces.web.conftest import CSRF
+from tests.surfaces.web.conftest import CSRF, Page
 
 
 def writing(web):
@@ -43,3 +43,21 @@ def test_an_address_that_takes_no_form_says_what_it_takes(web):
     answer = web.put("/")
     assert answer.status_code == 405
     assert "GET" in answer.headers["allow"]
+
+
+def test_what_was_typed_into_a_form_that_is_not_taken_can_be_sent_again(web):
+    typed = {"text": "  Ana </textarea><b>likes</b> tea\r\nand rain", "about": "person-ana"}
+    refused = Page(web.post("/", data={"csrf": "of another session", **typed}).text)
+    assert refused.all("form", action="/", method="post")
+    assert refused.all("textarea", name="text")
+    assert "Ana </textarea><b>likes</b> tea and rain" in refused.text
+    assert not refused.all("b")
+    assert refused.all("input", name="csrf")[0]["value"] == CSRF
+    begun = Page(web.say("/pages", kind="person", name="!!", text="Bob sings").text)
+    assert "Bob sings" in begun.text
+    assert begun.all("form", action="/pages", method="post")
+    assert begun.all("input", name="kind")[0]["value"] == "person"
+
+
+def test_a_form_in_which_nothing_was_typed_is_not_given_back(web):
+    assert "What you typed" not in web.post("/reviews/7/approve", data={"digest": "x"}).text

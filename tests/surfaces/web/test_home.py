@@ -286,3 +286,15 @@ def test_days_are_named_as_people_name_them() -> None:
 
     assert day_name(datetime.now(UTC).astimezone().date()) == "Today"
     assert day_name(datetime(2024, 5, 3).date()) == "Friday, 3 May 2024"
+
+
+def test_what_waits_leads_to_no_page_because_it_stands_on_none_yet(web):
+    with Memory(web.m.folder, by="web:1", trust="web") as doubtful:
+        said = doubtful.remember("A blog says Harbor leaks", about="topic-blog")
+    assert "waits for your yes" in web.page("/").text
+    for address in ("/", f"/beliefs/{said.id}"):
+        for link in web.page(address).all("a"):
+            to = str(link["href"]).partition("#")
+            if to[0].startswith(("/pages/", "/beliefs/")):
+                assert web.get(to[0]).status_code == 200, (address, to)
+                assert f'id="{to[2]}"' in web.get(to[0]).text or not to[2], (address, to)

@@ -8,7 +8,8 @@ In this order, and nothing of a request is looked at before what stands above it
           Other ports of this machine are another site
     414   the address is longer than we take       431   the headers are
     503   the server is ending, or too many streams are open
-    401   the key to that address is missing or wrong: see below. A person who comes by a link is sent to log in (303)
+    401   the key to that address is missing or wrong: see below. A person who comes by a link is sent to log in (303);
+          a form that comes too late is given back, so that what was typed is not lost
     429   too much was asked in a short time; `Retry-After` says when to come again
     413   the body is longer than we take; it is refused before it is read
     400   its JSON is nested deeper than a ledger holds
@@ -25,22 +26,23 @@ import logging
 import time
 from asyncio import to_thread
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse
 
+from keepsake.records.errors import Refused
 from keepsake.records.strict_json import DEPTH, is_deeper
 from keepsake.surfaces import guard
 from keepsake.surfaces.guard import LIMIT, NOT_OURS, TOO_LONG, Refusal, said
 from keepsake.surfaces.http.headers import Answer
 from keepsake.surfaces.http.limits import Limits, too_often
 from keepsake.surfaces.listening import ENDING, Begun
-from keepsake.surfaces.web.show import shown
+from keepsake.surfaces.web.show import fields_of, kept, shown
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -125,6 +127,8 @@ class Door:
             where = "/login" if to == "/" else f"/login?to={quote(to, safe='')}"
             await RedirectResponse(where, 303)(scope, receive, answer.send)
         elif refusal:
+            if refusal is _LOG_IN and place.is_page and scope["method"] == "POST":
+                await _keep(scope, receive)
             await _refuse(refusal, place, scope, answer)
         else:
             with self.begun.one(), self._stream() if is_stream else nullcontext():
@@ -196,11 +200,23 @@ async def _refuse(refusal: Refusal, place: Place, scope: Scope, answer: Answer) 
     if not place.is_page:
         await refusal.answer(answer.send)
         return
+    title = "You are not logged in" if refusal is _LOG_IN else refusal.title
     page = shown(
-        Request(scope), "refused.html", status=refusal.status, title=refusal.title, detail=refusal.detail
+        Request(scope), "refused.html", status=refusal.status, title=title, detail=refusal.detail,
+        **kept(Request(scope)),
     )  # fmt: skip
     page.raw_headers.extend(refusal.headers)
     await page(scope, _nothing, answer.send)
+
+
+async def _keep(scope: Scope, receive: Receive) -> None:
+    """Read a form that came after its session was over, so that the page that says so can give its words back."""
+    if guard.too_long(scope["headers"], LIMIT):
+        return
+    taken = await guard.body_of(receive, LIMIT)
+    if taken is not None:
+        with suppress(Refused, ClientDisconnect):
+            await fields_of(Request(scope, taken[1]))
 
 
 async def _nothing() -> dict[str, str]:

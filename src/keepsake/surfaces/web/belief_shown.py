@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from keepsake.records.errors import NotFound
@@ -96,7 +97,7 @@ def shown_of(memory: Memory, name: str, *, path: str = "") -> Shown | str:
     return Shown(
         belief, html(belief.text), STANDING.get(belief.status, belief.status), withheld.why if withheld else "",
         "" if belief.path else page_of(memory, belief.about), tuple(_reasons(memory.why(belief.id, path=path))),
-        tuple(memory.what_rests_on(belief.id, path=path)[:MOST]), tuple(_steps(versions))[:MOST], len(versions),
+        tuple(memory.what_rests_on(belief.id, path=path)[:MOST]), tuple(islice(_steps(versions), MOST)), len(versions),
         tuple(_told(memory, belief)),
         tuple(
             Against(memory.show(each, path=path), why)

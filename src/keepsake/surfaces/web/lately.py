@@ -120,8 +120,9 @@ def _of_belief(memory: Memory, name: str, seen: set[str]) -> Learned | None:
         return None
     seen.add(belief.key)
     waits = belief.trust in DEFAULT.quarantined and not memory.is_shown(belief.id)
+    page = "" if waits else page_name(belief.user, belief.about)  # what waits stands on no page yet
     return Learned(
-        "belief", belief.id, belief.text, belief.at, belief.trust, page_name(belief.user, belief.about), belief.agent,
+        "belief", belief.id, belief.text, belief.at, belief.trust, page, belief.agent,
         belief.session, belief.tags, belief.reason, waits,
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl
+from urllib.parse import quote as quoted
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse
@@ -35,6 +36,8 @@ PAGES = (  # what the navigation shows, in this order
     ("/", "Home"), ("/search", "Search"), ("/pages", "Pages"), ("/timeline", "Timeline"), ("/graph", "Graph"),
     ("/reviews", "Reviews"), ("/integrity", "Integrity"),
 )  # fmt: skip
+TYPED = {"text": "Your words", "name": "Name", "about": "About", "tags": "Tags", "reason": "Reason"}  # by a person
+_NOT_KEPT = ("csrf", "token")
 _FIELDS = 200  # of a form
 
 
@@ -88,7 +91,21 @@ async def fields_of(request: Request) -> dict[str, str]:
         fields = dict(parse_qsl((await request.body()).decode(), keep_blank_values=True, max_num_fields=_FIELDS))
     except ValueError:
         raise Refused("this form cannot be read; open the page again, and send it from there") from None
-    return {name: value.replace("\r\n", "\n") for name, value in fields.items()}
+    fields = {name: value.replace("\r\n", "\n") for name, value in fields.items()}
+    request.scope.setdefault("state", {})["sent"] = fields
+    return fields
+
+
+def kept_of(request: Request) -> dict[str, str]:
+    """What a form said that was sent and not taken, so that its words are not lost; nothing, if nothing was typed."""
+    sent = request.scope.get("state", {}).get("sent", {})
+    fields = {name: value for name, value in sent.items() if name not in _NOT_KEPT}
+    return fields if any(fields.get(name, "").strip() for name in TYPED) else {}
+
+
+def kept(request: Request) -> dict[str, Any]:
+    """What a page needs that tells why a form was not taken: its words, and where to send them again."""
+    return {"kept": kept_of(request), "labels": TYPED, "again": quoted(request.scope["path"])}
 
 
 def then(to: str) -> RedirectResponse:

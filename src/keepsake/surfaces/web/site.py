@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 from keepsake.records.errors import KeepsakeError
 from keepsake.surfaces.problem import status_of
 from keepsake.surfaces.web import graph, home, integrity, pages, reviews, search, timeline
-from keepsake.surfaces.web.show import Forged, is_piece, shown
+from keepsake.surfaces.web.show import Forged, is_piece, kept, shown
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -62,7 +62,7 @@ def _told(request: Request, status: HTTPStatus, detail: str) -> Response:
     if is_piece(request):
         return shown(request, "error_piece.html", status=status, detail=detail)
     title = _TITLES.get(status, status.phrase)
-    return shown(request, "error.html", status=status, title=title, detail=detail, back="")
+    return shown(request, "error.html", status=status, title=title, detail=detail, back="", **kept(request))
 
 
 _TITLES = {

@@ -3,6 +3,8 @@
 
 async function edit(link) {
   const card = link.closest(".entry");
+  if (card.dataset.editing) return; // a second click opens no second form
+  card.dataset.editing = "1";
   const form = await keepsake.piece(link.href);
   const place = document.createElement("div");
   keepsake.put(place, form ?? "");
@@ -20,6 +22,7 @@ async function edit(link) {
   const leave = (event) => {
     event.preventDefault();
     place.remove();
+    delete card.dataset.editing;
     shown.forEach((part) => { part.hidden = false; });
     link.focus();
   };
