@@ -55,7 +55,7 @@ clean: ## remove whatever the others made
 	  || { echo 'Python cannot make environments here: apt-get install python3-venv' >&2; exit 1; }
 	@echo 'making .venv, once (needs the package index, takes about half a minute) ...'
 	@rm -rf .venv && $(PYTHON) -m venv .venv
-	@$(PIP) install --require-hashes -r requirements/dev.lock
+	@$(PIP) install --no-compile --require-hashes -r requirements/dev.lock # what is used is compiled when it is used
 	@touch $@
 
 .venv/ready: .venv/pinned pyproject.toml

@@ -94,6 +94,7 @@ def test_a_call_that_is_given_up_before_its_turn_is_not_made(hold):
         given_up = asyncio.ensure_future(hold.run(lambda desk: made.append(desk.memory.user)))
         await asyncio.sleep(0.05)
         given_up.cancel()
+        await asyncio.sleep(0.05)  # the thread hears of it by way of the loop
         wait.set()
         assert await slow
         await hold.close()
