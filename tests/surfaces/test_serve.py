@@ -38,6 +38,7 @@ def test_a_port_that_is_taken_is_told(keepsake, folder):
         ended = keepsake("serve", "--port", str(taken.getsockname()[1]))
     assert ended.status == 1
     assert "Address already in use; choose another with --port" in ended.err
+    assert ended.err.endswith("if it is `keepsake serve` that listens there, --link opens its page\n")
     assert not folder.exists()
 
 
@@ -60,12 +61,30 @@ def test_a_link_is_printed_that_the_server_of_that_user_takes(keepsake, folder, 
 
     ended = keepsake("serve", "--link", "--port", "9000", *options)
 
-    assert (ended.status, ended.err) == (0, "")
+    assert ended.status == 0
+    assert ended.err == "keepsake: nothing listens on port 9000; if it is another, name it with --port\n"
     base, _, code = ended.out.strip().partition("?code=")
     assert base == "http://127.0.0.1:9000/login"
     assert not others.takes(code)
     assert sessions.takes(code)
     assert not sessions.takes(code)
+
+
+def test_a_link_to_where_somebody_listens_is_all_that_is_said(keepsake, folder):
+    Memory(folder).close()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = keepsake("serve", "--link", "--port", str(taken.getsockname()[1]))
+    assert (ended.status, ended.err) == (0, "")
+
+
+@pytest.mark.parametrize("command", [["serve", "--port", "0"], ["mcp"], ["mcp", "--http", "--port", "0"]])
+def test_nothing_is_served_from_among_other_things(keepsake, home, command):
+    (home / "desk").mkdir()
+    (home / "desk" / "letter.txt").write_text("")
+    ended = keepsake(*command, "-C", str(home / "desk"))
+    assert (ended.status, ended.out) == (1, "")
+    assert "~/desk holds other things and no memory; `keepsake init ~/desk` makes one among them" in ended.err
+    assert [path.name for path in (home / "desk").iterdir()] == ["letter.txt"]
 
 
 def test_a_link_to_another_address_names_it(keepsake, folder):
@@ -88,6 +107,7 @@ def test_it_opens_the_browser_with_the_link_that_it_prints_and_serves_until_it_i
     assert (ended.status, ended.out) == (0, "")
     [link] = opened
     assert f"keepsake: open {link} (it works once" in ended.err
+    assert f"keepsake: serving {folder} (new) at http://" in ended.err
     port = link.partition("/login")[0].rpartition(":")[2]
     assert f"`keepsake serve --link --user bob --port {port}` makes another" in ended.err
     assert (folder / "events.wal").exists()

@@ -31,6 +31,7 @@ _CONNECTIONS = 1024
 _SILENCE = 120  # seconds that a connection may be silent between two requests
 _HEAD = 20.0  # seconds that the head of a request may take
 _PATIENCE, _STEP = 20.0, 0.05  # seconds that what was begun may take when the server ends, and between two looks
+_GLANCE = 0.5  # seconds to see whether anybody listens
 _ENDS = (signal.SIGINT, signal.SIGTERM)
 
 Hurried = Callable[[], bool]
@@ -157,9 +158,19 @@ def bound(where: Where) -> socket.socket:
         made.close()
         raise Refused(
             f"cannot listen on {bracketed(where.host)}:{where.port}: {error.strerror}; choose another with --port, "
-            "or --port 0 for any that is free"
+            "or --port 0 for any that is free; if it is `keepsake serve` that listens there, --link opens its page"
         ) from None
     return made
+
+
+def is_listening(where: Where) -> bool:
+    """Whether anybody listens there; who it is, is not asked."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(where.host, where.host)
+    try:
+        with socket.create_connection((host, where.port), timeout=_GLANCE):
+            return True
+    except OSError:
+        return False
 
 
 def address(host: str, port: int) -> str:

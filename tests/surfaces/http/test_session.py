@@ -134,6 +134,7 @@ def test_who_logs_out_is_out_and_nobody_else(sessions):
 
 def test_the_token_itself_is_known_as_somebody_pastes_it(sessions):
     assert sessions.is_token(f" {TOKEN.secret}\n")
+    assert sessions.is_token(f"Bearer {TOKEN.secret}")
     for wrong in ("", "k" * 42, "K" * 43, "\ud800", "k" * 43 + "\x00", OTHER.secret):
         assert not sessions.is_token(wrong)
 

@@ -118,7 +118,7 @@ def holder(call: Call, user: str, trust: str, session: str, agent: str) -> Holde
     """The memory that is served."""
     from keepsake.memory.memory import Memory
 
-    opens = partial(Memory, call.locate(), user=user, tell=lambda what: call.note(f"keepsake: {shown(what)}"))
+    opens = partial(Memory, call.free(), user=user, tell=lambda what: call.note(f"keepsake: {shown(what)}"))
     return as_mcp(call, opens, user, trust, session=session, agent=agent)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -78,11 +79,13 @@ def serve(
     be given on the page.
     """
     need_the_packages()
-    from keepsake.surfaces.listening import HOST, PORT, Where
+    from keepsake.surfaces.listening import HOST, PORT, Where, is_listening
 
     where = Where(host or HOST, PORT if port is None else port, allow)
     if link:
         click.echo(_link(call, where, user))
+        if not is_listening(where):
+            call.note(f"keepsake: nothing listens on port {where.port}; if it is another, name it with --port")
         return
     import asyncio
 
@@ -92,10 +95,11 @@ def serve(
 
     speak_on_standard_error()
     chosen, told = tools(profiles), Told(call.note)
-    who = OWNER if user is None else user
+    who, folder = OWNER if user is None else user, call.free()
     asyncio.run(serve_all(
-        _holds(call, who, trust, agent, told), chosen, where, told=told, note=call.note, options=options_of(call, who),
-        rate=RATE if rate is None else rate, anew=new_token, ready=_open if open_page else None,
+        _holds(call, folder, who, trust, agent, told), chosen, where, told=told, note=call.note,
+        options=options_of(call, who), rate=RATE if rate is None else rate, anew=new_token,
+        ready=_open if open_page else None,
     ))  # fmt: skip
 
 
@@ -105,13 +109,13 @@ def need_the_packages() -> None:
         raise Refused(f"the server needs the package {missing.replace('_', '-')}: pip install 'keepsake[serve]'")
 
 
-def _holds(call: Call, user: str, trust: str, agent: str, told: Told) -> Holds:
+def _holds(call: Call, folder: Path, user: str, trust: str, agent: str, told: Told) -> Holds:
     """The memory for each part, and the door through which it speaks."""
     from keepsake.memory.memory import Memory
     from keepsake.surfaces.holder import Holder
     from keepsake.surfaces.http.serve import Holds
 
-    opens = partial(Memory, call.locate(), user=user, tell=told)
+    opens = partial(Memory, folder, user=user, tell=told)
     return Holds(
         page=Holder(partial(opens, by="page:local", trust="human")),
         api=Holder(partial(opens, by=f"http:{source_of(agent)}", trust=trust), agent=agent),

@@ -141,9 +141,12 @@ class Front:
         return Response(self.metrics.text(), media_type=TYPE)
 
 
+_NOT_HERE = "there is nothing at this address that takes this; the page begins at /, the API at /v1"
+
+
 async def _nothing_here(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    told = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": "see the address"}
+    told = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": _NOT_HERE}
     return JSONResponse(told, error.status_code, error.headers, media_type="application/problem+json")
 
 

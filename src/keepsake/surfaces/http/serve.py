@@ -30,7 +30,6 @@ from keepsake.surfaces.mcp.http import PATH, App
 from keepsake.surfaces.web import site
 
 if TYPE_CHECKING:
-    from pathlib import Path
 
     from keepsake.memory.memory import Memory
     from keepsake.surfaces.holder import Holder
@@ -73,7 +72,7 @@ async def serve(
         def tell() -> None:
             base = address(where.host, where.port)
             link = f"{base}/login?code={served.sessions.code()}"
-            for line in (*_announced(str(folder), base, link, makes_link, token), *warned(where.host)):
+            for line in (*_announced(folder, base, link, makes_link, token), *warned(where.host)):
                 note(shown(line))
             if ready is not None:
                 ready(link)
@@ -85,11 +84,12 @@ async def serve(
         await holds.close()
 
 
-def _opened(memory: Memory, told: Told, *, anew: bool) -> tuple[Path, Token]:
-    """Open the memory, and hear what opening it did."""
-    ledger = memory.status().ledger
+def _opened(memory: Memory, told: Told, *, anew: bool) -> tuple[str, Token]:
+    """Open the memory, and hear what opening it did. Where it is, and that it is new: a name is easily mistyped."""
+    status = memory.status()
     told.opened(memory)
-    return memory.folder, (new_token if anew else token_of)(ledger, memory.user)
+    place = f"{memory.folder}{' (new)' if status.events == 1 else ''}"
+    return place, (new_token if anew else token_of)(status.ledger, memory.user)
 
 
 class _Served:

@@ -78,7 +78,8 @@ class Sessions:
 
     def is_token(self, said: str) -> bool:
         """Whether that is the token itself, as somebody pastes it."""
-        return self._token.is_said(said.strip().encode("utf-8", "replace"))
+        words = said.strip().removeprefix("Bearer ").strip()
+        return self._token.is_said(words.encode("utf-8", "replace"))
 
     # -- sessions ----------------------------------------------------------------------------------------------------
 
