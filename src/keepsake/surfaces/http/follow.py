@@ -49,16 +49,17 @@ async def follow_events(
     )] = "",
 ) -> Response:  # fmt: skip
     """Every event from now on, from `start` on, or from behind `Last-Event-ID` on. A comment comes every 15 seconds."""
-    first = _behind(last) if last else start
-    if first is None:
-        first = await ask(request, lambda memory: memory.ledger.size)
+    size = await ask(request, lambda memory: memory.ledger.size)
+    first = _behind(last, size) if last else size if start is None else start
     events = _told(request.app.state.hold, request.app.state.feed, first, op)
     return EventSourceResponse(events, ping=HEARTBEAT, sep="\n", headers={"Cache-Control": "no-store"})
 
 
-def _behind(last: str) -> int:
+def _behind(last: str, size: int) -> int:
     if not (last.isascii() and last.isdigit()):
         raise Refused("Last-Event-ID is an event's number, as the stream gave it")
+    if int(last) >= size:
+        raise Refused(f"there is no event {last} here: the ledger has {size}. Is it another one, or one taken back?")
     return int(last) + 1
 
 
