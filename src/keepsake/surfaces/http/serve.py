@@ -66,7 +66,9 @@ async def serve(
     listening = bound(where)
     try:
         where = where._replace(port=listening.getsockname()[1])
-        folder, token = await holds.page.run(lambda desk: _opened(desk.memory, told, anew=anew))
+        folder, ledger, token = await holds.page.run(lambda desk: _opened(desk.memory, told, anew=anew))
+        for hold in (holds.api, holds.mcp, holds.rules):  # these open it when they are first asked
+            hold.only(folder, ledger)
         makes_link = f"keepsake serve --link{options}{'' if where.port == PORT else f' --port {where.port}'}"
         served = _Served(holds, tools, where, token, told, rate, makes_link)
 
@@ -85,11 +87,11 @@ async def serve(
         await holds.close()
 
 
-def _opened(memory: Memory, told: Told, *, anew: bool) -> tuple[Path, Token]:
+def _opened(memory: Memory, told: Told, *, anew: bool) -> tuple[Path, str, Token]:
     """Open the memory, and hear what opening it did."""
     ledger = memory.status().ledger
     told.opened(memory)
-    return memory.folder, (new_token if anew else token_of)(ledger, memory.user)
+    return memory.folder, ledger, (new_token if anew else token_of)(ledger, memory.user)
 
 
 class _Served:
