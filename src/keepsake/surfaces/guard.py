@@ -38,7 +38,8 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _ANY = ("0.0.0.0", "::")
 _NAME = re.compile(r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[1-9][0-9]{0,4})?", re.ASCII)
 _TITLES = {
-    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 413: "Content Too Large",
+    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+    408: "Request Timeout", 413: "Content Too Large",
     414: "URI Too Long", 421: "Misdirected Request", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
     500: "Internal Server Error", 503: "Service Unavailable",
 }  # fmt: skip

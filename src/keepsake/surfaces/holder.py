@@ -12,9 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from keepsake.records.errors import Closed
+from keepsake.records.errors import Closed, RolledBack
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from keepsake.memory.memory import Memory
 
 T = TypeVar("T")
@@ -51,6 +53,7 @@ class Holder:
         self._opens, self.person = opens, person
         self._session, self._agent = session, agent
         self._memory: Memory | None = None
+        self._only: tuple[Path, str] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="keepsake")
 
     async def run(self, work: Callable[[Desk], T], tick: Tick | None = None) -> T:
@@ -63,7 +66,23 @@ class Holder:
 
     def again(self) -> Memory:
         """The same memory, opened once more: for long work in a thread of its own, which closes it."""
-        return self._opens()
+        return self._opened()
+
+    def only(self, folder: Path, ledger: str) -> None:
+        """Open no other ledger than that one, and make none, whatever has become of the folder since."""
+        self._only = folder, ledger
+
+    def _opened(self) -> Memory:
+        if self._only is None:
+            return self._opens()
+        folder, ledger = self._only
+        if not folder.is_dir():
+            raise RolledBack(f"{folder} is not there any more; put it back, or start the server again for a new one")
+        memory = self._opens()
+        if memory.status().ledger != ledger:
+            memory.close()
+            raise RolledBack(f"{folder} holds another ledger than when the server started; start it again for that one")
+        return memory
 
     def warm_up(self) -> None:
         """Begin to open the memory, so that the first call need not wait for it. What goes wrong, a call will meet."""
@@ -71,7 +90,7 @@ class Holder:
 
     def _desk(self, tick: Tick | None) -> Desk:
         if self._memory is None:
-            self._memory = self._opens()
+            self._memory = self._opened()
         return Desk(self._memory, tick, self._session, self._agent)
 
     async def close(self) -> None:

@@ -31,6 +31,7 @@ _CONNECTIONS = 1024
 _SILENCE = 120  # seconds that a connection may be silent between two requests
 _HEAD = 20.0  # seconds that the head of a request may take
 _PATIENCE, _STEP = 20.0, 0.05  # seconds that what was begun may take when the server ends, and between two looks
+_MOMENT = 2.0  # seconds of these that a client may take to say the rest, or to read on
 _GLANCE = 0.5  # seconds to see whether anybody listens
 _ENDS = (signal.SIGINT, signal.SIGTERM)
 
@@ -86,6 +87,14 @@ class _Line(H11Protocol):
         super().connection_lost(exc)
         self._unwatch()
 
+    @property
+    def owes(self) -> tuple[bool, int]:
+        """Whether it is the client who is waited for, and how much it has still to read; nothing, if it is us."""
+        asked: RequestResponseCycle | None = self.cycle
+        if asked is None or asked.response_complete:
+            return False, 0
+        return asked.more_body, self.transport.get_write_buffer_size() if self.flow.write_paused else 0
+
     def _watch(self) -> None:
         """Time runs from the first byte, or from the beginning of the connection, until a request is there."""
         asked: RequestResponseCycle | None = self.cycle
@@ -130,8 +139,25 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:
             server.close()
+        hurrying = asyncio.create_task(self._hurry())
         await self._finish(lambda: self.force_exit)
+        hurrying.cancel()
         await super().shutdown(sockets)
+
+    async def _hurry(self) -> None:
+        """Let go of whoever does not say the rest of a request, or does not read on."""
+        before = {each: each.owes[1] for each in self._lines()}
+        while True:
+            await asyncio.sleep(_MOMENT)
+            lines = self._lines()
+            for line in lines:
+                is_silent, left = line.owes
+                if is_silent or (left and before.get(line) == left):
+                    line.transport.abort()
+            before = {line: line.owes[1] for line in lines}
+
+    def _lines(self) -> list[_Line]:
+        return [each for each in self.server_state.connections if isinstance(each, _Line)]
 
 
 def _config(app: ASGIApp) -> uvicorn.Config:

@@ -1,8 +1,10 @@
-"""Which status of HTTP tells what went wrong. One table, for the API and the page alike."""
+"""Which status of HTTP tells what went wrong, and what goes with it. One table, for the API and the page alike."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from keepsake.records.errors import (
     Busy,
@@ -17,6 +19,10 @@ from keepsake.records.errors import (
     Refused,
     UnknownVersion,
 )
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.routing import BaseRoute
 
 _STATUS: tuple[tuple[type[KeepsakeError], HTTPStatus], ...] = (  # the first that fits
     (NotFound, HTTPStatus.NOT_FOUND),
@@ -35,3 +41,14 @@ _STATUS: tuple[tuple[type[KeepsakeError], HTTPStatus], ...] = (  # the first tha
 def status_of(error: KeepsakeError) -> HTTPStatus:
     """The status that an answer about this error has."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def allowed(routes: Iterable[BaseRoute], request: Request) -> str:
+    """The methods that an address takes, as `Allow` says them: those of all routes that lead there."""
+    from starlette.routing import Match
+
+    found: set[str] = set()
+    for route in routes:
+        if route.matches(request.scope)[0] != Match.NONE:
+            found |= set(getattr(route, "methods", None) or ())
+    return ", ".join(sorted(found))

@@ -77,6 +77,8 @@ class House:
         }  # fmt: skip
 
         async def receive():
+            if coming[0] is None:  # it never comes
+                await asyncio.sleep(5)
             return {"type": "http.request", "body": coming.pop(0), "more_body": bool(coming)}
 
         async def send(message):
@@ -192,6 +194,19 @@ def test_a_body_that_is_too_long_is_refused_unread(house):
         assert house.status(path, *headers, ("content-length", "x"), method="POST") == 400
         chunks = [b"x" * (1 << 20)] * 5
         assert house.status(path, *headers, ("transfer-encoding", "chunked"), method="POST", chunks=chunks) == 413
+    assert house.seen == [[], [], [], []]
+
+
+@pytest.mark.parametrize(
+    ("path", "key"), [("/login", ""), ("/logout", "cookie"), ("/logout", ""), ("/v1/x", "token")]
+)  # fmt: skip
+def test_a_body_that_does_not_come_is_not_waited_for(house, monkeypatch, path, key):
+    monkeypatch.setattr("keepsake.surfaces.http.door._BODY", 0.05)
+    headers = [("content-length", "9"), ("content-type", "application/x-www-form-urlencoded")]
+    headers += [house.cookie] if key == "cookie" else [BEARER] if key == "token" else []
+    status, told, text = house.ask(path, *headers, method="POST", chunks=(b"a=", None))
+    assert (status, told["connection"]) == (408, "close")
+    assert ("<html" in text) is (key != "token")
     assert house.seen == [[], [], [], []]
 
 

@@ -126,6 +126,32 @@ def test_told_twice_it_waits_for_no_client(home):
     play(home / "notes", scene)
 
 
+def test_a_client_that_says_nothing_and_one_that_reads_nothing_hold_up_no_end(home, monkeypatch):
+    monkeypatch.setattr("keepsake.surfaces.listening._MOMENT", 0.4)
+    with Memory(home / "notes") as memory:
+        for number in range(12):
+            memory.observe(f"{number} " + "long " * 120_000)
+
+    async def scene(stage):
+        port, token = stage.client.base_url.port, stage.client.headers["authorization"]
+        heads = (
+            ("POST /login HTTP/1.1", f"Host: localhost:{port}", "Content-Length: 9"),
+            ("GET /v1/events/stream?start=0 HTTP/1.1", f"Host: localhost:{port}", f"Authorization: {token}"),
+        )  # fmt: skip
+        lines = [(await asyncio.open_connection("127.0.0.1", port, limit=1024))[1] for _ in heads]
+        for line, head in zip(lines, heads, strict=True):
+            line.write("\r\n".join((*head, "", "")).encode())
+        await asyncio.sleep(0.5)
+        begun = time.monotonic()
+        tell_to_end()
+        await asyncio.wait_for(stage.task, 12)
+        for line in lines:
+            line.close()
+        return time.monotonic() - begun
+
+    assert play(home / "notes", scene) < 3
+
+
 def test_who_listens_to_other_machines_is_warned_and_tells_strangers_no_path(home):
     async def scene(stage):
         page = (await stage.browser.get("/login")).text
@@ -164,6 +190,29 @@ def test_what_cannot_be_opened_is_refused_and_nothing_is_left_running(home):
     (home / "notes/keepsake.toml").write_text("[ledger]\ndurability = 1\n")
     with pytest.raises(Refused, match="durability"):
         play(home / "notes", None)
+
+
+@pytest.mark.parametrize("what", ["gone", "another"])
+def test_a_folder_that_went_or_was_exchanged_is_not_made_anew(home, what):
+    folder = home / "notes"
+    with Memory(folder) as memory:
+        memory.remember("Ana prefers tea")
+    with Memory(home / "other") as other:
+        other.remember("Bob prefers rum")
+
+    async def scene(stage):
+        (home / "notes").rename(home / "away")
+        if what == "another":
+            (home / "other").rename(folder)
+        told = [await stage.client.get("/v1/beliefs"), await stage.client.post("/v1/remember", json={"text": "x"})]
+        health = await stage.client.get("/healthz")
+        tell_to_end()
+        return [each.status_code for each in (*told, health)], told[0].text
+
+    statuses, text = play(folder, scene)
+    assert statuses == [503, 503, 503]
+    assert "Bob" not in text
+    assert folder.exists() is (what == "another")
 
 
 def test_a_damaged_memory_is_served_as_far_as_it_can_be_read_and_says_so(home):

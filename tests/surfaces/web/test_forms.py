@@ -42,7 +42,7 @@ def test_what_fails_inside_is_a_page_and_tells_nothing_of_the_inside(web, monkey
 def test_an_address_that_takes_no_form_says_what_it_takes(web):
     answer = web.put("/")
     assert answer.status_code == 405
-    assert "GET" in answer.headers["allow"]
+    assert answer.headers["allow"] == "GET, HEAD, POST"
 
 
 def test_what_was_typed_into_a_form_that_is_not_taken_can_be_sent_again(web):

@@ -1,8 +1,8 @@
 """How the API answers: JSON that was made here is not checked again, and what has not changed is not sent again.
 
-An `ETag` stands on answers that only an event can change. It is made of the memory's mark and of what was asked, so one
-question's tag never passes for another's. What the clock changes too (recall, frames, what is true now, what waits), or
-receipts do (status, events), has none.
+An `ETag` stands on answers that only an event can change. It is made of the memory's mark, of what was asked and with
+which trust, so one question's tag never passes for another's. What the clock changes too (recall, frames, what is true
+now, what waits), or receipts do (status, events), has none.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 from starlette.responses import Response
+
+from keepsake.surfaces.http.withholding import OPEN, told
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -34,9 +36,13 @@ class Json(Response):
 
 
 async def ask(request: Request, work: Callable[[Memory], T]) -> T:
-    """Do `work` on the memory, in its thread: one call for a whole answer, so that it is of one moment."""
+    """Do `work` on the memory, in its thread: one call for a whole answer, so that it is of one moment.
+
+    What it finds is given out as far as whoever asks may have it.
+    """
     hold: Holder = request.app.state.hold
-    return await hold.run(lambda desk: work(desk.memory))
+    found: T = await hold.run(lambda desk: told(desk.memory, work(desk.memory)))
+    return found
 
 
 async def unless_known(
@@ -53,7 +59,7 @@ async def unless_known(
         tag = tag_of(request, desk.memory, also)
         is_known = is_among(tag, known)
         found = work(desk.memory) if not is_known or known.strip() == "*" else None  # `*` is known only if it is there
-        return tag, None if is_known else found
+        return tag, None if is_known else told(desk.memory, found)
 
     tag, found = await request.app.state.hold.run(look)
     headers = {"ETag": tag, "Cache-Control": _MAY_BE_KEPT}
@@ -66,7 +72,7 @@ def tag_of(request: Request, memory: Memory, also: Callable[[Memory], str] | Non
     """The tag that an answer to this request has now."""
     seq, mark = memory.mark()
     asked = [request.url.path, request.url.query, request.headers.get("accept", ""), also(memory) if also else ""]
-    digest = blake2b(orjson.dumps([mark, *asked]), digest_size=12).hexdigest()
+    digest = blake2b(orjson.dumps([mark, memory.trust, *asked]), digest_size=12).hexdigest()
     return f'"{seq}-{digest}"'
 
 
@@ -85,13 +91,10 @@ def plains(records: Any) -> list[Any]:
     return [plain(each) for each in records]
 
 
-_OPEN = frozenset(("body", "data", "metadata", "payload", "properties", "provenance", "changes", "asked", "views"))
-
-
 def _nobodys(value: Any) -> Any:
     """The same without `user`, but for what somebody else said in it."""
     if isinstance(value, dict):
         return {
-            name: each if name in _OPEN else _nobodys(each) for name, each in value.items() if name != "user"
+            name: each if name in OPEN else _nobodys(each) for name, each in value.items() if name != "user"
         }  # fmt: skip
     return [_nobodys(each) for each in value] if isinstance(value, list | tuple) else value

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from keepsake.surfaces.http.answers import Json, ask, plain, plains
 from keepsake.surfaces.http.cursor import Cursor, Limit, Part, listed, listed_unless_known, part, place_in
+from keepsake.surfaces.http.problems import must_be_a_person
 from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, shaped, whole
 from keepsake.surfaces.http.shapes import Framed, Recalled
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
 
 router = made("asking")
+_READS = "reads what waits for a yes"
 _KEPT = 10_000  # receipts that are looked through
 
 _K = Annotated[int, Field(ge=1, le=500), BeforeValidator(whole)]
@@ -52,7 +54,7 @@ class Asked(Shape):
     filters: Filters | None = Field(default=None, description="What narrows it.")
     without: list[str] = Field(default=[], max_length=500, description="Not these, or all of an agent:NAME.")
     floor: float | None = Field(default=None, ge=0, le=1, description="Below this, nothing fits.")
-    quarantined: bool = Field(default=False, description="Also what waits for a person's yes.")
+    quarantined: bool = Field(default=False, description="Also what waits for a yes; a person alone reads that.")
     receipt: bool | None = Field(default=None, description="Leave a receipt, or not, whatever the settings say.")
     keep_question: bool = Field(default=False, description="Keep the question in the receipt.")
 
@@ -76,7 +78,7 @@ _RECALLED = "The memories that answer, the best first."
 
 
 @router.post(
-    "/v1/recall", operation_id="recall", response_model=Recalled, responses=also(404), summary="Ask a question",
+    "/v1/recall", operation_id="recall", response_model=Recalled, responses=also(403, 404), summary="Ask a question",
     response_description=_RECALLED,
 )  # fmt: skip
 async def recall(asked: Recall, request: Request) -> Response:
@@ -89,6 +91,8 @@ async def recall(asked: Recall, request: Request) -> Response:
 
 def recalled(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
     """The answer. The hits go out as they are: what was made here needs no copy."""
+    if given.get("quarantined"):
+        must_be_a_person(memory, _READS)
     found = memory.recall(given.pop("question"), **given)
     return {
         "question": found.question, "frame": found.frame, "fit": found.fit, "floor": found.floor, "hits": list(found),
@@ -99,7 +103,7 @@ def recalled(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
 
 
 @router.get(
-    "/v1/recall", operation_id="recall_by_query", response_model=Recalled, responses=also(404),
+    "/v1/recall", operation_id="recall_by_query", response_model=Recalled, responses=also(403, 404),
     summary="Ask a question by its address", response_description=_RECALLED,
 )  # fmt: skip
 async def recall_by_query(
@@ -124,7 +128,7 @@ async def recall_by_query(
     floor: Annotated[float | None, Query(ge=0, le=1, description="Below this, nothing fits.")] = None,
     explain: Annotated[bool, Query(description="Say what nearly made it.")] = False,
     words: Annotated[bool, Query(description="By words alone.")] = False,
-    quarantined: Annotated[bool, Query(description="Also what waits for a yes.")] = False,
+    quarantined: Annotated[bool, Query(description="Also what waits for a yes; a person alone reads that.")] = False,
     receipt: Annotated[bool | None, Query(description="Leave a receipt, or not.")] = None,
 ) -> Response:  # fmt: skip
     """The same as the POST, for a browser's address line or a shell."""
@@ -153,13 +157,15 @@ class FillFrame(Asked):
 
 
 @router.post(
-    "/v1/frame", operation_id="frame", response_model=Framed, responses=also(404), summary="Get text for a prompt",
+    "/v1/frame", operation_id="frame", response_model=Framed, responses=also(403, 404), summary="Get text for a prompt",
     response_description="The text, what it shows, and what was left out and why.",
 )  # fmt: skip
 async def frame(asked: FillFrame, request: Request) -> Response:
     """What an agent needs to know for a purpose, as text within a budget of tokens."""
 
     def work(memory: Memory) -> dict[str, Any]:
+        if asked.quarantined:
+            must_be_a_person(memory, _READS)
         given = asked.given()
         return memory.frame(given.pop("name"), given.pop("question"), **given).to_dict()
 

@@ -12,6 +12,7 @@ In this order, and nothing of a request is looked at before what stands above it
           a form that comes too late is given back, so that what was typed is not lost
     429   too much was asked in a short time; `Retry-After` says when to come again
     413   the body is longer than we take; it is refused before it is read
+    408   it does not come in time: whoever is slow makes room for others
     400   its JSON is nested deeper than a ledger holds
 
 Each address has one key. What programs ask (`/v1`, `/mcp`, `/metrics`) opens with the token, and with no cookie: a
@@ -24,7 +25,7 @@ from __future__ import annotations
 
 import logging
 import time
-from asyncio import to_thread
+from asyncio import timeout, to_thread
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -56,8 +57,10 @@ logger = logging.getLogger("keepsake.http")
 _STREAMED = ("/live", "/v1/events/stream")
 _STREAMS = 128  # that may be open at once
 _NO_JSON = (b"text/", b"application/x-ndjson", b"application/x-www-form-urlencoded")
+_BODY = 30.0  # seconds that a body may take
 _SHORT = 1 << 16  # bytes; what is longer takes a while to look through, and others are answered meanwhile
 _LOG_IN = Refusal(401, "log in first: `keepsake serve --link` prints a link that does it")
+_LATE = Refusal(408, "the rest of the request did not come in time; send it again", ((b"connection", b"close"),))
 _TOO_DEEP = Refusal(400, f"this is nested deeper than {DEPTH}; say it in a flatter form")
 _BROKEN = Refusal(500, "this failed inside keepsake; what was acknowledged is kept. Try again")
 _FULL = Refusal(503, "too many streams are open; close one, and ask again", ((b"retry-after", b"10"),))
@@ -127,9 +130,9 @@ class Door:
             where = "/login" if to == "/" else f"/login?to={quote(to, safe='')}"
             await RedirectResponse(where, 303)(scope, receive, answer.send)
         elif refusal:
-            if refusal is _LOG_IN and place.is_page and scope["method"] == "POST":
-                await _keep(scope, receive)
-            await _refuse(refusal, place, scope, answer)
+            is_form = refusal is _LOG_IN and place.is_page and scope["method"] == "POST"
+            is_late = is_form and not await _keep(scope, receive)
+            await _refuse(_LATE if is_late else refusal, place, scope, answer)
         else:
             with self.begun.one(), self._stream() if is_stream else nullcontext():
                 body = await self._body(place, scope, receive)
@@ -184,15 +187,24 @@ class Door:
         is_told = any(length.strip(b"0") for length in said(headers, b"content-length"))
         if not is_told and not said(headers, b"transfer-encoding"):
             return receive
+        taken = await _taken(receive)
+        if isinstance(taken, Refusal):
+            return taken
+        text, again = taken
         kind = b"".join(said(headers, b"content-type")[:1]).lower()
         if place.key is not Key.TOKEN or kind.startswith(_NO_JSON):
-            return await guard.whole_body(scope, receive, LIMIT) or TOO_LONG
-        taken = await guard.body_of(receive, LIMIT)
-        if taken is None:
-            return TOO_LONG
-        text, again = taken
+            return again
         is_deep = is_deeper(text, place.depth) if len(text) <= _SHORT else await to_thread(is_deeper, text, place.depth)
         return _TOO_DEEP if is_deep else again
+
+
+async def _taken(receive: Receive) -> tuple[bytes, Receive] | Refusal:
+    """The body, which has its time and its length, and the way to it for who reads it next."""
+    try:
+        async with timeout(_BODY):
+            return await guard.body_of(receive, LIMIT) or TOO_LONG
+    except TimeoutError:
+        return _LATE
 
 
 async def _refuse(refusal: Refusal, place: Place, scope: Scope, answer: Answer) -> None:
@@ -209,14 +221,18 @@ async def _refuse(refusal: Refusal, place: Place, scope: Scope, answer: Answer) 
     await page(scope, _nothing, answer.send)
 
 
-async def _keep(scope: Scope, receive: Receive) -> None:
-    """Read a form that came after its session was over, so that the page that says so can give its words back."""
+async def _keep(scope: Scope, receive: Receive) -> bool:
+    """Read a form that came after its session was over, so that the page that says so can give its words back.
+
+    False, if it does not come.
+    """
     if guard.too_long(scope["headers"], LIMIT):
-        return
-    taken = await guard.body_of(receive, LIMIT)
-    if taken is not None:
+        return True
+    taken = await _taken(receive)
+    if not isinstance(taken, Refusal):
         with suppress(Refused, ClientDisconnect):
             await fields_of(Request(scope, taken[1]))
+    return taken is not _LATE
 
 
 async def _nothing() -> dict[str, str]:

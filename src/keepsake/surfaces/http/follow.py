@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import AsyncIterator
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 from fastapi import Header, Query, Request
@@ -18,13 +18,13 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from keepsake.records.errors import KeepsakeError, Refused
-from keepsake.surfaces.http.answers import ask, plain
+from keepsake.surfaces.http.answers import ask, plains
 from keepsake.surfaces.http.overseeing import Op
 from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.tells import also
+from keepsake.surfaces.http.withholding import told
 
 if TYPE_CHECKING:
-    from keepsake.records.event import Event
     from keepsake.surfaces.holder import Desk, Holder
     from keepsake.surfaces.http.feed import Feed
 
@@ -49,16 +49,17 @@ async def follow_events(
     )] = "",
 ) -> Response:  # fmt: skip
     """Every event from now on, from `start` on, or from behind `Last-Event-ID` on. A comment comes every 15 seconds."""
-    first = _behind(last) if last else start
-    if first is None:
-        first = await ask(request, lambda memory: memory.ledger.size)
-    told = _told(request.app.state.hold, request.app.state.feed, first, op)
-    return EventSourceResponse(told, ping=HEARTBEAT, sep="\n", headers={"Cache-Control": "no-store"})
+    size = await ask(request, lambda memory: memory.ledger.size)
+    first = _behind(last, size) if last else size if start is None else start
+    events = _told(request.app.state.hold, request.app.state.feed, first, op)
+    return EventSourceResponse(events, ping=HEARTBEAT, sep="\n", headers={"Cache-Control": "no-store"})
 
 
-def _behind(last: str) -> int:
+def _behind(last: str, size: int) -> int:
     if not (last.isascii() and last.isdigit()):
         raise Refused("Last-Event-ID is an event's number, as the stream gave it")
+    if int(last) >= size:
+        raise Refused(f"there is no event {last} here: the ledger has {size}. Is it another one, or one taken back?")
     return int(last) + 1
 
 
@@ -72,14 +73,14 @@ async def _told(hold: Holder, feed: Feed, following: int, op: str) -> AsyncItera
             except (KeepsakeError, OSError, sqlite3.Error):  # whoever comes back goes on behind what they have
                 return
             for event in events:
-                said = orjson.dumps(plain(event)).decode()
-                yield ServerSentEvent(data=said, event=event.op, id=str(event.seq), sep="\n")
+                said = orjson.dumps(event).decode()
+                yield ServerSentEvent(data=said, event=event["op"], id=str(event["seq"]), sep="\n")
             is_more = len(events) == _AT_ONCE
 
 
-def _read(desk: Desk, start: int, op: str) -> tuple[list[Event], int]:
+def _read(desk: Desk, start: int, op: str) -> tuple[list[dict[str, Any]], int]:
     """Some events, and where to go on: behind what was looked at, wanted or not."""
     size = desk.memory.ledger.size
     found = list(islice(desk.memory.log(start, op=op), _AT_ONCE))
     behind = found[-1].seq + 1 if found else start
-    return found, behind if len(found) == _AT_ONCE else max(behind, size)
+    return told(desk.memory, plains(found)), behind if len(found) == _AT_ONCE else max(behind, size)

@@ -30,6 +30,7 @@ from keepsake.surfaces.http.session import LASTS, Sessions
 from keepsake.surfaces.web.show import fields_of, form_of, shown, then
 
 if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
     from keepsake.surfaces.holder import Holder
     from keepsake.surfaces.http.feed import Feed
 
@@ -129,7 +130,7 @@ class Front:
     async def _health(self, request: Request) -> Response:  # noqa: ARG002
         """That it runs, and whether the ledger can be read. One that is at work can."""
         try:
-            is_good = not await asyncio.wait_for(self.hold.run(lambda desk: desk.memory.trouble), _PATIENCE)
+            is_good = not await asyncio.wait_for(self.hold.run(lambda desk: _trouble(desk.memory)), _PATIENCE)
         except TimeoutError:
             is_good = True
         except (KeepsakeError, OSError, sqlite3.Error):
@@ -139,6 +140,12 @@ class Front:
     async def _metrics(self, request: Request) -> Response:  # noqa: ARG002
         await self.hold.run(lambda desk: self.metrics.look(desk.memory))
         return Response(self.metrics.text(), media_type=TYPE)
+
+
+def _trouble(memory: Memory) -> str:
+    """What is wrong with the ledger as it is on disk now."""
+    _ = memory.ledger.size  # which looks, and raises if the ledger is gone or another
+    return memory.trouble
 
 
 _NOT_HERE = "there is nothing at this address that takes this; the page begins at /, the API at /v1"

@@ -18,11 +18,15 @@ from keepsake.surfaces.http.shapes import BELIEF, EPISODE, FACT, Belief, Episode
 from keepsake.surfaces.http.shapes_more import Retraction
 from keepsake.surfaces.http.shapes_story import AT, Change, Status, Version, Why
 from keepsake.surfaces.http.tells import BelievedAt, Name, OfPath, also, moment
+from keepsake.surfaces.withheld import why_withheld
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
+    from keepsake.records.timeline import Change as Differs
 
 router = made("looking")
+
+Quarantined = Annotated[bool, Query(description="Also what waits for a yes; only a person is given its words.")]
 
 
 @router.get(
@@ -57,7 +61,8 @@ async def list_beliefs(
     about: Annotated[str | None, Query(description="Only about that.")] = None,
     tag: Annotated[str | None, Query(description="Only with that tag.")] = None,
     containing: Annotated[str, Query(description="Only with these letters in the text.")] = "",
-    believed_at: BelievedAt = "", path: OfPath = "", limit: Limit = 100, cursor: Cursor = "",
+    believed_at: BelievedAt = "", path: OfPath = "", quarantined: Quarantined = False,
+    limit: Limit = 100, cursor: Cursor = "",
 ) -> Response:  # fmt: skip
     """What is held, as a path sees it. It looks at each belief in turn; recall searches by meaning."""
     place = place_in(request, cursor, int)
@@ -68,7 +73,8 @@ async def list_beliefs(
 
     def work(memory: Memory) -> Part:
         found, following = memory.beliefs.page(after=-1 if place is None else place[0], limit=limit, **which)
-        return plains(found), None if following is None else (following,)
+        seen = found if quarantined else [each for each in found if not why_withheld(memory, each)]
+        return plains(seen), None if following is None else (following,)
 
     return await listed_unless_known(request, work)
 
@@ -139,12 +145,20 @@ class Changes(Shape):
 async def diff(
     request: Request, before: Annotated[str, Query(max_length=40, description="A moment.", examples=["12"])],
     after: Annotated[str, Query(max_length=40, description="A later one; left out: now.")] = "", path: OfPath = "",
+    quarantined: Quarantined = False,
 ) -> Response:  # fmt: skip
     """What came to be held, ceased to be held, or changed between two moments."""
     then = moment(before)
-    return await unless_known(
-        request, lambda memory: {"changes": plains(memory.diff(then or 0, moment(after), path=path))}
-    )
+
+    def work(memory: Memory) -> Any:
+        found = memory.diff(then or 0, moment(after), path=path)
+        return {"changes": plains(each for each in found if quarantined or not _is_withheld(memory, each))}
+
+    return await unless_known(request, work)
+
+
+def _is_withheld(memory: Memory, change: Differs) -> bool:
+    return all(why_withheld(memory, each) for each in (change.before, change.after) if each is not None)
 
 
 # -- episodes ----------------------------------------------------------------------------------------------------------
@@ -166,7 +180,7 @@ async def list_episodes(
     request: Request,
     session: Annotated[str | None, Query(min_length=1, description="Only of that session.")] = None,
     agent: Annotated[str | None, Query(min_length=1, description="Only of that agent.")] = None,
-    path: OfPath = "", limit: Limit = 50, cursor: Cursor = "",
+    path: OfPath = "", quarantined: Quarantined = False, limit: Limit = 50, cursor: Cursor = "",
 ) -> Response:  # fmt: skip
     """What was said or happened, by when it happened. What was taken back is not among it."""
     place = place_in(request, cursor, str, int)
@@ -175,7 +189,8 @@ async def list_episodes(
         after = (place[0], place[1]) if place else None
         found = memory.episodes.recent(session=session, agent=agent, path=path, limit=limit + 1, after=after)
         last = found[limit - 1] if len(found) > limit else None
-        return plains(found[:limit]), (stamp(last.timestamp), last.seq) if last else None
+        seen = [each for each in found[:limit] if quarantined or not why_withheld(memory, each)]
+        return plains(seen), (stamp(last.timestamp), last.seq) if last else None
 
     return await listed_unless_known(request, work)
 
@@ -234,8 +249,7 @@ async def list_facts(
     agent: Annotated[str | None, Query(description="Only those said to that agent.")] = None,
     as_of: Annotated[str | None, Query(max_length=40, description="True then; left out: now.")] = None,
     believed_at: BelievedAt = "", path: OfPath = "",
-    quarantined: Annotated[bool, Query(description="Also what waits for a yes.")] = False,
-    limit: Limit = 100, cursor: Cursor = "",
+    quarantined: Quarantined = False, limit: Limit = 100, cursor: Cursor = "",
 ) -> Response:  # fmt: skip
     """`as_of` asks what was true then, `believed_at` what was held true then. With `as_of` it has an ETag."""
     place = place_in(request, cursor, str, str)

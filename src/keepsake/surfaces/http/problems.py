@@ -14,11 +14,10 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import Match
 
 from keepsake.records.errors import Busy, KeepsakeError, NeedsApproval
 from keepsake.surfaces.http.shape import shaped
-from keepsake.surfaces.problem import status_of
+from keepsake.surfaces.problem import allowed, status_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -136,17 +135,8 @@ async def _plain(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     status = HTTPStatus(error.status_code)
     detail = _DETAILS.get(status) or str(error.detail)
-    headers = {"Allow": ", ".join(allowed(request))} if status == HTTPStatus.METHOD_NOT_ALLOWED else None
+    headers = {"Allow": allowed(request.app.state.routes, request)} if status == HTTPStatus.METHOD_NOT_ALLOWED else None
     return answer(status, detail, headers=headers)
-
-
-def allowed(request: Request) -> list[str]:
-    """The methods that an address takes: those of all routes that lead there."""
-    found: set[str] = set()
-    for route in request.app.state.routes:
-        if route.matches(request.scope)[0] != Match.NONE:
-            found |= set(getattr(route, "methods", None) or ())
-    return sorted(found)
 
 
 async def _unexpected(_: Request, error: Exception) -> Response:

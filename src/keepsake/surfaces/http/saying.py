@@ -226,13 +226,13 @@ async def invalidate(said: Invalidate, request: Request, if_match: IfMatch = "")
 @contextmanager
 def _matching(memory: Memory, name: str, if_match: str, path: str) -> Iterator[None]:
     """With an `If-Match`: a group in which the belief is that version, and nobody else writes."""
-    wanted = if_match.strip().removeprefix("W/").strip('"')
-    if wanted in ("", "*"):
+    wanted = [each.strip().removeprefix("W/").strip('"') for each in if_match.split(",")]
+    if wanted in ([""], ["*"]):
         yield
         return
     with memory.batch():
         held = memory.get(name, path=path)
-        if held is not None and held.id != wanted:
+        if held is not None and held.id not in wanted:
             raise Moved(f"it is not that version any more, but {held.id}; read it again, and decide again")
         yield
 

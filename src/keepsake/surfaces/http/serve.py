@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keepsake.memory.token import Token, new_token, token_of
@@ -30,8 +31,8 @@ from keepsake.surfaces.mcp.http import PATH, App
 from keepsake.surfaces.web import site
 
 if TYPE_CHECKING:
-
     from keepsake.memory.memory import Memory
+    from keepsake.memory.status import Status
     from keepsake.surfaces.holder import Holder
     from keepsake.surfaces.mcp.tool import Tool
 
@@ -65,12 +66,14 @@ async def serve(
     listening = bound(where)
     try:
         where = where._replace(port=listening.getsockname()[1])
-        folder, token = await holds.page.run(lambda desk: _opened(desk.memory, told, anew=anew))
+        status, token = await holds.page.run(lambda desk: _opened(desk.memory, told, anew=anew))
+        for hold in (holds.api, holds.mcp, holds.rules):  # these open it when they are first asked
+            hold.only(Path(status.folder), status.ledger)
         makes_link = f"keepsake serve --link{options}{'' if where.port == PORT else f' --port {where.port}'}"
         served = _Served(holds, tools, where, token, told, rate, makes_link)
 
         def tell() -> None:
-            base = address(where.host, where.port)
+            base, folder = address(where.host, where.port), f"{status.folder}{' (new)' * (status.events == 1)}"
             link = f"{base}/login?code={served.sessions.code()}"
             for line in (*_announced(folder, base, link, makes_link, token), *warned(where.host)):
                 note(shown(line))
@@ -84,12 +87,11 @@ async def serve(
         await holds.close()
 
 
-def _opened(memory: Memory, told: Told, *, anew: bool) -> tuple[str, Token]:
-    """Open the memory, and hear what opening it did. Where it is, and that it is new: a name is easily mistyped."""
+def _opened(memory: Memory, told: Told, *, anew: bool) -> tuple[Status, Token]:
+    """Open the memory, and hear what opening it did."""
     status = memory.status()
     told.opened(memory)
-    place = f"{memory.folder}{' (new)' if status.events == 1 else ''}"
-    return place, (new_token if anew else token_of)(status.ledger, memory.user)
+    return status, (new_token if anew else token_of)(status.ledger, memory.user)
 
 
 class _Served:

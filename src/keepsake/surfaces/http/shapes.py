@@ -16,12 +16,13 @@ BELIEF = {
     "tags": ["taste"], "session": "standup", "agent": "planner", "path": "", "about": "person-ana",
     "triple": ["Ana", "prefers", "tea"], "valid_from": "2026-05-03", "valid_to": "", "rests_on": [], "expires": "",
     "always": False, "trust": "agent", "reason": "", "weakened": [], "data": {}, "views": {}, "seq": 12,
-    "at": "2026-05-03T14:00:00.000000Z",
+    "at": "2026-05-03T14:00:00.000000Z", "withheld": "",
 }  # fmt: skip
 EPISODE = {
     "content": "Let's ship on Friday.", "timestamp": "2026-05-03T09:00:00.000000Z", "id": "01M7GSWH27T4T6Q3EQ8CXHCZAF",
     "source_node": "", "agent": "ana", "session": "standup", "metadata": {}, "path": "", "trust": "agent", "seq": 13,
     "recorded": "2026-05-03T09:00:01.000000Z", "source": "01M7GSWH27T4T6Q3EQ8CXHCZAF",
+    "withheld": "",
 }  # fmt: skip
 HIT = {
     "id": "20260503-1400-c4f1a5", "text": "Ana prefers tea", "score": 0.93, "why": "says prefer; close in meaning",
@@ -34,6 +35,7 @@ FACT = {
     "id": "ana-works", "agent": "", "payload": {"subject": "Ana", "predicate": "works_at", "object": "Acme"},
     "lineage": [], "confidence": 0.7, "pinned_at": "2026-05-03T14:00:00.000000Z", "metadata": {}, "valid_from": "",
     "valid_to": "", "superseded_by": "", "status": "active", "version": "20260503-1400-77aa10", "trust": "agent",
+    "withheld": "",
 }  # fmt: skip
 
 
@@ -68,6 +70,7 @@ class Belief(Shape):
     views: dict[str, Any] = Field(description="A view's own fields.")
     seq: int = Field(description="The event that recorded this version.")
     at: str = Field(description="When that was.")
+    withheld: str = Field(description="Why recall leaves it out, and no program is given its words; else empty.")
 
 
 class Episode(Shape):
@@ -86,6 +89,7 @@ class Episode(Shape):
     seq: int = Field(description="The event that recorded it.")
     recorded: str = Field(description="When it was recorded.")
     source: str = Field(description="That event's id.")
+    withheld: str = Field(description="Why recall leaves it out, and no program is given its words; else empty.")
 
 
 class Fact(Shape):
@@ -105,6 +109,7 @@ class Fact(Shape):
     status: str = Field(description="The belief's.")
     version: str = Field(description="The belief's version.")
     trust: str = Field(description="How far the least trusted of its tellers is.")
+    withheld: str = Field(description="Why recall leaves it out, and no program is given its words; else empty.")
 
 
 class Hit(Shape):

@@ -10,10 +10,11 @@ from keepsake.records.errors import NotFound, Refused
 from keepsake.surfaces.cli.recall_options import read_date, read_time
 from keepsake.surfaces.holder import Desk
 from keepsake.surfaces.mcp.fields import Agent, Count, Name, Names, Path, Session, When, maybe, moment
-from keepsake.surfaces.mcp.notes import Note, numbered, of_belief, of_episode, of_hit, why_withheld
+from keepsake.surfaces.mcp.notes import Note, numbered, of_belief, of_episode, of_hit
 from keepsake.surfaces.mcp.past import Entry, recent, versions
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.words import NOTICE, exactly, fenced, label
+from keepsake.surfaces.withheld import why_withheld
 
 DEFAULT_FRAME = "attention"
 _FILTERS = ("about", "tags", "kinds", "what", "since", "until")

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from keepsake.records.belief import Belief
 from keepsake.records.clock import stamp
 from keepsake.surfaces.cli.shown import short
 from keepsake.surfaces.mcp.fields import maybe
 from keepsake.surfaces.mcp.words import exactly, fenced, label, named
+from keepsake.surfaces.withheld import why_withheld
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
+    from keepsake.records.belief import Belief
     from keepsake.records.episode import Episode
     from keepsake.records.event import Event
     from keepsake.records.hit import Hit
@@ -121,17 +122,6 @@ def words_of(memory: Memory, belief: Belief) -> str:
     return "" if why_withheld(memory, belief) else belief.text
 
 
-def why_withheld(memory: Memory, held: Belief | Episode) -> str:
-    """Why the words are not given out; nothing, if they are."""
-    if isinstance(held, Belief):
-        distrusted, is_open = memory.withheld(held.id, path=held.path), is_in_doubt(memory, held)
-    else:
-        distrusted, is_open = memory.episodes.withheld(held.id), _is_in_doubt(memory, held.trust, held.id)
-    if distrusted:
-        return "its source is not trusted; recall leaves it out"
-    return "waits for a person's yes; recall leaves it out" if is_open else ""
-
-
 def standing(memory: Memory, belief: Belief) -> str:
     """How a belief stands; nothing, if it is simply held."""
     if withheld := why_withheld(memory, belief):
@@ -139,15 +129,6 @@ def standing(memory: Memory, belief: Belief) -> str:
     if not belief.is_held:
         return _STANDING.get(belief.status, belief.status)
     return "a hypothesis" if belief.is_hypothesis else ""
-
-
-def is_in_doubt(memory: Memory, belief: Belief) -> bool:
-    """Whether it is kept out of recall until a person says yes, or others whom one trusts say the same."""
-    return _is_in_doubt(memory, belief.trust, belief.id)
-
-
-def _is_in_doubt(memory: Memory, trust: str, name: str) -> bool:
-    return trust in memory.policy.quarantined and not memory.is_shown(name)
 
 
 _STANDING = {

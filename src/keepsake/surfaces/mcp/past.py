@@ -14,8 +14,9 @@ from keepsake.records.clock import stamp
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.surfaces.cli.recall_options import read_time
 from keepsake.surfaces.mcp.fields import maybe
-from keepsake.surfaces.mcp.notes import cut, is_in_doubt, why_withheld
+from keepsake.surfaces.mcp.notes import cut
 from keepsake.surfaces.mcp.words import exactly, fenced, label
+from keepsake.surfaces.withheld import is_in_doubt, why_withheld
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -18,8 +18,8 @@ from mcp.shared.exceptions import MCPError
 
 from keepsake.records.clock import parse_moment, stamp, system_clock
 from keepsake.records.errors import Refused
-from keepsake.surfaces.mcp.notes import is_in_doubt
 from keepsake.surfaces.mcp.quoted import quoted
+from keepsake.surfaces.withheld import is_in_doubt
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

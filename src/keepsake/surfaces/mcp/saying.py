@@ -10,9 +10,10 @@ from keepsake.records.beliefs import SUPERSEDE
 from keepsake.records.errors import NotFound
 from keepsake.surfaces.holder import Desk
 from keepsake.surfaces.mcp.fields import Agent, Name, Names, Path, Session, Texts, maybe
-from keepsake.surfaces.mcp.notes import is_in_doubt, of_episode, recorded_at, words_of
+from keepsake.surfaces.mcp.notes import of_episode, recorded_at, words_of
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.words import exactly, fenced
+from keepsake.surfaces.withheld import is_in_doubt
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

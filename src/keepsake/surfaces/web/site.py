@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from keepsake.records.errors import KeepsakeError
-from keepsake.surfaces.problem import status_of
+from keepsake.surfaces.problem import allowed, status_of
 from keepsake.surfaces.web import graph, home, integrity, pages, reviews, search, timeline
 from keepsake.surfaces.web.show import Forged, is_piece, kept, shown
 
@@ -50,6 +50,8 @@ async def _nothing_here(request: Request, error: Exception) -> Response:
     status = HTTPStatus(error.status_code)
     answer = _told(request, status, _DETAILS.get(status, ""))
     answer.headers.update(error.headers or {})
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        answer.headers["allow"] = allowed(request.app.routes, request)
     return answer
 
 

@@ -168,6 +168,9 @@ def test_a_stream_goes_on_behind_the_last_event_that_was_heard(api):
     assert parsed(api.get("/v1/events/stream").text) == []
     assert parsed(api.get("/v1/events/stream?start=0&op=belief").text) == []
     assert api.get("/v1/events/stream", headers={"Last-Event-ID": "soon"}).status_code == 400
+    for ahead in (size, 10**18):
+        told = api.get("/v1/events/stream", headers={"Last-Event-ID": str(ahead)})
+        assert (told.status_code, "no event" in told.json()["detail"]) == (400, True), "it would wait and say nothing"
 
 
 def test_what_is_written_while_a_stream_is_open_comes_once_and_in_order(m):

@@ -95,7 +95,7 @@ def test_a_version_that_was_replaced_is_not_written_over(api, verb):
     assert (told.status_code, told.headers["content-type"]) == (412, "application/problem+json")
     assert now in told.json()["detail"]
     assert api.m.ledger.size == before
-    assert api.post(f"/v1/{verb}", json=body, headers={"If-Match": f'"{now}"'}).status_code == 200
+    assert api.post(f"/v1/{verb}", json=body, headers={"If-Match": f'"{old}", "{now}"'}).status_code == 200
     assert api.m.ledger.size > before
 
 
