@@ -71,6 +71,33 @@ def test_what_was_done_to_a_page_is_told_and_leads_to_the_page(web: Web) -> None
     assert page.all("a", href="/pages/person-ana")
 
 
+def test_no_link_leads_to_what_is_not_there_any_more_or_is_anothers(web: Web) -> None:
+    gone = web.m.remember("Bob likes cake", about="person-bob")
+    kept = web.m.remember("I like cake")
+    web.m.outcome([gone.id], 1.0)
+    web.m.pages.archive("person-bob")
+    web.m.erase(gone.id)
+    web.m.paths.branch("idea")
+    web.m.remember("Eve plays the cello", about="person-eve", path="idea")
+    with Memory(web.m.folder, user="zoe") as other:
+        other.remember("Zoe has a cat")
+    web.m.remember("Ana prefers tea", about="person-ana")
+    seq = web.m.ledger.size - 1
+    places = ["/", "/timeline", f"/timeline/{seq}", "/search?q=who+prefers+tea", f"/?said={kept.id}&how=remembered"]
+    assert "/pages/topic-notes" in web.page("/").html
+
+    assert [link for place in places for link in dead(web, place)] == []
+    web.m.pages.clean()
+    places += [f"/search?q=who+prefers+tea&at={seq}", f"/search?q=cake&at={seq}"]
+    assert [link for place in places for link in dead(web, place)] == []
+
+
+def dead(web: Web, address: str) -> list[str]:
+    """The links of a page that lead to nothing."""
+    links = {str(found.get("href")) for found in web.page(address).all("a")}
+    return sorted(link for link in links if not link.startswith("#") and web.get(link).status_code != 200)
+
+
 def test_older_and_newer_lead_through_the_whole_ledger_and_back(web: Web) -> None:
     with web.m.batch():
         for number in range(160):

@@ -107,8 +107,9 @@ def _shown(memory: Memory, seq: int) -> Shown:
     session, agent = scope_of(found)
     kept = {each.size: each.at for each in memory.ledger.checkpoints() if not each.trouble}
     return Shown(
-        found, verb(found.op), told(found, memory.get, _ROOM).words, address_of(found), trust_of(found), session, agent,
-        body[:_LONGEST], len(body) > _LONGEST, proof.event if proof else {}, earlier[0].seq if earlier else None,
+        found, verb(found.op), told(found, memory.get, _ROOM).words, address_of(memory, found), trust_of(found),
+        session, agent, body[:_LONGEST], len(body) > _LONGEST, proof.event if proof else {},
+        earlier[0].seq if earlier else None,
         later[0].seq if later and later[0].seq > seq else None, proof, kept.get(proof.size, "") if proof else "",
         unproved, memory.writable, _commands(memory, seq, proof),
     )  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keepsake.records.entity import PREFIXES, kind_of
-from keepsake.records.errors import KeepsakeError
+from keepsake.records.errors import Damaged, KeepsakeError
 from keepsake.surfaces.cli.page_names import called, page_name
 from keepsake.surfaces.cli.word_diff import Piece
 from keepsake.surfaces.web.markdown import all_html
@@ -166,10 +166,11 @@ def taken_in(memory: Memory, name: str) -> tuple[str, ...]:
 
 
 def page_of(memory: Memory, about: str) -> str:
-    """The name of the page that tells about it; empty, if there is none."""
-    file = memory.pages.name_of(about)
-    every = memory.pages.list(include_dormant=True, include_archived=True)
-    return _name(file) if any(info.path == file for info in every) else ""
+    """The name of the page that tells about it; empty, if there is none. Of a damaged memory, no page can be opened."""
+    try:
+        return _name(memory.pages.name_of(about)) if about in memory.pages else ""
+    except Damaged:
+        return ""
 
 
 def is_name(name: str) -> bool:

@@ -117,7 +117,7 @@ def line_of(memory: Memory, each: Event) -> Line:
     session, agent = scope_of(each)
     return Line(
         each.seq, each.ts, verb(each.op), TONES.get(each.op, ""), name, words, each.body is None,
-        door(each.by), trust_of(each), session, agent, address_of(each),
+        door(each.by), trust_of(each), session, agent, address_of(memory, each),
     )  # fmt: skip
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from keepsake.memory.page_of import page_name
-from keepsake.records.belief import OWNER
 from keepsake.records.event import Event
 from keepsake.surfaces.cli.belief_page import STEPS
+from keepsake.surfaces.web.page_shown import page_of
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
 
 KINDS = {  # how the kinds of events begin, and what a person calls them
     "belief": "What was held true", "episode": "What happened", "review": "Questions and answers", "page": "Pages",
@@ -63,8 +65,8 @@ def scope_of(event: Event) -> tuple[str, str]:
     return str(said.get("session", "")), str(said.get("agent", ""))
 
 
-def address_of(event: Event) -> str:
-    """Where what it is about is shown; empty, if it is about nothing that has a page."""
+def address_of(memory: Memory, event: Event) -> str:
+    """Where what it is about is shown; empty, if it is about nothing that has a page, or had one and has none now."""
     body = event.body
     if body is None:
         return ""
@@ -75,9 +77,10 @@ def address_of(event: Event) -> str:
         return _under("reviews", body.get("review"))
     if kind in ("belief", "outcome"):
         said = body.get("belief")
-        return _under("beliefs", said.get("id") if isinstance(said, Mapping) else body.get("id") or _first(body))
+        name = str(said.get("id") if isinstance(said, Mapping) else body.get("id") or _first(body))
+        return _under("beliefs", name) if memory.get(name) or memory.episodes.find(name) else ""
     if kind == "page" and isinstance(body.get("about"), str):
-        return _under("pages", page_name(str(body.get("user", OWNER)), body["about"]))
+        return _under("pages", page_of(memory, body["about"]))
     if kind == "graph" and body.get("into"):
         return f"/graph?at={quote(str(body['into']), safe='')}"
     return ""
