@@ -73,11 +73,13 @@ class Found:
     away: tuple[Listed, ...]
     matches: tuple[Match, ...]
     is_bare: bool  # no page has an entry
+    seq: int  # the last event of which it tells
     kinds: tuple[tuple[str, str], ...] = tuple(KINDS.items())
 
 
 def listed(memory: Memory, words: str = "") -> Found:
     """All pages, or those whose names hold `words`, and the entries that do."""
+    seq = memory.ledger.size - 1  # before the list is read: what comes meanwhile is looked at once more
     infos = memory.pages.list(include_dormant=True, include_archived=True)
     wanted = [Listed(called(info), info) for info in infos if _is_named(info, words)]
     groups = [_group(kind, [each for each in wanted if each.info.status == "active"]) for kind in KINDS]
@@ -86,6 +88,7 @@ def listed(memory: Memory, words: str = "") -> Found:
     return Found(
         words, tuple(group for group in groups if group.count), tuple(away[:IN_A_GROUP]),
         tuple(Match(_name(entry.path), entry) for entry in entries), not any(info.entry_count for info in infos),
+        seq,
     )  # fmt: skip
 
 
