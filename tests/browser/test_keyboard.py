@@ -79,7 +79,7 @@ def test_a_second_click_opens_no_second_form_and_a_form_that_does_not_come_may_b
     with site.visiting(browser) as visit:
         page = visit.go("/pages/topic-style")
         edit, forms = page.get_by_role("link", name="Edit").first, page.locator(".entry textarea")
-        page.route("**/pages/topic-style?edit=*", lambda route: route.fulfill(status=204), times=2)  # stay where you are
+        page.route("**/pages/topic-style?edit=*", lambda route: route.fulfill(status=204), times=2)
         with page.expect_event("requestfailed", lambda request: request.is_navigation_request()):
             edit.click()
         edit.dblclick()
