@@ -29,6 +29,16 @@ def test_a_page_can_be_read_and_used_by_everyone(visit: Visit, everything: Every
     assert visit.wrong == []
 
 
+@pytest.mark.parametrize("name", ["home", "page", "belief", "review"])
+def test_on_paper_there_is_nothing_to_press(visit: Visit, everything: Everything, name: str):
+    page = visit.go(everything.address(name))
+    page.emulate_media(media="print")
+
+    assert page.locator("button:visible, input:visible, textarea:visible").count() == 0
+    assert page.locator("h1").is_visible()
+    page.emulate_media(media="screen")
+
+
 def test_so_can_the_way_in_and_what_is_not_there(browser: Browser, site: Site, axe: str):
     with visiting(browser, site.address) as visit:
         visit.go("/pages")

@@ -9,8 +9,35 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from keepsake import Memory
+from tests.browser.conftest import Site
 from tests.browser.looking import seen, visiting, walked
 from tests.serving import Served, serving
+
+
+def test_what_is_erased_elsewhere_leaves_the_pages_that_are_open(browser: Browser, site: Site):
+    with Memory(site.folder) as m, site.visiting(browser) as page, site.visiting(browser) as belief:
+        event = page.page.context.new_page()
+        gone = m.remember("The safe is behind the picture", about="topic-safe")
+        m.remember("The safe is heavy", about="topic-safe")
+        other = belief.go(f"/beliefs/{gone.id}")
+        event.goto(f"{site.address}/timeline/{gone.seq}")
+        here = page.go("/pages/topic-safe")
+        here.get_by_role("textbox", name="One to three sentences").fill("half a thought")
+
+        m.erase(gone.id)
+        for turn in range(60):  # who begins to follow only now hears with the next change
+            if "behind the picture" not in here.content() + other.content() + event.content():
+                break
+            m.observe(f"Turn {turn}", session="ticks")
+            here.wait_for_timeout(250)
+
+        expect(here.locator("main")).to_contain_text("changed or taken away meanwhile")
+        expect(other.locator("h1")).to_have_text("Nothing is here")
+        assert "behind the picture" not in here.content() + other.content() + event.content()
+        expect(here.locator("main")).to_contain_text("The safe is heavy")
+        expect(here.locator("#text")).to_have_value("half a thought")
+        assert [told for told in belief.wrong if "404" not in told] == []
+        belief.wrong.clear()
 
 
 def typed(server: Served, *words: str) -> None:

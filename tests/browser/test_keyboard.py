@@ -73,6 +73,24 @@ def test_edit_an_entry_in_place(browser: Browser, site: Site):
         assert [version.by for version in m.history(held.id)] == ["python:local", "page:local"]
 
 
+def test_a_second_click_opens_no_second_form_and_a_form_that_does_not_come_may_be_asked_for_again(
+    browser: Browser, site: Site
+):  # fmt: skip
+    with site.visiting(browser) as visit:
+        page = visit.go("/pages/topic-style")
+        edit, forms = page.get_by_role("link", name="Edit").first, page.locator(".entry textarea")
+        page.route("**/pages/topic-style?edit=*", lambda route: route.fulfill(status=204), times=2)
+        with page.expect_event("requestfailed", lambda request: request.is_navigation_request()):
+            edit.click()
+        edit.dblclick()
+        expect(forms).to_be_focused()
+        page.get_by_role("link", name="Leave it as it is").click()
+        expect(forms).to_have_count(0)
+        expect(edit).to_be_focused()
+        edit.click()
+        expect(forms).to_have_count(1)
+
+
 def test_say_yes_to_what_an_agent_asks(browser: Browser, site: Site, everything: Everything):
     with site.visiting(browser) as visit:
         page, keys = visit.go(f"/reviews/{everything.reviews[0]}"), visit.page.keyboard

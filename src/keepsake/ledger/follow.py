@@ -331,11 +331,13 @@ class Follower:
         """The files of the chain, up to the last event known here."""
         return Chain(self.folder, self._end.offset)
 
-    def events(self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = ()) -> Iterator[Event]:
-        """The events from `start` on, as they are recorded. Erased ones have no body. `having` as in Chain.lines."""
+    def events(
+        self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()
+    ) -> Iterator[Event]:  # fmt: skip
+        """The events from `start` on, as they are recorded. Erased ones have no body. The rest as in Chain.lines."""
         self.refresh()
-        end = self._end.seq + 1
-        for line in self.chain().lines(start, end if stop is None else min(stop, end), having=having):
+        stop = self._end.seq + 1 if stop is None else min(stop, self._end.seq + 1)
+        for line in self.chain().lines(start, stop, having=having, naming=naming):
             yield (line if line.sound or fmt.is_hollow(line.data) else self._read_again(line.seq)).event()
 
     def _read_again(self, seq: int) -> fmt.Line:

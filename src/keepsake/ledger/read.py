@@ -113,13 +113,16 @@ class Chain:
         """The first event that is still here."""
         return self.stretches[0].first if self.stretches else 0
 
-    def lines(self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = ()) -> Iterator[fmt.Line]:
+    def lines(
+        self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()
+    ) -> Iterator[fmt.Line]:  # fmt: skip
         """The lines of events `start` … `stop - 1`. Raises Missing if they are not all here, Damaged if one is bad.
 
-        With `having`, only those that hold all of these bytes: the others are passed over, and not checked.
+        With `having`, only those that hold all of these bytes, with `naming`, one of these: the others are passed over,
+        and not checked.
         """
         for path, offset, raw in self._raw(start, stop):
-            if any(part not in raw for part in having):
+            if any(part not in raw for part in having) or (naming and not any(part in raw for part in naming)):
                 continue
             line = _checked(raw, path, offset)
             if stop is not None and line.seq >= stop:

@@ -11,6 +11,7 @@ from keepsake.records.belief import texts
 from keepsake.records.entity import PREFIXES
 from keepsake.records.errors import Refused
 from keepsake.records.page import PageEntry
+from keepsake.records.pages import NOTES
 
 
 class Recents:
@@ -18,6 +19,11 @@ class Recents:
 
     _at: PagesAt
     _user: str
+
+    def __contains__(self, about: object) -> bool:
+        """Whether there is a page on which what is about that stands."""
+        file = self._at.read(lambda pages: pages.about(self._user, str(about) or NOTES))
+        return file is not None and not file.is_gone
 
     def recent(
         self, since: date | str | None = None, limit: int = 20, prefixes: Iterable[str] | None = None

@@ -6,7 +6,7 @@ true in the world is another question (`valid_from`, `valid_to`) and never answe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,8 @@ from keepsake.records.event import Event
 from keepsake.records.notebook import Shown
 from keepsake.records.paths import Paths
 
+_FEW = 32  # names that are looked for in the bytes of a line
+_ESCAPED = frozenset('"\\/')
 Moment = int | str | datetime
 
 
@@ -100,6 +102,13 @@ def history(events: Iterable[Event], names: Iterable[str]) -> Iterator[Version]:
         for held in known.held.values():
             if held.seq == event.seq:
                 yield Version(event.seq, event.ts, event.op, event.by, held.belief())
+
+
+def naming(names: Sequence[str]) -> list[bytes]:
+    """Bytes of which every line that speaks of one of these versions holds at least one, so that the others need not be
+    read. Empty, if looking for them would not pay, or one of them may be written in more ways than one."""
+    is_plain = all(name.isascii() and name.isprintable() and not _ESCAPED.intersection(name) for name in names)
+    return [f'"{name}"'.encode() for name in names] if is_plain and len(names) <= _FEW else []
 
 
 def _speaks_of(body: dict[str, Any], wanted: set[str]) -> bool:

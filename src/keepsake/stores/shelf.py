@@ -127,7 +127,7 @@ class Shelf:
             held = known.get(name, user=user, path=path)
             first, before = timeline.begun(known, held)
             names = [*before, *known.ids_of(held)]
-        found = timeline.history(self.ledger.events(first), names)
+        found = timeline.history(self.ledger.events(first, naming=timeline.naming(names)), names)
         return [each for each in found if each.seq < held.first or each.belief.path == held.path]
 
     def diff(self, before: Moment, after: Moment | None = None, *, user: str = OWNER, path: str = "") -> list[Change]:

@@ -55,6 +55,7 @@ def test_the_list_alone_is_a_piece(web, m):
 
     assert not piece.all("html")
     assert piece.all("a", href="/pages/person-ana")
+    assert web.page("/pages").all("div", data_live="/pages", data_seq=str(m.ledger.size - 1))
 
 
 def test_a_search_finds_pages_by_name_and_entries_by_words(web, m):

@@ -54,7 +54,7 @@ def test_events_stand_newest_first_by_day_each_with_words_who_and_a_link(web: We
     assert seqs(page) == [3, 2, 1, 0]
     assert list(page.all("h2"))
     assert "Today" in page.text
-    for words in ("Ana prefers tea", "Let's ship", "may agent forget ", "the ledger begins", "by an MCP client"):
+    for words in ("Ana prefers tea", "Let's ship", "Forget drinks?", "the ledger begins", "by an MCP client"):
         assert words in page.text
     links = {found.get("href") for found in page.all("a")}
     assert {f"/beliefs/{belief.id}", f"/episodes/{turn.source}", f"/reviews/{review.id}", "/timeline/3"} <= links
@@ -69,6 +69,51 @@ def test_what_was_done_to_a_page_is_told_and_leads_to_the_page(web: Web) -> None
     assert "the page about person-ana: " in page.text
     assert "description" in page.text
     assert page.all("a", href="/pages/person-ana")
+
+
+def test_questions_and_judgements_are_told_in_words_and_not_by_ids(web: Web) -> None:
+    tea, turn = web.m.remember("Ana prefers tea"), web.m.observe("Let's ship")
+    web.m.outcome([tea.id, turn.id], 1.0)
+    with Memory(web.m.folder, by="mcp:3f9a", trust="agent") as agent, pytest.raises(NeedsApproval):
+        agent.revise(tea.id, "Ana prefers coffee", reason="she said so")
+    [review] = web.m.reviews.waiting()
+    web.m.reviews.reject(review.id, reason="she did not")
+    page = web.page("/timeline")
+
+    assert "“Ana prefers tea” “Let's ship” helped" in page.text
+    assert page.text.count("Revise “Ana prefers tea”?") == 2
+    assert "Revise “Ana prefers tea”? rejected (she did not)" in page.text
+    assert review.id[-6:] not in page.text
+    assert "Revise “Ana prefers tea”?" in web.page(f"/timeline/{review.seq}").text
+    web.m.erase(tea.id)
+    assert "tea" not in web.page("/timeline").text
+
+
+def test_no_link_leads_to_what_is_not_there_any_more_or_is_anothers(web: Web) -> None:
+    gone = web.m.remember("Bob likes cake", about="person-bob")
+    kept = web.m.remember("I like cake")
+    web.m.outcome([gone.id], 1.0)
+    web.m.pages.archive("person-bob")
+    web.m.erase(gone.id)
+    web.m.paths.branch("idea")
+    web.m.remember("Eve plays the cello", about="person-eve", path="idea")
+    with Memory(web.m.folder, user="zoe") as other:
+        other.remember("Zoe has a cat")
+    web.m.remember("Ana prefers tea", about="person-ana")
+    seq = web.m.ledger.size - 1
+    places = ["/", "/timeline", f"/timeline/{seq}", "/search?q=who+prefers+tea", f"/?said={kept.id}&how=remembered"]
+    assert "/pages/topic-notes" in web.page("/").html
+
+    assert [link for place in places for link in dead(web, place)] == []
+    web.m.pages.clean()
+    places += [f"/search?q=who+prefers+tea&at={seq}", f"/search?q=cake&at={seq}"]
+    assert [link for place in places for link in dead(web, place)] == []
+
+
+def dead(web: Web, address: str) -> list[str]:
+    """The links of a page that lead to nothing."""
+    links = {str(found.get("href")) for found in web.page(address).all("a")}
+    return sorted(link for link in links if not link.startswith("#") and web.get(link).status_code != 200)
 
 
 def test_older_and_newer_lead_through_the_whole_ledger_and_back(web: Web) -> None:

@@ -66,6 +66,11 @@ def asked(memory: Memory, review: Review, *, as_asked: bool = False) -> Asked:
     )  # fmt: skip
 
 
+def question(memory: Memory, review: Review) -> str:
+    """What is asked, in a line, of what is held now."""
+    return _title(review, [memory.get(version, path=review.action.path) for version in review.action.target])
+
+
 def _belief(memory: Memory, version: str, path: str, moment: int | None) -> Belief | None:
     """What a version says: as it is now, or was at that moment. Where that cannot be read any more, as it is now."""
     now = memory.get(version, path=path)

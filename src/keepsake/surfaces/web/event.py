@@ -14,10 +14,9 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Route
 
 from keepsake.records.errors import KeepsakeError, NotFound
-from keepsake.surfaces.cli.event_line import told
 from keepsake.surfaces.cli.shown import shown_in_json
 from keepsake.surfaces.web.show import ask, command_of, form_of, shown, then
-from keepsake.surfaces.web.timeline_words import address_of, scope_of, trust_of, verb
+from keepsake.surfaces.web.timeline_words import address_of, scope_of, told_of, trust_of, verb
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -107,8 +106,9 @@ def _shown(memory: Memory, seq: int) -> Shown:
     session, agent = scope_of(found)
     kept = {each.size: each.at for each in memory.ledger.checkpoints() if not each.trouble}
     return Shown(
-        found, verb(found.op), told(found, memory.get, _ROOM).words, address_of(found), trust_of(found), session, agent,
-        body[:_LONGEST], len(body) > _LONGEST, proof.event if proof else {}, earlier[0].seq if earlier else None,
+        found, verb(found.op), told_of(memory, found, _ROOM).words, address_of(memory, found), trust_of(found),
+        session, agent, body[:_LONGEST], len(body) > _LONGEST, proof.event if proof else {},
+        earlier[0].seq if earlier else None,
         later[0].seq if later and later[0].seq > seq else None, proof, kept.get(proof.size, "") if proof else "",
         unproved, memory.writable, _commands(memory, seq, proof),
     )  # fmt: skip

@@ -12,13 +12,13 @@ from urllib.parse import urlencode
 
 from starlette.routing import BaseRoute, Route
 
-from keepsake.memory.page_of import page_name
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.review_page import ASKS
 from keepsake.surfaces.cli.said import DONE
 from keepsake.surfaces.problem import status_of
 from keepsake.surfaces.web.lately import Day, lately
+from keepsake.surfaces.web.page_shown import page_of
 from keepsake.surfaces.web.show import ask, command_of, form_of, is_piece, shown, then
 from keepsake.surfaces.web.words import several
 
@@ -134,7 +134,7 @@ def _answer(memory: Memory, asked: list[tuple[str, str]]) -> Answer | None:
         for which in ("against", "near")
     }
     return Answer(
-        DONE[given["how"]], belief, page_name(belief.user, belief.about), named["against"], named["near"],
+        DONE[given["how"]], belief, page_of(memory, belief.about), named["against"], named["near"],
         "masked" in given, _before(memory, belief) if given["how"] in ("corrected", "revised") else "",
     )  # fmt: skip
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 from typing import TYPE_CHECKING
 
-from keepsake.memory.page_of import page_name
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Damaged, KeepsakeError
 from keepsake.records.policy import DEFAULT
 from keepsake.surfaces.web.days import day_name, day_of
+from keepsake.surfaces.web.page_shown import page_of
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -120,7 +120,7 @@ def _of_belief(memory: Memory, name: str, seen: set[str]) -> Learned | None:
         return None
     seen.add(belief.key)
     waits = belief.trust in DEFAULT.quarantined and not memory.is_shown(belief.id)
-    page = "" if waits else page_name(belief.user, belief.about)  # what waits stands on no page yet
+    page = "" if waits or belief.path else page_of(memory, belief.about)  # what waits stands on no page yet
     return Learned(
         "belief", belief.id, belief.text, belief.at, belief.trust, page, belief.agent,
         belief.session, belief.tags, belief.reason, waits,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keepsake.records.entity import PREFIXES, kind_of
-from keepsake.records.errors import KeepsakeError
+from keepsake.records.errors import Damaged, KeepsakeError
 from keepsake.surfaces.cli.page_names import called, page_name
 from keepsake.surfaces.cli.word_diff import Piece
 from keepsake.surfaces.web.markdown import all_html
@@ -73,11 +73,13 @@ class Found:
     away: tuple[Listed, ...]
     matches: tuple[Match, ...]
     is_bare: bool  # no page has an entry
+    seq: int  # the last event of which it tells
     kinds: tuple[tuple[str, str], ...] = tuple(KINDS.items())
 
 
 def listed(memory: Memory, words: str = "") -> Found:
     """All pages, or those whose names hold `words`, and the entries that do."""
+    seq = memory.ledger.size - 1  # before the list is read: what comes meanwhile is looked at once more
     infos = memory.pages.list(include_dormant=True, include_archived=True)
     wanted = [Listed(called(info), info) for info in infos if _is_named(info, words)]
     groups = [_group(kind, [each for each in wanted if each.info.status == "active"]) for kind in KINDS]
@@ -86,6 +88,7 @@ def listed(memory: Memory, words: str = "") -> Found:
     return Found(
         words, tuple(group for group in groups if group.count), tuple(away[:IN_A_GROUP]),
         tuple(Match(_name(entry.path), entry) for entry in entries), not any(info.entry_count for info in infos),
+        seq,
     )  # fmt: skip
 
 
@@ -166,10 +169,11 @@ def taken_in(memory: Memory, name: str) -> tuple[str, ...]:
 
 
 def page_of(memory: Memory, about: str) -> str:
-    """The name of the page that tells about it; empty, if there is none."""
-    file = memory.pages.name_of(about)
-    every = memory.pages.list(include_dormant=True, include_archived=True)
-    return _name(file) if any(info.path == file for info in every) else ""
+    """The name of the page that tells about it; empty, if there is none. Of a damaged memory, no page can be opened."""
+    try:
+        return _name(memory.pages.name_of(about)) if about in memory.pages else ""
+    except Damaged:
+        return ""
 
 
 def is_name(name: str) -> bool:

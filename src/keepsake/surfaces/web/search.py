@@ -15,10 +15,10 @@ from urllib.parse import parse_qsl
 from starlette.background import BackgroundTask
 from starlette.routing import BaseRoute, Route
 
-from keepsake.memory.page_of import page_name
 from keepsake.records.clock import stamp
 from keepsake.records.errors import KeepsakeError, Refused
 from keepsake.surfaces.problem import status_of
+from keepsake.surfaces.web.page_shown import page_of
 from keepsake.surfaces.web.search_asked import Asked, plainly, read
 from keepsake.surfaces.web.show import ask, form_of, is_piece, shown, then
 
@@ -109,7 +109,7 @@ def _found(memory: Memory, asked: Asked) -> Found:
 
 
 def _pages(memory: Memory, hits: Iterable[Hit]) -> dict[str, str]:
-    return {about: page_name(memory.user, about) for about in {hit.about for hit in hits if hit.what == "belief"}}
+    return {about: page_of(memory, about) for about in {hit.about for hit in hits if hit.what == "belief"}}
 
 
 def _frames(memory: Memory) -> list[tuple[str, int]]:

@@ -15,11 +15,10 @@ from urllib.parse import urlencode
 from starlette.routing import BaseRoute, Route
 
 from keepsake.records.errors import Refused
-from keepsake.surfaces.cli.event_line import told
 from keepsake.surfaces.web import event
 from keepsake.surfaces.web.days import day_name, day_of
 from keepsake.surfaces.web.show import ask, is_piece, shown
-from keepsake.surfaces.web.timeline_words import KINDS, TONES, address_of, scope_of, trust_of, verb
+from keepsake.surfaces.web.timeline_words import KINDS, TONES, address_of, scope_of, told_of, trust_of, verb
 from keepsake.surfaces.web.words import door
 
 if TYPE_CHECKING:
@@ -113,11 +112,11 @@ def _timeline(memory: Memory, asked: Mapping[str, str], before: int | None, afte
 
 def line_of(memory: Memory, each: Event) -> Line:
     """An event in words. What it speaks of without repeating it is looked up, as it is held now."""
-    name, words, *_ = told(each, memory.get, _ROOM)
+    name, words, *_ = told_of(memory, each, _ROOM)
     session, agent = scope_of(each)
     return Line(
         each.seq, each.ts, verb(each.op), TONES.get(each.op, ""), name, words, each.body is None,
-        door(each.by), trust_of(each), session, agent, address_of(each),
+        door(each.by), trust_of(each), session, agent, address_of(memory, each),
     )  # fmt: skip
 
 

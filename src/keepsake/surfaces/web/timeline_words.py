@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from keepsake.memory.page_of import page_name
-from keepsake.records.belief import OWNER
+from keepsake.records.errors import NotFound
 from keepsake.records.event import Event
 from keepsake.surfaces.cli.belief_page import STEPS
+from keepsake.surfaces.cli.event_line import Told, told
+from keepsake.surfaces.cli.names import short_id
+from keepsake.surfaces.cli.shown import short
+from keepsake.surfaces.web.asked import question
+from keepsake.surfaces.web.page_shown import page_of
+
+if TYPE_CHECKING:
+    from keepsake.memory.memory import Memory
+    from keepsake.records.review import Review
+
+_QUOTED = 60  # cells of a text that stands for its id
 
 KINDS = {  # how the kinds of events begin, and what a person calls them
     "belief": "What was held true", "episode": "What happened", "review": "Questions and answers", "page": "Pages",
@@ -46,6 +56,34 @@ def verb(op: str) -> str:
     return _VERBS.get(op) or op.partition("/")[0].replace(".", " ")
 
 
+def told_of(memory: Memory, event: Event, room: int) -> Told:
+    """What an event says, as `keepsake log` does, but for ids of what has words of its own: here the words stand."""
+    found, body = told(event, memory.get, room), event.body or {}
+    if event.op.startswith("review.") and (review := _review(memory, str(body.get("review", "")))):
+        rest = "" if event.op == "review.ask/1" else found.words.partition(": ")[2]
+        return found._replace(words=short(f"{question(memory, review)} {rest}".strip(), room))
+    ids = body.get("ids")
+    for name in ids[:2] if isinstance(ids, list) else ():
+        if text := _text_of(memory, str(name)):
+            words = found.words.replace(short_id(str(name)), f"“{short(text, _QUOTED)}”", 1)
+            found = found._replace(words=short(words, room))
+    return found
+
+
+def _review(memory: Memory, name: str) -> Review | None:
+    try:
+        return memory.reviews.get(name)
+    except NotFound:  # erased with what it was about
+        return None
+
+
+def _text_of(memory: Memory, name: str) -> str:
+    if belief := memory.get(name):
+        return belief.text
+    episode = memory.episodes.find(name)
+    return episode.content if episode else ""
+
+
 def trust_of(event: Event) -> str:
     """With which trust it was said, where the event tells."""
     body = event.body or {}
@@ -63,8 +101,8 @@ def scope_of(event: Event) -> tuple[str, str]:
     return str(said.get("session", "")), str(said.get("agent", ""))
 
 
-def address_of(event: Event) -> str:
-    """Where what it is about is shown; empty, if it is about nothing that has a page."""
+def address_of(memory: Memory, event: Event) -> str:
+    """Where what it is about is shown; empty, if it is about nothing that has a page, or had one and has none now."""
     body = event.body
     if body is None:
         return ""
@@ -75,9 +113,10 @@ def address_of(event: Event) -> str:
         return _under("reviews", body.get("review"))
     if kind in ("belief", "outcome"):
         said = body.get("belief")
-        return _under("beliefs", said.get("id") if isinstance(said, Mapping) else body.get("id") or _first(body))
+        name = str(said.get("id") if isinstance(said, Mapping) else body.get("id") or _first(body))
+        return _under("beliefs", name) if memory.get(name) or memory.episodes.find(name) else ""
     if kind == "page" and isinstance(body.get("about"), str):
-        return _under("pages", page_name(str(body.get("user", OWNER)), body["about"]))
+        return _under("pages", page_of(memory, body["about"]))
     if kind == "graph" and body.get("into"):
         return f"/graph?at={quote(str(body['into']), safe='')}"
     return ""

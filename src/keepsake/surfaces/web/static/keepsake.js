@@ -2,6 +2,7 @@
 //
 //   data-live="/address"   this element is fetched again from there whenever the memory changes; what has a data-id
 //                          that was not there before is marked (.fresh) and told. data-seq: the event it was made from
+//   data-still             what this element shows leaves the page when the memory does not show it there any more
 //   data-as-you-type       a form of questions: the page's piece (data-piece) follows what is typed, without a page load
 //   data-copy="#id"        a button that copies the text of another element
 //   /                      goes to the field that asks the memory
@@ -100,6 +101,24 @@ async function look(element) {
   return true;
 }
 
+// What was erased, forgotten or changed elsewhere is not left standing on an open page; what is being edited is.
+async function leave(elements) {
+  const answer = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
+  if (!answer || answer.redirected || !(answer.ok || answer.status === 404)) return;
+  const now = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (!answer.ok) { // nothing of it is left, and what else stood here told of it
+    document.title = now.title;
+    document.getElementById("main").replaceChildren(...now.getElementById("main").children);
+    return;
+  }
+  for (const element of elements) {
+    if (now.getElementById(element.id) || element.dataset.editing || isTyping(element)) continue;
+    const told = document.createElement("p");
+    told.textContent = "This was changed or taken away meanwhile. Load the page again to see how it stands.";
+    element.replaceChildren(told);
+  }
+}
+
 function shortened(element) {
   const words = element.textContent.trim().replace(/\s+/g, " ");
   return words.length > 120 ? `${words.slice(0, 119)}…` : words;
@@ -108,9 +127,10 @@ function shortened(element) {
 // Be told of changes while the page is seen: a browser has few connections to one server, and hidden tabs need none.
 function follow() {
   const live = [...document.querySelectorAll("[data-live]")];
-  if (!live.length) return;
+  const still = [...document.querySelectorAll("[data-still]")];
+  if (!live.length && !still.length) return;
   const seen = new Map(live.map((element) => [element, element.dataset.seq]));
-  let changes = null, waiting = null, pause = 5000;
+  let changes = null, waiting = null, pause = 5000, last = null, isOld = false;
   async function see(element, newest) {
     if (seen.get(element) !== newest && await look(element)) seen.set(element, newest);
   }
@@ -120,7 +140,13 @@ function follow() {
     changes.addEventListener("open", () => { pause = 5000; });
     changes.addEventListener("change", ({ data: newest }) => {
       clearTimeout(waiting); // several changes at once are one look
-      waiting = setTimeout(() => { for (const element of live) see(element, newest); }, 120);
+      isOld ||= last !== null && last !== newest;
+      last = newest;
+      waiting = setTimeout(() => {
+        for (const element of live) see(element, newest);
+        if (isOld && still.length) leave(still);
+        isOld = false;
+      }, 120);
     });
     changes.addEventListener("error", () => {
       if (changes?.readyState !== EventSource.CLOSED) return; // it tries again by itself

@@ -9,7 +9,8 @@ async function edit(link) {
   const place = document.createElement("div");
   keepsake.put(place, form ?? "");
   const text = place.querySelector("textarea");
-  if (!text) { // the page says what is wrong
+  if (!text) { // the page says what is wrong; whoever comes back from there may try again
+    delete card.dataset.editing;
     location.href = link.href;
     return;
   }
