@@ -53,7 +53,7 @@ clean: ## remove whatever the others made
 	  || { echo 'keepsake needs Python 3.11 or newer: make PYTHON=/path/to/python3.11' >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 	  || { echo 'Python cannot make environments here: apt-get install python3-venv' >&2; exit 1; }
-	@echo 'making .venv, once (needs the package index, takes about half a minute) ...'
+	@echo 'making .venv, once (needs the package index, takes about a minute) ...'
 	@rm -rf .venv && $(PYTHON) -m venv .venv
 	@$(PIP) install --no-compile --require-hashes -r requirements/dev.lock # what is used is compiled when it is used
 	@touch $@

@@ -240,7 +240,7 @@ def _blocks() -> dict[str, Any]:
 
 
 def _sides() -> dict[str, Any]:
-    """From every other side: what stands, is about, happened, is tagged, said beside, associated, named or claimed."""
+    """From every other side: what stands, is about, happened, is tagged, said beside, associated, or told."""
     return {
         "STANDING": _at_most(
             select(sources.c.block_id)
@@ -263,11 +263,9 @@ def _sides() -> dict[str, Any]:
         "IN_TIME": _at_most(
             select(sources.c.block_id)
             .where(
-            sources.c.happened.is_not(None),
-            sources.c.happened >= bindparam("first"),
-            sources.c.happened < bindparam("last"),
-            shown(),
-        )
+                sources.c.happened.is_not(None), sources.c.happened >= bindparam("first"),
+                sources.c.happened < bindparam("last"), shown(),
+            )
             .order_by(sources.c.happened)
         ),
         "TAGGED": select(block_tags.c.block_id)
@@ -286,6 +284,13 @@ def _sides() -> dict[str, Any]:
         ),
         "EDGES_IN_SIGHT": _edges_in_sight(),
         "ANY_EDGE": select(edges.c.from_id).limit(literal_column("1")).offset(literal_column("0")),
+        **_told(),
+    }  # fmt: skip
+
+
+def _told() -> dict[str, Any]:
+    """By what somebody said: the names that are known, who said a thing, and what claims the same."""
+    return {
         "NAMED": select(names.c.name, names.c.what, names.c.as_written).where(
             names.c.user == bindparam("user"), names.c.name.in_(among("names")), names.c.path.in_(among("paths")),
             names.c.since_seq <= bindparam("at"),
