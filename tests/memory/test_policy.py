@@ -330,7 +330,8 @@ def test_what_is_forgotten_counts_with_the_confidence_it_has(memory: Memory, wri
         agent.forget("high")
     [refused] = memory.log(op="review.refuse")
     assert refused.body == {
-        "user": "me", "kind": "forget", "target": [memory.show("high").id], "review": "", "why": "refused"
+        "user": "me", "kind": "forget", "target": [memory.show("high").id], "review": "", "why": "refused",
+        "writer_trust": "agent",
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ Without a scope it reads and writes the owner's (`user="me"`). No call reads acr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from functools import cached_property
@@ -39,8 +39,10 @@ from keepsake.records.book import Book
 from keepsake.records.clock import Clock, said_time, system_clock
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NotWritable, Refused
-from keepsake.records.event import Event
+from keepsake.records.event import Draft, Event
 from keepsake.records.notebook import listing
+from keepsake.records.policy import lower
+from keepsake.records.schema import WRITER_TRUST
 from keepsake.repair.witness import seen_by_the_index
 from keepsake.stores.shelf import Shelf
 
@@ -92,7 +94,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         self._tell, self._embedder = tell, embedder
         self._gated.echoes, self._gated.corroborators = self._echo_of, lambda: self._settings.corroborate
         self._shelf.ledger.then, self._shelf.zone = self._after_writing, lambda: self._zone
-        self._shelf.ledger.before = self._masks.drafts
+        self._shelf.ledger.before = self._before_writing
 
     def _pins(self, ledger_id: str) -> list[Witness]:
         """Who has seen the ledger, beside the lock file: the checkpoints, and the index."""
@@ -312,6 +314,14 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         return cls(folder, by=by, clock=clock)
 
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _before_writing(self, drafts: Sequence[Draft]) -> Sequence[Draft]:
+        """The drafts without secrets, each with the trust of the program that writes it, unless that is a person's."""
+        masked = self._masks.drafts(drafts)
+        if self.trust == "human":
+            return masked
+        return [Draft(op, {**body, WRITER_TRUST: lower((self.trust, body.get(WRITER_TRUST, self.trust)))})
+                for op, body in masked]  # fmt: skip
 
     def _after_writing(self, events: list[Event]) -> None:
         self._index.follow(events)

@@ -1,0 +1,165 @@
+"""The schema of events: every field of every event, and what it holds.
+
+Some fields hold only what the program made itself: ids, numbers, times, flags, one word of a closed list. All others
+hold words that a person or a program chose: names (of a path, a source, a page, a rule), texts, and trees of anything.
+Words are what erasure has to reach and what a reader may have to be denied. A field that is not listed here counts as
+words, so one that is added later is erased and withheld before anybody thinks of it.
+
+Every event may also hold `writer_trust`, the trust of the program that wrote it (absent: a person's), and `elsewhere`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+ID, NUMBER, TIME, FLAG, CHOICE = "id", "number", "time", "flag", "choice"  # made by the program
+NAME, TEXT, TREE = "name", "text", "tree"  # chosen by somebody
+
+WORDS = frozenset({NAME, TEXT, TREE})
+WRITER_TRUST = "writer_trust"
+
+Kind = str | dict[str, Any]  # of a value, of each value of a list, or of the fields of an object
+
+_ANY: dict[str, Kind] = {WRITER_TRUST: CHOICE, "elsewhere": {"id": ID, "ts": TIME, "by": ID}}
+_WHOSE: dict[str, Kind] = {"user": ID}  # the wall between tenants: no reader crosses it, and erasure leaves it standing
+_ENDING: dict[str, Kind] = {**_WHOSE, "path": NAME, "reason": TEXT}
+
+_BELIEF: dict[str, Kind] = {
+    "id": ID, "key": NAME, "text": TEXT, "kind": NAME, "status": CHOICE, "confidence": NUMBER, "source_type": NAME,
+    "evidence": TEXT, "is_hypothesis": FLAG, "tags": NAME, "user": ID, "session": NAME, "agent": NAME, "path": NAME,
+    "about": NAME, "triple": TEXT, "valid_from": TIME, "valid_to": TIME, "rests_on": ID, "expires": TIME,
+    "always": FLAG, "trust": CHOICE, "reason": TEXT, "weakened": ID, "data": TREE, "views": TREE,
+}  # fmt: skip
+_STATED: dict[str, Kind] = {
+    "belief": _BELIEF, "replaces": ID, "over": ID, "merged": ID, "idempotency_key": NAME, "approved": ID, "echo": ID,
+}  # fmt: skip
+_EPISODE: dict[str, Kind] = {
+    "id": NAME, "content": TEXT, "timestamp": TIME, "source_node": NAME, "agent": NAME, "user": ID, "session": NAME,
+    "metadata": TREE, "path": NAME, "trust": CHOICE,
+}  # fmt: skip
+_RECEIPT: dict[str, Kind] = {
+    "id": ID, "at": TIME, "head": ID, "hits": ID, "k": NUMBER, "user": ID, "frame": NAME, "embedder": NAME,
+    "question": TEXT, "asked": TREE,
+}  # fmt: skip
+_ACTION: dict[str, Kind] = {
+    "kind": CHOICE, "noun": CHOICE, "user": ID, "path": NAME, "target": ID, "changes": TREE, "reason": TEXT, "by": ID,
+    "trust": CHOICE, "idempotency_key": NAME, "called": CHOICE, "merged": ID,
+}  # fmt: skip
+_REVIEW: dict[str, Kind] = {"review": ID, "user": ID}
+_PAIR: dict[str, Kind] = {**_WHOSE, "node": NAME, "into": NAME}
+_PAIRED: dict[str, Kind] = {**_PAIR, "names": NAME, "score": NUMBER, "reasons": TEXT}
+_HEAD: dict[str, Kind] = {"seq": NUMBER, "hash": ID}
+
+SCHEMA: dict[str, dict[str, Kind]] = {
+    "belief.put/1": _STATED,
+    "belief.supersede/1": _STATED,
+    "belief.tombstone/1": {"id": ID, "reason": TEXT},
+    "belief.invalidate/1": {"id": ID, "reason": TEXT},
+    "episode.put/1": {"episode": _EPISODE, "echo": ID},
+    "episode.retract/1": {**_WHOSE, "ids": ID, "reason": TEXT},
+    "episode.fade/1": {**_WHOSE, "ids": ID, "reason": TEXT},
+    "outcome.put/1": {
+        **_WHOSE, "ids": ID, "signal": NUMBER, "weight": NUMBER, "again": FLAG, "reason": TEXT, "path": NAME,
+    },
+    "receipt.put/1": {"receipts": _RECEIPT},
+    "review.ask/1": {**_REVIEW, "action": _ACTION, "digest": ID, "why": TEXT},
+    "review.answer/1": {**_REVIEW, "answer": CHOICE, "reason": TEXT, "marker": ID},
+    "review.grant/1": {**_REVIEW, "marker": ID, "expires": TIME},
+    "review.refuse/1": {**_REVIEW, "kind": CHOICE, "target": ID, "why": CHOICE},
+    "rule.put/1": {**_WHOSE, "rule": {"id": NAME, "cadence": TREE, "when_filter": TEXT, "then_emits": NAME}},
+    "rule.drop/1": {**_WHOSE, "id": NAME},
+    "rule.ran/1": {**_WHOSE, "id": NAME, "through": NUMBER, "considered": NUMBER, "made": NUMBER},
+    "rule.found/1": {**_WHOSE, "id": NAME, "ids": ID, "reason": TEXT},
+    "delta.noop/1": {**_WHOSE, "agent": NAME, "path": NAME, "step": TREE, "corroborates": ID, "why": TEXT},
+    "page.put/1": {
+        **_WHOSE, "about": NAME,
+        "front": {
+            "description": TEXT, "title": TEXT, "tags": NAME, "status": CHOICE, "created": TIME, "needs_compact": FLAG,
+            "reason": TEXT,
+        },
+    },
+    "page.fold/1": {**_WHOSE, "about": NAME, "into": ID},
+    "page.clean/1": _WHOSE,
+    "path.branch/1": {**_WHOSE, "path": NAME, "parent": NAME},
+    "path.merge/1": {**_WHOSE, "path": NAME, "into": NAME, "brought": ID, "rule": CHOICE},
+    "path.abandon/1": _ENDING,
+    "path.compact/1": {**_WHOSE, "path": NAME, "summary": ID},
+    "trust.set/1": {
+        **_WHOSE, "source": NAME, "trust": CHOICE, "since": TIME, "first": NUMBER, "reason": TEXT,
+    },
+    "trust.corroborate/1": {**_WHOSE, "ids": ID},
+    "graph.put/1": {
+        **_WHOSE, "trust": CHOICE, "profiles": TREE, "nodes": TREE, "edges": TREE, "paths": TREE, "events": TREE,
+        "head": TREE, "part": CHOICE, "names": NAME, "piece": TEXT, "n": NUMBER, "of": NUMBER,
+    },
+    "graph.merge/1": _PAIRED,
+    "graph.unmerge/1": {**_WHOSE, "node": NAME},
+    "graph.propose/1": _PAIRED,
+    "graph.dismiss/1": _PAIR,
+    "session.start/1": {"session": NAME, "task_type": NAME},
+    "session.end/1": {"session": NAME},
+    "frame.put/1": {
+        "frame": {
+            "name": NAME, "weights_json": TREE, "filters_json": TREE, "guarantees_json": TREE, "template": TEXT,
+            "token_budget": NUMBER, "cache_json": TREE, "source": NAME,
+        },
+    },
+    "frame.drop/1": {"name": NAME},
+    "config.set/1": {"key": NAME, "value": TEXT},
+    "import.take/1": {**_WHOSE, "ledger": ID, "begun": TIME, "made": TIME, "whole": FLAG},
+    "import.done/1": {**_WHOSE, "events": NUMBER},
+    "ledger.begin/1": {"ledger": ID, "format": NUMBER, "begun": TIME},
+    "ledger.seal/1": {
+        "ledger": ID, "stretch": {"first": NUMBER, "last": NUMBER, "head": ID}, "events": NUMBER, "root": ID,
+        "snapshot": ID,
+    },
+    "ledger.torn/1": {"after": NUMBER, "bytes": NUMBER, "kept": ID},
+    "ledger.prune/1": {"first": NUMBER, "last": NUMBER, "place": NAME},
+    "ledger.copy/1": {"place": NAME},
+    "ledger.restore/1": {"from": NAME, "abandoned": _HEAD, "earlier": _HEAD, "lines": ID},
+    "ledger.repair/1": {
+        "ledger": ID, "kept": ID, "lost": NUMBER, "again": NUMBER, "saved": NUMBER, "healed": NUMBER, "lines": ID,
+        "mended": NUMBER, "settled": TREE,
+    },
+    "snapshot/1": {"snapshot": ID, "seq": NUMBER, "place": ID},
+    "erase/1": {"lines": ID, "ids": ID},
+    "erase.done/1": {"of": NUMBER},
+}  # fmt: skip
+
+
+def words_in(op: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The fields of an event that hold words, by their dotted names, each with its value."""
+    yield from _words(body, {**_ANY, **SCHEMA.get(op, {})}, "")
+
+
+def without_words(op: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The same event with none of them: only what the program made itself."""
+    return _wordless(body, {**_ANY, **SCHEMA.get(op, {})})
+
+
+def _words(body: Mapping[str, Any], schema: Mapping[str, Kind], inside: str) -> Iterator[tuple[str, Any]]:
+    for name, value in body.items():
+        kind = schema.get(name, TREE)
+        if isinstance(kind, dict):
+            for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, dict):
+                    yield from _words(each, kind, f"{inside}{name}.")
+                else:
+                    yield f"{inside}{name}", each
+        elif kind in WORDS:
+            yield f"{inside}{name}", value
+
+
+def _wordless(body: Mapping[str, Any], schema: Mapping[str, Kind]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for name, value in body.items():
+        kind = schema.get(name, TREE)
+        if not isinstance(kind, dict):
+            if kind not in WORDS:
+                made[name] = value
+        elif isinstance(value, dict):
+            made[name] = _wordless(value, kind)
+        elif isinstance(value, list):
+            made[name] = [_wordless(each, kind) for each in value if isinstance(each, dict)]
+    return made
