@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from keepsake.decide import belief as decide
 from keepsake.records.beliefs import Beliefs
-from keepsake.records.errors import Moved, NotFound, Refused
+from keepsake.records.errors import KeyReused, Moved, NotFound, Refused
 from keepsake.records.event import Draft, Event
 from tests.strategies import confidences, names, texts
 
@@ -81,10 +81,14 @@ def test_another_users_equal_key_is_another_belief(desk: Desk) -> None:
         decide.tombstone(desk.known, hers)
 
 
-def test_an_idempotency_key_that_was_used_writes_nothing(desk: Desk) -> None:
-    desk.record(decide.put(desk.known, {"text": "once"}, desk.draw, idempotency_key="r-1"))
-    assert decide.put(desk.known, {"text": "twice"}, desk.draw, idempotency_key="r-1") == []
-    assert decide.put(desk.known, {"text": "hers", "user": "ana"}, desk.draw, idempotency_key="r-1") != []
+def test_an_idempotency_key_that_was_used_writes_nothing_and_is_refused_for_other_words(desk: Desk) -> None:
+    key = {"idempotency_key": "r-1", "source": "test"}
+    desk.record(decide.put(desk.known, {"text": "once"}, desk.draw, **key))
+    assert decide.put(desk.known, {"text": "once"}, desk.draw, **key) == []
+    with pytest.raises(KeyReused, match="was used for other words"):
+        decide.put(desk.known, {"text": "twice"}, desk.draw, **key)
+    assert decide.put(desk.known, {"text": "hers", "user": "ana"}, desk.draw, **key) != []
+    assert decide.put(desk.known, {"text": "theirs"}, desk.draw, **{**key, "source": "mcp:1"}) != []
 
 
 def test_revising_words_that_have_changed_since_is_refused_and_says_what_to_read(desk: Desk) -> None:

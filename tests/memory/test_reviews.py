@@ -182,7 +182,7 @@ def test_a_known_key_is_a_revision_and_its_idempotency_key_is_used_when_it_is_do
         with pytest.raises(NeedsApproval, match="revise"):
             agent.remember("coffee", key="k", idempotency_key="once", tags=["new"])
     memory.reviews.approve(memory.reviews.waiting()[0].id)
-    again = agent.remember("anything", key="k", idempotency_key="once")
+    again = agent.remember("coffee", key="k", idempotency_key="once", tags=["new"])
 
     assert (again.text, again.tags, again.trust) == ("coffee", ("new",), "agent")
     assert list(memory.reviews) == []

@@ -103,7 +103,8 @@ def _drafts(known: Book, action: Action, draw: Draw) -> list[Draft]:
     changes = thawed(action.changes)
     if action.kind == "remember":
         changes = {"trust": action.trust, **changes, "user": action.user, "path": action.path}
-        return decide.put(known, changes, draw, idempotency_key=action.idempotency_key, merged=action.merged)
+        key = {"idempotency_key": action.idempotency_key, "source": action.by}
+        return decide.put(known, changes, draw, **key, merged=action.merged)
     return _OF[action.kind](known, action, changes, draw)
 
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from keepsake.decide.graph import merges_thing, tells_of
 from keepsake.records.belief import OWNER, Belief, recorded
-from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
+from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held, gist_of
 from keepsake.records.book import Book
 from keepsake.records.entity import thing_key
 from keepsake.records.episodes import OBSERVE, RETRACT, mark_of
-from keepsake.records.errors import Moved, Refused
+from keepsake.records.errors import KeyReused, Moved, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph_book import GRAPH
 from keepsake.records.lineage import grown, sources_in, trimmed
@@ -34,14 +34,16 @@ _OF_THE_VERSION = {"id", "reason", "weakened", "path"}
 
 
 def put(
-    known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_key: str = "", merged: Sequence[str] = ()
-) -> list[Draft]:
+    known: Beliefs, fields: Mapping[str, Any], draw: Draw, *, idempotency_key: str = "", source: str = "",
+    merged: Sequence[str] = (),
+) -> list[Draft]:  # fmt: skip
     """State a belief. A key that is known is superseded as a whole; the same thing said again is no event.
 
-    `merged` are the versions of another path that are brought over: they name it too, and stay where they are.
+    The `idempotency_key` is one of `source`'s own. `merged` are the versions of another path that are brought over:
+    they name it too, and stay where they are.
     """
     user = fields.get("user", OWNER)
-    if idempotency_key and known.said(user, idempotency_key):
+    if stated_under(known, fields, idempotency_key, source):
         return []
     name = fields.get("key", "")
     path = fields.get("path", "")
@@ -58,10 +60,22 @@ def put(
     belief = recorded(_with_refs(known, given, user, current))
     if current and _says_the_same(current, belief):
         return []
-    draft = in_its_place(belief, current, path, idempotency_key)
+    draft = in_its_place(belief, current, path)
+    if idempotency_key:
+        draft.body.update(idempotency_key=idempotency_key, idempotency_source=source)
     if merged:
         draft.body["merged"] = list(merged)
     return [draft]
+
+
+def stated_under(known: Beliefs, fields: Mapping[str, Any], idempotency_key: str, source: str) -> Held | None:
+    """What a source stated under that key of its own. KeyReused, if those were other words than `fields` has."""
+    said = known.said(fields.get("user", OWNER), source, idempotency_key) if idempotency_key else None
+    if said is None:
+        return None
+    if said[1] != gist_of(fields):
+        raise KeyReused(f"the key {idempotency_key!r:.80} was used for other words; use another one for these")
+    return said[0]
 
 
 def revise(
@@ -322,36 +336,25 @@ def _must_see(known: Beliefs, name: str, held: Held, path: str) -> None:
         raise Refused(f"{name} is on path {held.path!r:.80}, which is not seen from here; use m.on({held.path!r:.80})")
 
 
-def in_its_place(belief: dict[str, Any], held: Held | None, path: str, idempotency_key: str = "") -> Draft:
+def in_its_place(belief: dict[str, Any], held: Held | None, path: str) -> Draft:
     """A version in the place of one, if there is one. On a branch, what an ancestor holds stays; this is its own."""
     if held is None:
-        return _draft(PUT, belief, idempotency_key)
+        return Draft(PUT, {"belief": belief})
     before = held.belief()
     if held.path == path:
-        return _supersede(belief, [before], idempotency_key)
+        return _supersede(belief, [before])
     if views := grown(belief.get("views", {}), [before.views]):
         belief = {**belief, "views": views}
-    draft = _draft(PUT, belief, idempotency_key)
-    draft.body["over"] = [before.id]
-    return draft
+    return Draft(PUT, {"belief": belief, "over": [before.id]})
 
 
-def _supersede(belief: dict[str, Any], replaced: Sequence[Belief], idempotency_key: str = "") -> Draft:
+def _supersede(belief: dict[str, Any], replaced: Sequence[Belief]) -> Draft:
     """A version in the place of others. Of where it comes from it says only what is new: folding knows the rest."""
     if "views" in belief:
         belief = {**belief, "views": trimmed(belief["views"], [each.views for each in replaced])}
         if not belief["views"]:
             del belief["views"]
-    return _draft(SUPERSEDE, belief, idempotency_key, replaces=[each.id for each in replaced])
-
-
-def _draft(op: str, belief: dict[str, Any], idempotency_key: str = "", replaces: list[str] | None = None) -> Draft:
-    body: dict[str, Any] = {"belief": belief}
-    if replaces:
-        body["replaces"] = replaces
-    if idempotency_key:
-        body["idempotency_key"] = idempotency_key
-    return Draft(op, body)
+    return Draft(SUPERSEDE, {"belief": belief, "replaces": [each.id for each in replaced]})
 
 
 def _because(body: dict[str, Any], reason: str) -> dict[str, Any]:

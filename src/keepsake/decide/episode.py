@@ -7,21 +7,24 @@ from collections.abc import Sequence
 from keepsake.records.belief import OWNER
 from keepsake.records.episode import Episode
 from keepsake.records.episodes import OBSERVE, RETRACT, Episodes, gist_of
-from keepsake.records.errors import NotFound, Refused
+from keepsake.records.errors import KeyReused, NotFound
 from keepsake.records.event import Draft
+from keepsake.records.policy import is_above
 
 
 def put(known: Episodes, episode: Episode, echo: Sequence[str] = ()) -> list[Draft]:
     """Record what happened; `echo` is what it repeats of what recall served.
 
-    The same thing told again under its name is no event; another thing under it is refused.
+    The same thing told again under its name is no event; another thing under it is refused, unless whoever told the
+    first is trusted less: no tool or web page keeps a name from anybody.
     """
     body = episode.to_body()
-    for told in known.find(episode.user, episode.id) if episode.id else ():
-        if (told.session, told.agent) == (episode.session, episode.agent):
-            if told.gist == gist_of(body):
-                return []
-            raise Refused(f"{episode.id!r} was told before, and otherwise; give this another id: what happened stays")
+    named = known.find(episode.user, episode.id) if episode.id else ()
+    told = [each for each in named if (each.session, each.agent) == (episode.session, episode.agent)]
+    if any(each.gist == gist_of(body) for each in told):
+        return []
+    if any(not is_above(episode.trust, each.trust) for each in told):
+        raise KeyReused(f"{episode.id!r} was told before, and otherwise; give this another id: what happened stays")
     return [Draft(OBSERVE, {"episode": body, "echo": list(echo)} if echo else {"episode": body})]
 
 

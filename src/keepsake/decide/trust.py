@@ -51,6 +51,21 @@ def trust_again(known: Book, source: str, *, user: str, reason: str = "") -> lis
     return [Draft(SET, {**body, "reason": reason} if reason else body)]
 
 
+def is_in_doubt(known: Book, trust: str, version: str) -> bool:
+    """Whether a tool or the web stated it, and neither a person nor enough others said the same or approved it."""
+    is_clear = known.reviews.is_approved(version) or known.distrusts.is_borne_out(version)
+    return trust in DEFAULT.quarantined and not is_clear
+
+
+def is_outranked(known: Book, held: Held | None, trust: str) -> bool:
+    """Whether it is in doubt, and somebody of that trust is above its source: then it keeps no name from them."""
+    if held is None:
+        return False
+    body = held.body()
+    stated = body.get("trust", "human")
+    return is_above(trust, stated) and is_in_doubt(known, stated, body["id"])
+
+
 def withheld(known: Book, held: Held) -> Distrust | None:
     """Why a belief is left out of recall, if its source is not trusted."""
     body = held.body() if known.distrusts.of(held.user) else {}

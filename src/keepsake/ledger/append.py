@@ -37,7 +37,7 @@ from keepsake.records.strict_json import check
 
 Reach = Callable[[Disk, Folder, Collection[str]], None]
 Then = Callable[[list[Event]], None]
-Before = Callable[[Sequence[Draft]], Sequence[Draft]]
+Before = Callable[[Sequence[Draft], str], Sequence[Draft]]  # the drafts, and by whom they are written
 
 _HEADER_ROOM = 640  # more than any header needs beside its data
 _ELSEWHERE_ROOM = 160  # more than it takes to say where and when an event was first recorded
@@ -235,7 +235,7 @@ class Writer(Follower):
     def _take(self, drafts: Sequence[Draft], by: str, seq: int) -> list[tuple[_Pending, Event]]:
         """Check and apply drafts, as the events they will be from `seq` on."""
         ts = self.now()
-        pending = [self._prepare(draft, by, ts) for draft in (self.before(drafts) if self.before else drafts)]
+        pending = [self._prepare(draft, by, ts) for draft in (self.before(drafts, by) if self.before else drafts)]
         taken, known = [], len(self._applied)
         try:
             for number, item in enumerate(pending, seq):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from keepsake.decide import page as decide
 from keepsake.exchange.brought import named_after
 from keepsake.memory.gated import Gated
+from keepsake.memory.noted import imported_with
 from keepsake.memory.sources import CannotRead
 from keepsake.projections.markdown import entity_of
 from keepsake.projections.markdown.page import Entry, Page
@@ -69,17 +70,21 @@ class _Entries:
     def state(self, entry: Entry, trust: str) -> bool:
         """Hold true what an entry says, in the place of what it superseded; False, if it is known."""
         key = f"pages:{entry.id or named_after(self._about, entry.body)}"
-        if self._book.said(self._user, key) or (entry.id and self._book.find(entry.id, user=self._user, short=False)):
+        source = imported_with(trust)
+        if self._book.said(self._user, source, key) or self._is_known(entry.id):
             return False
         tags = () if entry.tags == _NO_TAGS else entry.tags
         said: dict[str, Any] = {"text": entry.body, "about": self._about, "tags": tags, "trust": trust}
         if first := self._first(entry).id:
             said["key"] = first
-        self._gated.put({**said, "user": self._user, "path": ""}, key)
-        held = self._book.said(self._user, key)
-        if held and (entry.is_retracted or (entry.is_struck and self._before.get(entry.superseded_by) is not entry)):
-            self._gated.forget(held.body()["id"], reason="it was struck on its page", user=self._user, path="")
+        self._gated.put({**said, "user": self._user, "path": ""}, key, source=source)
+        stated = self._book.said(self._user, source, key)
+        if stated and (entry.is_retracted or (entry.is_struck and self._before.get(entry.superseded_by) is not entry)):
+            self._gated.forget(stated[0].body()["id"], reason="it was struck on its page", user=self._user, path="")
         return True
+
+    def _is_known(self, name: str) -> bool:
+        return bool(name) and self._book.find(name, user=self._user, short=False) is not None
 
     def _first(self, entry: Entry) -> Entry:
         """The first of those that one superseded after the other."""

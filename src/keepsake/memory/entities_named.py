@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from keepsake.decide.trust import is_outranked
 from keepsake.memory.gated import Gated
 from keepsake.memory.shown import is_shown
 from keepsake.projections.markdown.names import file_of
@@ -77,12 +78,12 @@ def entity_in(body: dict[str, Any]) -> dict[str, str] | None:
 class Names:
     """Who is known by which name, and what is said on their pages. The caller has the ledger's turn.
 
-    Names are looked at at once, pages when they are asked for: few of them one by one, many all together. What waits
-    for a yes takes its name nonetheless.
+    Names are looked at at once, pages when they are asked for: few of them one by one, many all together. What needs
+    approval takes its name nonetheless, but not from a program of more `trust` than its source has.
     """
 
-    def __init__(self, shelf: Shelf, user: str) -> None:
-        self._book, self._user, self._now = shelf.book, user, shelf.ledger.now()
+    def __init__(self, shelf: Shelf, user: str, trust: str = "web") -> None:
+        self._book, self._user, self._now, self._trust = shelf.book, user, shelf.ledger.now(), trust
         self._pages: dict[str, str] = {}  # by name
         self._names: dict[str, str] = {}  # by page, of those that somebody named
         self._numbers: dict[str, int] = {}  # the last that was given to a page of those letters
@@ -92,6 +93,8 @@ class Names:
         for held in self._book.query(user=user, kind=ENTITY):
             body = held.body()
             found, page = entity_in(body), _page(body)
+            if is_outranked(self._book, held, trust):
+                continue
             if found and found["name"] not in self._pages and page not in self._names:  # who named it first, named it
                 self.take(found["name"], found["kind"], page)
 
@@ -143,7 +146,7 @@ class Names:
         return self._with_words(self._book.query(user=self._user))
 
     def _with_words(self, held: Iterable[Held]) -> list[tuple[Held, dict[str, Any]]]:
-        pairs = ((each, each.body()) for each in held)
+        pairs = ((each, each.body()) for each in held if not is_outranked(self._book, each, self._trust))
         return [(each, body) for each, body in pairs if body.get("text") or body.get("triple") or entity_in(body)]
 
     def _note_all(self, pairs: Iterable[tuple[Held, dict[str, Any]]]) -> None:
@@ -210,7 +213,7 @@ class Naming:
     def __init__(self, shelf: Shelf, gated: Gated, user: str, **said: Any) -> None:
         self._book, self._now, self._user = shelf.book, shelf.ledger.now(), user
         self._gated, self._said = gated, {"user": user, "path": "", "trust": None, **said}
-        self.names = Names(shelf, user)
+        self.names = Names(shelf, user, gated.trust)
 
     def entity(self, name: str, kind: str = "", **fields: Any) -> bool:
         """Let somebody or something be known by a name; False, if it is."""

@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from keepsake.decide import trust as worth
 from keepsake.memory.file_parts import Part, cut
 from keepsake.memory.gated import Gated
 from keepsake.memory.secrets import refuse_name
@@ -97,11 +98,13 @@ class FilesOf:
             file = files.get(path)
             parts, end = cut(text)
             said = {"user": self._user, "path": "", "trust": None, "session": session, "agent": agent}
-            keys = self._say(parts, self._here(file) if file else [], {**said, **_place(path)})
+            is_outranked = file is not None and self._is_outranked(file)
+            keys = self._say(parts, self._here(file) if file and not is_outranked else [], {**said, **_place(path)})
             told = _told(path, [(part.gap, key) for part, key in zip(parts, keys, strict=True)], end)
-            if file is None:
+            if file is None or is_outranked:
+                label = file.held.key if file else self._label(path)
                 with _asked_whole(False):
-                    self._gated.put({**said, "kind": FILE, "data": told, "key": self._label(path)}, "")
+                    self._gated.put({**said, "kind": FILE, "data": told, "key": label}, "")
             elif told != _told(path, file.parts, file.end):
                 self._revise(file.id, {"data": told})
 
@@ -140,6 +143,11 @@ class FilesOf:
         book, now = self._shelf.book, self._shelf.ledger.now()
         parts = [held for _, key in file.parts if (held := self._part(key))]
         return all(is_shown(book, held, held.body(), now) for held in (file.held, *parts))
+
+    def _is_outranked(self, file: _File) -> bool:
+        """Whether a part of it is in doubt, and this program is above its source: then it writes all of it itself."""
+        parts = [self._part(key) for _, key in file.parts]
+        return any(worth.is_outranked(self._shelf.book, held, self._gated.trust) for held in (file.held, *parts))
 
     def _part(self, key: str) -> Held | None:
         held = self._shelf.book.find(key, user=self._user, short=False)

@@ -43,8 +43,11 @@ class Gated(Speaker):
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
-    def put(self, fields: dict[str, Any], idempotency_key: str) -> list[Event]:
-        """State a belief with the trust that stands in `fields`, or with this program's own."""
+    def put(self, fields: dict[str, Any], idempotency_key: str, *, source: str = "") -> list[Event]:
+        """State a belief with the trust that stands in `fields`, or with this program's own.
+
+        The key is this program's, unless it is that of another `source`.
+        """
         user, path = fields["user"], fields["path"]
         asker = fields["trust"] = self.asker(fields["trust"])
         self.masks.fields(fields)
@@ -53,7 +56,7 @@ class Gated(Speaker):
         fields["trust"] = trust
 
         def decision(draw: Draw) -> list[Draft]:
-            drafts = decide.put(self._book, fields, draw, idempotency_key=idempotency_key)
+            drafts = decide.put(self._book, fields, draw, idempotency_key=idempotency_key, source=source or self.by)
             return _marked(worth.lowered(self._book, drafts), echo)
 
         if self.is_free(trust):  # on the path of nearly every write: nothing is gathered that nobody will judge
@@ -71,6 +74,11 @@ class Gated(Speaker):
 
         def decision(draw: Draw) -> list[Draft]:
             drafts = decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path)
+            held = self._book.find(name, user=user, path=path)
+            if _OWN_WORDS & changes.keys() and worth.is_outranked(self._book, held, trust):
+                # nothing of what is in doubt is carried over: these are the words of whoever says them now
+                fields = {"reason": reason, **changes, "key": held.key if held else name, "trust": trust}
+                drafts = decide.put(self._book, {**fields, "user": user, "path": path}, draw)
             return _marked(worth.lowered(self._book, drafts), echo)
 
         return self.write("revise", decision, trust=trust, changes=changes, reason=reason, user=user, path=path)
@@ -314,3 +322,4 @@ def _said(action: Action) -> tuple[dict[str, Any], str]:
 
 
 _NOTHING: dict[str, Any] = {}
+_OWN_WORDS = frozenset({"text", "data"})  # what a belief says; all else only describes it

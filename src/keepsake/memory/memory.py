@@ -41,6 +41,7 @@ from keepsake.records.episode import Episode
 from keepsake.records.errors import NotWritable, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.notebook import listing
+from keepsake.records.pages import PAGE_EDIT
 from keepsake.records.policy import lower
 from keepsake.records.schema import WRITER_TRUST
 from keepsake.repair.witness import seen_by_the_index
@@ -315,10 +316,13 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _before_writing(self, drafts: Sequence[Draft]) -> Sequence[Draft]:
-        """The drafts without secrets, each with the trust of the program that writes it, unless that is a person's."""
+    def _before_writing(self, drafts: Sequence[Draft], by: str) -> Sequence[Draft]:
+        """The drafts without secrets, each with the trust of the program that writes it, unless that is a person's.
+
+        An edit of a page's file is a person's, whichever program finds it.
+        """
         masked = self._masks.drafts(drafts)
-        if self.trust == "human":
+        if self.trust == "human" or by == PAGE_EDIT:
             return masked
         return [Draft(op, {**body, WRITER_TRUST: lower((self.trust, body.get(WRITER_TRUST, self.trust)))})
                 for op, body in masked]  # fmt: skip

@@ -31,7 +31,7 @@ class Noting(Naming):
         """State what a note says, and return how many beliefs with words that took: none, if it was known."""
         self._stated, self.masked, self._names_all = 0, (), note.role == ASSISTANT
         key = self._key_of(note.about, note.text, *(note.triple or ()))
-        if not self._book.said(self._user, key):
+        if not self._is_stated(key, trust):
             self.entity(note.about, note.kind, trust=trust)
             self._key = key
             fields = {"tags": note.tags, "evidence": _where(note), "trust": trust}
@@ -47,7 +47,7 @@ class Noting(Naming):
         key, before = self._key_of("entity", name), self._key
         if self.names.find(name) is not None:
             return False
-        if not (kind or self._names_all) or self._book.said(self._user, key):
+        if not (kind or self._names_all) or self._is_stated(key, fields.get("trust", "human")):
             self.names.take(name, kind, self.names.page_for(name, kind))
             return False
         self._key = key
@@ -61,12 +61,20 @@ class Noting(Naming):
         return found
 
     def _put(self, **fields: Any) -> None:
-        self._gated.put({**self._said, **fields}, self._key)
+        self._gated.put({**self._said, **fields}, self._key, source=imported_with(fields.get("trust", "human")))
         self._stated += bool(fields["text"])
         self.masked += self._gated.masks.last
 
+    def _is_stated(self, key: str, trust: str) -> bool:
+        return self._book.said(self._user, imported_with(trust), key) is not None
+
     def _key_of(self, *words: str) -> str:
         return f"{self._source}:{named_after(*words)}"
+
+
+def imported_with(trust: str) -> str:
+    """Whose the keys of imported statements are: the same through every surface, and another for each trust."""
+    return f"import as {trust}"  # no program's own source has a space in it
 
 
 def _kind(note: Note) -> str:

@@ -30,12 +30,11 @@ from keepsake.records.clock import stamp
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.event import Draft
 from keepsake.records.page import Told
-from keepsake.records.pages import NOTES
+from keepsake.records.pages import NOTES, PAGE_EDIT
 from keepsake.records.review import Action
 from keepsake.records.reviews import ASK
 from keepsake.records.secrets import told
 
-BY = "page:edit"
 _LONGEST = 1 << 20  # letters of an entry; a longer one cannot be recorded in any case
 _EDITED, _STRUCK = "edited on the page", "struck on the page"
 
@@ -126,9 +125,9 @@ class Adopter:
             return
         name = entry.id if entry.id and is_id(entry.id) and not self._book.taken(entry.id) else ""
         key = "" if name else self._key(entry)
-        if key and (said := self._book.said(self._user, key)):
-            self._complete(entry, said.belief().id)
-            self._rewrite(entry, said.belief().id)
+        if key and (said := self._book.said(self._user, PAGE_EDIT, key)):
+            self._complete(entry, said[0].belief().id)
+            self._rewrite(entry, said[0].belief().id)
             return
         name = name or self._draw()()
         fields = self._fields(entry)
@@ -136,7 +135,7 @@ class Adopter:
         if not before or not self._write(lambda: self._in_place_of(before, fields, name)):
             # nothing goes before it, or it says the very same: then it is a belief of its own
             given = {**fields, "id": name, "key": name, "user": self._user, "trust": "human"}
-            self._write(lambda: decide.put(self._book, given, lambda: name, idempotency_key=key))
+            self._write(lambda: decide.put(self._book, given, lambda: name, idempotency_key=key, source=PAGE_EDIT))
         self._named.append((entry, name))
         self._rewrite(entry, name)
         self._tell(entry.line, f"added {name}")
@@ -285,7 +284,7 @@ class Adopter:
 
     def _action(self, kind: str, target: tuple[str, ...], changes: dict[str, Any]) -> Action:
         return Action(
-            kind=kind, user=self._user, target=target, changes=changes, reason=_EDITED, by=BY, trust="human"
+            kind=kind, user=self._user, target=target, changes=changes, reason=_EDITED, by=PAGE_EDIT, trust="human"
         )  # fmt: skip
 
     def _ask(self, action: Action, why: str) -> None:
@@ -295,7 +294,7 @@ class Adopter:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _write(self, decision: Callable[[], list[Draft]]) -> list[Any]:
-        return self._ledger.write(decision, by=BY)
+        return self._ledger.write(decision, by=PAGE_EDIT)
 
     def _take_back(self, name: str, reason: str) -> None:
         self._write(lambda: decide.tombstone(self._book, name, reason=reason, user=self._user))

@@ -360,8 +360,8 @@ class PagesOf(Recents):
         """What was just said, or, if it had been said before, what it is now."""
         with self._shelf.known():
             book = self._shelf.book
-            said = book.said(self._user, idempotency_key) if idempotency_key else None
-            return (said or book.get(name, user=self._user)).belief()
+            said = book.said(self._user, self._gated.by, idempotency_key)
+            return (said[0] if said else book.get(name, user=self._user)).belief()
 
     def _entry(self, belief: Belief) -> PageEntry:
         """The entry that shows a belief; while the page lags behind, or it waits for a yes, as it will be."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from keepsake.decide.trust import is_in_doubt
 from keepsake.records.book import Book
 from keepsake.records.clock import held_time
 from keepsake.records.held import Held
-from keepsake.records.policy import DEFAULT
 
 if TYPE_CHECKING:
     from keepsake.memory.episodes import EpisodesOf
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def is_shown(known: Book, held: Held, body: dict[str, Any], now: str) -> bool:
     """Whether it waits for nobody's yes, its source is relied on, and its time is not over. `body` is what it holds."""
-    if _is_in_doubt(known, body.get("trust", "human"), body["id"]):
+    if is_in_doubt(known, body.get("trust", "human"), body["id"]):
         return False
     if "expires" in body and held_time(body["expires"]) <= now:
         return False
@@ -34,10 +34,4 @@ def is_episode_shown(episodes: EpisodesOf, known: Book, name: str, user: str) ->
     sources = [told.source for told in known.episodes.find(user, name)] or [name]
     source = sources[-1]
     is_there = known.episodes.stands(source) and not known.uses.is_faded(source)
-    return is_there and not _is_in_doubt(known, episode.trust, source)
-
-
-def _is_in_doubt(known: Book, trust: str, name: str) -> bool:
-    """Whether it came from a tool or the web, and neither a person nor enough others said yes to it."""
-    is_clear = known.reviews.is_approved(name) or known.distrusts.is_borne_out(name)
-    return trust in DEFAULT.quarantined and not is_clear
+    return is_there and not is_in_doubt(known, episode.trust, source)

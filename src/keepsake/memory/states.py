@@ -56,7 +56,7 @@ class States(Tends, Trusts):
         if not is_named and asker not in DEFAULT.quarantined:
             fields = corrected(self._shelf, around.of_the_same, fields, asker)
         is_correction = not is_named and "key" in fields
-        if (repeated := self._repeated(fields)) is not None:
+        if not idempotency_key and (repeated := self._repeated(fields)) is not None:
             return self._answered(repeated, KNOWN, around)
         if not is_named and not is_correction and around.same is not None and asker not in DEFAULT.quarantined:
             known = self._again_of(around.same, fields, idempotency_key, asker)
@@ -72,8 +72,8 @@ class States(Tends, Trusts):
     def _already(self, fields: dict[str, Any], idempotency_key: str) -> Belief:
         """What is held already, by its key or by the key of the call that stated it."""
         with self._shelf.known() as known:
-            said = self._shelf.book.said(fields["user"], idempotency_key) if idempotency_key else None
-            held = said or known.get(fields.get("key", ""), user=fields["user"], path=fields["path"])
+            said = self._shelf.book.said(fields["user"], self._gated.by, idempotency_key)
+            held = said[0] if said else known.get(fields.get("key", ""), user=fields["user"], path=fields["path"])
             return held.belief()
 
     def beside(self, name: str, *, user: str | None = None, path: str = "") -> Said:

@@ -9,7 +9,8 @@ the nearest that is held or was hides the others. On its own this knows of no br
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from hashlib import sha256
 from itertools import takewhile
 from typing import Any
 
@@ -44,7 +45,7 @@ class Beliefs(Kin):
         self._versions: dict[str, tuple[str, int]] = {}  # version id → (ref, its words)
         self._ids: dict[str, dict[str, None]] = {}  # ref → its version ids
         self._keys: dict[tuple[str, str, str], str] = {}  # (user, path, key) → ref
-        self._said: dict[tuple[str, str], str] = {}  # (user, idempotency key) → version id
+        self._said: dict[tuple[str, str, str], tuple[str, str]] = {}  # (user, source, its key) → (version, gist)
         self._above: dict[str, dict[str, None]] = {}  # ref → what rests on it
         self._among: dict[tuple[str, str, Any], dict[str, None]] = {}  # (user, field, value) → refs
         self.clear_kin()
@@ -77,8 +78,7 @@ class Beliefs(Kin):
         self._install(belief["id"], belief, event, first=event.seq, words=0)
         if "over" in body or "merged" in body:
             self._stem(belief["id"], belief, body)
-        if "idempotency_key" in body:
-            self._set(self._said, (belief.get("user", OWNER), body["idempotency_key"]), belief["id"])
+        self._note_key(event, body, belief.get("user", OWNER))
 
     def _supersede(self, event: Event, body: dict[str, Any]) -> None:
         belief, replaced = body["belief"], [self._versions[i][0] for i in body["replaces"] if i in self._versions]
@@ -99,8 +99,13 @@ class Beliefs(Kin):
         for other in dict.fromkeys(replaced[1:]):
             if other != before.ref:
                 self._lead(other, before.ref)
+        self._note_key(event, body, before.user)
+
+    def _note_key(self, event: Event, body: dict[str, Any], user: str) -> None:
+        """Keep a caller's idempotency key with what it stated, under the source whose key it is."""
         if "idempotency_key" in body:
-            self._set(self._said, (before.user, body["idempotency_key"]), belief["id"])
+            key = (user, body.get("idempotency_source", event.by), body["idempotency_key"])
+            self._set(self._said, key, (body["belief"]["id"], gist_of(body["belief"])))
 
     def _must_be_free(self, version: str) -> None:
         """Two versions with one id are nothing that we recorded; whoever follows the ledger counts on that."""
@@ -142,9 +147,10 @@ class Beliefs(Kin):
         self._forget_places(held)
         for name in list(self._ids[ref]):
             self._drop(self._versions, name)
-        for table, kept in ((self._keys, ref), (self._said, None)):
-            for key in [k for k, value in table.items() if value == kept or value in self._ids[ref]]:
-                self._drop(table, key)
+        for key in [key for key, named in self._keys.items() if named == ref]:
+            self._drop(self._keys, key)
+        for used in [used for used, (version, _) in self._said.items() if version in self._ids[ref]]:
+            self._drop(self._said, used)
         self._drop_kin(ref)
         self._drop(self._ids, ref)
         self._drop(self.held, ref)
@@ -200,7 +206,7 @@ class Beliefs(Kin):
                 if len(names) > 1
             ],
             "keys": [[*key, ref] for key, ref in self._keys.items() if self.held[ref].key != key[2]],
-            "said": [[*key, name] for key, name in self._said.items()],
+            "said": [[*key, *said] for key, said in self._said.items()],
             **self._dump_kin(),
         }
         lines = b",\n".join([held.line for held in self.held.values()])
@@ -217,7 +223,7 @@ class Beliefs(Kin):
             self._ids[ref] = {name: None for name, _ in names}
             self._versions.update({name: (ref, words) for name, words in names})
         self._keys.update({(user, path, key): ref for user, path, key, ref in rest["keys"]})
-        self._said.update({(user, key): name for user, key, name in rest["said"]})
+        self._said.update({(row[0], row[1], row[2]): (row[3], row[4]) for row in rest["said"] if len(row) == 5})
         self._load_kin(rest)
 
     # -- asking ------------------------------------------------------------------------------------------------------
@@ -289,10 +295,10 @@ class Beliefs(Kin):
         words = known[1] if known[0] == held.ref else self._same.get(held.ref, {}).get(name)
         return words != held.words
 
-    def said(self, user: str, idempotency_key: str) -> Held | None:
-        """What was recorded for that key of the caller's, if anything."""
-        name = self._said.get((user, idempotency_key))
-        return self.held[self._versions[name][0]] if name in self._versions else None
+    def said(self, user: str, source: str, idempotency_key: str) -> tuple[Held, str] | None:
+        """What a source stated under a key of its own, if anything, and the gist of the words it used then."""
+        name, gist = self._said.get((user, source, idempotency_key), ("", ""))
+        return (self.held[self._versions[name][0]], gist) if name in self._versions else None
 
     def owner(self, version: str) -> str | None:
         """Whose belief a version id names; None if nobody's is known by it."""
@@ -377,6 +383,12 @@ class Beliefs(Kin):
             sure = [self._among.get((user, "confidence", step), {}) for step in steps]
             if sum(map(len, sure)) < len(self.held):
                 yield [ref for among in sure for ref in among]
+
+
+def gist_of(belief: Mapping[str, Any]) -> str:
+    """Enough to tell whether the same is stated again. It is kept only where an erasure of the words removes it."""
+    said = [belief.get(name) or None for name in ("text", "triple", "session", "agent", "path")]
+    return sha256(orjson.dumps(said, default=str)).hexdigest()[:16]
 
 
 _ROOT = ("",)

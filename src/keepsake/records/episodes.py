@@ -36,6 +36,7 @@ class Told(NamedTuple):
     agent: str
     gist: str  # what was said, in short enough to compare
     path: str = ""
+    trust: str = "human"
 
 
 class Episodes(Undoable):
@@ -60,7 +61,7 @@ class Episodes(Undoable):
             user, name = episode.get("user", OWNER), episode.get("id", event.id)
             told = Told(
                 event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), gist_of(episode),
-                episode.get("path", ""),
+                episode.get("path", ""), episode.get("trust", "human"),
             )  # fmt: skip
             self._set(self._told, (user, name), (*self._told.get((user, name), ()), told))
             self._set(self._owners, event.id, (user, name))

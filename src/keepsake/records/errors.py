@@ -3,6 +3,7 @@
 KeepsakeError
 ├── Refused          change the request; nothing was changed
 │   ├── NotFound       no such belief, event, backup or stretch
+│   ├── KeyReused      an idempotency key, or an episode's id, that stood for other words
 │   ├── NeedsApproval  a person must say yes first; only the question was recorded
 │   ├── NotApproved    the policy says no, or the yes does not count; only the attempt was recorded
 │   ├── MemoryScopeError        a user, session or agent that cannot be, or that contradicts what it is said of
@@ -32,6 +33,10 @@ class Refused(KeepsakeError):
 
 class NotFound(Refused):
     """What was asked for is not here."""
+
+
+class KeyReused(Refused):
+    """The key was used before, for other words. Nothing was changed; use a key of its own for each request."""
 
 
 class NeedsApproval(Refused):

@@ -19,6 +19,7 @@ from keepsake.records.undo import Undoable
 PAGE = "page.put/1"
 FOLD = "page.fold/1"
 CLEAN = "page.clean/1"
+PAGE_EDIT = "page:edit"  # the source of what a person changed in the file of a page
 
 NOTES = "topic-notes"  # where a belief stands that is about nothing in particular
 FIELDS = ("description", "title", "tags", "status", "needs_compact", "created", "reason")

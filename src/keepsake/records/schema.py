@@ -32,7 +32,8 @@ _BELIEF: dict[str, Kind] = {
     "always": FLAG, "trust": CHOICE, "reason": TEXT, "weakened": ID, "data": TREE, "views": TREE,
 }  # fmt: skip
 _STATED: dict[str, Kind] = {
-    "belief": _BELIEF, "replaces": ID, "over": ID, "merged": ID, "idempotency_key": NAME, "approved": ID, "echo": ID,
+    "belief": _BELIEF, "replaces": ID, "over": ID, "merged": ID, "idempotency_key": NAME, "idempotency_source": ID,
+    "approved": ID, "echo": ID,
 }  # fmt: skip
 _EPISODE: dict[str, Kind] = {
     "id": NAME, "content": TEXT, "timestamp": TIME, "source_node": NAME, "agent": NAME, "user": ID, "session": NAME,

@@ -11,6 +11,7 @@ from keepsake.records.errors import (
     Closed,
     Damaged,
     KeepsakeError,
+    KeyReused,
     Moved,
     NeedsApproval,
     NotApproved,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _STATUS: tuple[tuple[type[KeepsakeError], HTTPStatus], ...] = (  # the first that fits
     (NotFound, HTTPStatus.NOT_FOUND),
+    (KeyReused, HTTPStatus.UNPROCESSABLE_ENTITY),
     (NeedsApproval, HTTPStatus.ACCEPTED),  # nothing was changed yet, and the question waits
     (NotApproved, HTTPStatus.FORBIDDEN),
     (NotWritable, HTTPStatus.SERVICE_UNAVAILABLE),

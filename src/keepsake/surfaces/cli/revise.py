@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from keepsake.records.policy import DEFAULT
 from keepsake.surfaces.cli.belief_options import belief_options, from_standard_input, given, text_from
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
@@ -55,6 +56,9 @@ def revise(
         before = memory.get(name, path=changes.get("path", ""))
         belief = memory.revise(name, words, reason=reason, keep_secrets=keep_secrets, **changes)
         masked = list(memory.masked)
+        if belief.trust in DEFAULT.quarantined and not memory.reviews.is_approved(belief):
+            call.note(f"keepsake: it is kept out of recall, as {belief.trust} stated it, and needs approval:"
+                      " keepsake review")  # fmt: skip
     call.answer({**belief.to_dict(), "masked": masked}, lambda: said("Revised", belief, before))
 
 

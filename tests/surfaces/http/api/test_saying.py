@@ -35,7 +35,7 @@ def test_an_idempotency_key_makes_a_call_count_once(api):
     one = api.say("observe", text="hello", headers={"Idempotency-Key": "e-1"}, status=201)["episode"]
     assert api.say("observe", text="hello", headers={"Idempotency-Key": "e-1"})["episode"] == one
     assert one["id"] == "e-1"
-    assert "e-1" in api.say("observe", text="bye", headers={"Idempotency-Key": "e-1"}, status=400)["detail"]
+    assert "e-1" in api.say("observe", text="bye", headers={"Idempotency-Key": "e-1"}, status=422)["detail"]
     assert [each.content for each in api.m.episodes.recent()] == ["hello"]
 
 
