@@ -199,7 +199,7 @@ class Ledger(Writer):
         pending = dict(self.standing.erasing)
         if not pending:
             return
-        remove_all(self._disk, self.folder.index_files())
+        remove_all(self._disk, [*self.folder.index_files(), self.folder.audit])
         unfinished.discard(self.folder.backups)
         if self._reach is not None:
             said = [self.chain().line(seq).event().body or {} for seq in pending]

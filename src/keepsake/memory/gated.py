@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from keepsake.decide import belief as decide
-from keepsake.decide import refusal, review
+from keepsake.decide import erasure, refusal, review
 from keepsake.decide import trust as worth
 from keepsake.decide.action import carried_out, on_page, targets
 from keepsake.decide.belief import Draw
@@ -104,10 +105,20 @@ class Gated(Speaker):
         with self._shelf.known() as known:
             return [held.belief() for version in weakened if (held := known.version(version))]
 
-    def erase(self, names: Sequence[str], *, user: str, path: str) -> None:
+    def erase(self, names: Sequence[str], things: Sequence[tuple[str, str]] = (), *, user: str, path: str) -> None:
+        """Destroy words: of beliefs and episodes, by their `names`, and of other `things`, each with what it is."""
         if not self.is_free(self.trust):
             self._record(lambda draw: self._judge_erasure(names, user, path, draw))
-        self._destroy(lambda: self._may_erase(names, user, path), names, user, path)
+        self._destroy(lambda: self._may_erase(names, user, path), names, user, path, things)
+
+    def restate(self, things: Sequence[tuple[str, str]], *, user: str) -> None:
+        """Record what holds of things whose words are about to be erased: it, without them, or that it is gone."""
+        if things:
+            self.may_set(f"the words of a {things[0][0]}")
+            self._shelf.ledger.write(lambda: [draft for words in self._words(things, user) for draft in words.first])
+
+    def _words(self, things: Sequence[tuple[str, str]], user: str) -> list[erasure.Words]:
+        return [erasure.words_of(self._book, noun, name, user) for noun, name in things]
 
     def write(self, kind: str, decision: Decision, *, trust: str = "", **asked: Any) -> list[Event]:
         """Record what `decision` comes to, if an action of that kind may do it. `asked` are fields of the action."""
@@ -289,10 +300,22 @@ class Gated(Speaker):
         if not self.is_free(self.trust) and self._judge_erasure(names, user, path, self._shelf.draw()):
             raise Moved("what was to be erased has changed meanwhile; read it again, then decide")
 
-    def _destroy(self, check: Callable[[], object], names: Sequence[str], user: str, path: str) -> None:
+    def _destroy(
+        self, check: Callable[[], object], names: Sequence[str], user: str, path: str,
+        things: Sequence[tuple[str, str]] = (),
+    ) -> None:  # fmt: skip
         def choose() -> Any:
             check()
-            return decide.erase(self._book, names, user=user, path=path)
+            ids, speaks = decide.erase(self._book, names, user=user, path=path)
+            words = self._words(things, user)
+            if any(each.first for each in words):
+                raise Moved("what was to be erased has changed meanwhile; read it again, then decide")
+
+            def has_words(event: Event) -> bool:
+                found = [speaks(event), *(each.speak(event) for each in words)]  # each notes whose ids go
+                return any(found)
+
+            return chain(ids, *(each.ids for each in words)), has_words
 
         self._shelf.ledger.erase(choose)
         self._erased()

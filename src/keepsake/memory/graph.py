@@ -23,7 +23,7 @@ from keepsake.memory.graph_at import GraphAt
 from keepsake.memory.graph_rows import GraphRows, is_text
 from keepsake.memory.graph_store import GraphStore
 from keepsake.projections.graph.file import GraphFile
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.envelope import KINDS, GraphEnvelope
 from keepsake.records.errors import NotFound, NotWritten, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph import MemoryNode
@@ -168,7 +168,8 @@ class GraphOf(GraphStore):
     # -- erasing -----------------------------------------------------------------------------------------------------
 
     def erase(self, *names: str) -> int:
-        """Destroy the words of nodes or edges that were saved, and of edges that lead to them; how many events it were.
+        """Destroy the words of nodes, edges, profiles, paths or events that were saved, and of edges that lead to them;
+        how many events of the ledger it were.
 
         What stood in one event with them is recorded anew. What follows from beliefs goes when these are erased.
         """
@@ -189,10 +190,10 @@ class GraphOf(GraphStore):
 
     def _must_be_saved(self, name: str) -> None:
         def is_there(db: GraphFile) -> bool:
-            return any(db.said_line(self._user, part, name) is not None for part in ("nodes", "edges"))
+            return any(db.said_line(self._user, part, name) is not None for part in KINDS)
 
         if not is_text(name) or not self._at.read(is_there):
-            raise NotFound(f"nobody saved a node or edge {ascii(name)[:60]}; what beliefs say goes with them")
+            raise NotFound(f"nobody saved a record {ascii(name)[:60]} in the graph; what beliefs say goes with them")
 
     def _beside(self, db: GraphFile, events: list[Event], going: frozenset[str]) -> Iterable[Saved]:
         """What these events hold that is here still, and is none of what goes."""

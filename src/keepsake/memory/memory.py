@@ -286,10 +286,24 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         return what_would_go(self._shelf, self._episodes, names, self._user(user), path)
 
     def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
-        """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays."""
-        self._follower.look_at_all()  # a page may hold words of it that are not taken in yet
-        going = self.what_would_go(*names, user=user, path=path)
-        self._gated.erase(names, user=self._user(user), path=path)
+        """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays.
+
+        A name may be an episode's too, or that of something else which has words, with what it is before it: `page:`,
+        `path:`, `source:`, `frame:`, `rule:`, `setting:`, `receipt:`, `session:`, `node:`, or `graph:metadata`.
+        """
+        from keepsake.memory.status import split_names
+
+        self._follower.look_at_all()  # a page may hold words of it that are not imported yet
+        going, whose = self.what_would_go(*names, user=user, path=path), self._user(user)
+        plain, things = split_names(self._shelf, names, whose)
+        self._gated.restate(things, user=whose)
+        for about in [name.removesuffix(".md") for noun, name in things if noun == "page"]:
+            self._pages_at.render_again(whose, about)
+        if nodes := [name for noun, name in things if noun == "node"]:
+            self._graph_of(whose).erase(*nodes)
+        rest = [each for each in things if each[0] != "node"]
+        if plain or rest:
+            self._gated.erase(plain, rest, user=whose, path=path)
         return going
 
     @contextmanager

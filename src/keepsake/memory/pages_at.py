@@ -177,7 +177,7 @@ class PagesAt(Level[PagesFile]):
     def bring(
         self, db: PagesFile, file: File, read: Read | None, page: Page | None = None, *,
         due: Sequence[Entry] | None = None, completions: Sequence[Completion] = (), drops: Sequence[str] = (),
-        recorded: Collection[str] = (),
+        recorded: Collection[str] = (), from_nothing: bool = False,
     ) -> bool:  # fmt: skip
         """Bring one file up to what its rows say; True if it was written. Raced, if it changed since it was read."""
         if file.is_gone:
@@ -187,7 +187,8 @@ class PagesAt(Level[PagesFile]):
             return is_removed
         due = db.entries(file.path, due=True) if due is None else due
         try:
-            rendering = self._rendering(db, file, read, page, due, completions, drops, recorded)
+            there = None if from_nothing else read
+            rendering = self._rendering(db, file, there, page, due, completions, drops, recorded)
         except Refused as error:
             raise NoPage(str(error)) from None
         is_new = read is None or rendering.data != read.data
@@ -201,6 +202,18 @@ class PagesAt(Level[PagesFile]):
         with db.writing():
             db.saw(file, rendering.shown)
         return is_new
+
+    def render_again(self, user: str, about: str) -> None:
+        """Write the file of a page from nothing: what a person wrote there beside its entries is gone."""
+        if not self.folder.is_there():
+            return
+        with self.working():
+            db = self.level()
+            file = next((each for each in db.files() if (each.user, each.about) == (user, about)), None)
+            read = self.folder.read(file.path) if file else None
+            if file is None or read is None:
+                return
+            self.bring(db, file, read, from_nothing=True)
 
     def _rendering(
         self, db: PagesFile, file: File, read: Read | None, page: Page | None, due: Sequence[Entry],

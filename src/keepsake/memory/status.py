@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from keepsake.decide.belief import erase, what_goes
+from keepsake.decide.erasure import noun_in, words_of
 from keepsake.ledger.checkpoint import Keyring
 from keepsake.ledger.folder import Folder
 from keepsake.memory import settings
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.proof import written
 from keepsake.records.belief import Belief
+from keepsake.records.book import Book
 from keepsake.records.episode import Episode
-from keepsake.records.errors import Damaged
+from keepsake.records.errors import Damaged, NotFound
+from keepsake.records.held import Held
 from keepsake.records.notebook import Shown
 from keepsake.records.pages import NOTES
 from keepsake.stores.shelf import Shelf
@@ -76,12 +79,13 @@ class Erasure(Shown):
     backups: tuple[str, ...]  # copies in the folder, which it reaches
     elsewhere: tuple[str, ...]  # copies that were made elsewhere, which it does not
     episodes: tuple[Episode, ...] = ()
+    things: tuple[str, ...] = ()  # what else loses its words, such as page:person-bob
 
     def to_dict(self) -> dict[str, Any]:
         found = [belief.to_dict() for belief in self.beliefs]
         return {
             "beliefs": found, "episodes": [each.to_dict() for each in self.episodes], "events": self.events,
-            "backups": list(self.backups), "elsewhere": list(self.elsewhere),
+            "backups": list(self.backups), "elsewhere": list(self.elsewhere), "things": list(self.things),
         }  # fmt: skip
 
 
@@ -156,13 +160,35 @@ def _size(folder: Path) -> int:
 
 
 def what_would_go(shelf: Shelf, episodes: EpisodesOf, names: Sequence[str], user: str, path: str) -> Erasure:
-    """What an erasure of these names would destroy."""
+    """What an erasure of these names would destroy. NotFound, if one of them names nothing that has words."""
+    plain, things = split_names(shelf, names, user)
     with shelf.ledger.reading():
         book = shelf.book
-        _, speaks = erase(book, names, user=user, path=path)
-        held, of_episodes = what_goes(book, names, user=user, path=path)
-        found = tuple(each.belief() for each in held)
+        _, speaks = erase(book, plain, user=user, path=path)
+        held, of_episodes = what_goes(book, plain, user=user, path=path)
+        words = [words_of(book, noun, name, user) for noun, name in things]
+        on_paths = [each for noun, name in things if noun == "path" for each in _on_path(book, user, name)]
+        found = tuple(each.belief() for each in dict.fromkeys([*held, *on_paths]))
     told = [episodes.get(name, user=user) for name in of_episodes]
-    events, ledger = sum(speaks(event) for event in shelf.events()), shelf.ledger
+    events, has_words, ledger = 0, set[int](), shelf.ledger
+    for event in shelf.events():
+        those = {number for number, each in enumerate(words) if each.speak(event)}
+        events += bool(speaks(event) or those)
+        has_words |= those
+    for number, (noun, name) in enumerate(things):
+        if number not in has_words and not words[number].first:
+            raise NotFound(f"no {noun} {name!r:.80} has words to erase; `keepsake log` shows what is recorded")
     copies = tuple(copied.root.name for copied in ledger.folder.copies())
-    return Erasure(found, events, copies, tuple(ledger.standing.copies), tuple(told))
+    labels = tuple(f"{noun}:{name}" for noun, name in things)
+    return Erasure(found, events, copies, tuple(ledger.standing.copies), tuple(told), labels)
+
+
+def _on_path(book: Book, user: str, path: str) -> list[Held]:
+    return [each for each in book.held.values() if (each.user, each.path) == (user, path)]
+
+
+def split_names(shelf: Shelf, names: Sequence[str], user: str) -> tuple[list[str], list[tuple[str, str]]]:
+    """The names of beliefs and episodes, and of other things, each of those with what it is."""
+    with shelf.ledger.reading():
+        nouns = [(name, noun_in(shelf.book, name, user)) for name in names]
+    return [name for name, noun in nouns if noun is None], [noun for _, noun in nouns if noun is not None]

@@ -99,6 +99,10 @@ class Episodes(Undoable):
         known = self._owners.get(source)
         return next(told for told in self._told[known] if told.source == source) if known else None
 
+    def on(self, user: str, path: str) -> list[str]:
+        """The episodes that were told on that very path, by their events."""
+        return [source for source, told in self._of.get(user, {}).items() if told.path == path]
+
     def is_retracted(self, source: str) -> bool:
         return source in self._retracted
 

@@ -1,6 +1,7 @@
 """What is said of pages themselves, beside the beliefs that stand on them, folded from events.
 
-    page.put/1    {"user": …, "about": …, "front": {the fields that change: description, title, tags, status, …}}
+    page.put/1    {"user": …, "about": …, "front": {the fields that change: description, title, tags, status, …}};
+                  with "again": true, all that holds: other fields were erased
     page.fold/1   {"user": …, "about": …, "into": {an entry: the entry that tells it now}}
     page.clean/1  {"user": …}: every page of that user goes out of sight
 
@@ -57,7 +58,11 @@ class Pages(Undoable):
             return
         if event.op == PAGE:
             key = (body["user"], body["about"])
-            self._set(self._fronts, key, {"created": event.ts, **self._fronts.get(key, {}), **body["front"]})
+            before = {} if body.get("again") else self._fronts.get(key, {})
+            if body.get("again") and not body["front"]:
+                self._drop(self._fronts, key)
+            else:
+                self._set(self._fronts, key, {"created": event.ts, **before, **body["front"]})
         elif event.op == CLEAN:
             for key in [key for key in self._fronts if key[0] == body["user"]]:
                 self._drop(self._fronts, key)

@@ -127,14 +127,34 @@ class Paths(Undoable):
         self._note((user, path), event)
         self._set(self._named, name, (user, path, (*events, event.id)))
 
+    def events_on(self, user: str, path: str) -> list[str]:
+        """The events that speak of a path: how it began and ended, and what stands on it."""
+        return list(self._events.get((user, path), ()))
+
     def _erase(self, body: dict[str, Any]) -> None:
-        """As if the ledger were read anew: what is erased stands nowhere."""
+        """As if the ledger were read again: what is erased stands nowhere, and a path without a beginning is none."""
+        for place, stands in list(self._events.items()):
+            for name in [name for name in body.get("ids", ()) if name in stands and name not in self._named]:
+                self._unsay(place, stands[name][0])
+                self._drop(stands, name)
         for name in body.get("ids", ()):
             if name in self._named:
                 user, path, events = self._named[name]
                 for event in events:
                     self._drop(self._events[user, path], event)
                 self._drop(self._named, name)
+
+    def _unsay(self, place: _Place, seq: int) -> None:
+        """What one event said of a path was erased."""
+        if self._parents.get(place, (-1,))[0] == seq:
+            self._drop(self._parents, place)
+        if place in self._closed and self._closed[place] == seq:
+            self._drop(self._closed, place)
+        if place in self._ends and self._ends[place].seq == seq:
+            self._drop(self._ends, place)
+        for into, merged in list(self._merged.items()):
+            rest = tuple(each for each in merged if each[0] != seq)
+            self._set(self._merged, into, rest) if rest else self._drop(self._merged, into)
 
     # -- what is seen from where -------------------------------------------------------------------------------------
 

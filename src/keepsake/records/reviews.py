@@ -268,6 +268,10 @@ class Reviews(Undoable):
         kept = self._kept.get(name)
         return kept is not None and kept.user == user and not kept.target
 
+    def on(self, user: str, path: str) -> list[str]:
+        """The reviews of actions on a path."""
+        return [name for name, kept in self._kept.items() if kept.user == user and kept.review().action.path == path]
+
     def is_in_question(self, version: str) -> bool:
         """Whether a person is being asked to trust this version of a belief."""
         return version in self._in_question

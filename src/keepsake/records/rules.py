@@ -1,7 +1,7 @@
 """Which rules there are, and how far each has read, folded from events.
 
     rule.put/1    {"user": …, "rule": {"id": …, "cadence": …, "when_filter": …, "then_emits": …}}
-    rule.drop/1   {"user": …, "id": …}
+    rule.drop/1   {"user": …, "id": …}; with "again": true, what it noted goes too: its words are about to be erased
     rule.ran/1    {"user": …, "id": …, "through": the last event it has read, "considered": …, "made": {kind: count}}
     rule.found/1  {"user": …, "id": …, "ids": [the event of an episode], "reason": why nothing could be made of it}
     delta.noop/1  {"user": …, "agent": …, "path": …, "step": what was promoted, "corroborates": [ids], "why": …}
@@ -89,6 +89,10 @@ class Rules(Undoable):
             self._set(self._kept, (body["user"], body["rule"]["id"]), Kept(body["rule"], event.ts))
         elif event.op == RULE_GONE:
             self._drop(self._kept, (body["user"], body["id"]))
+            if body.get("again"):
+                self._drop(self._marks, (body["user"], body["id"]))
+                rest = tuple(each for each in self._found.get(body["user"], ()) if each.rule != body["id"])
+                self._set(self._found, body["user"], rest) if rest else self._drop(self._found, body["user"])
         elif event.op == RAN:
             self._ran(event, body)
         elif event.op == FOUND:
@@ -126,6 +130,11 @@ class Rules(Undoable):
 
     def find(self, user: str, name: str) -> Kept | None:
         return self._kept.get((user, name))
+
+    def is_known(self, user: str, name: str) -> bool:
+        """Whether it is kept, or has run, or made nothing of something."""
+        found = any(each.rule == name for each in self.findings(user))
+        return (user, name) in self._kept or (user, name) in self._marks or found
 
     def mark(self, user: str, name: str) -> Mark:
         return self._marks.get((user, name), Mark())

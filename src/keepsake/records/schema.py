@@ -98,12 +98,12 @@ SCHEMA: dict[str, dict[str, Kind]] = {
     "graph.unmerge/1": {**_WHOSE, "node": NAME},
     "graph.propose/1": _PAIRED,
     "graph.dismiss/1": _PAIR,
-    "session.start/1": {"session": NAME, "task_type": NAME},
-    "session.end/1": {"session": NAME},
+    "session.start/1": {"session": ID, "task_type": NAME},
+    "session.end/1": {"session": ID},
     "frame.put/1": {
         "frame": {
-            "name": NAME, "weights_json": TREE, "filters_json": TREE, "guarantees_json": TREE, "template": TEXT,
-            "token_budget": NUMBER, "cache_json": TREE, "source": NAME,
+            "name": NAME, "weights_json": NUMBER, "filters_json": TREE, "guarantees_json": TREE, "template": TEXT,
+            "token_budget": NUMBER, "cache_json": NUMBER, "source": NAME,
         },
     },
     "frame.drop/1": {"name": NAME},

@@ -56,8 +56,9 @@ class Uses(Undoable):
         """As if the ledger were read anew: what names something erased, and held words of somebody's own, is empty."""
         for source in gone:
             self._drop(self._faded, source)
-        for seq in [seq for seq, group in self._groups.items() if not gone.isdisjoint(group.served)]:
-            self._drop(self._groups, seq)
+        for seq, group in list(self._groups.items()):
+            if not gone.isdisjoint(group.served) or any(group.first <= name <= group.last for name in gone):
+                self._drop(self._groups, seq)
 
     # -- asking ------------------------------------------------------------------------------------------------------
 

@@ -37,12 +37,13 @@ class ActiveHours(NamedTuple):
 
     def after(self, event: Event) -> ActiveHours:
         """The clock after `event`."""
-        if event.op == START and event.body is not None:
-            return ActiveHours(self.hours, str(event.body["session"]), event.by, event.ts)
+        if event.op == START:  # one whose name was erased began all the same
+            name = str(event.body["session"]) if event.body is not None else event.id
+            return ActiveHours(self.hours, name, event.by, event.ts)
         if not self.session or event.op in (TAKE, DONE):  # moving in is no work on what is remembered
             return self
-        if event.op == END and event.body is not None:
-            if event.body["session"] != self.session:
+        if event.op == END:
+            if event.body is not None and event.body["session"] != self.session:
                 return self
             return ActiveHours(self.hours + hours_between(self.last, event.ts))
         if event.by != self.by:
@@ -87,6 +88,8 @@ class Work(Undoable):
             self._set(self.frames, body["frame"]["name"], {**body["frame"], "created_at": event.ts})
         elif event.op == FRAME_GONE:
             self._drop(self.frames, body["name"])
+        elif event.op == CONFIG and body["value"] is None:
+            self._drop(self.config, body["key"])
         elif event.op == CONFIG:
             self._set(self.config, body["key"], body["value"])
 

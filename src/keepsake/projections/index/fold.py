@@ -321,7 +321,8 @@ def _no_frame(desk: Desk, event: Event, body: dict[str, Any]) -> None:
 
 
 def _config(desk: Desk, _: Event, body: dict[str, Any]) -> None:
-    desk.later(sql.SET_CONFIG, body["key"], body["value"])
+    value = body["value"]  # none, where the setting is about to be erased: then the whole index is made again
+    desk.later(sql.SET_CONFIG, body["key"], "" if value is None else value)
 
 
 _ACTS: dict[str, Callable[[Desk, Event, dict[str, Any]], None]] = {

@@ -17,7 +17,7 @@ import orjson
 
 from keepsake.projections.markdown.heading import is_id
 from keepsake.projections.markdown.tag import MOST, tag_of
-from keepsake.projections.pages.rows import Entry, Rows
+from keepsake.projections.pages.rows import Entry, Rows, description_of, title_of
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.clock import stamp
@@ -154,6 +154,12 @@ def _answer(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 
 def _page(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     file, front = rows.file(body["user"], body["about"], event.ts), body["front"]
+    if body.get("again") and not front:  # nothing is held about it, and what was said of it is about to be erased
+        rows.sweep(file, event.ts)
+        return
+    if body.get("again"):
+        usual = {"description": description_of(body["about"]), "title": title_of(body["about"]), "tags": []}
+        front = {**usual, **USUAL.get(body["about"], {}), **front}
     for name in ("description", "title", "status"):
         if name in front:
             setattr(file, name, front[name])

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 def erase(call: Call, names: tuple[str, ...], yes: bool, dry_run: bool, trust: str | None, user: str | None) -> None:
     """Destroy the words of beliefs or episodes; the proof stays
 
+    NAME is a belief's or an episode's, or that of something else that has words, with what it is before it: `page:`
+    (description, title, tags), `path:` (and all that was said on it), `source:` (why it is not trusted), `frame:`,
+    `rule:`, `setting:`, `receipt:` (and its question) or `session:`.
+
     Shows what would go and asks first. The words of every version of each NAME go, here and in the backups inside the
     folder, and cannot be brought back. That something stood there stays provable. Copies elsewhere are
     named, not reached.
@@ -62,10 +66,11 @@ def _ask(call: Call, going: Erasure, folder: Path) -> None:
 
 
 def _what(going: Erasure, folder: Path) -> Iterator[str]:
-    number = len(going.beliefs) + len(going.episodes)
+    number = len(going.beliefs) + len(going.episodes) + len(going.things)
     yield bold(f"{_counted(going)} would lose {their(number or 1)} words:")
     yield from table(list(going.beliefs), "  ")
     yield from (f"  {dim(short(short_id(episode.id), 24))}  {short(episode.content, 60)}" for episode in going.episodes)
+    yield from (f"  {shown(each)}" for each in going.things)
     yield ""
     yield f"  {count(going.events, 'event')} of the ledger"
     if copies := copies_in(folder):
@@ -80,7 +85,7 @@ def _done(gone: Erasure) -> Iterator[str]:
 
 
 def _counted(going: Erasure) -> str:
-    numbers = (len(going.beliefs), "belief"), (len(going.episodes), "episode")
+    numbers = (len(going.beliefs), "belief"), (len(going.episodes), "episode"), (len(going.things), "other thing")
     return " and ".join(count(number, what) for number, what in numbers if number) or "what waited for a yes"
 
 

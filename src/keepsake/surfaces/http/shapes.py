@@ -244,13 +244,14 @@ class Weakened(Shape):
 class Erasure(Shape):
     """What an erasure destroys, or would."""
 
-    model_config = shaped(done=False, beliefs=[BELIEF], episodes=[], events=2, backups=[], elsewhere=[])
+    model_config = shaped(done=False, beliefs=[BELIEF], episodes=[], events=2, backups=[], elsewhere=[], things=[])
     done: bool = Field(description="false: nothing was changed, this is what would go.")
     beliefs: list[Belief] = Field(description="Their words go, in all versions.")
     episodes: list[Episode] = Field(description="Their words go.")
     events: int = Field(description="How many events lose their words.")
     backups: list[str] = Field(description="Copies in the folder, which it reaches.")
     elsewhere: list[str] = Field(description="Copies that it does not reach.")
+    things: list[str] = Field(description="What else loses its words, such as page:person-bob.")
 
 
 class Ids(Shape):

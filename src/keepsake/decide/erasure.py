@@ -1,0 +1,195 @@
+"""What else has words, beside beliefs and episodes, and how they are destroyed: pages, paths, sources, frames, rules,
+settings, receipts, working sessions and the graph, each named with what it is before it, such as `page:person-bob`.
+
+Two steps. First what holds is recorded again without the words, or that the thing is gone (`Words.first`); then every
+event that has the words is emptied. Whoever reads the ledger again comes to the same state as whoever followed it.
+What the ledger says of itself (where copies were made), and the name of a user, are not reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from keepsake.decide.graph import tells_of
+from keepsake.records.belief import OWNER
+from keepsake.records.book import Book
+from keepsake.records.errors import Refused
+from keepsake.records.event import Draft, Event
+from keepsake.records.graph_book import GRAPH_PUT
+from keepsake.records.pages import FOLD, NOTES, PAGE
+from keepsake.records.rules import FOUND, RAN, RULE, RULE_GONE
+from keepsake.records.schema import words_in
+from keepsake.records.trust import NONE, SET
+from keepsake.records.use import RECEIPTS
+from keepsake.records.work import CONFIG, END, FRAME, FRAME_GONE, START
+
+Speaks = Callable[[Event], bool]
+
+_KEPT = ("created", "status", "needs_compact")  # of what a page says of itself, what is no words
+
+
+class Words(NamedTuple):
+    """The words of one thing: what is recorded before they go, the ids that go too, and which events have them."""
+
+    first: list[Draft]
+    ids: Iterable[str]
+    speak: Speaks
+
+
+def noun_in(known: Book, name: str, user: str) -> tuple[str, str] | None:
+    """What a name like `page:person-bob` means; None, if it is that of a belief, an episode or a review."""
+    noun, colon, rest = name.partition(":")
+    if not colon or not rest or noun not in _OF:
+        return None
+    if known.find(name, user=user, short=False) or known.episodes.find(user, name):
+        return None
+    return noun, rest
+
+
+def words_of(known: Book, noun: str, name: str, user: str) -> Words:
+    """The words of something that is no belief and no episode."""
+    return _OF[noun](known, name, user)
+
+
+def _page(known: Book, about: str, user: str) -> Words:
+    """Its description, title, tags and reason. The page stays if something is held about it, and then its name does."""
+    about = about.removesuffix(".md")
+    front = known.pages.front(user, about)
+    is_used = any(each.user == user and (each.body().get("about") or NOTES) == about for each in known.held.values())
+    body = {"user": user, "about": about, "again": True, "front": {}}
+    if is_used:
+        body["front"] = {field: front[field] for field in _KEPT if field in front}
+    is_clean = not front or (is_used and not set(front) - set(_KEPT))
+
+    def speak(event: Event) -> bool:
+        told = event.body or {}
+        if event.op not in (PAGE, FOLD) or (told.get("user"), told.get("about")) != (user, about):
+            return False
+        return not is_used or (event.op == PAGE and bool(set(told["front"]) - set(_KEPT)))
+
+    return Words([] if is_clean else [Draft(PAGE, body)], (), speak)
+
+
+def _path(known: Book, path: str, user: str) -> Words:
+    """Everything that was said on it, its name, and why it was given up. What was merged from it stays where it is."""
+    if below := known.paths.below(user, path):
+        raise Refused(f"path {path!r:.80} has branches ({', '.join(map(repr, below[:3]))}); erase those first")
+    held = [each for each in known.held.values() if (each.user, each.path) == (user, path)]
+    gone = {version: None for each in held for version in known.ids_of(each)}
+    gone.update(dict.fromkeys(known.episodes.on(user, path)))
+    gone.update(dict.fromkeys(known.reviews.on(user, path)))
+    gone.update(dict.fromkeys(known.paths.events_on(user, path)))
+
+    def speak(event: Event) -> bool:
+        body = event.body or {}
+        if event.op.startswith("review.") and body.get("review") in gone:
+            return True
+        if event.id in gone or body.get("id") in gone or any(each in gone for each in body.get("replaces", ())):
+            return True
+        named = any(value == path for field, value in words_in(event.op, body) if field.rpartition(".")[2] in _PLACES)
+        if named and _owner(body) == user:
+            gone.update({name: None for name in (body.get("belief", {}).get("id"), event.id) if name})
+            return True
+        return False
+
+    return Words([], gone.keys(), speak)
+
+
+def _source(known: Book, source: str, user: str) -> Words:
+    """Why a source is not trusted. Its name goes too, unless it is still needed to leave the source out of recall."""
+    held = known.distrusts.find(user, source)
+    body: dict[str, Any] = {"user": user, "source": source, "trust": NONE}
+    if held:
+        body |= {"since": held.since, "first": held.first}
+
+    def speak(event: Event) -> bool:
+        told = event.body or {}
+        is_of = event.op == SET and (told.get("user"), told.get("source")) == (user, source)
+        return is_of and (held is None or "reason" in told)
+
+    return Words([Draft(SET, body)] if held and held.reason else [], (), speak)
+
+
+def _frame(known: Book, name: str, _: str) -> Words:
+    """A frame, and the receipts of what was recalled through it."""
+    gone: dict[str, None] = {}
+
+    def speak(event: Event) -> bool:
+        told = event.body or {}
+        if event.op == RECEIPTS and any(each.get("frame") == name for each in told.get("receipts", ())):
+            gone.update({each["id"]: None for each in told["receipts"]})
+            return True
+        return event.op in (FRAME, FRAME_GONE) and told.get("frame", told).get("name") == name
+
+    return Words([Draft(FRAME_GONE, {"name": name})] if name in known.work.frames else [], gone.keys(), speak)
+
+
+def _rule(known: Book, name: str, user: str) -> Words:
+    """A rule, and what it noted: once it is put again, it reads from the beginning."""
+
+    def speak(event: Event) -> bool:
+        told = event.body or {}
+        if event.op not in (RULE, RULE_GONE, RAN, FOUND) or told.get("user") != user:
+            return False
+        return bool(told.get("rule", told)["id"] == name)
+
+    drop = Draft(RULE_GONE, {"user": user, "id": name, "again": True})
+    return Words([drop] if known.rules.is_known(user, name) else [], (), speak)
+
+
+def _setting(known: Book, key: str, _: str) -> Words:
+    def speak(event: Event) -> bool:
+        return event.op == CONFIG and (event.body or {}).get("key") == key
+
+    return Words([Draft(CONFIG, {"key": key, "value": None})] if key in known.work.config else [], (), speak)
+
+
+def _receipt(_: Book, name: str, user: str) -> Words:
+    """One receipt, with the question that it kept, and those that were recorded in one event with it."""
+
+    def speak(event: Event) -> bool:
+        told = (event.body or {}).get("receipts", ()) if event.op == RECEIPTS else ()
+        return any(each["id"] == name and each.get("user", OWNER) == user for each in told)
+
+    return Words([], (name,), speak)
+
+
+def _session(known: Book, name: str, _: str) -> Words:
+    """A working session's id and task type. The hours that were worked stay counted."""
+
+    def speak(event: Event) -> bool:
+        return event.op in (START, END) and (event.body or {}).get("session") == name
+
+    return Words([Draft(END, {"session": name})] if known.work.clock.session == name else [], (), speak)
+
+
+def _node(_: Book, name: str, user: str) -> Words:
+    """A record of the graph. What stands in one event with it is recorded again by whoever has the graph's rows."""
+    return Words([], (), lambda event: tells_of(event, user, {name}))
+
+
+def _graph_metadata(_: Book, name: str, user: str) -> Words:
+    """What an envelope said of the whole graph. Nodes and edges are erased by `m.graph.erase`."""
+
+    def speak(event: Event) -> bool:
+        told = event.body or {}
+        return event.op == GRAPH_PUT and told.get("user") == user and ("head" in told or told.get("part") == "head")
+
+    if name != "metadata":
+        raise Refused(f"graph:{name} is no part of the graph that is erased so; it is graph:metadata, or node:NAME")
+    return Words([], (), speak)
+
+
+def _owner(body: dict[str, Any]) -> str:
+    said = body.get("belief") or body.get("episode") or body.get("action") or body
+    return str(said.get("user", OWNER))
+
+
+_PLACES = ("path", "parent", "into")  # fields that name a path
+_OF: dict[str, Callable[[Book, str, str], Words]] = {
+    "page": _page, "path": _path, "source": _source, "frame": _frame, "rule": _rule, "setting": _setting,
+    "receipt": _receipt, "session": _session, "node": _node,
+    "graph": _graph_metadata,
+}  # fmt: skip
+NOUNS = tuple(_OF)
