@@ -5,9 +5,9 @@ A line is a turn: `type` ("user", "assistant"), `uuid`, `parentUuid`, `timestamp
 turns may hang on them. A side chain begins anew; a part that has lost its beginning (because the program made its
 context smaller) goes on where the file does.
 
-What a person typed is theirs. Two kinds of lines of the type "user" are not: what a tool returned is the tool's, and on a
-side chain it is the assistant that speaks to its sub-agent. What the program put into a person's text for its own use,
-between tags of its own, is taken out.
+What a person typed is theirs. Two kinds of lines of the type "user" are not: what a tool returned is the tool's, and on
+a side chain it is the assistant that speaks to its sub-agent. What the program put into a person's text for its own
+use, between tags of its own, is taken out.
 
 A file is gone through twice: first for its tree, of which only the names are kept, then for the words.
 """
