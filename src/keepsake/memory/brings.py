@@ -55,8 +55,8 @@ class Brings(Opened):
                 return self._bring_folder(bringing, given, [e for e in sources_in(given) if not isinstance(e, Source)])
             bringing.skip(given.name, "of a folder that was exported, the pages alone are read")
             given = given / "pages" if (given / "pages").is_dir() else given
-        bringing.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
         found = list(sources_in(given))
+        bringing.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
         is_alone = sum(isinstance(each, Source) for each in found) == 1
         for each in found:
             if isinstance(each, Source):
