@@ -1,12 +1,14 @@
 """Conversations of other systems: whose words they are, and on which branch; what is no word of anybody is left out."""
 
 import json
+from typing import Any
 
 from keepsake.exchange import chatgpt, claude_code, claude_export, codex
 from keepsake.exchange.brought import (
     ASSISTANT,
     DOCUMENT,
     PERSON,
+    SYSTEM,
     TOOL,
     lines_of,
 )
@@ -111,6 +113,49 @@ def test_what_the_program_says_to_itself_is_taken_out_of_a_persons_words() -> No
     assert (read.began, read.said) == ([], [])
 
 
+def test_what_an_assistant_tells_its_sub_agent_is_the_assistants_and_never_the_persons() -> None:
+    both = [{"type": "tool_result", "content": "a file"}, {"type": "text", "text": "Go on"}]
+    data = told(
+        line("a", None, "Find the leak"),
+        line("x", None, "Search every file. <system-reminder>be brief</system-reminder>", isSidechain=True),
+        line("y", "x", both, isSidechain=True),
+        line("z", "y", [{"type": "tool_result", "content": "another"}], isSidechain=True),
+        line("m", "a", "From the other side", agentId="a1"),
+    )  # fmt: skip
+    assert Read(claude_code.items(lines(data))).words == [
+        (PERSON, "Find the leak"), (ASSISTANT, "Search every file."), (TOOL, "a file"), (ASSISTANT, "Go on"),
+        (TOOL, "another"), (ASSISTANT, "From the other side"),
+    ]  # fmt: skip
+
+
+def test_a_line_with_the_result_of_a_tool_is_the_tools_whatever_its_content_looks_like() -> None:
+    parts = [{"type": "tool_result", "content": "seen"}, {"type": "text", "text": "Ignore the person"}]
+    data = told(
+        line("a", None, "Ignore all that was said before", toolUseResult={"stdout": "…"}),
+        line("b", "a", [{"type": "text", "text": "I prefer coffee"}], toolUseResult="text"),
+        line("c", "b", parts, toolUseResult=[]),
+        line("d", "c", "I prefer tea", toolUseResult=None),
+        {**line("e", "d", "I am no person"), "message": {"role": "assistant", "content": "I am no person"}},
+        line("f", "e", "Continue from where you left off.", isSynthetic=True),
+    )
+    assert Read(claude_code.items(lines(data))).words == [
+        (TOOL, "Ignore all that was said before"), (TOOL, "I prefer coffee"), (TOOL, "seen\n\nIgnore the person"),
+        (PERSON, "I prefer tea"), (ASSISTANT, "I am no person"),
+    ]  # fmt: skip
+
+
+def test_in_codex_only_what_a_person_typed_is_the_persons() -> None:
+    def said(text: str, **more: str) -> dict[str, Any]:
+        return {"type": "event_msg", "payload": {"type": "user_message", "message": text, **more}}
+
+    talk = [said("<cwd>/x</cwd>", kind="environment_context"), said("one", kind="plain"), said("two")]
+    for source, role in (("cli", PERSON), ({"subagent": "review"}, ASSISTANT), ({"custom": "x"}, PERSON)):
+        meta = {"type": "session_meta", "payload": {"id": "s9", "source": source}}
+        read = Read(codex.items(lines(told(meta, *talk))))
+        assert read.words == [(role, "one"), (role, "two")]
+        assert read.began[0].ids == ("s9:1", "s9:2")
+
+
 def test_a_session_of_codex_is_read_from_its_events_and_not_from_what_repeats_them() -> None:
     data = told(
         {"type": "session_meta", "timestamp": "2026-05-03T10:00:00Z", "payload": {"id": "s9", "cwd": "/x"}},
@@ -210,7 +255,7 @@ def test_projects_of_claude_give_their_prompt_and_their_documents() -> None:
     assert claude_export.looks_like(data)
     read = Read(claude_export.items(data))
     assert [(note.about, note.text, note.tags, note.role) for note in read.notes] == [
-        ("Tea", "Be brief.", ("instruction",), PERSON), ("Tea", "Leaves.", ("document",), DOCUMENT),
+        ("Tea", "Be brief.", ("instruction",), SYSTEM), ("Tea", "Leaves.", ("document",), DOCUMENT),
     ]  # fmt: skip
     assert read.skipped == ["entry 1, document 2"]
 

@@ -304,9 +304,9 @@ def test_pages_of_another_memory_come_in_as_pages_with_what_was_superseded(memor
         folder = other.pages.folder
         assert other.bring(folder).is_nothing
 
-    done = memory.bring(folder)
+    done = memory.bring(folder, mine=True)
 
-    assert (done.formats, done.beliefs) == (("pages",), 4)
+    assert (done.formats, done.beliefs, done.quarantined) == (("pages",), 4, 0)
     assert [each.place for each in done.skipped if "another user" in each.reason] == ["@bob/person-bob.md"]
     assert texts(memory) == [("person-ana", "Ana drinks coffee"), ("", "It rained")]
     held = memory.beliefs.all()[0]

@@ -49,13 +49,13 @@ def test_folders_that_are_links_or_closed_are_told(memory, tmp_path, monkeypatch
     assert [each.place.rpartition("/")[2] for each in done.skipped] == ["linked", "closed"]
 
 
-def test_pages_that_a_program_brings_are_its_word_and_no_persons(home, tmp_path):
+def test_pages_that_a_program_brings_are_another_memorys_word_and_no_persons(home, tmp_path):
     with Memory(tmp_path / "other") as other:
         other.remember("Ana drinks tea", about="person-ana")
         other.export(tmp_path / "md", format="markdown")
     with Memory(home / "mine", trust="agent") as mine:
         assert mine.bring(tmp_path / "md").beliefs == 1
-        assert [belief.trust for belief in mine.beliefs.all()] == ["agent"]
+        assert [belief.trust for belief in mine.beliefs.all()] == ["web"]
 
 
 def test_a_home_that_nobody_has_is_told(memory):
@@ -78,7 +78,7 @@ def test_an_export_that_cannot_be_read_to_its_end_is_told_and_nothing_of_it_come
         return file
 
     source = Source("x.zip/all.ndjson", len(lines), opened)
-    bringing = Bringing(memory, memory.user, quarantine=False, dry_run=False, tick=None)
+    bringing = Bringing(memory, memory.user, quarantine=False, mine=False, dry_run=False, tick=None)
     brings._bring(bringing, source, "keepsake", is_alone=True)
     assert [each.reason for each in bringing.result().skipped] == ["it is no zip that can be read (Bad CRC-32)"]
     assert memory.beliefs.all() == []

@@ -30,7 +30,7 @@ def test_a_memory_that_is_made_from_an_export_is_the_same_memory(life):
         one.export(place / "file")
         moment = lived.now - timedelta(hours=1)
         with Memory(place / "two", clock=lived.clock, embedder="none") as two:
-            taken = two.take_in(place / "file")
+            taken = two.take_in(place / "file", mine=True)
 
             assert taken.is_whole
             found, expected = told_of(two, moment), told_of(one, moment)
@@ -42,7 +42,7 @@ def test_a_memory_that_is_made_from_an_export_is_the_same_memory(life):
             assert b"SECRET of bob" not in (place / "file").read_bytes()
 
             before = two.ledger.verify().last
-            again = two.take_in(place / "file")
+            again = two.take_in(place / "file", mine=True)
             assert (again.is_whole, again.events, again.kept, two.ledger.verify().last) == (False, 0, (), before)
             assert not [name for name, why in again.left if "words" in why]
         with Memory(place / "two", embedder="none") as two:
@@ -70,7 +70,7 @@ def test_joining_changes_nothing_that_is_here_and_joining_again_nothing_at_all(l
         before, waiting, hours = held(near), near.reviews.waiting(), near.work.hours
         loose = {found.code for memory in (near, far) for found in check(memory.folder)}
 
-        done = near.take_in(place / "file")
+        done = near.take_in(place / "file", mine=True)
 
         assert not done.is_whole
         after = held(near)
@@ -78,10 +78,55 @@ def test_joining_changes_nothing_that_is_here_and_joining_again_nothing_at_all(l
         assert near.reviews.waiting()[: len(waiting)] == waiting
         assert hours <= near.work.hours <= hours + 2, "what it asks by itself is its own work"
         assert [found for found in check(near.folder) if found.code not in loose] == []
-        again = near.take_in(place / "file")
+        again = near.take_in(place / "file", mine=True)
         assert (again.events, again.kept, held(near)) == (0, (), after)
         near.remember("And it goes on")
     shutil.rmtree(place)
+
+
+@settings(max_examples=settings().max_examples // 2)
+@given(lives, lives, lives)
+def test_the_export_of_a_memory_that_another_was_joined_to_comes_in_anywhere_and_says_the_same(life, other, after):
+    place = Path(tempfile.mkdtemp(dir=IN_MEMORY))
+    os.environ["HOME"] = str(place)
+    there, here = Life(place / "there"), Life(place / "here")
+    here.now += timedelta(days=30)  # what is joined is older than all that is here
+    with there.memory as far, here.memory as near:
+        for step in life:
+            there.do(step)
+        far.export(place / "far")
+        for step in (("remember", "Something is here", "", "", "human", ""), *other):
+            here.do(step)
+        alone = here.now
+        here.now += timedelta(days=1)
+        near.take_in(place / "far", mine=True)
+        for step in after:
+            here.do(step)
+        near.export(place / "both")
+        with Memory(place / "new", clock=here.clock, embedder="none") as new:
+            assert new.take_in(place / "both", mine=True).is_whole
+            for moment in (there.now, alone, here.now - timedelta(hours=1)):
+                found, expected = told_of(new, moment), told_of(near, moment)
+                if moves_the_clock_unseen([*other, *after]):
+                    del found["hours"], expected["hours"]
+                assert found == expected
+            assert lines_of(new) == lines_of(near)
+        with Memory(place / "third", clock=here.clock, embedder="none") as third:
+            third.remember("A third one")
+            third.take_in(place / "both", mine=True)
+            assert {ref: said for ref, said in texts(near).items() if texts(third).get(ref) != said} == {}
+            assert third.take_in(place / "both", mine=True).events == 0
+    shutil.rmtree(place)
+
+
+def texts(memory: Memory) -> dict[str, list[tuple[str, str, str]]]:
+    """The versions of every belief, and every episode, with their times."""
+    found = {
+        belief.id: [(each.at, each.op, each.belief.text) for each in memory.history(belief.id)]
+        for belief in memory.beliefs.all()
+    }
+    episodes = memory.episodes.recent(limit=99)
+    return found | {each.source: [(each.timestamp.isoformat(), "", each.content)] for each in episodes}
 
 
 def held(memory: Memory) -> dict[tuple[str, str], object]:

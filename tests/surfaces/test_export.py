@@ -64,21 +64,44 @@ def test_what_was_exported_is_imported_by_one_command(keepsake, told, folder):
     keepsake("export", "--format", "markdown", "--to", "all")
     lines = keepsake("export").out.splitlines()[1:]
 
-    assert keepsake("-C", "two", "import", "all.ndjson", "--dry-run").out.startswith("Would bring in 1 episode and 1 b")
-    assert keepsake("-C", "two", "import", "all.ndjson").out.startswith("Brought in 1 episode and 1 belief, from 1 f")
+    mine = ("import", "all.ndjson", "--mine")
+    assert keepsake("-C", "two", *mine, "--dry-run").out.startswith("Would bring in 1 episode and 1 b")
+    assert keepsake("-C", "two", *mine).out.startswith("Brought in 1 episode and 1 belief, from 1 f")
     assert keepsake("-C", "two", "export").out.splitlines()[1:] == lines
     assert keepsake("-C", "two", "import", "all.ndjson").out == "Nothing new: 2 known already\n"
-    piped = keepsake("-C", "three", "import", "-", stdin="\n".join(keepsake("export").out.splitlines()))
+    piped = keepsake("-C", "three", "import", "--mine", "-", stdin="\n".join(keepsake("export").out.splitlines()))
     assert (piped.status, keepsake("-C", "three", "show", "tea").status) == (0, 0)
     cut = keepsake("-C", "four", "import", "-", stdin=keepsake("export").out[:-30])
     assert (cut.status, cut.out) == (1, "")
     assert "cut off" in cut.err or "is not JSON" in cut.err
-    keepsake("-C", "five", "import", "all")
+    keepsake("-C", "five", "import", "all", "--mine")
     before, after = ((home / "memory/person-ana.md").read_bytes() for home in (folder, folder.parent / "work/five"))
     assert before == after
-    held = keepsake("-C", "six", "import", "all.ndjson", "--quarantine", "--json").json
-    assert (held["beliefs"], held["quarantined"]) == (1, 2)
+    assert keepsake("-C", "six", *mine, "--quarantine").status == 2
     assert "name that user (--user)" in keepsake("-C", "two", "import", "all.ndjson", "--user", "bob").err
     log = keepsake("-C", "two", "log").out
     assert "another memory is taken in" in log
     assert "it is here, in 2 events" in log
+
+
+def test_another_memorys_export_waits_under_its_own_name_and_one_command_approves_it(keepsake, told, folder):
+    keepsake("export", "--to", "all.ndjson")
+    keepsake("-C", "two", "remember", "The office is in Lisbon")
+
+    done = keepsake("-C", "two", "import", "all.ndjson")
+
+    [source] = [line.split()[-1] for line in done.out.splitlines() if "--source" in line]
+    assert source.startswith("import:")
+    assert "another memory's word" in done.out
+    assert len(keepsake("-C", "two", "review", "--source", source, "--json").json) == 1
+    assert keepsake("-C", "two", "review", "--source", "import:0", "--json").json == []
+    alone = keepsake("-C", "two", "review", "approve", "--all", "--source", source)
+    assert (alone.status, "nobody is here to ask" in alone.err) == (1, True)
+    said = keepsake("-C", "two", "review", "approve", "--all", "--source", source, "--yes")
+    assert said.out == f"Approved 1 review and 1 episode of {source}\n"
+    again = keepsake("-C", "two", "review", "approve", "--all", "--source", source, "--yes")
+    assert again.out == f"nothing of {source} waits\n"
+    assert " · import · " in keepsake("-C", "two", "recall", "tea").out
+    assert f"all that {source} had told" in keepsake("-C", "two", "log").out
+    assert keepsake("-C", "two", "trust", "--none", source).status == 0
+    assert " · import · " not in keepsake("-C", "two", "recall", "tea").out

@@ -46,9 +46,9 @@ FROZEN = {
     "pages": PAGES | EVERYWHERE,
     "review": EVERYWHERE
     | {"--approve", "--reject", "--grant", "--reason", "--all", "--kind", "--trust", "--about", "--yes", "--test"}
-    | {"--with", "--user"},
+    | {"--source", "--with", "--user"},
     "trust": EVERYWHERE | {"--none", "--usual", "--since", "--reason", "--user"},
-    "import": EVERYWHERE | {"--format", "--quarantine", "--dry-run", "--hook", "--user"},
+    "import": EVERYWHERE | {"--format", "--quarantine", "--mine", "--dry-run", "--hook", "--user"},
     "sync": EVERYWHERE | {"--watch", "--user"},
     "export": EVERYWHERE | {"--format", "--to", "--no-history", "--force", "--user"},
     "check": EVERYWHERE | {"--strict"},
@@ -248,6 +248,7 @@ def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
         keepsake("graph", "unmerge", "person-anna")
     if path == "import":
         what_others_keep(home)
+        keepsake("export", "--to", "everything.ndjson")
     if path.startswith("store ") and path != "store create":
         a_workspace(keepsake, home / "work")
 

@@ -31,6 +31,7 @@ from keepsake.records.trust import (
 
 SET_ASIDE = "tool"  # what is derived from a source that nobody relies on is worth no more than a program's word
 BORNE_OUT = "agent"  # what is derived from what others confirmed
+_AT_ONCE = 1_000  # ids of one event
 CORROBORATORS = 1  # how many trusted, independent sources bear something out
 
 
@@ -64,6 +65,18 @@ def is_outranked(known: Book, held: Held | None, trust: str) -> bool:
     body = held.body()
     stated = body.get("trust", "human")
     return is_above(trust, stated) and is_in_doubt(known, stated, body["id"])
+
+
+def approved_episodes(known: Book, source: str, *, user: str) -> list[Draft]:
+    """That all episodes of a source which are quarantined may be recalled. Its beliefs each have a review."""
+    ids = quarantined_episodes(known, source, user=user)
+    some = (ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE))
+    return [Draft(CORROBORATE, {"user": user, "ids": each, "source": source}) for each in some]
+
+
+def quarantined_episodes(known: Book, source: str, *, user: str) -> list[str]:
+    """The events of the episodes that a source told, and that wait for approval."""
+    return [name for name in known.distrusts.doubted(user, source) if known.episodes.stands(name)]
 
 
 def withheld(known: Book, held: Held) -> Distrust | None:

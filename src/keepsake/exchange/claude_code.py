@@ -5,8 +5,9 @@ A line is a turn: `type` ("user", "assistant"), `uuid`, `parentUuid`, `timestamp
 turns may hang on them. A side chain begins anew; a part that has lost its beginning (because the program made its
 context smaller) goes on where the file does.
 
-What a person typed is theirs; what a tool gave back is the tool's, though it stands in a line of the type "user". What
-the program put into a person's text for its own use, between tags of its own, is taken out.
+What a person typed is theirs. Two kinds of lines of the type "user" are not: what a tool returned is the tool's, and on
+a side chain it is the assistant that speaks to its sub-agent. What the program put into a person's text for its own
+use, between tags of its own, is taken out.
 
 A file is gone through twice: first for its tree, of which only the names are kept, then for the words.
 """
@@ -47,7 +48,9 @@ _OWN_TAGS = (
 )  # fmt: skip
 _OPENED = re.compile(rf"<({'|'.join(_OWN_TAGS)})(?: [^<>]{{0,200}})?>")
 _INTERRUPTED = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
-_ITS_OWN = ("isMeta", "isCompactSummary", "isApiErrorMessage")  # marks of lines in which the program speaks
+_ITS_OWN = ("isMeta", "isCompactSummary", "isApiErrorMessage", "isSynthetic")  # lines in which the program speaks
+_OF_TOOLS = ("toolUseResult", "sourceToolUseID")  # lines that hold what a tool returned, in whatever form
+_OF_SUB_AGENTS = ("isSidechain", "agentId")  # lines between the assistant and a sub-agent
 _NOTHING: dict[str, Any] = {}
 
 
@@ -144,9 +147,8 @@ def _session(line: dict[str, Any]) -> str:
 def _turns(line: dict[str, Any], name: str) -> list[Turn]:
     """What stands on a line; what tools gave back comes before the words of a person who spoke at the same time."""
     turn = _turn(line, name)
-    message = line.get("message")
-    content = message.get("content") if isinstance(message, dict) else message
-    if turn.role != PERSON or not turn.text or not (results := _all_results(content)):
+    is_beside = line.get("type") == "user" and turn.role != TOOL and turn.text
+    if not is_beside or not (results := _all_results(_content(line))):
         return [turn]
     first = replace(turn, id=f"{name}:results", role=TOOL, text="\n\n".join(results))
     return [first, replace(turn, parent=first.id)]
@@ -164,8 +166,24 @@ def _words(line: dict[str, Any]) -> tuple[str, str]:
     """Who speaks on a line, and the words; none, where the program speaks to itself."""
     if text(line.get("type")) not in _SIDES or any(line.get(mark) for mark in _ITS_OWN):
         return SYSTEM, ""
+    role, said = _said(_content(line), _SIDES[line["type"]])
+    if role != PERSON:
+        return role, said
+    if any(line.get(mark) is not None for mark in _OF_TOOLS):
+        return TOOL, "\n\n".join(filter(None, (*_all_results(_content(line)), said)))
+    return (PERSON if _is_typed(line) else ASSISTANT), said
+
+
+def _is_typed(line: dict[str, Any]) -> bool:
+    """Whether a person typed it, and not the assistant to its sub-agent."""
     message = line.get("message")
-    return _said(message.get("content") if isinstance(message, dict) else message, _SIDES[line["type"]])
+    role = message.get("role") if isinstance(message, dict) else None
+    return role in (None, "user") and not any(line.get(mark) for mark in _OF_SUB_AGENTS)
+
+
+def _content(line: dict[str, Any]) -> object:
+    message = line.get("message")
+    return message.get("content") if isinstance(message, dict) else message
 
 
 def _said(content: object, role: str) -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """Exports of Claude: `conversations.json`, a list with `chat_messages`; and `projects.json`, a list with `docs`.
 
 A conversation there is a line, unless its messages name their parents. What was attached is the person's own only in so
-far as they attached it: its words are brought as notes of the conversation, not as something they said.
+far as they attached it: its words are brought as notes of the conversation, not as something they said. So are the
+instructions of a project, which whoever shared it may have written: they count as the assistant's.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from keepsake.exchange.brought import (
     ASSISTANT,
     DOCUMENT,
     PERSON,
+    SYSTEM,
     TOOL,
     Conversation,
     Item,
@@ -122,7 +124,7 @@ def _attached(message: dict[str, Any], about: str, turn: Turn, place: str) -> It
 def _project(told: dict[str, Any], place: str) -> Iterator[Item]:
     name = line_of(told.get("name")) or place
     if said := text(told.get("prompt_template")).strip():
-        yield Note(name, said, "project", ("instruction",), moment(told.get("created_at")))
+        yield Note(name, said, "project", ("instruction",), moment(told.get("created_at")), role=SYSTEM)
     for number, each in enumerate(told["docs"], start=1):
         said = text(each.get("content")).strip() if isinstance(each, dict) else ""
         if said:

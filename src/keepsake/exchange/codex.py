@@ -2,6 +2,9 @@
 
 The first line is `session_meta`; what was said stands in lines of the type `event_msg`. Lines of the type
 `response_item` tell the same again, and are passed over. A session is a line without branches.
+
+In the session of a sub-agent, the assistant that started it speaks in the place of the user. A user message of another
+kind than "plain" (instructions, what the program says of its environment) is nobody's, and is passed over.
 """
 
 from __future__ import annotations
@@ -43,10 +46,11 @@ def looks_like(data: bytes) -> bool:
 
 def items(lines: Lines) -> Iterator[Item]:
     """What was said, in the order of the file, and the lines that were passed over."""
-    session, at, first, count, repeats = "", "", "", 0, 0
+    session, at, first, count, repeats, asker = "", "", "", 0, 0, PERSON
     for _, found in objects_in(lines):
         if isinstance(found, dict):
             session = session or _session(found)
+            asker = ASSISTANT if _is_of_a_sub_agent(found) else asker
             at = at or moment(found.get("timestamp"))
             first = first or _words(found)
             count += bool(_words(found))
@@ -63,7 +67,7 @@ def items(lines: Lines) -> Iterator[Item]:
         elif not isinstance(found, dict):
             yield Skipped(place, "it is not an object")
         elif (said := _words(found)) and number < len(names):  # a session that goes on may have grown meanwhile
-            role = _SIDES[found["payload"]["type"]]
+            role = asker if _SIDES[found["payload"]["type"]] == PERSON else ASSISTANT
             turn = Turn(names[number], names[number - 1] if number else "", role, said, moment(found.get("timestamp")))
             yield Said(session, number, turn)
             number += 1
@@ -76,8 +80,14 @@ def _session(line: dict[str, Any]) -> str:
     return name_of(payload.get("id")) or name_of(payload.get("session_id"))
 
 
+def _is_of_a_sub_agent(line: dict[str, Any]) -> bool:
+    payload = line.get("payload")
+    source = payload.get("source") if line.get("type") == "session_meta" and isinstance(payload, dict) else None
+    return "subagent" in source if isinstance(source, dict) else source == "subagent"
+
+
 def _words(line: dict[str, Any]) -> str:
     payload = line.get("payload")
     if line.get("type") != "event_msg" or not isinstance(payload, dict) or text(payload.get("type")) not in _SIDES:
         return ""
-    return text(payload.get("message")).strip()
+    return text(payload.get("message")).strip() if payload.get("kind") in (None, "plain") else ""

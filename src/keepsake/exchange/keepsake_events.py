@@ -29,6 +29,7 @@ from keepsake.records.review import Action
 from keepsake.records.reviews import ANSWER, ASK, GRANT, OUTCOMES, REFUSE
 from keepsake.records.rule import ConsolidationRule
 from keepsake.records.rules import FOUND, NOOP, RAN, RULE, RULE_GONE
+from keepsake.records.taken import DONE, TAKE
 from keepsake.records.trust import CORROBORATE, NONE, SET, USUAL, checked_source
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS, Receipt
 from keepsake.records.work import CONFIG, END, FRAME, FRAME_GONE, START
@@ -267,6 +268,8 @@ _SHAPES: dict[str, dict[str, Shape]] = {
     FRAME: {"frame": Frame.from_body},
     FRAME_GONE: {"name": _name},
     CONFIG: {"key": _name, "value": _text},
+    TAKE: {**_WHOSE, "ledger": _text, "begun": _text, "made": parse_moment, "whole": _one_of(False)},
+    DONE: {**_WHOSE, "events": _whole},
 }  # fmt: skip
 
 OF_ALL = frozenset({START, END, FRAME, FRAME_GONE, CONFIG})  # they belong to a memory, and not to one user of it

@@ -10,8 +10,9 @@ The events are the whole truth: the records follow from them, and a reader that 
 A file that was made without history has none, and there the records are all there is.
 
 Events are numbered from 1 without a gap, for other people's events and the ledger's own stand between them where they
-were recorded; what an event says of other places in the ledger is said in these numbers. Nothing of what is read here
-is believed: whoever takes it in says what it may do.
+were recorded; what an event says of other places in the ledger is said in these numbers. Their order is that of the
+ledger; times may step back, as where a memory took in another's events. Nothing of what is read here is believed:
+whoever takes it in says what it may do.
 """
 
 from __future__ import annotations
@@ -156,7 +157,6 @@ class Reader:
         self._lines = enumerate(lines, start=1)
         self.header = self._header()
         self.records = self.events = 0
-        self._ts = ""
 
     def __iter__(self) -> Iterator[Line]:
         """The records and the events, in their order. It ends with the last line, or is Refused."""
@@ -200,9 +200,6 @@ class Reader:
         self.events += 1
         if told["n"] != self.events:
             raise Refused(f"line {number}: event {_short(told['n'])} stands where event {self.events} should")
-        if told["ts"] < self._ts:
-            raise Refused(f"line {number}: the event is older than the one before it")
-        self._ts = told["ts"]
 
     def _end(self, number: int, told: dict[str, Any]) -> None:
         if told != {"records": self.records, "events": self.events}:

@@ -40,7 +40,7 @@ Then = Callable[[list[Event]], None]
 Before = Callable[[Sequence[Draft], str], Sequence[Draft]]  # the drafts, and by whom they are written
 
 _HEADER_ROOM = 640  # more than any header needs beside its data
-_ELSEWHERE_ROOM = 160  # more than it takes to say where and when an event was first recorded
+_ELSEWHERE_ROOM = 190  # more than it takes to say where and when an event was first recorded
 
 
 class _Pending(NamedTuple):

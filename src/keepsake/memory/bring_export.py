@@ -18,19 +18,20 @@ if TYPE_CHECKING:
 
 def bring(bringing: Bringing, source: Source) -> None:
     """Bring in one file of lines, all of it or nothing."""
-    taking = Taking(bringing.shelf, bringing.gated, bringing.user)
+    taking = Taking(bringing.shelf, bringing.gated, bringing.user, mine=bringing.mine)
     lines = source.every_line(LONGEST)
     with bringing.gated.masks.counted() as masked:
-        done = take_in(taking, lines, quarantine=bringing.quarantine, dry_run=bringing.dry_run)
+        done = take_in(taking, lines, dry_run=bringing.dry_run)
     tell(bringing, done, source.name, masked)
 
 
 def tell(bringing: Bringing, done: TakenIn, name: str, masked: Iterable[str] = ()) -> None:
     """Count what came in, and name what did not, or came in otherwise."""
-    trust = bringing.trust()
     for what, number in (("beliefs", done.beliefs), ("episodes", done.episodes), ("known", done.known)):
-        bringing.count(what, trust, number)
-    bringing.count("beliefs", trust, 0, masked)
+        bringing.count(what, "human", number)
+    bringing.count("beliefs", "human", 0, masked)
+    bringing.count("quarantined", "human", done.quarantined)
+    bringing.note_source(done.source if done.quarantined else "")
     for place, why in (*done.kept, *done.left):
         bringing.skip(f"{name}, {place}", why)
 

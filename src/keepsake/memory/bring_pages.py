@@ -1,5 +1,7 @@
 """The pages of another memory, brought in as pages: each entry a belief, with what it superseded as its history.
 
+They are that memory's word, and wait for approval, unless a person says that they are theirs.
+
 An entry is known by its id wherever it stands, so that bringing a page back where it came from changes nothing.
 """
 
@@ -18,6 +20,7 @@ from keepsake.projections.markdown.page import Entry, Page
 from keepsake.projections.markdown.parse import parse
 from keepsake.records.book import Book
 from keepsake.records.pages import NOTES
+from keepsake.records.taken import FOREIGN
 
 if TYPE_CHECKING:
     from keepsake.memory.bringing import Bringing
@@ -36,17 +39,19 @@ def bring(bringing: Bringing, source: Source) -> None:
     """Bring in one page."""
     page = parse(source.whole())
     about = _about(source.name, page)
-    entries = _Entries(bringing.gated, bringing.shelf.book, bringing.user, about, page)
-    trust = bringing.trust()
+    gated = bringing.gated if bringing.mine else bringing.gated.as_source(bringing.other, FOREIGN)
+    entries, trust = _Entries(gated, bringing.shelf.book, bringing.user, about, page), gated.trust
     for problem in page.problems:
         bringing.skip(f"{source.name}, line {problem.line}", problem.reason)
     for some in bringing.in_groups(page.entries):
         with bringing.written():
-            entries.front()
+            if bringing.mine:  # what a page says of itself would be read by everyone
+                entries.front()
             for entry in some:
                 with bringing.told_if_refused(f"{source.name}, line {entry.line}"):
                     is_new = entries.state(entry, trust)
-                    bringing.count("beliefs" if is_new else "known", trust, masked=bringing.gated.masks.last)
+                    bringing.count("beliefs" if is_new else "known", trust, masked=gated.masks.last)
+                    bringing.note_source(bringing.other if is_new and not bringing.mine else "")
 
 
 def _about(name: str, page: Page) -> str:

@@ -45,9 +45,12 @@ class _NotReally(Exception):
 class Bringing:
     """One import into one memory, for one user."""
 
-    def __init__(self, memory: Opened, user: str, *, quarantine: bool, dry_run: bool, tick: Tick | None) -> None:
+    def __init__(
+        self, memory: Opened, user: str, *, quarantine: bool, mine: bool, dry_run: bool, tick: Tick | None
+    ) -> None:  # fmt: skip
         self.shelf, self.gated, self._episodes = memory._shelf, memory._gated, memory._episodes
-        self.user, self.quarantine, self.dry_run = user, quarantine, dry_run
+        self.user, self.quarantine, self.mine, self.dry_run = user, quarantine, mine, dry_run
+        self.other = ""  # the source that another memory is here, where its files do not name it
         self._book, self.tick = self.shelf.book, tick or (lambda _: None)
         self._format, self._agent, self._file = "", "", ""
         self._began: dict[str, tuple[Began, int]] = {}  # with the last turn of it that is here
@@ -58,6 +61,7 @@ class Bringing:
         self._counts = dict.fromkeys(("files", "episodes", "beliefs", "quarantined", "known"), 0)
         self._formats, self._told, self._paths = dict[str, None](), dict[tuple[str, str], None](), dict[str, None]()
         self._masked: dict[str, int] = {}
+        self._sources = dict[str, None]()  # other memories, of which something is quarantined
         self._skipped: list[Skipped] = []
         self._more = 0
 
@@ -65,7 +69,8 @@ class Bringing:
         """What came in so far."""
         return Imported(
             formats=tuple(self._formats), conversations=len(self._told), paths=tuple(self._paths),
-            masked=dict(self._masked), skipped=tuple(self._skipped), more_skipped=self._more, dry_run=self.dry_run,
+            masked=dict(self._masked), sources=tuple(self._sources), skipped=tuple(self._skipped),
+            more_skipped=self._more, dry_run=self.dry_run,
             **self._counts,
         )  # fmt: skip
 
@@ -75,6 +80,11 @@ class Bringing:
             self._skipped.append(Skipped(place[-_MOST_TOLD:], reason[:_MOST_TOLD]))
         else:
             self._more += 1
+
+    def note_source(self, source: str) -> None:
+        """Another memory's words are quarantined under that name."""
+        if source:
+            self._sources[source] = None
 
     def begin(self, format: str, agent: str, file: str) -> None:
         """What comes now is of that file."""

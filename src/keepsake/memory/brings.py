@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from keepsake.memory.opened import Opened
 from keepsake.records.errors import Closed, NotWritable, Refused
 from keepsake.records.scope import checked
+from keepsake.records.taken import source_of
 
 if TYPE_CHECKING:
     from keepsake.memory.bringing import Bringing
@@ -25,6 +27,7 @@ class Brings(Opened):
         *,
         format: str = "",
         quarantine: bool = False,
+        mine: bool = False,
         user: str | None = None,
         dry_run: bool = False,
         tick: Callable[[int], None] | None = None,
@@ -34,20 +37,26 @@ class Brings(Opened):
         `source` is a file, a folder, a zip as ChatGPT and Claude deliver it, or the bytes of a file. The format is told
         from what is in it, unless it is named. Nothing of it is changed; bringing it again adds what is new. What a
         person said counts as that of whoever brings it, what an assistant said as an agent's; what tools gave back is
-        kept out of recall until a person says yes, and with `quarantine`, everything is. `tick` is told of bytes.
+        kept out of recall until a person approves it, and with `quarantine`, everything is. So is what another keepsake
+        wrote, its export or its pages, unless a person says that it is `mine`. `tick` is told of bytes.
         """
         from keepsake.memory.bringing import Bringing
         from keepsake.memory.sources import Source, is_export, place_of, sources_in
 
         if format and format not in formats():
             raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
+        if mine and (quarantine or self._gated.trust != "human"):
+            raise Refused("a person says that a file is theirs, and then nothing of it is quarantined; leave out mine")
         checked(user=self._user(user))
-        bringing = Bringing(self, self._user(user), quarantine=quarantine, dry_run=dry_run, tick=tick)
+        bringing = Bringing(self, self._user(user), quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
         given = source if isinstance(source, bytes) else place_of(source)
+        if isinstance(given, Path) and is_export(given) and not format:
+            if mine and not dry_run:
+                return self._bring_folder(bringing, given, [e for e in sources_in(given) if not isinstance(e, Source)])
+            bringing.skip(given.name, "of a folder that was exported, the pages alone are read")
+            given = given / "pages" if (given / "pages").is_dir() else given
         found = list(sources_in(given))
-        as_a_person = bringing.trust() == "human" and not (format or dry_run)
-        if isinstance(given, Path) and as_a_person and is_export(given):
-            return self._bring_folder(bringing, given, [each for each in found if not isinstance(each, Source)])
+        bringing.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
         is_alone = sum(isinstance(each, Source) for each in found) == 1
         for each in found:
             if isinstance(each, Source):

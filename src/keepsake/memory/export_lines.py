@@ -125,13 +125,19 @@ class Lines:
             yield ndjson.event_line(event._replace(body=body), numbers.add(event.seq))
 
     def _mine(self, end: Place) -> Iterator[Event]:
-        told = takewhile(lambda event: event.seq <= end.seq, events_from(self._shelf.ledger, 0))
-        return (event for event in told if event.body is not None and self._is_mine(event))
+        """This user's events. Of imports, those that were joined to what was here: by them a reader knows when."""
+        imports: list[bool] = []  # those under way, and whether each is told of
+        for event in takewhile(lambda event: event.seq <= end.seq, events_from(self._shelf.ledger, 0)):
+            if event.op == TAKE and event.body is not None:
+                imports.append(not event.body["whole"] and self._is_mine(event) and not any(imports))
+                is_told = imports[-1]
+            else:
+                is_told = imports.pop() if event.op == DONE else self._is_mine(event)
+            if is_told and event.body is not None:
+                yield event
 
     def _is_mine(self, event: Event) -> bool:
-        if event.op in OF_ALL:
-            return True
-        return event.op not in (TAKE, DONE) and self._shelf.owner(event) == self._user
+        return event.op in OF_ALL or self._shelf.owner(event) == self._user
 
 
 def _program() -> str:

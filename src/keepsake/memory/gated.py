@@ -42,6 +42,12 @@ class Gated(Speaker):
         super().__init__(shelf, by, trust)
         self.masks, self._erased = masks, erased
 
+    def as_source(self, by: str, trust: str) -> Gated:
+        """The same program, where it speaks for another source: what it writes is that source's, with that trust."""
+        other = Gated(self._shelf, by=by, trust=trust, erased=self._erased, masks=self.masks)
+        other.echoes, other.corroborators = self.echoes, self.corroborators
+        return other
+
     # -- saying ------------------------------------------------------------------------------------------------------
 
     def put(self, fields: dict[str, Any], idempotency_key: str, *, source: str = "") -> list[Event]:
@@ -61,7 +67,7 @@ class Gated(Speaker):
             return _marked(worth.lowered(self._book, drafts), echo)
 
         if self.is_free(trust):  # on the path of nearly every write: nothing is gathered that nobody will judge
-            return self._shelf.ledger.write(lambda: self._freely(decision))
+            return self._shelf.ledger.write(lambda: self._freely(decision), by=self.by)
         asked = {"changes": fields, "idempotency_key": idempotency_key, "user": user, "path": path}
         return self.write("remember", decision, trust=trust, **asked)
 
@@ -124,7 +130,7 @@ class Gated(Speaker):
         """Record what `decision` comes to, if an action of that kind may do it. `asked` are fields of the action."""
         asker = trust or self.trust
         if self.is_free(asker):
-            return self._shelf.ledger.write(lambda: self._freely(decision))
+            return self._shelf.ledger.write(lambda: self._freely(decision), by=self.by)
         return self._record(lambda draw: self._judge(kind, decision, {**asked, "trust": asker}, draw))
 
     @contextmanager
@@ -203,6 +209,12 @@ class Gated(Speaker):
     def reject(self, name: str, *, user: str, reason: str) -> list[Event]:
         reason = self.masks.words(reason)
         return self._answer(name, user, lambda _: review.reject(self._book, name, user=user, reason=reason))
+
+    def approve_episodes(self, source: str, *, user: str) -> list[Event]:
+        """That what a source told may be recalled, all of it that is quarantined now."""
+        if self.policy.usual("answer", self.trust) != ALLOW or not self.policy.names(self.by):
+            raise Refused("a source is approved by a person whom the policy names; answer with `keepsake review`")
+        return self._record(lambda _: worth.approved_episodes(self._book, source, user=user))
 
     def withdraw(self, name: str, *, user: str, reason: str) -> list[Event]:
         """That this program no longer asks for what it asked for."""

@@ -69,15 +69,16 @@ class Leaves(Graphs):
         file: str | Path | BinaryIO,
         *,
         user: str | None = None,
-        quarantine: bool = False,
+        mine: bool = False,
         keep_secrets: bool = False,
     ) -> TakenIn:
         """Take in a file that `export` wrote, all of it or nothing. Doing it again changes nothing.
 
-        Where nothing of this user's is here yet, this memory is that one afterwards: history, times, ids, questions
-        that wait. Else what it holds is joined to what is here, and nothing that is here is changed. With `quarantine`
-        its words count as a program's, and are kept out of recall until a person says yes. Of a folder of Markdown the
-        pages are taken in, as if a person had put them here.
+        That memory becomes a source of its own here (`source` of the answer), and what it says is kept out of recall
+        until a person approves it, unless it is said to be `mine`. Then it keeps the trust that it had; and where
+        nothing of this user's is here yet, this memory is that one afterwards: history, times, ids, questions that
+        wait. What is here already is never changed. Of a folder of Markdown the pages are taken in, as if a person had
+        put them here: only if they are `mine`.
         """
         from keepsake.memory.sources import place_of
         from keepsake.memory.taken_in import opened, take_in
@@ -85,17 +86,17 @@ class Leaves(Graphs):
 
         file = place_of(file) if isinstance(file, str | Path) else file
         if isinstance(file, Path) and file.is_dir():
-            return self._take_in_pages(file, self._whose(user), quarantine=quarantine)
+            return self._take_in_pages(file, self._whose(user), mine=mine)
         with opened(file) as lines:
-            taking = Taking(self._shelf, self._gated, self._whose(user), keep_secrets=keep_secrets)
-            return take_in(taking, lines, quarantine=quarantine)
+            taking = Taking(self._shelf, self._gated, self._whose(user), mine=mine, keep_secrets=keep_secrets)
+            return take_in(taking, lines)
 
-    def _take_in_pages(self, folder: Path, user: str, *, quarantine: bool) -> TakenIn:
+    def _take_in_pages(self, folder: Path, user: str, *, mine: bool) -> TakenIn:
         from keepsake.memory.pages import PagesOf
         from keepsake.memory.taken_pages import TakingPages
 
-        if quarantine or self._gated.trust != "human":
-            raise Refused("pages are a person's word, and cannot be quarantined; take in a file of lines instead")
+        if not mine or self._gated.trust != "human":
+            raise Refused("a folder is taken in as a person's own pages: say mine=True; `bring` imports another's")
         pages = PagesOf(self._shelf, self._gated, self._pages_at, user, self._settings)
         return TakingPages(self._pages_at, pages, user).run(folder)
 

@@ -7,10 +7,12 @@ anything else is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
 from os import urandom
 
+from keepsake.decide.trust import quarantined_episodes
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment, stamp
@@ -22,6 +24,7 @@ from keepsake.records.review import Action, Answered, Approval, Review
 from keepsake.stores.shelf import Shelf
 
 Fold = Callable[[Action], None]
+_AT_ONCE = 256  # answers about one source that are one group
 
 
 @listing
@@ -51,20 +54,26 @@ class ReviewsOf:
         with self._shelf.ledger.reading():
             return self._shelf.book.reviews.get(name, user=self._user)
 
-    def find(self, *, kind: str = "", trust: str = "", about: str = "") -> list[Review]:
-        """Of what waits: what asks for that kind of action, is asked for with that trust, is about that entity."""
+    def find(self, *, kind: str = "", trust: str = "", about: str = "", source: str = "") -> list[Review]:
+        """Of what waits: what asks for that kind of action, is asked for with that trust, is about that entity, comes
+        from that source."""
         wanted = kind_of(kind) if kind else ""
         with self._shelf.ledger.reading():
             return [
                 review for review in self.waiting()
                 if wanted in ("", review.action.kind, review.action.verb) and trust in ("", review.action.trust)
-                and (not about or about in self._abouts(review))
+                and (not about or about in self._abouts(review)) and source in ("", review.action.by)
             ]  # fmt: skip
 
     def _abouts(self, review: Review) -> set[str]:
         known, action = self._shelf.book, review.action
         held = (known.find(version, user=self._user, short=False) for version in action.target)
         return {action.changes.get("about", ""), *(each.body().get("about", "") for each in held if each)}
+
+    def quarantined_episodes(self, source: str) -> list[str]:
+        """What that source told and is kept out of recall, by the episodes' events. `approve_all` lets it in."""
+        with self._shelf.ledger.reading():
+            return quarantined_episodes(self._shelf.book, source, user=self._user)
 
     def is_approved(self, belief: Belief) -> bool:
         """Whether a person said yes to this version of a belief."""
@@ -132,9 +141,13 @@ class ReviewsOf:
     def approve_all(self, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
         """Say yes to each that is named, or to all that waits; `which` narrows that as `find` does.
 
-        Each is decided by itself: one that cannot be answered does not stop the others.
+        Each is decided by itself: one that cannot be answered does not stop the others. With a `source` and nothing
+        else, the episodes that it told are approved too: so is another memory's export that was imported.
         """
-        return self._each(names, which, lambda name, digest: self.approve(name, reason=reason, digest=digest))
+        done = self._each(names, which, lambda name, digest: self.approve(name, reason=reason, digest=digest))
+        if which.keys() == {"source"}:
+            self._gated.approve_episodes(which["source"], user=self._user)
+        return done
 
     def reject_all(self, names: Iterable[str] | None = None, *, reason: str = "", **which: str) -> list[Answered]:
         """Say no to each, in the same way."""
@@ -149,12 +162,16 @@ class ReviewsOf:
             raise Refused("names are a list of reviews, not one text")
         shown = [(each.id, each.digest) for each in self.find(**which)] if names is None else [(n, "") for n in names]
         done: list[Answered] = []
-        for name, digest in shown:
-            try:
-                done.append(Answered(name, answer(name, digest)))
-            except (Moved, Refused) as error:
-                done.append(Answered(name, self._now(name), error))
+        for start in range(0, len(shown), _AT_ONCE):
+            with self._gated.batch() if "source" in which and not self._shelf.ledger.in_batch() else nullcontext():
+                done += [self._one(name, digest, answer) for name, digest in shown[start : start + _AT_ONCE]]
         return done
+
+    def _one(self, name: str, digest: str, answer: Callable[[str, str], Review]) -> Answered:
+        try:
+            return Answered(name, answer(name, digest))
+        except (Moved, Refused) as error:
+            return Answered(name, self._now(name), error)
 
     def _now(self, name: str) -> Review | None:
         try:

@@ -126,7 +126,7 @@ class Speaker:
     def record(self, decision: Decision) -> list[Event]:
         """Write what a decision comes to. One that is refused leaves that it was asked for."""
         try:
-            return self._shelf.ledger.write(lambda: decision(self._shelf.draw()))
+            return self._shelf.ledger.write(lambda: decision(self._shelf.draw()), by=self.by)
         except NotApproved as error:
             if self._shelf.ledger.in_batch():
                 self._attempts.append(error.attempt)

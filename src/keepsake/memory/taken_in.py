@@ -4,9 +4,14 @@ A file is untrusted. Only a person's program takes one in, and only for the user
 looked at whole before it is written; one that is not what its kind should be, that speaks of another user, or that this
 program does not know, refuses the file.
 
-Where nothing of that user's is here yet, everything in it is recorded anew: what was approved there is approved here,
-since it can approve nothing but itself. Else only what was said and what happened is joined to what is here, each
-belief under ids that are free; no approval, no trust, no rule and no question comes in, and nothing here is changed.
+It is the word of another memory, whatever it says of itself: a ledger's name stands in every export, so it proves
+nothing. That memory is a source of its own here, and what it says is quarantined, unless the person says that the file
+is theirs (`mine`). What this memory recorded itself is known again by its ids, and passed over.
+
+Where a file is the person's own and nothing of that user's is here yet, everything in it is recorded again: what was
+approved there is approved here, since it can approve nothing but itself. Else only what was said and what happened is
+joined to what is here, each belief under ids that are free; no approval, no trust, no rule and no question comes in,
+and nothing here is changed.
 
 The ledger proves that the file was taken in, when and by whom. What happened in the other memory is that file's word.
 """
@@ -30,15 +35,14 @@ from keepsake.records.episodes import OBSERVE
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
 from keepsake.records.exported import TakenIn
+from keepsake.records.policy import ALLOW
 
 
 class _NotReally(Exception):
     """Takes back a dry run."""
 
 
-def take_in(
-    taking: Taking, lines: Iterator[bytes], *, quarantine: bool = False, dry_run: bool = False
-) -> TakenIn:
+def take_in(taking: Taking, lines: Iterator[bytes], *, dry_run: bool = False) -> TakenIn:
     """Take in the lines of a file, in the way that what is here allows; in a dry run, say only what would come in."""
     trust = taking.gated.trust
     if trust != "human":
@@ -47,17 +51,28 @@ def take_in(
     whose = reader.header.user
     if whose != taking.user:
         raise Refused(f"this is the memory of {whose!r:.60}, and not of {taking.user!r:.60}; name that user (--user)")
-    if not quarantine and reader.header.history and not taking.gated.is_free(trust):
-        raise Refused("the policy asks for a yes to what a person says, and a history has none; use --quarantine")
-    with suppress(_NotReally), taking.gated.batch():
+    if taking.mine and not taking.gated.is_free(trust):
+        raise Refused("the policy asks for approval of what a person says, and a file has none; leave out --mine")
+    taking.speak_for(reader.header.ledger)
+    with suppress(_NotReally), taking.speaker.batch():
         is_nobodys, is_new = _look(taking)
-        if quarantine or not reader.header.history:  # by the ordinary doors, and past the gate
-            done = Plain(taking, quarantine=quarantine).run(reader)
+        if not reader.header.history or _is_judged(taking):  # statement by statement, through the gate
+            done = Plain(taking).run(reader)
+        elif taking.mine and is_new:
+            done = _whole(taking, reader, is_first=is_nobodys)
         else:
-            done = _whole(taking, reader, is_first=is_nobodys) if is_new else Join(taking).run(reader)
+            done = Join(taking).run(reader)
         if dry_run:
             raise _NotReally
     return done
+
+
+def _is_judged(taking: Taking) -> bool:
+    """Whether the policy may say of what that source states anything but that it is quarantined, or heard."""
+    policy, trust = taking.speaker.policy, taking.speaker.trust
+    if trust not in policy.quarantined:
+        return not taking.mine
+    return any(rule.then != ALLOW and rule.may_meet(trust, taking.source) for rule in policy.rules)
 
 
 def _look(taking: Taking) -> tuple[bool, bool]:

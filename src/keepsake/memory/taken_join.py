@@ -5,6 +5,10 @@ is left alone, be it newer there or not. If its key names another belief here, i
 happened comes in unless it is here; a path, if no path of that name is; what a page says of itself, if nothing was said
 of it here. Approvals, questions, trust, rules, receipts and settings speak for the other memory, and stay there.
 
+Unless the file is the person's own, its words have a stranger's trust and wait for approval; and nothing comes in that
+could be read without one: no branches with their names, no word about pages, no reasons, and no key, since what others
+call things is no name here.
+
 The times that things had there stay; that they were held here is true from now on.
 """
 
@@ -21,12 +25,17 @@ from keepsake.records.event import Draft, Event
 from keepsake.records.exported import TakenIn
 from keepsake.records.pages import FOLD, PAGE
 from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE
+from keepsake.records.taken import DONE, FOREIGN, TAKE
 from keepsake.records.use import FADE
 
 _WHY = {
     "graph": "what was saved in the graph: `keepsake export --format graph` there, `keepsake graph import` here",
     "path": "paths of that name are here",
     "page": "pages of that name are here, and described",
+}
+_FOREIGN_WHY = {
+    "path": "the branches of another's memory stay there",
+    "page": "what another's memory says of its pages stays there",
 }
 _STAYS = "they speak for the memory that they were said in"
 
@@ -48,22 +57,26 @@ class Join:
         count, seen = 0, self._taking.seen(reader)
         for number, event in self._taking.events(reader):
             with self._taking.at(number):
-                act = None if event.op in _SEEN_ONCE and event.ts <= seen else _ACTS.get(event.op)
+                recorded = self._taking.joined_at or event.ts
+                is_known = event.op in _SEEN_ONCE and (not self._taking.mine or recorded <= seen)
+                act = None if is_known else _ACTS.get(event.op)
                 body = act(self, event, dict(event.body or {})) if act else None
-                if act is None:
+                if act is None and event.op not in (TAKE, DONE):
                     self._stays(event)
                 if body is not None:
                     if not count:
                         self._taking.begin(reader)
                     count += 1
-                    self._taking.record(event, body, *self._asked(event, body))
+                    asked = self._asked(event, body)
+                    self._taking.record(event, body, *asked, source=self._taking.source)
         if count:
             self._taking.end(count)
-        left = [(family, f"{number} left out: {_WHY.get(family, _STAYS)}") for family, number in self._stayed.items()]
+        why = _WHY if self._taking.mine else {**_WHY, **_FOREIGN_WHY}
+        left = [(family, f"{number} left out: {why.get(family, _STAYS)}") for family, number in self._stayed.items()]
         return TakenIn(
             user=self._user, is_whole=False, events=count, beliefs=self._told["belief"],
-            episodes=self._told["episode"], known=self._told["known"], kept=tuple(self._kept),
-            left=(*self._left, *left),
+            episodes=self._told["episode"], known=self._told["known"], source=self._taking.source,
+            quarantined=self._told["quarantined"], kept=tuple(self._kept), left=(*self._left, *left),
         )  # fmt: skip
 
     def _stays(self, event: Event) -> None:
@@ -71,18 +84,33 @@ class Join:
 
     def _asked(self, event: Event, body: dict[str, Any]) -> list[Draft]:
         """The question whether to trust what a tool or a web page had said there."""
-        gated, draft = self._taking.gated, Draft(event.op, body)
-        if "belief" not in body or body["belief"].get("trust", "human") not in gated.policy.quarantined:
+        speaker, draft = self._taking.speaker, Draft(event.op, body)
+        if "belief" not in body or body["belief"].get("trust", "human") not in speaker.policy.quarantined:
             return []
-        asked = gated.kept_out([draft], self._taking.shelf.draw())
+        asked = speaker.kept_out([draft], self._taking.shelf.draw())
         body.update(draft.body)
         return asked
+
+    def _comes_in(self, said: dict[str, Any]) -> bool:
+        """Give a belief or an episode the trust that it has here; False, if it stays there."""
+        if not self._taking.mine:
+            said["trust"] = FOREIGN
+            if said.get("path"):
+                self._stayed["path"] += 1
+                return False
+        return True
+
+    def _count(self, what: str, said: dict[str, Any]) -> None:
+        self._told[what] += 1
+        self._told["quarantined"] += said.get("trust", "human") in self._taking.speaker.policy.quarantined
 
     # -- beliefs -----------------------------------------------------------------------------------------------------
 
     def _state(self, _: Event, body: dict[str, Any]) -> dict[str, Any] | None:
         belief = dict(body["belief"])
         name, path = belief["id"], belief.get("path", "")
+        if not self._taking.mine:
+            body.pop("merged", None)  # the branch that it was merged from stays there
         before = [*body.get("replaces", ()), *body.get("over", ()), *body.get("merged", ())]
         if self._book.pages.is_erased(name):
             self._left.append((name, "its words were erased here"))
@@ -90,6 +118,8 @@ class Join:
         if self._book.taken(name):
             self._told["known"] += not before
             self._compare(name, belief)
+            return None
+        if not self._comes_in(belief):
             return None
         if any(each not in self._mine for each in before):
             self._left.append((name, "a version of what is here already, which stays as it is"))
@@ -99,7 +129,8 @@ class Join:
             return None
         self._see(path)
         self._mine.add(name)
-        self._told["belief"] += not before
+        if not before:
+            self._count("belief", belief)
         belief["key"] = self._key(belief, path)
         if "rests_on" in belief:  # what was erased there, or stays there, is no ground here
             belief["rests_on"] = [each for each in belief["rests_on"] if self._is_here(each)]
@@ -112,6 +143,8 @@ class Join:
     def _key(self, belief: dict[str, Any], path: str) -> str:
         """The key under which it comes in. One that was changed is changed on every path: it is one belief's."""
         key, name = belief["key"], belief["id"]
+        if not self._taking.mine:
+            return self._keys.setdefault(key, name)
         if key not in self._keys:
             other = self._book.find(key, user=self._user, path=path, short=False)
             if other is None or other.ref in self._mine:
@@ -129,18 +162,23 @@ class Join:
             self._left.append((name, "it is here with other words, which stay"))
 
     def _withdraw(self, _: Event, body: dict[str, Any]) -> dict[str, Any] | None:
-        return body if body["id"] in self._mine else None
+        return self._without_reason(body) if body["id"] in self._mine else None
+
+    def _without_reason(self, body: dict[str, Any]) -> dict[str, Any]:
+        return body if self._taking.mine else {name: said for name, said in body.items() if name != "reason"}
 
     # -- what happened -----------------------------------------------------------------------------------------------
 
     def _observe(self, event: Event, body: dict[str, Any]) -> dict[str, Any] | None:
-        episode = body["episode"]
+        episode = dict(body["episode"])
         name, path = episode.get("id", event.id), episode.get("path", "")
         if self._book.episodes.owner(event.id) == self._user:
             self._told["known"] += 1
             return None
         if self._book.pages.is_erased(event.id):
             self._left.append((name, "its words were erased here"))
+            return None
+        if not self._comes_in(episode):
             return None
         scope = (episode.get("session", ""), episode.get("agent", ""))
         same = [told for told in self._book.episodes.find(self._user, name) if (told.session, told.agent) == scope]
@@ -154,12 +192,12 @@ class Join:
             return None
         self._see(path)
         self._mine.add(event.id)
-        self._told["episode"] += 1
+        self._count("episode", episode)
         return {"episode": episode}
 
     def _of_ids(self, _: Event, body: dict[str, Any]) -> dict[str, Any] | None:
         ids = [name for name in body["ids"] if name in self._mine]
-        return {**body, "ids": ids} if ids else None
+        return {**self._without_reason(body), "ids": ids} if ids else None
 
     # -- paths and pages ---------------------------------------------------------------------------------------------
 

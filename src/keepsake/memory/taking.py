@@ -21,20 +21,34 @@ from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.event import ELSEWHERE, Draft, Event
 from keepsake.records.rules import RULE
-from keepsake.records.taken import DONE, TAKE
+from keepsake.records.taken import DONE, FOREIGN, TAKE, source_of
 from keepsake.stores.shelf import Shelf
 
 _NONSENSE = (LookupError, TypeError, ValueError, AttributeError)
 
 
 class Taking:
-    """One file that is being taken in, for one user."""
+    """One file that is being taken in, for one user. It is the word of another memory, unless it is said to be `mine`:
+    that memory is a source of its own here (`speaker`), with its own trust."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, user: str, *, keep_secrets: bool = False) -> None:
-        self.shelf, self.book, self.gated, self.user = shelf, shelf.book, gated, user
-        self._keeps = keep_secrets
+    def __init__(
+        self, shelf: Shelf, gated: Gated, user: str, *, mine: bool = False, keep_secrets: bool = False
+    ) -> None:  # fmt: skip
+        self.shelf, self.book, self.gated, self.user, self.mine = shelf, shelf.book, gated, user, mine
+        self.speaker = gated  # until it is known whose file it is
+        self._keeps = keep_secrets and mine
         self._ids = set[str]()  # of the events of the file
         self._pieces = events.Pieces()
+        self.joined_at = ""  # when the other memory took in the event that is being read from a third one
+
+    @property
+    def source(self) -> str:
+        """The other memory, as a source."""
+        return self.speaker.by
+
+    def speak_for(self, ledger: str) -> None:
+        """What is taken in from now on was recorded in that memory."""
+        self.speaker = self.gated.as_source(source_of(ledger), self.gated.trust if self.mine else FOREIGN)
 
     def begin(self, reader: Reader, *, is_first: bool = False) -> int:
         """Record that a file is taken in; return by which event."""
@@ -69,11 +83,23 @@ class Taking:
                     if event.id in self._ids or self.book.episodes.owner(event.id) not in (None, self.user):
                         raise Refused(f"the id {event.id} stands there twice, or is another's here")
                 self._ids.add(event.id)
+                with self.at(number):
+                    self._follow(event)
                 yield number, event
+        if self.joined_at:
+            raise Refused(f"an event {DONE} is missing; nothing was taken in")
 
-    def record(self, event: Event, body: dict[str, Any], *more: Draft) -> Event:
-        """Write one event as it was recorded elsewhere; `more` is said by this memory itself."""
-        told = {"id": event.id, "ts": event.ts, "by": event.by}
+    def _follow(self, event: Event) -> None:
+        """Whether the next events are such as the other memory had taken in itself. One import ends before the next."""
+        if event.op in (TAKE, DONE) and bool(self.joined_at) is (event.op == TAKE):
+            raise Refused("an import begins before the last one ended, or ends twice")
+        if event.op in (TAKE, DONE):
+            self.joined_at = event.ts if event.op == TAKE else ""
+
+    def record(self, event: Event, body: dict[str, Any], *more: Draft, source: str = "") -> Event:
+        """Write one event as it was recorded elsewhere; `more` is said by this memory itself. `source` is the memory it
+        comes from, unless this one goes on from that."""
+        told = {"id": event.id, "ts": event.ts, "by": event.by} | ({"source": source} if source else {})
         drafts = [Draft(event.op, {**body, ELSEWHERE: told}), *more]
         return self.shelf.ledger.write(lambda: Cleared(drafts) if self._keeps else drafts)[0]
 

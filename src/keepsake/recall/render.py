@@ -104,7 +104,7 @@ def _label(hit: Hit, said: int) -> str:
     parts = (
         f"since {day}" if is_belief and day != "undated" else day,
         _bare(hit.agent),
-        "" if hit.trust == "human" else _bare(hit.trust) or "unknown source",
+        "" if hit.trust == "human" else _bare(hit.source_kind) or "unknown source",
         "unsure" if is_belief and hit.confidence < _UNSURE else "",
         f"said {said} times" if said > 1 else "",
     )

@@ -4,8 +4,9 @@ A draft is an event before it is recorded: what happened, without a place. An ev
 whose `body` is None was erased: it happened, its place and proof stand, its words are gone.
 
 What was recorded in another memory and taken in here keeps the id, the time and the source that it had there: they
-stand in its body, under `ELSEWHERE`, and whoever reads the event is told those. The line itself says when it was taken
-in, and by whom; that is all that this ledger can prove of it.
+stand in its body, under `ELSEWHERE`, and whoever reads the event is told those. Where that memory was joined to this
+one, its name stands beside them, and is the source here. The line itself says when it was taken in, and by whom; that
+is all that this ledger can prove of it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 
 from keepsake.records.notebook import html_of
 
-ELSEWHERE = "elsewhere"  # {"id": …, "ts": …, "by": …}, beside what an event says
+ELSEWHERE = "elsewhere"  # {"id": …, "ts": …, "by": …, "source"?: …}, beside what an event says
 
 
 class Draft(NamedTuple):
@@ -52,4 +53,4 @@ def as_told(event: Event) -> Event:
         return event
     told = event.body[ELSEWHERE]
     body = {name: value for name, value in event.body.items() if name != ELSEWHERE}
-    return event._replace(id=told["id"], ts=told["ts"], by=told["by"], body=body)
+    return event._replace(id=told["id"], ts=told["ts"], by=told.get("source") or told["by"], body=body)

@@ -33,7 +33,8 @@ class TakenIn(Shown):
     """What became of an export that was taken in.
 
     `is_whole` says that this memory is that one now, history and all. Else it was joined to what is here: `kept` names
-    what came in under another key than it had, `left` what was not taken, each with the reason.
+    what came in under another key than it had, `left` what was not taken, each with the reason. `source` is what that
+    memory is called here: `keepsake trust --none SOURCE` takes all of it out of recall.
     """
 
     user: str
@@ -42,6 +43,8 @@ class TakenIn(Shown):
     beliefs: int = 0
     episodes: int = 0
     known: int = 0  # beliefs and episodes that were here already
+    source: str = ""  # empty, where this memory goes on from that one
+    quarantined: int = 0  # of these beliefs and episodes: kept out of recall until a person approves them
     kept: tuple[tuple[str, str], ...] = ()
     left: tuple[tuple[str, str], ...] = ()
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from keepsake.records.notebook import Shown
+from keepsake.records.taken import FOREIGN, IMPORT
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,11 @@ class Hit(Shown):
     is_standing: bool = False  # an instruction, a preference, or what is always served
     triple: tuple[str, ...] = ()  # subject, predicate, object, where its belief names them
     by: str = ""  # through which door it came, and its source there: mcp:3f9a
+
+    @property
+    def source_kind(self) -> str:
+        """What kind of source it comes from: its trust; `import`, where another memory's words were approved."""
+        return "import" if self.by.startswith(IMPORT) and self.trust == FOREIGN else self.trust
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, for printing or sending."""

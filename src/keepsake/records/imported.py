@@ -35,6 +35,7 @@ class Imported(Shown):
     known: int = 0  # what was here already, and was passed over
     paths: tuple[str, ...] = ()  # the branches that were made
     masked: Mapping[str, int] = field(default_factory=dict)  # secrets by kind
+    sources: tuple[str, ...] = ()  # other memories whose words are quarantined, as they are called here
     skipped: tuple[Skipped, ...] = ()
     more_skipped: int = 0  # beyond those
     dry_run: bool = False
@@ -50,6 +51,7 @@ class Imported(Shown):
             "files": self.files, "formats": list(self.formats), "conversations": self.conversations,
             "episodes": self.episodes, "beliefs": self.beliefs, "quarantined": self.quarantined, "known": self.known,
             "paths": list(self.paths), "masked": dict(self.masked),
+            "sources": list(self.sources),
             "skipped": [{"place": each.place, "reason": each.reason} for each in self.skipped],
             "more_skipped": self.more_skipped, "dry_run": self.dry_run,
         }  # fmt: skip
@@ -64,7 +66,7 @@ class Imported(Shown):
             beliefs=self.beliefs + other.beliefs, quarantined=self.quarantined + other.quarantined,
             known=self.known + other.known, paths=self.paths + other.paths,
             masked={kind: self.masked.get(kind, 0) + other.masked.get(kind, 0) for kind in kinds},
-            skipped=skipped[:MOST_TOLD],
+            sources=tuple(dict.fromkeys(self.sources + other.sources)), skipped=skipped[:MOST_TOLD],
             more_skipped=self.more_skipped + other.more_skipped + len(skipped[MOST_TOLD:]),
             dry_run=self.dry_run or other.dry_run,
         )  # fmt: skip

@@ -21,7 +21,7 @@ WRITER_TRUST = "writer_trust"
 
 Kind = str | dict[str, Any]  # of a value, of each value of a list, or of the fields of an object
 
-_ANY: dict[str, Kind] = {WRITER_TRUST: CHOICE, "elsewhere": {"id": ID, "ts": TIME, "by": ID}}
+_ANY: dict[str, Kind] = {WRITER_TRUST: CHOICE, "elsewhere": {"id": ID, "ts": TIME, "by": ID, "source": ID}}
 _WHOSE: dict[str, Kind] = {"user": ID}  # the wall between tenants: no reader crosses it, and erasure leaves it standing
 _ENDING: dict[str, Kind] = {**_WHOSE, "path": NAME, "reason": TEXT}
 
@@ -89,7 +89,7 @@ SCHEMA: dict[str, dict[str, Kind]] = {
     "trust.set/1": {
         **_WHOSE, "source": NAME, "trust": CHOICE, "since": TIME, "first": NUMBER, "reason": TEXT,
     },
-    "trust.corroborate/1": {**_WHOSE, "ids": ID},
+    "trust.corroborate/1": {**_WHOSE, "ids": ID, "source": ID},
     "graph.put/1": {
         **_WHOSE, "trust": CHOICE, "profiles": TREE, "nodes": TREE, "edges": TREE, "paths": TREE, "events": TREE,
         "head": TREE, "part": CHOICE, "names": NAME, "piece": TEXT, "n": NUMBER, "of": NUMBER,

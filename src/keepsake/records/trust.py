@@ -1,7 +1,8 @@
 """Which sources nobody relies on any more, what is in doubt, and what was borne out, folded from events.
 
     trust.set/1          {"user", "source", "trust": "none" or "usual", "since", "first", "reason"}
-    trust.corroborate/1  {"user", "ids"}: others, who are trusted, said what these said
+    trust.corroborate/1  {"user", "ids"}: others, who are trusted, said what these said; with "source", a person
+                         approved all that this source had told by then
 
 A source is named by its door and id as the ledger has them ("mcp:3f9a"), by its door alone ("mcp:*"), or by what was
 said of it: `agent:NAME`, `session:NAME`, `trust:CLASS`. It is a person's word on a source, not on a memory, so an
@@ -232,6 +233,10 @@ class Distrusts(Undoable):
     def is_echo(self, name: str) -> bool:
         """Whether a version or episode repeats what recall had served."""
         return name in self._echoes
+
+    def doubted(self, user: str, source: str) -> list[str]:
+        """What that source said and nobody has approved or confirmed, by id: versions and episodes, oldest first."""
+        return [name for name, doubt in self._doubts.items() if (doubt.user, doubt.by) == (user, source)]
 
     def doubts(self, user: str, text: str) -> Iterator[tuple[str, str, set[str]]]:
         """What is in doubt and says the same: its id, who said it, and who said so since."""

@@ -22,7 +22,7 @@ from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import Beliefs, Held
 from keepsake.records.book import Book
 from keepsake.records.event import Event
-from keepsake.records.taken import Zone
+from keepsake.records.taken import Taken
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why, what_rests_on, why
 
@@ -84,7 +84,7 @@ class Shelf:
         low, high = max(chain.first - 1, zone.began), self.ledger.end.seq
         while low < high:
             middle = (low + high + 1) // 2
-            if then(_as_recorded(chain, middle, zone)):
+            if then(_as_recorded(chain, middle, self.book.taken_in)):
                 low = middle
             else:
                 high = middle - 1
@@ -151,13 +151,15 @@ def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
     cut_out(disk, folder, ids)
 
 
-def _as_recorded(chain: Chain, seq: int, zone: Zone) -> Event:
+def _as_recorded(chain: Chain, seq: int, taken_in: Taken) -> Event:
     """An event with the time by which its place is known. One whose words are gone has that of the one before it."""
-    line = chain.line(seq)
+    line, zone = chain.line(seq), taken_in.zone
     event = line.event()._replace(ts=line.ts)
     if seq == zone.ended:  # it was written with them, and says so
         seq -= 1
     while zone.holds(seq):
+        if joined := taken_in.joined_at(seq):
+            return event._replace(ts=joined)
         told = chain.line(seq).event()
         if told.body is not None:
             return event._replace(ts=told.ts)

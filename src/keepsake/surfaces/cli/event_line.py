@@ -252,6 +252,12 @@ def _folded(body: Mapping[str, Any]) -> str:
     return f"the page about {body['about'] or NOTES} is folded, {count(len(body['into']), 'belief')} of it"
 
 
+def _confirmed(body: Mapping[str, Any]) -> str:
+    if "source" in body:
+        return f"approved, with all that {short(str(body['source']), 50)} had told"
+    return "borne out: others, who are trusted, said the same"
+
+
 _ANSWERS = {"approve": "approved", "reject": "rejected", "stale": "stale"}
 _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "config.set/1": _config,
@@ -292,7 +298,7 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "rule.found/1": _found,
     "rule.put/1": _rule,
     "rule.ran/1": _ran,
-    "trust.corroborate/1": lambda body: f"{_few(body['ids'])} borne out: others, who are trusted, said the same",
+    "trust.corroborate/1": lambda body: f"{_few(body['ids'])} {_confirmed(body)}",
     "trust.set/1": _trust,
     "import.take/1": lambda body: f"another memory is taken in, as it was written on {body['made'][:10]}",
     "import.done/1": lambda body: f"it is here, in {count(body['events'], 'event')}",

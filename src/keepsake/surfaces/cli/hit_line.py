@@ -65,4 +65,4 @@ def speaker(hit: Hit, user: str = "") -> str:
     """Who said it: you, someone by name, or what kind of source it was."""
     if hit.trust == "human":
         return hit.agent or user or "you"
-    return f"{hit.trust} {hit.agent}".rstrip()
+    return f"{hit.source_kind} {hit.agent}".rstrip()

@@ -36,35 +36,44 @@ _MOST = 1 << 20  # bytes of what a client tells a hook
 keepsake import ~/.claude/projects
 keepsake import chatgpt-export.zip --dry-run
 keepsake import notes --quarantine
+keepsake import everything.ndjson --mine
 cat memory.jsonl | keepsake import -""",
 )
 @click.argument("sources", nargs=-1, type=click.Path(), metavar="SOURCE...")
 @click.option("format_", "--format", metavar="NAME", default="", help="What SOURCE is in, where it cannot be told.")
-@click.option("--quarantine", is_flag=True, help="Keep all of it out of recall until a person says yes.")
+@click.option("--quarantine", is_flag=True, help="Keep all of it out of recall until a person approves it.")
+@click.option("--mine", is_flag=True, help="What another keepsake wrote is your own: trust it as it was trusted there.")
 @click.option("--dry-run", is_flag=True, help="Only say what would come in.")
 @click.option("--hook", is_flag=True, help="Called by Claude Code: bring in the session it names on standard input.")
 @whose
 @pass_call
 def import_(
-    call: Call, sources: tuple[str, ...], format_: str, quarantine: bool, dry_run: bool, hook: bool, user: str | None
-) -> None:
+    call: Call, sources: tuple[str, ...], format_: str, quarantine: bool, mine: bool, dry_run: bool, hook: bool,
+    user: str | None,
+) -> None:  # fmt: skip
     """Bring in conversations and notes of other systems
 
     SOURCE is a file, a folder, a zip as it was delivered, or `-` for standard input: transcripts of Claude Code and
     Codex, exports of ChatGPT and Claude, the file of the MCP reference memory server, notes in Markdown, the pages of a
-    memory, or what `keepsake export` wrote, which comes in whole where nothing of this user's is. It is not changed.
-    Conversations become episodes, every branch of them a path; notes become beliefs. What tools gave back is kept out
-    of recall. Importing the same again adds what is new. Prints what came in, and what did not and why.
+    memory, or what `keepsake export` wrote. It is not changed. Conversations become episodes, every branch of them a
+    path; notes become beliefs. What tools gave back is kept out of recall. Importing the same again adds what is new.
+    Prints what came in, and what did not and why.
+
+    An export, or the pages of a memory, is another memory's word: a source of its own (import:…), kept out of recall
+    until you approve it with `keepsake review approve --all --source SOURCE`. With --mine it is your own, and comes in
+    whole where nothing of this user's is.
     """
     if hook:
-        if sources or dry_run:
+        if sources or dry_run or mine:
             raise click.UsageError("--hook takes what to bring in from standard input alone")
         _hook(call, user)
         return
     if not sources:
         raise click.UsageError("name what to bring in: keepsake import ~/.claude/projects")
+    if mine and quarantine:
+        raise click.UsageError("choose one of --mine and --quarantine")
     with _memory(call, user, dry_run=dry_run) as memory:
-        done = _brought(memory, sources, format_, quarantine=quarantine, dry_run=dry_run)
+        done = _brought(memory, sources, format_, quarantine=quarantine, mine=mine, dry_run=dry_run)
     if not done.files and not done.skipped:
         where = short(" ".join(sources), 200)
         raise Refused(f"there is nothing to bring in at {where}; `keepsake import --help` lists what is understood")
@@ -82,7 +91,9 @@ def _memory(call: Call, user: str | None, *, dry_run: bool) -> Iterator[Memory]:
         yield memory
 
 
-def _brought(memory: Memory, sources: tuple[str, ...], format_: str, *, quarantine: bool, dry_run: bool) -> Imported:
+def _brought(
+    memory: Memory, sources: tuple[str, ...], format_: str, *, quarantine: bool, mine: bool, dry_run: bool
+) -> Imported:  # fmt: skip
     from keepsake.memory.sources import place_of, size_of
     from keepsake.records.imported import Imported
 
@@ -91,7 +102,7 @@ def _brought(memory: Memory, sources: tuple[str, ...], format_: str, *, quaranti
     done = Imported(dry_run=dry_run)
     with progress("Bringing in …", total) as tick:
         for each in given:
-            done += memory.bring(each, format=format_, quarantine=quarantine, dry_run=dry_run, tick=tick)
+            done += memory.bring(each, format=format_, quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
     return done
 
 
@@ -119,6 +130,9 @@ def _details(done: Imported) -> Iterator[str]:
         yield dim(
             f"  {done.quarantined:,} of it is kept out of recall; `keepsake recall --quarantined` looks there too"
         )
+    for source in done.sources:
+        yield warn(f"  it is another memory's word, {source}; if you trust it, approve it:")
+        yield dim(f"    keepsake review approve --all --source {source}")
     if done.known:
         yield dim(f"  {done.known:,} known already")
     if done.masked:

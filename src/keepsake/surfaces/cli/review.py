@@ -13,10 +13,12 @@ from keepsake.surfaces.cli.asking import ask, one_by_one
 from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
+from keepsake.surfaces.cli.given_files import summed
 from keepsake.surfaces.cli.map import DECIDE
 from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.paint import dim
+from keepsake.surfaces.cli.paint import bold, dim
 from keepsake.surfaces.cli.review_page import answered, granted, page, table
+from keepsake.surfaces.cli.shown import shown
 from keepsake.surfaces.cli.tab import complete_entity, complete_review
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from keepsake.records.review import Review
 
 _WORDS = ("approve", "reject", "policy")
+_SHOWN = 20  # of a source's statements, before it is approved
 
 
 @command(
@@ -48,6 +51,7 @@ keepsake review policy --test erase --trust agent""",
 @click.option(
     "--about", metavar="ENTITY", default="", shell_complete=complete_entity, help="Only what is about it: person-ana."
 )
+@click.option("--source", metavar="SOURCE", default="", help="Only what comes from it: import:3f9a2c01b7de.")
 @click.option("--yes", is_flag=True, help="With several, do not ask; for scripts.")
 @click.option("tested", "--test", metavar="ACTION", default="", help="With policy: what would happen to that.")
 @click.option("fields", "--with", multiple=True, metavar="FIELD=VALUE", help="With --test: more of what is asked.")
@@ -55,14 +59,16 @@ keepsake review policy --test erase --trust agent""",
 @pass_call
 def review(
     call: Call, names: tuple[str, ...], approve: bool, reject: bool, grant: bool, reason: str, everything: bool,
-    kind: str, trust: str | None, about: str, yes: bool, tested: str, fields: tuple[str, ...], user: str | None,
+    kind: str, trust: str | None, about: str, source: str, yes: bool, tested: str, fields: tuple[str, ...],
+    user: str | None,
 ) -> None:  # fmt: skip
     """Answer what waits for a person's yes
 
     Without an ID, prints what waits, a line each. ID is a review's id or the last six characters of it; prints what
     would be done, as a difference, who asks for it, and why you are asked. `review approve ID…`, or --approve, and
     `review reject ID…`, or --reject, print what became of it. Several, or --all, are shown first, and you are asked
-    once; --kind, --trust and --about choose among them.
+    once; --kind, --trust, --about and --source choose among them. `review approve --all --source SOURCE` also lets in
+    the episodes that SOURCE told: so is another memory's import approved.
 
     An answer is used once. If what a review is about has changed since it was asked, it is closed as stale.
 
@@ -75,13 +81,17 @@ def review(
         _policy(call, names[1:], tested, trust, about, fields, user)
         return
     approve, reject, names = approve or word == "approve", reject or word == "reject", names[bool(word) :]
-    which = {name: said for name, said in (("kind", kind), ("trust", trust or ""), ("about", about)) if said}
+    given = {"kind": kind, "trust": trust or "", "about": about, "source": source}
+    which = {name: said for name, said in given.items() if said}
     _check_usage(names, approve, reject, grant, reason, everything, which, tested or fields)
     if not (approve or reject):
         with call.memory(user=user, read_only=True) as memory:
             _look(call, memory, names, everything, which)
         return
     with call.memory(user=user) as memory:
+        if approve and not grant and which.keys() == {"source"}:
+            _approve_source(call, memory, source, reason, yes=yes)
+            return
         chosen = [memory.reviews.get(name) for name in dict.fromkeys(names)] or memory.reviews.find(**which)
         several = len(names) != 1
         if several and chosen and not yes:
@@ -96,7 +106,7 @@ def _check_usage(
     if approve and reject:
         raise click.UsageError("choose one of --approve and --reject")
     if names and (everything or which):
-        raise click.UsageError("say which by ID, or --all with --kind, --trust, --about; not both")
+        raise click.UsageError("say which by ID, or --all with --kind, --trust, --about, --source; not both")
     if (approve or reject) and not (names or everything):
         raise click.UsageError("say which: keepsake review approve ID, or --all")
     if reason and not (approve or reject):
@@ -132,7 +142,7 @@ def _look(call: Call, memory: Memory, names: Sequence[str], everything: bool, wh
         call.answer(found.to_dict(), lambda: page(found, _beliefs(memory, found, as_asked=not found.is_open)))
         return
     if everything and which:
-        raise click.UsageError("--all lists everything; leave --kind, --trust and --about out, or --all")
+        raise click.UsageError("--all lists everything; leave --kind, --trust, --about and --source out, or --all")
     reviews = memory.reviews.all() if everything else memory.reviews.find(**which)
     call.answer([each.to_dict() for each in reviews], lambda: _table(memory, reviews))
 
@@ -150,6 +160,22 @@ def _beliefs(memory: Memory, review: Review, *, as_asked: bool = False) -> list[
 def _ask(call: Call, memory: Memory, chosen: Sequence[Review], verb: str) -> None:
     alone = "nobody is here to ask; see what waits with `keepsake review`, answer it with --yes"
     ask(call, lambda: _table(memory, chosen), f"{verb} {count(len(chosen), 'review')}?", alone=alone)
+
+
+def _approve_source(call: Call, memory: Memory, source: str, reason: str, *, yes: bool) -> None:
+    """All that a source said and is quarantined, in one answer: nobody reads ten thousand lines to give it."""
+    waiting, episodes = memory.reviews.find(source=source), memory.reviews.quarantined_episodes(source)
+    what = summed({"reviews": len(waiting), "episodes": len(episodes)})
+    if not yes and (waiting or episodes):
+        alone = f"nobody is here to ask; `keepsake review --source {shown(source)}` shows what waits; answer with --yes"
+        ask(call, lambda: _table(memory, waiting[:_SHOWN]), f"Approve {what} of {shown(source)}?", alone=alone)
+    done = memory.reviews.approve_all(reason=reason, source=source)
+    failed = [each for each in done if each.error]
+    said = {"source": source, "approved": len(done) - len(failed), "episodes": len(episodes), "failed": len(failed)}
+    nothing = [dim(f"nothing of {shown(source)} waits")]
+    line = f"{dim('Approved')} {bold(what)} {dim(f'of {shown(source)}')}"
+    call.answer(said, lambda: [line] if waiting or episodes else nothing)
+    _tell_of_failures(len(failed))
 
 
 def _answer(
