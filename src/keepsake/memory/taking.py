@@ -21,6 +21,7 @@ from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.event import ELSEWHERE, Draft, Event
 from keepsake.records.rules import RULE
+from keepsake.records.schema import WRITER_TRUST
 from keepsake.records.taken import DONE, FOREIGN, TAKE, source_of
 from keepsake.stores.shelf import Shelf
 
@@ -100,6 +101,8 @@ class Taking:
         """Write one event as it was recorded elsewhere; `more` is said by this memory itself. `source` is the memory it
         comes from, unless this one goes on from that."""
         told = {"id": event.id, "ts": event.ts, "by": event.by} | ({"source": source} if source else {})
+        if source and not self.mine:
+            body = {**body, WRITER_TRUST: FOREIGN}
         drafts = [Draft(event.op, {**body, ELSEWHERE: told}), *more]
         return self.shelf.ledger.write(lambda: Cleared(drafts) if self._keeps else drafts)[0]
 
