@@ -3,6 +3,9 @@
 Opening never raises because of damage: what is good is shown, `trouble` says what is wrong, and writing is refused.
 Only a folder from which nothing can be shown (a stretch is missing) raises.
 
+A folder that was taken away since, or in which another ledger was put, is not followed there: every read and write
+raises RolledBack, and goes on when the ledger is back.
+
 Readers take a shared lock to read the length, so they never see a line that is not on disk. If the length is not the
 one the last writer left in the lock file, someone died while writing: then whoever may write looks at the end under the
 exclusive lock, sets aside what is torn, and goes on.
@@ -82,7 +85,9 @@ class Follower:
         self.writable = not read_only and _may_make(self.folder, self._disk)
         if not self.writable and not self.folder.root.is_dir():
             raise NotFound(f"there is no memory at {self.folder.root}, and it may not be made there")
-        self._lock = Lock(self.folder.lock, self._disk, patience=patience, make=self.writable)
+        self._lock = Lock(
+            self.folder.lock, self._disk, patience=patience, make=self.writable, replaced=self.must_be_here
+        )
         self.writable = self.writable and self._lock.writable
 
     def _open(self) -> None:
@@ -180,11 +185,14 @@ class Follower:
 
     def _keep_up(self) -> bool:
         """Under any lock: read what a writer finished. False if someone must look closer."""
-        if self.trouble is not None:
-            return False
         try:
             seen = os.stat(self._wal)
         except FileNotFoundError:
+            self.must_be_here()
+            return False
+        if seen.st_ino != self._inode:
+            self.must_be_here()
+        if self.trouble is not None:
             return False
         if seen.st_ino == self._inode and seen.st_size == self._end.offset and self._lock.unchanged():
             return self._tip_is_mine()
@@ -194,6 +202,16 @@ class Follower:
         if witness.length == self._end.offset:
             return witness.hash == self._end.hash and self._tip_is_mine()
         return seen.st_size > self._end.offset and self._follow(seen.st_size)
+
+    def must_be_here(self) -> None:
+        """Raise if the folder was taken away since it was opened, or another ledger was put in its place."""
+        known = self.standing.ledger
+        if not known:  # it is being opened, or too damaged to say who it is
+            return
+        if not self.folder.wal.exists() and not self._lock.has_its_name():
+            raise RolledBack(f"{self.folder.root} is not there any more; put it back, or open the memory again")
+        if begin.named_in(self.folder.wal) not in ("", known):
+            raise RolledBack(f"{self.folder.root} holds another ledger than when it was opened; open it again for that")
 
     def _follow(self, size: int) -> bool:
         """Check and fold the lines up to `size`. False, and nothing folded, if one is bad."""
