@@ -77,6 +77,30 @@ def test_a_memory_whose_folder_was_replaced_or_taken_away_serves_nothing_until_i
         assert m.ledger.verify().ok
 
 
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_memory_over_which_another_was_copied_serves_nothing_of_it(tmp_path, read_only):
+    """As `cp -r other/. notes` does: the files stay the same to the system, and what is in them is not."""
+    with Memory(tmp_path / "notes") as first:
+        first.remember("the port is 5432", key="port")
+    with Memory(tmp_path / "notes", read_only=read_only) as m:
+        m.recall("which port?")
+        put_another(tmp_path / "other")
+        shutil.copytree(tmp_path / "other", tmp_path / "notes", dirs_exist_ok=True)
+        for call in (READS[name] for name in ("get", "recall", "verify", "log", "pages", "export")):
+            with pytest.raises(RolledBack, match="holds another ledger than when it was opened"):
+                call(m)
+
+
+def test_a_restore_of_another_memorys_copy_is_followed_because_it_is_on_the_record(tmp_path):
+    with Memory(tmp_path / "other") as other:
+        other.remember("the port is 6666", key="port")
+        copy = other.backup(tmp_path / "copies")
+    with Memory(tmp_path / "notes") as m:
+        m.remember("the port is 5432", key="port")
+        Memory.restore(copy, tmp_path / "notes").close()
+        assert m.get("port").text == "the port is 6666"
+
+
 def test_a_store_whose_folder_was_replaced_serves_nothing_of_the_other_one(tmp_path):
     with ChronoStore(tmp_path / "one") as store, ChronoStore(tmp_path / "two") as another:
         store.upsert(ChronoRecord(id="a", kind="fact", label="mine"))
