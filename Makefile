@@ -36,6 +36,7 @@ bench: .venv/ready ## measure every part on this machine
 	@$(PY) bench/start.py
 	@$(PY) bench/serve.py --requests 20000
 	@$(PY) bench/http.py --requests 20000
+	@$(PY) bench/mixed.py
 
 picture: .venv/ready ## take the README's pictures of the page anew (needs chromium)
 	@$(PY) -m tests.browser.picture
