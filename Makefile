@@ -36,12 +36,13 @@ bench: .venv/ready ## measure every part on this machine
 	@$(PY) bench/start.py
 	@$(PY) bench/serve.py --requests 20000
 	@$(PY) bench/http.py --requests 20000
+	@$(PY) bench/mixed.py
 
 picture: .venv/ready ## take the README's pictures of the page anew (needs chromium)
 	@$(PY) -m tests.browser.picture
 
 lock: .venv/ready ## write the pins anew after a change of dependencies; ARGS=--upgrade takes newer ones
-	@$(LOCK) pyproject.toml --output-file requirements/base.lock
+	@$(LOCK) pyproject.toml --extra serve --output-file requirements/base.lock
 	@$(LOCK) pyproject.toml requirements/dev.in --constraints requirements/base.lock --output-file requirements/dev.lock
 
 clean: ## remove whatever the others made

@@ -1,13 +1,16 @@
 """The house as a whole: what it offers by name, how long its files are, what it ships."""
 
+import re
+import tomllib
 import zipfile
 from pathlib import Path
 
 import keepsake
 from tests.conftest import has_room
 
-SRC = Path(__file__).parent.parent / "src"
-LONGEST_FILE = 400
+ROOT = Path(__file__).parent.parent
+SRC = ROOT / "src"
+LONGEST_FILE = 700
 
 
 def test_the_public_names_are_one_sorted_list_and_each_is_there():
@@ -37,3 +40,15 @@ def test_a_test_run_is_kept_in_memory_only_where_there_is_room_for_it(tmp_path):
     assert has_room(str(tmp_path), gigabytes=0)
     assert not has_room(str(tmp_path), gigabytes=10**9)
     assert not has_room(str(tmp_path / "nowhere"), gigabytes=0)
+
+
+def test_every_package_of_the_program_and_its_server_is_pinned_with_its_hashes():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["serve"]]
+    names = {re.match(r"[A-Za-z0-9._-]+", each)[0].lower().replace("_", "-").replace(".", "-") for each in wanted}
+    for lock in ("base.lock", "dev.lock"):
+        text = (ROOT / "requirements" / lock).read_text()
+        pins = re.findall(r"^([a-z0-9-]+)==\S+[^\n]*\\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", text, re.M)
+        assert names - {name for name, _ in pins} == set(), lock
+        assert len(pins) == len(re.findall(r"^[^ #\n]", text, re.M)), "a line of another kind, or without a hash"
+        assert "://" not in text, "where the packages came from is nobody's business"

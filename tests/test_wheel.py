@@ -7,7 +7,6 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from sysconfig import get_path
 
 import pytest
 
@@ -58,7 +57,21 @@ def install_pins(python: Path) -> None:
 
 
 def connects_a_client(keepsake: Path, home: Path, alone: dict[str, str]) -> None:
-    """Without the server's package, the line that installs it; with it, an entry is shown, written, and starts it."""
+    """An entry is shown, written, and starts the server."""
+    shown = ok(run(keepsake, "connect", "claude-code", **alone))
+    assert f'  +       "command": "{keepsake}",\n' in shown
+    assert shown.endswith("Nothing was written, since nobody was asked. The same with --yes writes it.\n")
+    assert not (home / ".claude.json").exists()
+
+    ok(run(keepsake, "connect", "claude-code", "--yes", **alone))
+    entry = json.loads((home / ".claude.json").read_text())["mcpServers"]["keepsake"]
+    server = run(entry["command"], *entry["args"], **alone)  # its client is gone at once
+    assert (server.returncode, server.stdout) == (0, "")
+    assert server.stderr == f"keepsake: serving {home}/.keepsake as agent, 8 tools\n"
+
+
+def says_what_is_missing(keepsake: Path, home: Path, alone: dict[str, str]) -> None:
+    """Without the server's packages, the line that installs them."""
     bare = run(keepsake, "connect", "claude-code", "--yes", **alone)
     assert (bare.returncode, bare.stdout) == (1, "")
     assert bare.stderr == "keepsake: the MCP server needs the package mcp: pip install 'keepsake[serve]'\n"
@@ -66,18 +79,6 @@ def connects_a_client(keepsake: Path, home: Path, alone: dict[str, str]) -> None
     bare = run(keepsake, "serve", **alone)
     assert (bare.returncode, bare.stdout) == (1, "")
     assert bare.stderr == "keepsake: the server needs the package fastapi: pip install 'keepsake[serve]'\n"
-
-    serving = {**alone, "PYTHONPATH": get_path("purelib")}  # the package lies here; keepsake is the wheel's
-    shown = ok(run(keepsake, "connect", "claude-code", **serving))
-    assert f'  +       "command": "{keepsake}",\n' in shown
-    assert shown.endswith("Nothing was written, since nobody was asked. The same with --yes writes it.\n")
-    assert not (home / ".claude.json").exists()
-
-    ok(run(keepsake, "connect", "claude-code", "--yes", **serving))
-    entry = json.loads((home / ".claude.json").read_text())["mcpServers"]["keepsake"]
-    server = run(entry["command"], *entry["args"], **serving)  # its client is gone at once
-    assert (server.returncode, server.stdout) == (0, "")
-    assert server.stderr == f"keepsake: serving {home}/.keepsake as agent, 8 tools\n"
 
 
 def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path):
@@ -101,6 +102,9 @@ def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path):
         name = name or seen[1]
     assert b"Ana prefers tea" in (home / ".keepsake/events.wal").read_bytes()
     connects_a_client(keepsake, home, alone)
+    ok(pip(python, "uninstall", "--quiet", "--yes", "mcp", "fastapi"))
+    (home / ".claude.json").unlink()
+    says_what_is_missing(keepsake, home, alone)
 
     look = f"import importlib.util as u; print([name for name in {OURS_ALONE} if u.find_spec(name)])"
     assert ok(run(python, "-P", "-c", look)).strip() == "[]"

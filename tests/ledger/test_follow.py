@@ -1,4 +1,4 @@
-"""Whoever opens a ledger while it is being compacted may still write to it."""
+"""Whoever opens a ledger while it is being compacted may still write to it; whoever follows it for long stays small."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from keepsake.ledger import follow
 from keepsake.ledger.ledger import Ledger
 from keepsake.records.book import Book
+from keepsake.records.event import Draft
 
 
 def test_a_file_that_is_taken_away_and_comes_back_may_be_written(
@@ -28,3 +29,17 @@ def test_a_file_that_is_taken_away_and_comes_back_may_be_written(
 
     assert ledger.writable
     assert len(asked) == 3
+
+
+def test_what_is_kept_of_each_line_for_the_tree_does_not_pile_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "_MANY_SLICES", 10)
+    writer, reader = Ledger(tmp_path, Book()), Ledger(tmp_path, Book())
+    for number in range(25):
+        writer.append([Draft("session.start/1", {"session": f"s{number}", "task_type": "general"})])
+        reader.refresh()
+        assert max(len(writer._slices), len(reader._slices)) < 10
+    assert writer.tree().root() == reader.tree().root()
+    writer.close()
+    reader.close()

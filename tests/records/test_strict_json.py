@@ -2,6 +2,7 @@
 
 import enum
 import json
+import tracemalloc
 from collections import defaultdict
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from keepsake.records.held import Held
 from keepsake.records.strict_json import DEPTH, LEAST, MOST, check, loads, parse
 
 LONE = "\ud800"
@@ -190,3 +192,19 @@ def test_any_bytes_are_taken_or_refused_but_nothing_else_happens(data):
         refusal(loads, data)
     else:
         assert loads(orjson.dumps(value)) == value
+
+
+def test_a_line_that_is_kept_takes_the_room_of_its_bytes_and_no_more():
+    """orjson gives every answer 4 KB; a server holds each belief several times."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        kept = [
+            Held.of(f"r{number}", {"key": "k", "confidence": 0.5, "text": "tea"}, 1, number, "", 0).line
+            for number in range(200)
+        ]
+        room = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert room < 200 * 1000
+    assert len({orjson.loads(line)[3] for line in kept}) == 200

@@ -333,7 +333,7 @@ class Writer(Follower):
     def _advance(self, end: Place, slices: list[bytes], events: list[Event]) -> None:
         self._inode, inode = -1, self._inode  # whoever interrupts this must read it anew
         self._end = end
-        self._slices += slices
+        self._keep_slices(slices)
         for event in events:
             self.standing.apply(event)
         self._lock.leave(end.seq, end.hash, end.offset)

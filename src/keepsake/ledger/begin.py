@@ -30,12 +30,16 @@ def first_line(ts: str, by: str, extra: Mapping[str, Any] | None = None) -> byte
 
 def ledger_id(folder: Folder) -> str:
     """Which ledger lives in a folder, or in a copy: any stretch's first line names it. Nothing if it cannot be read."""
-    for path in [*(stretch.path for stretch in folder.sealed_stretches()), folder.wal]:
-        try:
-            return str(fmt.body_of(fmt.parse(first_line_of(path)).data).get("ledger", ""))
-        except (OSError, fmt.BadLine):
-            continue
-    return ""
+    paths = [*(stretch.path for stretch in folder.sealed_stretches()), folder.wal]
+    return next((found for path in paths if (found := named_in(path))), "")
+
+
+def named_in(path: Path) -> str:
+    """Which ledger a stretch belongs to, as its first line says. Nothing if that cannot be read."""
+    try:
+        return str(fmt.body_of(fmt.parse(first_line_of(path)).data).get("ledger", ""))
+    except (OSError, fmt.BadLine):
+        return ""
 
 
 def fresh_wal(folder: Folder) -> Path:

@@ -3,6 +3,9 @@
 Opening never raises because of damage: what is good is shown, `trouble` says what is wrong, and writing is refused.
 Only a folder from which nothing can be shown (a stretch is missing) raises.
 
+A folder that was taken away since, or in which another ledger was put, is not followed there: every read and write
+raises RolledBack, and goes on when the ledger is back.
+
 Readers take a shared lock to read the length, so they never see a line that is not on disk. If the length is not the
 one the last writer left in the lock file, someone died while writing: then whoever may write looks at the end under the
 exclusive lock, sets aside what is torn, and goes on.
@@ -25,6 +28,7 @@ from keepsake.ledger.load import START, Book, Loaded, fold_line, load
 from keepsake.ledger.lock import Lock, Witness
 from keepsake.ledger.merkle import Range, leaf_hash
 from keepsake.ledger.read import Chain, last_line, raw_lines
+from keepsake.ledger.restore import left_in
 from keepsake.ledger.scan import Place, scan
 from keepsake.ledger.seen import PIN
 from keepsake.ledger.snapshot import Snapshot
@@ -34,6 +38,7 @@ from keepsake.records.event import Event
 
 _SELF = "this process"
 _LOOKS = 10
+_MANY_SLICES = 1000  # lines, of about 300 bytes each
 
 Pins = Callable[[str], Sequence[Witness]]  # the witnesses outside the folder, for the ledger of that id
 
@@ -82,7 +87,9 @@ class Follower:
         self.writable = not read_only and _may_make(self.folder, self._disk)
         if not self.writable and not self.folder.root.is_dir():
             raise NotFound(f"there is no memory at {self.folder.root}, and it may not be made there")
-        self._lock = Lock(self.folder.lock, self._disk, patience=patience, make=self.writable)
+        self._lock = Lock(
+            self.folder.lock, self._disk, patience=patience, make=self.writable, replaced=self.must_be_here
+        )
         self.writable = self.writable and self._lock.writable
 
     def _open(self) -> None:
@@ -160,8 +167,10 @@ class Follower:
         """Under a shared lock: keep up. Whoever may not write, and so may not set anything right, reads all anew."""
         if self._keep_up():
             return True
-        if not self.writable and self.folder.wal.exists():
-            self._reload()
+        if not self.writable:
+            self.must_be_here()
+            if self.folder.wal.exists():
+                self._reload()
         return False
 
     @contextmanager
@@ -195,6 +204,21 @@ class Follower:
             return witness.hash == self._end.hash and self._tip_is_mine()
         return seen.st_size > self._end.offset and self._follow(seen.st_size)
 
+    def must_be_here(self) -> None:
+        """Raise if the folder was taken away since it was opened, or another ledger was put in its place.
+
+        A restore of another ledger's copy says which head it left behind, and is followed.
+        """
+        known = self.standing.ledger
+        if not known:  # it is being opened, or too damaged to say who it is
+            return
+        if not self.folder.wal.exists() and not self._lock.has_its_name():
+            raise RolledBack(f"{self.folder.root} is not there any more; put it back, or open the memory again")
+        if begin.named_in(self.folder.wal) in ("", known):
+            return
+        if not (self._lock.has_its_name() and any(seq >= self._end.seq for seq, _ in left_in(self.folder))):
+            raise RolledBack(f"{self.folder.root} holds another ledger than when it was opened; open it again for that")
+
     def _follow(self, size: int) -> bool:
         """Check and fold the lines up to `size`. False, and nothing folded, if one is bad."""
         found = scan(self._fd, self._end, size)
@@ -204,7 +228,7 @@ class Follower:
             line = fmt.parse(raw)
             self._inode, inode = -1, self._inode  # if this fails, what is held must be read anew
             fold_line(line, self.book, self.standing)
-            self._slices.append(line.slice)
+            self._keep_slices([line.slice])
             self._inode = inode
         self._end = found.end
         self._remember_tip()
@@ -222,6 +246,7 @@ class Follower:
     def _catch_up(self) -> None:
         """Under the exclusive lock: know all there is, and set right what a crash left."""
         if not self._keep_up():
+            self.must_be_here()
             self._begin_anew()
         elif self.standing.erasing:
             self._after_loading()
@@ -348,6 +373,12 @@ class Follower:
         if line.sound or fmt.is_hollow(line.data) or being_erased:
             return line
         raise Damaged(f"event {seq} is not as it was written; run `keepsake check`")
+
+    def _keep_slices(self, slices: list[bytes]) -> None:
+        """Remember lines for the tree, which is seldom asked for; a long-lived process does not pile them up."""
+        self._slices += slices
+        if len(self._slices) >= _MANY_SLICES:
+            self.tree()
 
     def tree(self) -> Range:
         """The Merkle tree of all events known here."""

@@ -21,7 +21,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -51,8 +51,12 @@ class Witness(NamedTuple):
 class Lock:
     """The lock of one folder, held by at most one writer, or any number of readers."""
 
-    def __init__(self, path: Path, disk: Disk, *, patience: float, make: bool = True) -> None:
+    def __init__(
+        self, path: Path, disk: Disk, *, patience: float, make: bool = True, replaced: Callable[[], None] | None = None
+    ) -> None:
+        """`replaced` is called when another file, or none, has the name; it raises if that one is not to be locked."""
         self.path, self._disk, self._patience, self._make = path, disk, patience, make
+        self._replaced = replaced
         self._name, self._fd, self._inode = os.fspath(path), -1, -1
         self._pid, self.held = os.getpid(), False
         self._left = b""  # what this process last put into the file, or found true there
@@ -113,15 +117,19 @@ class Lock:
                 fcntl.flock(self._fd, how | fcntl.LOCK_NB)
             except BlockingIOError:
                 self._wait(how)
-            if self._is_the_one():
+            if self.has_its_name() or not (self.writable or self.path.exists()):
                 return
+            self.release()
+            if self._replaced is not None:
+                self._replaced()
             self._open()
 
-    def _is_the_one(self) -> bool:
+    def has_its_name(self) -> bool:
+        """Whether the file that is open is still the one in the folder."""
         try:
             return os.stat(self._name).st_ino == self._inode
         except FileNotFoundError:
-            return not self.writable
+            return False
 
     def _wait(self, how: int) -> None:
         give_up, pause = time.monotonic() + self._patience, 0.0002

@@ -106,6 +106,12 @@ class LedgerOf:
         return self._ledger.standing.ledger
 
     @property
+    def folder(self) -> Path:
+        """Where its files are, for whoever looks at these themselves. RolledBack if another ledger is there by now."""
+        self._ledger.must_be_here()
+        return self._ledger.folder.root
+
+    @property
     def size(self) -> int:
         """How many events it has, those that others wrote among them."""
         self._ledger.refresh()

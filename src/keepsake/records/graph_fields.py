@@ -15,7 +15,7 @@ import orjson
 
 from keepsake.records.clock import comparable, said_time
 from keepsake.records.errors import Refused
-from keepsake.records.strict_json import check
+from keepsake.records.strict_json import check, to_keep
 
 SCHEMA_VERSION = 1
 
@@ -26,7 +26,7 @@ _HEAVIEST = int(float_info.max)
 
 def line_of(told: Mapping[str, Any]) -> bytes:
     """A record as one line, without its newline: keys sorted, so that equal records are equal bytes."""
-    return orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
+    return to_keep(orjson.dumps(told, option=orjson.OPT_SORT_KEYS))
 
 
 def check_record(told: object) -> None:

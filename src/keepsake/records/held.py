@@ -9,6 +9,7 @@ import orjson
 
 from keepsake.records.belief import OWNER, Belief
 from keepsake.records.lineage import sources_in, view_of
+from keepsake.records.strict_json import to_keep
 
 
 class Held(NamedTuple):
@@ -37,7 +38,7 @@ class Held(NamedTuple):
 
     @classmethod
     def of(cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int, by: str = "") -> Held:
-        line = orjson.dumps([body, ref, first, seq, at, words, by])
+        line = to_keep(orjson.dumps([body, ref, first, seq, at, words, by]))
         return cls._of(line, ref, body, first, seq, at, words, by)
 
     @classmethod

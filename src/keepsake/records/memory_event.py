@@ -21,7 +21,7 @@ import orjson
 from keepsake.records.clock import parse_moment, stamp
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.notebook import Shown
-from keepsake.records.strict_json import check
+from keepsake.records.strict_json import check, to_keep
 
 SCHEMA_VERSION = 1
 _SHOWN = 80  # letters of a name
@@ -113,7 +113,7 @@ class MemoryEvent(Shown):
 
     def to_line(self) -> bytes:
         """The event as one line of a log, newline included: its keys sorted, so that equal events are equal bytes."""
-        return orjson.dumps({name: getattr(self, name) for name in _FIELDS}, option=_AS_LINE)
+        return to_keep(orjson.dumps({name: getattr(self, name) for name in _FIELDS}, option=_AS_LINE))
 
     def __repr__(self) -> str:
         about = f" about {', '.join(self.subject_ids[:3])}" if self.subject_ids else ""

@@ -27,6 +27,7 @@ from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
 from keepsake.records.lineage import sources_in
 from keepsake.records.review import Action, Review
+from keepsake.records.strict_json import to_keep
 from keepsake.records.undo import Undoable
 
 ASK = "review.ask/1"
@@ -54,7 +55,7 @@ class _Kept(NamedTuple):
 
     @classmethod
     def of(cls, review: Review) -> _Kept:
-        action, line = review.action, orjson.dumps(review.to_body())
+        action, line = review.action, to_keep(orjson.dumps(review.to_body()))
         because = frozenset((*sources_in(action.changes.get("views")), *action.merged))
         return cls(line, action.user, action.kind, review.status, action.digest, action.target, review.seq, because)
 

@@ -172,7 +172,7 @@ _WRONG_TOKEN = Refusal(
 _LONG_ADDRESS = Refusal(414, "the address is too long; send what you have to say in a body")
 _LONG_HEAD = Refusal(431, "the headers are too long; send fewer")
 _NO_LENGTH = Refusal(400, "the length of the body is not a number")
-TOO_LONG = Refusal(413, "the request is too long; say it in several")
+TOO_LONG = Refusal(413, "the request is too long; say it in several", ((b"connection", b"close"),))
 
 
 def bracketed(host: str) -> str:

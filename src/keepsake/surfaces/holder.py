@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from keepsake.records.errors import Closed, RolledBack
+from keepsake.stores.shelf import is_memory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +77,7 @@ class Holder:
         if self._only is None:
             return self._opens()
         folder, ledger = self._only
-        if not folder.is_dir():
+        if not is_memory(folder):
             raise RolledBack(f"{folder} is not there any more; put it back, or start the server again for a new one")
         memory = self._opens()
         if memory.status().ledger != ledger:

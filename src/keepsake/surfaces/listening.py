@@ -1,24 +1,29 @@
 """How a server of ours listens, whatever it serves: a socket, its connections, and an end that loses nothing.
 
 It listens on this machine alone unless told otherwise. Whoever connects and then says nothing, or says it too slowly,
-makes room for others. Told to end, it takes nothing new, finishes what was begun and ends what only waits. Told again,
-it waits for no client any more; what was acknowledged is on disk in any case.
+makes room for others: a new connection is never refused for those that wait for their client, the oldest of these is
+closed instead. A request that can be read in two ways is refused (see `framing`). Told to end, it takes nothing new,
+finishes what was begun and ends what only waits. Told again, it waits for no client any more; what was acknowledged is
+on disk in any case.
 """
 
 from __future__ import annotations
 
 import asyncio
+import resource
 import signal
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from keepsake.records.errors import Refused
+from keepsake.surfaces.framing import StrictBuffer
 from keepsake.surfaces.guard import Refusal, bracketed, is_loopback
 
 if TYPE_CHECKING:
@@ -27,9 +32,12 @@ if TYPE_CHECKING:
 HOST, PORT = "127.0.0.1", 8722
 ENDING = Refusal(503, "this server is ending; start it again, and ask again")
 
-_CONNECTIONS = 1024
+_CONNECTIONS = 512  # at a time, or half of the files that this process may have open if that is less
+_AT_ONCE, _QUEUE = 128, 2048  # connections that are accepted at once, and that may wait for it
 _SILENCE = 120  # seconds that a connection may be silent between two requests
-_HEAD = 20.0  # seconds that the head of a request may take
+_HEAD = 5.0  # seconds that the head of a request may take
+_REST = 2.0  # seconds to read on after the last answer, so that a client that is still sending gets to see it
+_NO_REQUEST = "not a valid request: end lines with CRLF, do not fold headers, give the body's length once\n"
 _PATIENCE, _STEP = 20.0, 0.05  # seconds that what was begun may take when the server ends, and between two looks
 _MOMENT = 2.0  # seconds of these that a client may take to say the rest, or to read on
 _GLANCE = 0.5  # seconds to see whether anybody listens
@@ -70,22 +78,74 @@ class Begun:
             await asyncio.sleep(_STEP)
 
 
+class _Transport:
+    """A connection's transport, which is closed in two steps while its client is still sending.
+
+    Closed at once, the system would answer the bytes that nobody read with a reset, and the last answer would be lost
+    with them.
+    """
+
+    def __init__(self, inner: asyncio.Transport, line: _Line) -> None:
+        self._inner, self._line, self.is_ending = inner, line, False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def is_closing(self) -> bool:
+        return self.is_ending or self._inner.is_closing()
+
+    def close(self) -> None:
+        if self.is_closing() or not self._line.is_sending:
+            self._inner.close()
+            return
+        self.is_ending = True
+        self._inner.write_eof()
+        self._inner.resume_reading()
+        self._line.loop.call_later(_REST, self._inner.abort)
+
+
 class _Line(H11Protocol):
     """A connection. What a request begins with has its time: whoever is silent, or slow, makes room for others."""
 
     _late: asyncio.TimerHandle | None = None
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.conn._receive_buffer = StrictBuffer()
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        _make_room(self.connections, self.limit_concurrency or _CONNECTIONS)
+        super().connection_made(cast(asyncio.Transport, _Transport(transport, self)))
+        self.heard = self.loop.time()
         self._watch()
 
     def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():  # what comes after the last answer is read for nothing
+            return
+        self.heard = self.loop.time()
         super().data_received(data)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._unwatch()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(_NO_REQUEST)
+        else:  # it was answered before the bad part came
+            self.transport.close()
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether more of a request is to be expected than was read."""
+        return self.conn.their_state in (h11.SEND_BODY, h11.ERROR)
+
+    @property
+    def waits_for_client(self) -> bool:
+        """Whether nothing can be done here until the client goes on."""
+        asked: RequestResponseCycle | None = self.cycle
+        return asked is None or asked.response_complete or asked.more_body
 
     @property
     def owes(self) -> tuple[bool, int]:
@@ -109,6 +169,20 @@ class _Line(H11Protocol):
             self._late = None
 
 
+def _make_room(connections: set[Any], limit: int) -> None:
+    """Close a connection that waits for its client, if there are too many for one more.
+
+    One that never asked for anything goes first, then the one that was silent for longest.
+    """
+    if len(connections) + 1 < limit:
+        return
+    waiting = [line for line in connections if isinstance(line, _Line) and line.waits_for_client]
+    if waiting:
+        oldest = min(waiting, key=lambda line: (line.cycle is not None, line.heard))
+        connections.discard(oldest)
+        oldest.transport.abort()
+
+
 class Server(uvicorn.Server):
     """Uvicorn, ending as we do. Being told to end is no error: the program ends with 0."""
 
@@ -119,6 +193,8 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(_QUEUE)  # no longer as many as are accepted at once, so that none has to knock twice
         self._ready()
 
     @contextmanager
@@ -163,9 +239,15 @@ class Server(uvicorn.Server):
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app, http=_Line, ws="none", lifespan="on", log_config=None, log_level="error", access_log=False,
-        server_header=False, proxy_headers=False, limit_concurrency=_CONNECTIONS,
+        server_header=False, proxy_headers=False, limit_concurrency=_limit(), backlog=_AT_ONCE,
         timeout_keep_alive=_SILENCE, timeout_graceful_shutdown=5,
     )  # fmt: skip
+
+
+def _limit() -> int:
+    """How many connections there may be at a time."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return _CONNECTIONS if files < 0 else max(16, min(_CONNECTIONS, files // 2))
 
 
 def bound(where: Where) -> socket.socket:
@@ -179,7 +261,7 @@ def bound(where: Where) -> socket.socket:
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
-        made.listen(128)
+        made.listen(_QUEUE)
     except OSError as error:
         made.close()
         raise Refused(

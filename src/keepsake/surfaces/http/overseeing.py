@@ -321,7 +321,7 @@ async def check(request: Request) -> Response:
 
 async def _alone(request: Request, look: Callable[[Path], T]) -> T:
     """Look at the whole folder, beside the memory, so that nobody's question waits for it; one look at a time."""
-    folder = await ask(request, lambda memory: memory.folder)
+    folder = await ask(request, lambda memory: memory.ledger.folder)
     async with request.app.state.looking:
         return await run_in_threadpool(look, folder)
 

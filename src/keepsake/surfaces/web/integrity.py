@@ -50,14 +50,14 @@ async def _health(request: Request) -> Health:
 async def verify(request: Request) -> Response:
     """Read every event and check that none was changed."""
     await form_of(request)
-    folder = await ask(request, lambda memory: memory.folder)
+    folder = await ask(request, lambda memory: memory.ledger.folder)
     return await _sent(request, VERIFY, partial(_verified, folder), total=_length(folder))
 
 
 async def check(request: Request) -> Response:
     """Look for damage, also in what is derived."""
     await form_of(request)
-    folder = await ask(request, lambda memory: memory.folder)
+    folder = await ask(request, lambda memory: memory.ledger.folder)
     return await _sent(request, CHECK, partial(_checked, folder), total=_length(folder))
 
 
