@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         NotWritten,
         Refused,
         RolledBack,
+        Unfinished,
     )
     from keepsake.records.event import Event
     from keepsake.records.fact import Fact, FactPattern
@@ -100,6 +101,7 @@ __all__ = [
     "RolledBack",
     "SQLiteFactStore",
     "SQLiteMemoryStore",
+    "Unfinished",
     "UpdateDelta",
 ]
 

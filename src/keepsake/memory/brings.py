@@ -49,11 +49,12 @@ class Brings(Opened):
         if isinstance(given, Path) and as_a_person and is_export(given):
             return self._bring_folder(bringing, given, [each for each in found if not isinstance(each, Source)])
         is_alone = sum(isinstance(each, Source) for each in found) == 1
-        for each in found:
-            if isinstance(each, Source):
-                _bring(bringing, each, format, is_alone=is_alone)
-            else:
-                bringing.skip(each.place, each.reason)
+        with self._shelf.in_steps():
+            for each in found:
+                if isinstance(each, Source):
+                    _bring(bringing, each, format, is_alone=is_alone)
+                else:
+                    bringing.skip(each.place, each.reason)
         return bringing.result()
 
     def _bring_folder(self, bringing: Bringing, folder: Path, skipped: Iterable[Skipped]) -> Imported:

@@ -38,7 +38,7 @@ from keepsake.records.belief import OWNER, Belief, texts
 from keepsake.records.book import Book
 from keepsake.records.clock import Clock, said_time, system_clock
 from keepsake.records.episode import Episode
-from keepsake.records.errors import NotWritable, Refused
+from keepsake.records.errors import Busy, NotWritable, Refused, Unfinished
 from keepsake.records.event import Event
 from keepsake.records.notebook import listing
 from keepsake.repair.witness import seen_by_the_index
@@ -314,20 +314,46 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _after_writing(self, events: list[Event]) -> None:
+        """Let what is derived follow. What was written stands, so nothing here fails."""
         self._index.follow(events)
-        self._follower.follow(events)
-        self._audit_file.follow(events)
+        try:
+            self._follower.follow(events)
+            self._audit_file.follow(events)
+        except Refused as error:  # the settings cannot be read any more
+            self._say(f"it is recorded, but the pages and the audit do not follow: {error}")
         self._follow_graph(events)
 
     def _after_erasing(self) -> None:
         """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""
-        self.ledger.note_erasures()
+        try:
+            self.ledger.note_erasures()
+        except (OSError, Busy) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            self._say(f"it is erased, but the pin could not be told ({why}); `keepsake ledger checkpoint` tells it")
         self._echoes.forget()
         self._index.grow_back()
         self._follower.look_at_all()
         self._audit_file.follow(())
         if (self.folder / "vectors").is_dir():
+            self._sweep()
+
+    def _sweep(self) -> None:
+        try:
             self._recall.sweep()
+        except (OSError, Busy) as error:
+            place = self.folder / "vectors"
+            raise Unfinished(
+                f"it is erased, but vectors made of its words may be left ({error}); remove {place}, it is made again"
+            ) from error
+
+    def _say(self, what: str) -> None:
+        """Tell something that stops nobody."""
+        if self._tell is not None:
+            self._tell(what)
+        else:
+            import logging
+
+            logging.getLogger("keepsake").warning(what)
 
     def _index_of(self) -> IndexOf:
         return self._index

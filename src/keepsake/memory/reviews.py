@@ -14,7 +14,7 @@ from os import urandom
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment, stamp
-from keepsake.records.errors import Moved, NotFound, Refused
+from keepsake.records.errors import Busy, Moved, NotFound, Refused, Unfinished
 from keepsake.records.event import Event
 from keepsake.records.notebook import listing
 from keepsake.records.policy import ALLOW, kind_of
@@ -85,9 +85,10 @@ class ReviewsOf:
         that was cut short is finished.
         """
         asked = self.get(name)
-        events = self._gated.approve(asked.id, digest or asked.digest, user=self._user, reason=reason)
-        answered = _answered(asked, events)
-        do_the_rest(self._gated, self._fold, answered.action)
+        with self._shelf.in_steps():
+            events = self._gated.approve(asked.id, digest or asked.digest, user=self._user, reason=reason)
+            answered = _answered(asked, events)
+            do_the_rest(self._gated, self._fold, answered.action)
         return answered
 
     def reject(self, name: str, *, reason: str = "") -> Review:
@@ -152,7 +153,7 @@ class ReviewsOf:
         for name, digest in shown:
             try:
                 done.append(Answered(name, answer(name, digest)))
-            except (Moved, Refused) as error:
+            except (Moved, Refused, Busy, Unfinished) as error:
                 done.append(Answered(name, self._now(name), error))
         return done
 

@@ -17,6 +17,7 @@ from keepsake.records.errors import (
     NotFound,
     NotWritable,
     Refused,
+    Unfinished,
     UnknownVersion,
 )
 
@@ -34,6 +35,7 @@ _STATUS: tuple[tuple[type[KeepsakeError], HTTPStatus], ...] = (  # the first tha
     (Refused, HTTPStatus.BAD_REQUEST),
     (Moved, HTTPStatus.CONFLICT),
     (Busy, HTTPStatus.SERVICE_UNAVAILABLE),
+    (Unfinished, HTTPStatus.SERVICE_UNAVAILABLE),
     (Damaged, HTTPStatus.SERVICE_UNAVAILABLE),
 )
 

@@ -61,14 +61,14 @@ def _tell(error: BaseException, call: Call) -> int:
 
 def line_and_status(error: BaseException) -> tuple[str, int]:
     """What a person is told of an error, and the exit status that tells it to a script."""
-    from keepsake.records.errors import Busy, Damaged, KeepsakeError
+    from keepsake.records.errors import Busy, Damaged, KeepsakeError, Unfinished
 
     if isinstance(error, click.ClickException):
         from keepsake.surfaces.cli.wrong_usage import sentence, wrong_usage
 
         return (wrong_usage(error), 2) if isinstance(error, click.UsageError) else (sentence(error.format_message()), 1)
     if isinstance(error, KeepsakeError):
-        return str(error), 4 if isinstance(error, Damaged) else 3 if isinstance(error, Busy) else 1
+        return str(error), 4 if isinstance(error, Damaged) else 3 if isinstance(error, Busy | Unfinished) else 1
     if isinstance(error, OSError):
         return _system(error)
     if isinstance(error, UnicodeEncodeError):  # bytes on a command line that are no text
