@@ -754,10 +754,10 @@ def test_where_no_index_can_be_made_questions_are_answered_from_memory_until_one
     with Memory(folder) as m:
         with monkeypatch.context() as full:
             full.setattr(m._shelf.ledger.disk, "rename", _refuses)
-            m.remember("tea without an index")
-            assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
             with pytest.raises(NotWritten, match="index.db could not be written: No space left .* make room"):
                 m.rebuild_index(pages=False)
+            m.remember("tea without an index")
+            assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
         assert list(folder.glob("*.making")) == []
         m.remember("tea when there is room again")
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 3

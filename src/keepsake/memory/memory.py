@@ -314,13 +314,9 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _after_writing(self, events: list[Event]) -> None:
-        """Let what is derived follow. What was written stands, so nothing here fails."""
         self._index.follow(events)
-        try:
-            self._follower.follow(events)
-            self._audit_file.follow(events)
-        except Refused as error:  # the settings cannot be read any more
-            self._say(f"it is recorded, but the pages and the audit do not follow: {error}")
+        self._follower.follow(events)
+        self._audit_file.follow(events)
         self._follow_graph(events)
 
     def _after_erasing(self) -> None:
