@@ -367,7 +367,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         """Whether a name is that of an episode, and of no belief."""
         with self._shelf.known() as known:
             whose = self._user(user)
-            return known.find(name, user=whose, path=path) is None and bool(self._book.episodes.find(whose, name))
+            return known.find(name, user=whose, path=path) is None and bool(self._book.episodes.named(whose, name))
 
     def _now(self, name: str, user: str | None, path: str) -> Belief:
         with self._shelf.known() as known:

@@ -344,7 +344,11 @@ class PagesOf(Recents):
                 return self._of_mine(Sync(self._at).run(only))
             except sqlite3.DatabaseError as error:
                 self._at.mend(error)
-            return self._of_mine(Sync(self._at).run(only))
+            try:
+                return self._of_mine(Sync(self._at).run(only))
+            except sqlite3.DatabaseError as error:
+                self._at.mend(error, is_last=True)
+                raise
 
     def _of_mine(self, done: Synced) -> Synced:
         """What of it is about this user's pages. What is nobody's is told to the owner of the folder."""

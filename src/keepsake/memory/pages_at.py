@@ -170,7 +170,10 @@ class PagesAt(Level[PagesFile]):
     def rebuild(self) -> PagesFile:
         """The rows made anew from the ledger. How the files were last seen is kept by whoever asks for this."""
         with self.ledger.reading(), self._lock:
-            self.level().empty_but_renderings()
+            try:
+                self.level().empty_but_renderings()
+            except sqlite3.DatabaseError as error:
+                self.mend(error)
             return self.level()
 
     # -- files -------------------------------------------------------------------------------------------------------

@@ -141,8 +141,7 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
     if type(found.audit) is not bool:
         raise Refused(f"{path}: audit.follow is true or false, not {brief(found.audit)}")
     if not isinstance(found.extractor, str):
-        said = brief(found.extractor)
-        raise Refused(f'{path}: consolidate.extractor is a text such as "english" or "none", not {said}')
+        raise Refused(f'{path}: consolidate.extractor is a text such as "english", not {brief(found.extractor)}')
     if found.durability not in ("full", "group"):
         raise Refused(f'{path}: ledger.durability is "full" or "group", not {brief(found.durability)}')
     if not isinstance(found.embedder, str):

@@ -21,6 +21,7 @@ from keepsake.surfaces.cli.call import Call
 
 FAULT, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
 
+_SQLITE_FULL = 13
 _NOT_YOURS = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NOT_A_FOLDER = (errno.ENOTDIR, errno.EEXIST)
 
@@ -71,6 +72,8 @@ def line_and_status(error: BaseException) -> tuple[str, int]:
         return str(error), 4 if isinstance(error, Damaged) else 3 if isinstance(error, Busy | Unfinished) else 1
     if isinstance(error, OSError):
         return _system(error)
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF == _SQLITE_FULL:
+        return "there is no room on the disk; make some, then do it again", 3
     if isinstance(error, UnicodeEncodeError):  # bytes on a command line that are no text
         return "something in the command is not UTF-8; convert it first, for example with iconv", 1
     what = f"{type(error).__name__}: {error}"
