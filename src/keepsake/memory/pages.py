@@ -326,7 +326,7 @@ class PagesOf(Recents):
         return file
 
     def _recorded(self, about: str) -> File:
-        """The page of which something is recorded. If its file cannot be written now, it follows later."""
+        """The page of which something was recorded. If its file cannot be written now, it follows later."""
         with suppress(OSError, Busy, sqlite3.Error):
             return self._follow(about)
         return self._existing(about)
@@ -344,11 +344,7 @@ class PagesOf(Recents):
                 return self._of_mine(Sync(self._at).run(only))
             except sqlite3.DatabaseError as error:
                 self._at.mend(error)
-            try:
-                return self._of_mine(Sync(self._at).run(only))
-            except sqlite3.DatabaseError as error:
-                self._at.mend(error, is_last=True)
-                raise
+            return self._of_mine(Sync(self._at).run(only))
 
     def _of_mine(self, done: Synced) -> Synced:
         """What of it is about this user's pages. What is nobody's is told to the owner of the folder."""
