@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         NotWritten,
         Refused,
         RolledBack,
+        Unfinished,
     )
     from keepsake.records.event import Event
     from keepsake.records.fact import Fact, FactPattern
@@ -102,6 +103,7 @@ __all__ = [
     "RolledBack",
     "SQLiteFactStore",
     "SQLiteMemoryStore",
+    "Unfinished",
     "UpdateDelta",
 ]
 

@@ -23,7 +23,7 @@ from keepsake.projections.index import fold as fold_module
 from keepsake.projections.index.compare import differences, text_trouble
 from keepsake.projections.index.file import IndexFile
 from keepsake.records.book import Book
-from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, Missing, NotWritable, Refused
+from keepsake.records.errors import Closed, Damaged, KeepsakeError, Missing, NotWritable, NotWritten, Refused
 from keepsake.records.event import Event
 from keepsake.repair.check import check
 from keepsake.repair.mend import apply as mend
@@ -747,18 +747,26 @@ def test_a_file_that_cannot_grow_costs_the_writer_nothing(folder: Path) -> None:
     same_as_rebuilt(folder)
 
 
-def test_an_index_that_cannot_be_made_says_so_and_the_memory_goes_on(
+def test_where_no_index_can_be_made_questions_are_answered_from_memory_until_one_can(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "index.db").unlink()
     with Memory(folder) as m:
-        monkeypatch.setattr(m._shelf.ledger.disk, "rename", _refuses)
-        m.remember("tea without an index")
-        with pytest.raises(Busy, match="index"):
-            m.recall("tea", words=True)
+        with monkeypatch.context() as full:
+            full.setattr(m._shelf.ledger.disk, "rename", _refuses)
+            with pytest.raises(NotWritten, match="index.db could not be written: No space left .* make room"):
+                m.rebuild_index(pages=False)
+            m.remember("tea without an index")
+            assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
         assert list(folder.glob("*.making")) == []
-        monkeypatch.undo()
-        assert len(m.recall("tea", k=500, words=True)) == COUNT + 2
+        m.remember("tea when there is room again")
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 3
+        assert not (folder / "index.db").exists()
+
+        m._index._retry = 0.0  # half a minute later
+        assert len(m.recall("tea", k=500, words=True)) == COUNT + 3
+        assert (folder / "index.db").exists()
+    same_as_rebuilt(folder)
 
 
 def _refuses(*_: object) -> None:

@@ -110,6 +110,7 @@ def a_folder_for(name):
         pytest.param(lambda folder: (folder / "events.wal").unlink(), id="gone"),
         pytest.param(a_folder_for("events.wal"), id="ledger-is-a-folder"),
         pytest.param(lambda folder: (folder / "keepsake.toml").write_bytes(b"\xff = ="), id="settings"),
+        pytest.param(lambda folder: (folder / "keepsake.toml").write_text("a = " + "[" * 9000), id="nested-settings"),
     ],
 )
 def test_a_spoiled_folder_is_told_of_in_one_line_by_every_command(story, folder, home, spoil):

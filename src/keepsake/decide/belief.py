@@ -226,8 +226,9 @@ def erase(
     """
     found, episodes = what_goes(known, names, user=user, path=path)
     gone = {version: None for held in found for version in known.ids_of(held)}
-    gone.update({told.source: None for name in episodes for told in known.episodes.find(user, name)})
-    gone.update({mark: None for name in episodes if (mark := mark_of(user, name))})
+    sources = [told.source for name in episodes for told in known.episodes.named(user, name)]
+    gone.update(dict.fromkeys(sources))
+    gone.update({mark: None for source in sources if (mark := mark_of(user, known.episodes.name_of(source)))})
     keys = {(held.user, held.path, held.key) for held in found}
     reviews = {yes for version in gone if (yes := known.reviews.yes_to(version))}
     reviews.update(name for name in names if known.reviews.is_of_words_alone(name, user))
@@ -262,19 +263,27 @@ def erase(
 def what_goes(known: Book, names: Sequence[str], *, user: str = OWNER, path: str = "") -> tuple[list[Held], list[str]]:
     """The beliefs that an erasure of these names destroys, and which of the names are episodes'."""
     names = [name for name in names if not known.reviews.is_of_words_alone(name, user)]
-    whole = {name for name in names if known.find(name, user=user, path=path, short=False)}
-    episodes = [name for name in names if name not in whole and known.episodes.find(user, name)]
+    episodes = [name for name in names if is_episode(known, name, user=user, path=path)]
     found = [known.get(name, user=user, path=path) for name in names if name not in episodes]
-    told = [each for name in episodes for each in known.episodes.find(user, name)]
+    told = [each for name in episodes for each in known.episodes.named(user, name)]
     found += [fact for each in told for fact in known.coming_from(user, each.source)]
     kin = dict.fromkeys(ref for held in found for ref in known.kin_of(held.ref))
     return [known.held[ref] for ref in kin if ref in known.held], episodes
 
 
+def is_episode(known: Book, name: str, *, user: str, path: str = "") -> bool:
+    """Whether a name means what happened. A belief goes first, unless only the end of its id is the same."""
+    if known.find(name, user=user, path=path, short=False):
+        return False
+    if known.episodes.find(user, name):
+        return True
+    return known.find(name, user=user, path=path) is None and bool(known.episodes.named(user, name))
+
+
 def _tells(event: Event, user: str, names: list[str], gone: dict[str, None]) -> bool:
     """Whether an event is one of the episodes of that user that go; also one that only an older copy has."""
     episode = (event.body or {}).get("episode", {})
-    if episode.get("user", OWNER) != user or episode.get("id", event.id) not in names:
+    if episode.get("user", OWNER) != user or (event.id not in gone and episode.get("id", event.id) not in names):
         return False
     gone[event.id] = None
     return True

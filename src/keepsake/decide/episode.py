@@ -32,7 +32,7 @@ def retract(known: Episodes, names: Sequence[str], *, user: str = OWNER, reason:
     """Take back what was told: it stays in history, and is used no more. What was taken back already is no event."""
     sources: list[str] = []
     for name in names:
-        told = known.find(user, name)
+        told = known.named(user, name)
         if not told:
             raise NotFound(f"nothing was told as {name!r}; `keepsake log` shows what was")
         sources += [each.source for each in told if not known.is_retracted(each.source)]

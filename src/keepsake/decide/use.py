@@ -108,9 +108,7 @@ def sources_of(known: Book, name: str, user: str, path: str = "") -> list[str]:
 
 
 def _episodes(known: Book, name: str, user: str) -> list[str]:
-    if found := [told.source for told in known.episodes.find(user, name)]:
-        return found
-    return [name] if known.episodes.owner(name) == user else []
+    return [told.source for told in known.episodes.named(user, name)]
 
 
 def _nothing(name: str) -> list[str]:

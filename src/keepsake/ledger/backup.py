@@ -19,7 +19,7 @@ from keepsake.ledger.folder import Folder
 from keepsake.ledger.ledger import Ledger
 from keepsake.ledger.lock import Lock
 from keepsake.records.clock import Clock, stamp, system_clock
-from keepsake.records.errors import KeepsakeError, NotWritten, Refused
+from keepsake.records.errors import KeepsakeError, NotWritten, Refused, Unfinished
 from keepsake.records.event import Draft
 
 
@@ -38,7 +38,12 @@ def back_up(ledger: Ledger, to: Path | None = None) -> Path:
     except OSError as error:
         raise NotWritten(f"no backup was made: {error.filename or parent}: {error.strerror}") from error
     if to is not None and ledger.writable and ledger.trouble is None:
-        ledger.append([Draft(fmt.COPY, {"place": str(target.resolve())})])
+        try:
+            ledger.append([Draft(fmt.COPY, {"place": str(target.resolve())})])
+        except NotWritten as error:
+            raise Unfinished(
+                f"the backup is made and whole, at {target}; only that it is there could not be recorded: {error}"
+            ) from error
     return target
 
 
@@ -97,9 +102,10 @@ def restore_from(
         finally:
             lock.close()
     except OSError as error:
-        raise NotWritten(
-            f"not restored yet: {error.filename or root}: {error.strerror}; if it was begun, opening {root} finishes it"
-        ) from error
+        why = f"{error.filename or root}: {error.strerror}"
+        if restore.is_begun(folder):
+            raise Unfinished(f"not restored yet: {why}; make room: whoever opens {root} next finishes it") from error
+        raise NotWritten(f"not restored, and nothing was changed: {why}") from error
 
 
 def _restore(

@@ -98,6 +98,9 @@ def write_new(disk: Disk, path: Path, data: bytes) -> None:
     try:
         write_all(disk, fd, data)
         disk.sync(fd)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # the system does not say which file it is about
+        raise
     finally:
         disk.close(fd)
 

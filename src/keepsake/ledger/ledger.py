@@ -19,7 +19,7 @@ from keepsake.ledger.folder import Stretch
 from keepsake.ledger.merkle import leaf_hash
 from keepsake.ledger.scan import Place
 from keepsake.records.clock import stamp
-from keepsake.records.errors import NotWritten, Refused
+from keepsake.records.errors import NotWritten, Refused, Unfinished
 from keepsake.records.event import Draft, Event
 
 Erased = Callable[[], Iterable[str]]
@@ -112,7 +112,7 @@ class Ledger(Writer):
             self._reopen()
         except OSError as error:
             self.dead = f"compacting {self.folder.root} was interrupted ({error.strerror}); open it again to finish it"
-            raise NotWritten(self.dead) from error
+            raise Unfinished(self.dead) from error
         self._end, self._stretch = Place(len(line), first, hashed, ts), first
         self._remember_tip()
         self._tree.append(leaf_hash(head))
@@ -136,14 +136,19 @@ class Ledger(Writer):
         self._refuse_in_batch("prune")
         with self._writing():
             self._refuse_inside(to)
-            stretches = self.folder.sealed_stretches()
+            stretches, moved = self.folder.sealed_stretches(), list[Path]()
             try:
                 if stretches:
                     self._take_snapshot()
-                return [self._move_away(stretch, to) for stretch in stretches]
-            except OSError as error:
-                why = f"{error.filename or to}: {error.strerror}"
-                raise NotWritten(f"not all was moved, and nothing is lost: {why}") from error
+                for stretch in stretches:
+                    moved.append(self._move_away(stretch, to))
+            except (OSError, NotWritten) as error:
+                place = (isinstance(error, OSError) and error.filename) or to
+                why = f"nothing is lost: {place}: {_reason(error)}"
+                if moved:
+                    raise Unfinished(f"{len(moved)} of {len(stretches)} were moved, and {why}") from error
+                raise NotWritten(f"nothing was moved, and {why}") from error
+            return moved
 
     def _move_away(self, stretch: Stretch, to: Path) -> Path:
         """Copy, record, remove: a crash leaves the stretch in one place or in both, never in none."""
@@ -184,10 +189,10 @@ class Ledger(Writer):
             self._own(fmt.ERASE, *({"lines": lines[start : start + erase.PER_EVENT], "ids": names} for start in parts))
             try:
                 self._finish_erasing()
-            except OSError as error:
-                raise NotWritten(
-                    f"the erasure is recorded, but not finished: {error.strerror};"
-                    f" whoever opens {self.folder.root} next goes on"
+            except (OSError, NotWritten) as error:
+                raise Unfinished(
+                    f"the erasure is recorded, and not finished: {_reason(error)}; make room:"
+                    f" whoever opens {self.folder.root} next finishes it"
                 ) from error
             return own
 
@@ -213,3 +218,10 @@ class Ledger(Writer):
     def _refuse_in_batch(self, what: str) -> None:
         if self.in_batch():
             raise Refused(f"cannot {what} inside a batch; end the batch first")
+
+
+def _reason(error: OSError | NotWritten) -> object:
+    """What the system said."""
+    if isinstance(error, OSError):
+        return error.strerror
+    return error.__cause__.strerror if isinstance(error.__cause__, OSError) else error

@@ -170,6 +170,11 @@ def _add_last_lines(
     return seq, prev
 
 
+def is_begun(folder: Folder) -> bool:
+    """Whether a restore is laid out whole, so that it will be finished."""
+    return (folder.restoring / _READY).exists()
+
+
 def discard(disk: Disk, folder: Folder) -> None:
     """Forget a restore that never became ready."""
     if folder.restoring.exists():

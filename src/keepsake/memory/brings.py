@@ -58,11 +58,12 @@ class Brings(Opened):
         found = list(sources_in(given))
         bringing.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
         is_alone = sum(isinstance(each, Source) for each in found) == 1
-        for each in found:
-            if isinstance(each, Source):
-                _bring(bringing, each, format, is_alone=is_alone)
-            else:
-                bringing.skip(each.place, each.reason)
+        with self._shelf.in_steps():
+            for each in found:
+                if isinstance(each, Source):
+                    _bring(bringing, each, format, is_alone=is_alone)
+                else:
+                    bringing.skip(each.place, each.reason)
         return bringing.result()
 
     def _bring_folder(self, bringing: Bringing, folder: Path, skipped: Iterable[Skipped]) -> Imported:

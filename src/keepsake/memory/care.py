@@ -50,9 +50,8 @@ def repair(folder: Path, codes: Sequence[str], *, by: str = "python:local", cloc
 def _around(folder: Path) -> Iterator[Finding]:
     """What the ledger cannot know: settings that mean nothing, and a place that is not safe."""
     try:
-        if (folder / "keepsake.toml").is_file():  # what is there and is no file may keep us waiting for ever
-            settings.read_settings(folder)
-    except (OSError, Refused) as error:
-        yield found("settings-unreadable", "keepsake.toml", getattr(error, "strerror", "") or str(error))
+        settings.read_settings(folder)
+    except Refused as error:
+        yield found("settings-unreadable", "keepsake.toml", str(error))
     if why := settings.unsafe_place(folder):
         yield found("unsafe-place", str(folder), why)

@@ -133,21 +133,22 @@ class ConsolidationOf:
         if self._shelf.ledger.in_batch():
             raise Refused("a rule writes in groups of its own: end the batch first, then consolidate")
         chosen, came_to, start = self._filter(rule), Consolidated(rule.id, user), 0
-        while True:
-            mark = self._mark(rule, user)
-            start = max(start, mark.through + 1) if since_last else start
-            portion = list(islice(self._episodes.since(start, user=user), PORTION))
-            if not portion:
-                return came_to
-            selected = _selected(portion, chosen)
-            weigher = self._weigher_of(rule, selected, reader, scorer, user, is_applied=True)
-            fresh = Consolidated(rule.id, user, considered=len(selected), read=len(portion))
-            through = max(episode.seq for episode in portion)
-            if self._apply(weigher, selected, fresh, mark, through, user):
-                _join(came_to, fresh)
-                start = through + 1
-            if tick:
-                tick(len(portion))
+        with self._shelf.in_steps():
+            while True:
+                mark = self._mark(rule, user)
+                start = max(start, mark.through + 1) if since_last else start
+                portion = list(islice(self._episodes.since(start, user=user), PORTION))
+                if not portion:
+                    return came_to
+                selected = _selected(portion, chosen)
+                weigher = self._weigher_of(rule, selected, reader, scorer, user, is_applied=True)
+                fresh = Consolidated(rule.id, user, considered=len(selected), read=len(portion))
+                through = max(episode.seq for episode in portion)
+                if self._apply(weigher, selected, fresh, mark, through, user):
+                    _join(came_to, fresh)
+                    start = through + 1
+                if tick:
+                    tick(len(portion))
 
     def _apply(
         self, weigher: Weigher, selected: list[Episode], into: Consolidated, mark: Mark, through: int, user: str

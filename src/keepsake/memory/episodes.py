@@ -17,7 +17,6 @@ from keepsake.memory.echo import NO_ECHO
 from keepsake.memory.gated import Gated
 from keepsake.memory.secrets import Cleared
 from keepsake.projections.index import prepared as sql
-from keepsake.records import ids
 from keepsake.records.belief import OWNER
 from keepsake.records.clock import parse_moment
 from keepsake.records.episode import Episode
@@ -157,7 +156,7 @@ class EpisodesOf:
             known = self._shelf.book
             if not known.distrusts.of(whose):
                 return None
-            told = known.episodes.find(whose, name) or tuple(filter(None, (known.episodes.of(name),)))
+            told = known.episodes.named(whose, name)
             events = (event for each in told for event in self._shelf.ledger.events(each.seq, each.seq + 1))
             return next((why for event in events if (why := self._against(event, whose))), None)
 
@@ -202,11 +201,13 @@ class EpisodesOf:
         if not names:
             raise Refused("say which episode is taken back")
         with self._shelf.ledger.reading():
-            told = [each for name in names for each in self._shelf.book.episodes.find(user, name)]
+            told = dict[str, int]()
             for name in names:
-                if not self._shelf.book.episodes.find(user, name):
+                found = self._shelf.book.episodes.named(user, name)
+                if not found:
                     raise NotFound(f"nothing was told as {name!r}; `keepsake log` shows what was")
-            return [self.read(each.seq) for each in told]
+                told.update({each.source: each.seq for each in found})
+            return [self.read(seq) for seq in told.values()]
 
     def _what_rests_on(self, episodes: list[Episode], user: str) -> tuple[list[Fact], list[Fact]]:
         """The facts that come from these episodes: those that come from nothing else that stands, and the others."""
@@ -304,19 +305,8 @@ class EpisodesOf:
         The last six characters of an id that was drawn for it are enough, if no other ends so.
         """
         with self._shelf.ledger.reading():
-            known = self._shelf.book.episodes
-            told = known.find(self._of(user), name)
-            if not told and ids.SHORT_EVENT_ID.match(name):
-                name = self._by_short_id(name, self._of(user))
-            if not told and known.owner(name) == self._of(user):
-                told = tuple(filter(None, (known.of(name),)))
+            told = self._shelf.book.episodes.named(self._of(user), name)
             return self.read(told[-1].seq) if told else None
-
-    def _by_short_id(self, short: str, user: str) -> str:
-        found = self._shelf.book.episodes.ending(user, short)
-        if len(found) > 1:
-            raise Refused(f"{short} names {len(found)} episodes; write more of the id")
-        return found[0] if found else short
 
     def get(self, name: str, *, user: str | None = None) -> Episode:
         """The same, but a name that names nothing is an error."""

@@ -301,7 +301,7 @@ class Gated(Speaker):
         target = tuple(each.body()["id"] for each in going)
         asked: dict[str, Any] = {"user": user, "path": path, "by": self.by, "trust": self.trust}
         if None in held:
-            told = [each for name in happened for each in self._book.episodes.find(user, name)]
+            told = [each for name in happened for each in self._book.episodes.named(user, name)]
             action = Action(kind="erase", target=target or tuple(names), **asked)
             return review.judged_with_episodes(self._book, self.policy, action, told)
         if not target:

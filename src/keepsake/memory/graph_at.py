@@ -36,6 +36,7 @@ class GraphAt(Level[GraphFile]):
     """The rows of the graphs of one folder."""
 
     called = "the graph is"
+    wrong = _WRONG
 
     @property
     def place(self) -> Path:
@@ -50,13 +51,16 @@ class GraphAt(Level[GraphFile]):
         """Put a question to the rows, with everything in them that the ledger has. Damage is mended on the way."""
         with self.ledger.reading(), self._lock:
             self.ledger.must_be_whole()
-            for tried in range(_TRIES):
-                try:
-                    return question(self._leveled())
-                except sqlite3.DatabaseError as error:
-                    self.mend(error, is_last=tried == _TRIES - 1)
-                except OSError as error:
-                    raise self._in_the_way(error) from error
+            return self._answered(lambda: self._ask(question), question)
+
+    def _ask(self, question: Callable[[GraphFile], Answer]) -> Answer:
+        for tried in range(_TRIES):
+            try:
+                return question(self._leveled())
+            except sqlite3.DatabaseError as error:
+                self.mend(error, is_last=tried == _TRIES - 1)
+            except OSError as error:
+                raise self._in_the_way(error) from error
         raise AssertionError("unreachable")
 
     def _leveled(self) -> GraphFile:
@@ -82,7 +86,7 @@ class GraphAt(Level[GraphFile]):
         if self.ledger.writable and self.place.exists():
             with self.ledger.reading(), self._lock:
                 self._throw_away()
-                self.read(GraphFile.bookmark)
+                self._ask(GraphFile.bookmark)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ the ledger has not is a witness that the ledger was rolled back, and is left as 
 After a write the index follows in the same call. If it cannot (the disk is full, somebody else holds it), the write
 stands all the same: the next one who needs the index goes on from its bookmark.
 
-In a folder that may only be read, the index is made in memory.
+In a folder that may only be read, the index is made in memory; and so it is for a reader on a disk that has no room for
+it, until there is some.
 
 Whatever a file can hold (another program's rows, half a page, nothing) is met here: the reader gets an answer from an
 index that was made anew, and whoever wrote hears nothing of it.
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from itertools import chain, islice, takewhile
@@ -27,7 +29,8 @@ from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import remove_all, remove_if_there
 from keepsake.ledger.ledger import Ledger
 from keepsake.memory.events import events_from
-from keepsake.projections.database import IN_MEMORY
+from keepsake.memory.level import RETRY
+from keepsake.projections.database import IN_MEMORY, has_no_room
 from keepsake.projections.index.file import CHUNK, NOTHING, SHAPE, Bookmark, IndexFile
 from keepsake.projections.index.fold import Stale
 from keepsake.projections.index.peek import is_hash
@@ -73,6 +76,7 @@ class IndexOf:
         self._mark: Bookmark | None = None  # as this process left it
         self._bad = ""  # what is wrong with the file that is there
         self._erasures = -1  # that the ledger had when the index was last found well
+        self._retry = 0.0  # when a disk that had no room is asked again
 
     def close(self) -> None:
         """Let go of the file, once whoever reads it is done."""
@@ -157,7 +161,7 @@ class IndexOf:
         answer: Answer | None = None
         with suppress(OSError, KeepsakeError), self._ledger.reading():
             try:
-                index = self._open_one() if not self._bad else None
+                index = self._at_hand()
                 if index is not None and self._ledger.end.seq <= index.bookmark().seq + FAR:
                     self._catch_up(index)
                     answer = question(index)
@@ -166,15 +170,41 @@ class IndexOf:
         return answer
 
     def _level(self, tick: Tick | None) -> IndexFile:
-        index = self._open_one() if not self._bad else None
-        if index is None:
-            index = self._make(self._bad or "it was not there", tick)
-        self._catch_up(index, tick)
+        try:
+            index = self._at_hand()
+            if index is None:
+                index = self._make(self._bad or "it was not there", tick)
+            self._catch_up(index, tick)
+        except (OSError, sqlite3.Error, NotWritten) as error:
+            if not isinstance(error, NotWritten) and not has_no_room(error):
+                raise
+            index = self._make_in_memory(tick)
         return index
+
+    def _make_in_memory(self, tick: Tick | None) -> IndexFile:
+        """The disk has no room: an index in memory for a while, from the file that is there, else from the ledger."""
+        self._drop()
+        index = IndexFile(IN_MEMORY)
+        copied = not self._bad and index.copy_of(self._path) and index.bookmark().shape == SHAPE
+        if not copied:
+            index.close()
+            index = IndexFile(IN_MEMORY)
+        self._index, self._retry = index, time.monotonic() + RETRY
+        self._catch_up(index, tick) if copied else self._fill(index, tick)
+        return index
+
+    def _at_hand(self) -> IndexFile | None:
+        """The index that is open or can be opened; None if a new one must be made."""
+        return self._open_one() if not self._bad or self._is_in_memory() else None
+
+    def _is_in_memory(self) -> bool:
+        """Whether the index that is open is in memory, and may go on being so."""
+        in_memory = self._index is not None and self._inode < 0
+        return in_memory and (not self._ledger.writable or time.monotonic() < self._retry)
 
     def _open_one(self) -> IndexFile | None:
         """The file that is there, open; None if a new one must be made."""
-        if self._index is not None and (self._inode < 0 or self._is_the_same()):
+        if self._is_in_memory() or (self._index is not None and self._inode >= 0 and self._is_the_same()):
             return self._index
         self._drop()
         if not self._ledger.writable:
@@ -295,11 +325,11 @@ class IndexOf:
                 return self._adopt()
         except FileNotFoundError:  # somebody took it for left behind
             return None
-        except OSError as error:
+        except BaseException as error:
             remove_if_there(disk, path)
-            raise NotWritten(f"{self._path} could not be written: {error.strerror}; free some space") from error
-        except BaseException:
-            remove_if_there(disk, path)
+            if isinstance(error, OSError) or has_no_room(error):
+                why = (isinstance(error, OSError) and error.strerror) or error
+                raise NotWritten(f"{self._path} could not be written: {why}; make room, then do it again") from error
             raise
 
     def _clear_the_place(self) -> None:

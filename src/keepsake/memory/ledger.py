@@ -141,9 +141,10 @@ class LedgerOf:
         """
         from keepsake.ledger.checkpoint import take
 
-        if anew:
-            return self._begin_anew()
-        return take(self._ledger, self._keyring)
+        note = self._begin_anew() if anew else take(self._ledger, self._keyring)
+        if self._ledger.standing.erasures:
+            self.note_erasures()  # in case that it could not be told when something was erased
+        return note
 
     def _begin_anew(self) -> str:
         from keepsake.ledger.checkpoint import take

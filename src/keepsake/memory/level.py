@@ -1,39 +1,47 @@
 """Rows of an open memory that are kept level with its ledger: the pages', and the graph's.
 
 They follow from the ledger alone, and are made anew whenever they are missing, damaged, of another shape or behind an
-erasure. Whoever has no write access gets them in memory.
+erasure. Whoever has no write access gets them in memory, and so does a reader where the disk has no room for them.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from keepsake.ledger.disk import remove_all
-from keepsake.projections.database import IN_MEMORY
+from keepsake.projections.database import IN_MEMORY, has_no_room
 from keepsake.projections.followed import Bookmark, Followed
-from keepsake.records.errors import Busy
+from keepsake.records.errors import Busy, NotWritten
 from keepsake.stores.shelf import Shelf
 
 File = TypeVar("File", bound=Followed)
+Answer = TypeVar("Answer")
 
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
+RETRY = 30.0  # seconds before a disk that had no room is asked again
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 class Level(ABC, Generic[File]):
-    """One such file. `called` is what an error calls it."""
+    """One such file. `called` is what an error calls it, `wrong` what rows that are not ours can do to a reader."""
 
     called: str
+    wrong: tuple[type[Exception], ...]
 
     def __init__(self, shelf: Shelf) -> None:
         self.ledger, self.book = shelf.ledger, shelf.book
         self._lock = threading.RLock()
         self._db: File | None = None
         self._left = Bookmark()  # where this process stopped reading
+        self._aside: File | None = None  # the rows in memory, while the disk has no room for them
+        self._retry = 0.0  # when it is asked again
 
     @property
     @abstractmethod
@@ -50,19 +58,48 @@ class Level(ABC, Generic[File]):
 
     def close(self) -> None:
         with self._lock:
-            db, self._db = self._db, None
-            if db is not None:
-                with suppress(sqlite3.Error):
-                    db.close()
+            open_ones, self._db, self._aside = (self._db, self._aside), None, None
+            for db in open_ones:
+                if db is not None:
+                    with suppress(sqlite3.Error):
+                        db.close()
 
     def mend(self, error: Exception, *, is_last: bool = False) -> None:
-        """Whoever came upon that may try again with new rows. Busy, if the file is not what is wrong."""
+        """Whoever came upon that may try again with new rows. Busy or NotWritten, if the file is not what is wrong."""
+        if has_no_room(error):
+            self.close()
+            raise NotWritten(f"{self.place} could not be written ({error}); make room, then do it again") from error
         if is_last or (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _BUSY:
             raise Busy(f"{self.called} not to be had at this moment ({error}); try again") from error
         self._throw_away()
 
+    def _answered(self, ask: Callable[[], Answer], question: Callable[[File], Answer]) -> Answer:
+        """What `ask` answers, by the rows in the file. If the disk has no room for those, by rows in memory."""
+        if self._aside is None or time.monotonic() > self._retry:
+            try:
+                return ask()
+            except NotWritten:
+                self._retry = time.monotonic() + RETRY
+        try:
+            return question(self._in_memory())
+        except self.wrong:  # the file that they were copied from was not ours
+            self._aside = None
+            return question(self._in_memory(copied=False))
+
+    def _in_memory(self, *, copied: bool = True) -> File:
+        if self._aside is None:
+            self._aside = self._made(IN_MEMORY)
+            if copied and not self._aside.copy_of(self.place):
+                self._aside.close()
+                self._aside = self._made(IN_MEMORY)
+        return self._level_with(self._aside)
+
     def _level(self) -> File:
-        db = self._open()
+        db = self._level_with(self._open())
+        self._aside = None  # there is room again
+        return db
+
+    def _level_with(self, db: File) -> File:
         mark, end = db.bookmark(), self.ledger.end
         if mark.seq > end.seq:
             self.ledger.refresh()
@@ -93,6 +130,8 @@ class Level(ABC, Generic[File]):
         return mark.seq < 0 or mark == self._left or self.ledger.chain().hash_at(mark.seq) in (None, mark.hash)
 
     def _in_the_way(self, error: OSError) -> Busy:
+        if has_no_room(error):
+            return NotWritten(f"{self.place} could not be written: {error.strerror}; make room, then do it again")
         return Busy(f"{self.place}: {error.strerror}; move what is there away, and it is made anew")
 
     def _throw_away(self) -> None:

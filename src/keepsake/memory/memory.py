@@ -38,7 +38,7 @@ from keepsake.records.belief import OWNER, Belief, texts
 from keepsake.records.book import Book
 from keepsake.records.clock import Clock, said_time, system_clock
 from keepsake.records.episode import Episode
-from keepsake.records.errors import NotWritable, Refused
+from keepsake.records.errors import Busy, NotWritable, Refused, Unfinished
 from keepsake.records.event import Draft, Event
 from keepsake.records.notebook import listing
 from keepsake.records.pages import PAGE_EDIT
@@ -349,13 +349,35 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
 
     def _after_erasing(self) -> None:
         """The words are gone from the ledger and its index was removed: tell the pin, and make the index anew."""
-        self.ledger.note_erasures()
+        try:
+            self.ledger.note_erasures()
+        except (OSError, Busy) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            self._say(f"it is erased, but the pin could not be told ({why}); `keepsake ledger checkpoint` tells it")
         self._echoes.forget()
         self._index.grow_back()
         self._follower.look_at_all()
         self._audit_file.follow(())
         if (self.folder / "vectors").is_dir():
+            self._sweep()
+
+    def _sweep(self) -> None:
+        try:
             self._recall.sweep()
+        except (OSError, Busy) as error:
+            place = self.folder / "vectors"
+            raise Unfinished(
+                f"it is erased, but vectors made of its words may be left ({error}); remove {place}, it is made again"
+            ) from error
+
+    def _say(self, what: str) -> None:
+        """Tell something that stops nobody."""
+        if self._tell is not None:
+            self._tell(what)
+        else:
+            import logging
+
+            logging.getLogger("keepsake").warning(what)
 
     def _index_of(self) -> IndexOf:
         return self._index
@@ -373,7 +395,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         """Whether a name is that of an episode, and of no belief."""
         with self._shelf.known() as known:
             whose = self._user(user)
-            return known.find(name, user=whose, path=path) is None and bool(self._book.episodes.find(whose, name))
+            return known.find(name, user=whose, path=path) is None and bool(self._book.episodes.named(whose, name))
 
     def _now(self, name: str, user: str | None, path: str) -> Belief:
         with self._shelf.known() as known:

@@ -6,7 +6,9 @@ asked for. The next entry takes it up again.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from keepsake.decide import page as decide
@@ -16,7 +18,7 @@ from keepsake.memory.pages_at import PagesAt
 from keepsake.memory.settings import Settings
 from keepsake.projections.pages.file import PagesFile
 from keepsake.projections.pages.rows import File
-from keepsake.records.errors import Moved, Refused
+from keepsake.records.errors import Busy, Moved, Refused
 from keepsake.records.pages import USUAL
 from keepsake.records.policy import DEFAULT
 from keepsake.records.proposal import DORMANT, REST, Proposal, in_short
@@ -57,7 +59,8 @@ class Resting:
                     if file is None or file.user != proposal.user or not self._may_rest(file, now):
                         raise Moved(f"{path} is not what it was when this was proposed; look at the proposals again")
                     self._rest(file, reason)
-            Sync(self._at).run(proposal.ids)
+            with suppress(OSError, Busy, sqlite3.Error):  # it is recorded; the files follow later
+                Sync(self._at).run(proposal.ids)
         return list(proposal.ids)
 
     def _rest(self, file: File, reason: str) -> None:

@@ -7,6 +7,7 @@ both sides is asked: nothing of either is lost.
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
@@ -15,6 +16,7 @@ from functools import cached_property
 
 from keepsake.memory.page_adopt import Adopted, Adopter
 from keepsake.memory.pages_at import PagesAt, is_blank
+from keepsake.projections.database import has_no_room
 from keepsake.projections.markdown import Page, entity_of
 from keepsake.projections.pages.edits import NEW, REMOVED, Compared, Known, compare
 from keepsake.projections.pages.file import PagesFile
@@ -70,7 +72,12 @@ class Sync:
         """Sync every page, or those that are named and those that lag behind."""
         wanted, raced = None if only is None else set(only), set[str]()
         for _ in range(_TRIES):
-            raced = self._once(wanted)
+            try:
+                raced = self._once(wanted)
+            except sqlite3.Error as error:
+                if has_no_room(error):
+                    self._at.mend(error)
+                raise
             if not raced:
                 break
             wanted = raced

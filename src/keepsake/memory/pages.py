@@ -71,7 +71,7 @@ class PagesOf(Recents):
             if (file := self._file(about)) and not file.is_gone:
                 raise Refused(f"{file.path} is there already; append to it")
             self._put(about, {name: value for name, value in front.items() if value}, is_new=True)
-            return _info(self._follow(about))
+            return _info(self._recorded(about))
 
     def append(
         self, path: str, content: str, tags: Iterable[str] = (), *, idempotency_key: str = "", **fields: Any
@@ -174,7 +174,7 @@ class PagesOf(Recents):
         with self._at.paused():
             self._existing(about)
             self._put(about, self._front(**front))
-            return _info(self._follow(about))
+            return _info(self._recorded(about))
 
     def _put(self, about: str, front: dict[str, Any], *, is_new: bool = False) -> None:
         if self._gated.trust in DEFAULT.quarantined:
@@ -288,7 +288,8 @@ class PagesOf(Recents):
             self._synced(None)
             with self._shelf.ledger.batch():
                 events = self._shelf.ledger.write(lambda: decide.clean(book, self._user, reason, everything=everything))
-            self._synced(())
+            with suppress(OSError, Busy, sqlite3.Error):  # it is recorded; the files follow later
+                self._synced(())
         told = [event.body.get("ids", [1]) for event in events if event.body and event.op in (TOMBSTONE, RETRACT)]
         return sum(map(len, told))
 
@@ -323,6 +324,12 @@ class PagesOf(Recents):
         if file is None or file.is_gone:
             raise NotFound(f"there is no page {path_of(self._user, about)}; `keepsake pages` lists what there is")
         return file
+
+    def _recorded(self, about: str) -> File:
+        """The page of which something was recorded. If its file cannot be written now, it follows later."""
+        with suppress(OSError, Busy, sqlite3.Error):
+            return self._follow(about)
+        return self._existing(about)
 
     def _follow(self, about: str) -> File:
         """Bring the file of a page up to date; what a person did to it meanwhile comes in first."""

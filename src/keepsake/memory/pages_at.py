@@ -49,6 +49,7 @@ class PagesAt(Level[PagesFile]):
     """The pages of one folder."""
 
     called = "the pages are"
+    wrong = (sqlite3.DatabaseError, Stale)
 
     def __init__(self, shelf: Shelf, zone: Callable[[], tzinfo], masks: Masker | None = None) -> None:
         super().__init__(shelf)
@@ -124,7 +125,7 @@ class PagesAt(Level[PagesFile]):
         for tried in range(3):
             try:
                 return self._level()
-            except (sqlite3.DatabaseError, Stale) as error:
+            except self.wrong as error:
                 self.mend(error, is_last=tried == 2)
             except OSError as error:
                 raise self._in_the_way(error) from error
@@ -133,11 +134,14 @@ class PagesAt(Level[PagesFile]):
     def read(self, question: Callable[[PagesFile], Answer]) -> Answer:
         """Put a question to the rows. If it comes upon damage, they are made anew, and it is put once more."""
         with self.ledger.reading(), self._lock:
-            try:
-                return question(self._leveled())
-            except sqlite3.DatabaseError as error:
-                self.mend(error)
+            return self._answered(lambda: self._ask(question), question)
+
+    def _ask(self, question: Callable[[PagesFile], Answer]) -> Answer:
+        try:
             return question(self._leveled())
+        except sqlite3.DatabaseError as error:
+            self.mend(error)
+        return question(self._leveled())
 
     def _made(self, path: Path | str) -> PagesFile:
         return PagesFile(path)
@@ -166,7 +170,10 @@ class PagesAt(Level[PagesFile]):
     def rebuild(self) -> PagesFile:
         """The rows made anew from the ledger. How the files were last seen is kept by whoever asks for this."""
         with self.ledger.reading(), self._lock:
-            self.level().empty_but_renderings()
+            try:
+                self.level().empty_but_renderings()
+            except sqlite3.DatabaseError as error:
+                self.mend(error)
             return self.level()
 
     # -- files -------------------------------------------------------------------------------------------------------

@@ -23,11 +23,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from keepsake.ledger.settings_file import brief, read_toml
 from keepsake.records.errors import Refused
 from keepsake.records.policy import A_WEEK, DEFAULT, Policy, Rule
 
 _SPAN = re.compile(r"([1-9]\d{0,5}) ?([mhdw])\Z")
 _LONGEST = timedelta(days=3660)
+_LONG_NAME = 40
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _KNOWN = ("approvers", "expires", "rules", "corroborate", "keep_secrets")  # the last two are read with the settings
 _NAMES = tuple(each.name for each in fields(Rule) if each.name not in ("then", "confidence"))
@@ -68,11 +70,9 @@ class PolicyFile:
 
 def read_policy(path: Path) -> Policy:
     """The policy that a file states."""
-    import tomllib  # only where there is something to read
-
     try:
-        raw = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raw = read_toml(path) or {}
+    except ValueError as error:
         raise Refused(f"{path} cannot be read: {error}; mend it: until then nothing is written") from None
     try:
         return parse(raw.get("policy", {}))
@@ -112,21 +112,25 @@ def _rule(said: _LAW, where: str) -> Rule:
 def _only(said: _LAW, known: tuple[str, ...], where: str) -> None:
     for name in said:
         if name not in known:
-            raise Refused(f"{where}.{name} is not known; it is one of {', '.join(known)}")
+            shown = name if name.isidentifier() and len(name) < _LONG_NAME else brief(name)
+            raise Refused(f"{where}.{shown} is not known; it is one of {', '.join(known)}")
 
 
 def _texts(value: object, where: str) -> tuple[str, ...]:
     """One text, or a list of at least one."""
     found = [value] if isinstance(value, str) else value
     if not isinstance(found, list) or not found or not all(isinstance(each, str) for each in found):
-        raise Refused(f"{where} is a text, or a list of texts, not {value!r}")
+        raise Refused(f"{where} is a text, or a list of texts, not {brief(value)}")
     return tuple(found)
 
 
 def _range(value: object, where: str) -> tuple[float, float]:
     if not isinstance(value, list) or len(value) != 2 or any(type(each) not in (int, float) for each in value):
-        raise Refused(f"{where} is two numbers, such as [0.0, 0.5], not {value!r}")
-    return float(value[0]), float(value[1])
+        raise Refused(f"{where} is two numbers, such as [0.0, 0.5], not {brief(value)}")
+    try:
+        return float(value[0]), float(value[1])
+    except OverflowError:
+        raise Refused(f"{where} is two numbers from 0 to 1") from None
 
 
 def _span(value: object, where: str) -> timedelta:
@@ -134,8 +138,8 @@ def _span(value: object, where: str) -> timedelta:
         return A_WEEK
     found = _SPAN.match(value) if isinstance(value, str) else None
     if found is None:
-        raise Refused(f'{where} is a time such as "30m", "12h", "7d" or "2w", not {value!r}')
+        raise Refused(f'{where} is a time such as "30m", "12h", "7d" or "2w", not {brief(value)}')
     span = int(found[1]) * _UNITS[found[2]]
     if span > _LONGEST:
-        raise Refused(f"{where} is at most ten years, not {value!r}")
+        raise Refused(f"{where} is at most ten years, not {brief(value)}")
     return span

@@ -9,7 +9,7 @@ from keepsake.ledger.begin import ledger_id
 from keepsake.ledger.checkpoint import Keyring, take
 from keepsake.ledger.folder import Folder
 from keepsake.records.clock import Clock
-from keepsake.records.errors import Refused
+from keepsake.records.errors import Busy, Refused, Unfinished
 from keepsake.stores.shelf import Shelf, is_memory
 
 
@@ -22,11 +22,18 @@ def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock)
     restore_from(folder, source, by=by, clock=clock, erased=frozenset(ring.erased(name) if name else ()))
     (folder / "vectors" / "swept").unlink(missing_ok=True)  # of which erasures the vectors know is another question now
     if name and ring.pin(name):
-        shelf = Shelf(folder, by=by, clock=clock)
         try:
-            take(shelf.ledger, ring, anew=True)
-        finally:
-            shelf.close()
+            shelf = Shelf(folder, by=by, clock=clock)
+            try:
+                take(shelf.ledger, ring, anew=True)
+            finally:
+                shelf.close()
+        except (OSError, Busy) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise Unfinished(
+                f"restored, but the pin could not be set again: {why}; make room, then run"
+                " `keepsake ledger checkpoint --anew`"
+            ) from error
 
 
 def _refuse_a_second(name: str, folder: Path, ring: Keyring) -> None:

@@ -16,7 +16,7 @@ from keepsake.decide.trust import quarantined_episodes
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment, stamp
-from keepsake.records.errors import Moved, NotFound, Refused
+from keepsake.records.errors import Busy, Moved, NotFound, Refused, Unfinished
 from keepsake.records.event import Event
 from keepsake.records.notebook import listing
 from keepsake.records.policy import ALLOW, kind_of
@@ -94,9 +94,10 @@ class ReviewsOf:
         that was cut short is finished.
         """
         asked = self.get(name)
-        events = self._gated.approve(asked.id, digest or asked.digest, user=self._user, reason=reason)
-        answered = _answered(asked, events)
-        do_the_rest(self._gated, self._fold, answered.action)
+        with self._shelf.in_steps():
+            events = self._gated.approve(asked.id, digest or asked.digest, user=self._user, reason=reason)
+            answered = _answered(asked, events)
+            do_the_rest(self._gated, self._fold, answered.action)
         return answered
 
     def reject(self, name: str, *, reason: str = "") -> Review:
@@ -170,7 +171,7 @@ class ReviewsOf:
     def _one(self, name: str, digest: str, answer: Callable[[str, str], Review]) -> Answered:
         try:
             return Answered(name, answer(name, digest))
-        except (Moved, Refused) as error:
+        except (Moved, Refused, Busy, Unfinished) as error:
             return Answered(name, self._now(name), error)
 
     def _now(self, name: str) -> Review | None:

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from keepsake.ledger.settings_file import brief, read_toml
 from keepsake.records.errors import Refused
 from keepsake.stores.file_system import is_remote, kind_of
 
@@ -58,6 +59,7 @@ TEMPLATE = """\
 
 _SECTIONS = ("ledger", "recall", "consolidate", "pages", "writer", "policy", "audit")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")  # of a database, or of a page
+_MOST_DAYS, _MOST_TOKENS = 36_500, 1_000_000_000
 _UTC = ("Etc/UTC", "Etc/UCT", "Etc/Zulu", "UCT", "Universal", "Zulu")
 _SYNCED = ("dropbox", "onedrive", "google drive", "googledrive", "icloud", "mobile documents", "nextcloud", "syncthing")
 
@@ -109,30 +111,24 @@ def _folder(path: str | Path, what: str) -> Path:
 def read_settings(folder: Path) -> Settings:
     """The settings of a folder; defaults where it has none."""
     path = folder / "keepsake.toml"
-    if not path.exists():
-        return Settings()
-    import tomllib  # only where there is something to read: starting fast matters more often
-
     try:
-        raw = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Refused(
-            f"{folder / 'keepsake.toml'} cannot be read: {error}; mend that line, or remove the file"
-        ) from None
-    return _settings(raw, folder / "keepsake.toml")
+        raw = read_toml(path)
+    except ValueError as error:
+        raise Refused(f"{path} cannot be read: {error}; fix it, or move it away") from None
+    return Settings() if raw is None else _settings(raw, path)
 
 
 def _settings(raw: dict[str, Any], path: Path) -> Settings:
     if not isinstance(raw.get("policy", {}), dict):
         raw = {**raw, "policy": {}}  # it is told when something is to be written; reading goes on
     sections = [raw.get(name, {}) for name in _SECTIONS]
-    if not all(isinstance(section, dict) for section in sections):
-        names = ", ".join(f"[{name}]" for name in _SECTIONS)
-        raise Refused(f"{path}: {names} are sections, each in brackets on its own line")
+    for name, section in zip(_SECTIONS, sections, strict=True):
+        if not isinstance(section, dict):
+            raise Refused(f"{path}: [{name}] is a section, in brackets on its own line, not {brief(section)}")
     ledger, recall, consolidate, pages, writer, policy, audit = sections
     several = consolidate.get("several", [])
     if not isinstance(several, list) or not all(isinstance(name, str) for name in several):
-        raise Refused(f'{path}: consolidate.several is a list of predicates such as ["knows"], not {several!r}')
+        raise Refused(f'{path}: consolidate.several is a list of predicates such as ["knows"], not {brief(several)}')
     found = Settings(
         ledger.get("durability", "full"), recall.get("embedder", ""), recall.get("floor"),
         recall.get("receipts", False), consolidate.get("extractor", "none"), tuple(several),
@@ -143,17 +139,17 @@ def _settings(raw: dict[str, Any], path: Path) -> Settings:
     )  # fmt: skip
     _check_pages(found, path)
     if type(found.audit) is not bool:
-        raise Refused(f"{path}: audit.follow is true or false, not {found.audit!r}")
+        raise Refused(f"{path}: audit.follow is true or false, not {brief(found.audit)}")
     if not isinstance(found.extractor, str):
-        raise Refused(f'{path}: consolidate.extractor is a text such as "english" or "none", not {found.extractor!r}')
+        raise Refused(f'{path}: consolidate.extractor is a text such as "english", not {brief(found.extractor)}')
     if found.durability not in ("full", "group"):
-        raise Refused(f'{path}: ledger.durability is "full" or "group", not {found.durability!r}')
+        raise Refused(f'{path}: ledger.durability is "full" or "group", not {brief(found.durability)}')
     if not isinstance(found.embedder, str):
-        raise Refused(f'{path}: recall.embedder is a text such as "wordllama" or "none", not {found.embedder!r}')
+        raise Refused(f'{path}: recall.embedder is a text such as "wordllama" or "none", not {brief(found.embedder)}')
     if found.floor is not None and (type(found.floor) not in (int, float) or not 0 <= found.floor <= 1):
-        raise Refused(f"{path}: recall.floor is a number from 0 to 1, not {found.floor!r}")
+        raise Refused(f"{path}: recall.floor is a number from 0 to 1, not {brief(found.floor)}")
     if type(found.receipts) is not bool:
-        raise Refused(f"{path}: recall.receipts is true or false, not {found.receipts!r}")
+        raise Refused(f"{path}: recall.receipts is true or false, not {brief(found.receipts)}")
     return found
 
 
@@ -161,7 +157,7 @@ def _corroborate(policy: dict[str, Any], path: Path) -> int:
     """How many sources bear something out."""
     needed = policy.get("corroborate", 1)
     if type(needed) is not int or needed < 0:
-        raise Refused(f"{path}: policy.corroborate is a whole number from 0 up, not {needed!r}")
+        raise Refused(f"{path}: policy.corroborate is a whole number from 0 up, not {brief(needed)}")
     return needed
 
 
@@ -170,20 +166,22 @@ def _kept(said: Any, path: Path) -> bool | tuple[str, ...]:
     if isinstance(said, list) and all(isinstance(kind, str) for kind in said):
         return tuple(said)
     if type(said) is not bool:
-        raise Refused(f'{path}: policy.keep_secrets is true, false or a list such as ["card number"], not {said!r}')
+        wrong = brief(said)
+        raise Refused(f'{path}: policy.keep_secrets is true, false or a list such as ["card number"], not {wrong}')
     return said
 
 
 def _check_pages(found: Settings, path: Path) -> None:
     if type(found.follow) is not bool:
-        raise Refused(f"{path}: pages.follow is true or false, not {found.follow!r}")
+        raise Refused(f"{path}: pages.follow is true or false, not {brief(found.follow)}")
     place: object = found.zone
     if not isinstance(place, str) or (place and _zone(place) is None):
-        raise Refused(f'{path}: pages.zone is a place such as "Europe/Berlin" or "UTC", not {found.zone!r}')
+        raise Refused(f'{path}: pages.zone is a place such as "Europe/Berlin" or "UTC", not {brief(found.zone)}')
     for name in ("auto_dormant_days", "soft_limit_tokens", "hard_limit_tokens"):
         value = getattr(found, name)
-        if type(value) is not int or value < 1:
-            raise Refused(f"{path}: {name} is a whole number from 1 up, not {value!r}")
+        most = _MOST_DAYS if name == "auto_dormant_days" else _MOST_TOKENS
+        if type(value) is not int or not 1 <= value <= most:
+            raise Refused(f"{path}: {name} is a whole number from 1 to {most:,}, not {brief(value)}")
 
 
 def zone_of(settings: Settings) -> tzinfo:

@@ -2,18 +2,37 @@
 
 It follows from the ledger, so it is never repaired: whoever finds it wrong removes it, and it is made anew. So a file
 may lose its name while somebody has it open, and `is_in_place` tells.
+
+On a full disk SQLite cannot even read: it makes files beside the one that it opens. A reader is served from memory
+then: `copy_of` takes the rows from the file without making anything.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 IN_MEMORY = ":memory:"
 PATIENCE = 30.0
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NOT_WRITTEN = (  # of a quota or a failing disk SQLite says only which call was refused
+    sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC,
+    sqlite3.SQLITE_IOERR_TRUNCATE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN,
+)  # fmt: skip
+
+
+def has_no_room(error: BaseException) -> bool:
+    """Whether the disk took nothing more, and the file that was to be written is as good as it was."""
+    if isinstance(error, OSError):
+        return error.errno in _NO_ROOM
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    return code & 0xFF == sqlite3.SQLITE_FULL or code in _NOT_WRITTEN
 
 
 class Database:
@@ -37,6 +56,21 @@ class Database:
 
     def close(self) -> None:
         self.db.close()
+
+    def copy_of(self, path: Path) -> bool:
+        """Take the rows of the file at `path` in place of one's own. False if it is not at rest, or cannot be read."""
+        journal = f"{path}-wal"
+        try:
+            before = os.stat(path)
+            if not before.st_size or os.path.exists(journal):
+                return False
+            with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)) as source:
+                source.backup(self.db)
+            after = os.stat(path)
+        except (OSError, sqlite3.Error):
+            return False
+        same = (before.st_ino, before.st_size, before.st_mtime_ns) == (after.st_ino, after.st_size, after.st_mtime_ns)
+        return same and not os.path.exists(journal)
 
     def _ensure_tables(self, schema: Iterable[str]) -> None:
         if self.db.execute("PRAGMA schema_version").fetchone()[0]:

@@ -16,7 +16,9 @@ import orjson
 
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE
+from keepsake.records.errors import Refused
 from keepsake.records.event import Event
+from keepsake.records.ids import SHORT_EVENT_ID
 from keepsake.records.undo import Undoable
 
 OBSERVE = "episode.put/1"
@@ -89,10 +91,22 @@ class Episodes(Undoable):
         """Every episode of that name; a name may be used once in each session of each agent."""
         return self._told.get((user, name), ())
 
-    def ending(self, user: str, short: str) -> list[str]:
-        """The names of that user's episodes that keepsake drew and that end so."""
-        sources = (source for source in self._of.get(user, ()) if source.endswith(short))
-        return [source for source in sources if self._owners[source][1] == source]
+    def named(self, user: str, name: str) -> tuple[Told, ...]:
+        """Every episode that is meant: by its teller's name, by the id of the event that recorded it, or by the last
+        six characters of an id that was drawn for it. Refused, if several end so."""
+        if told := self.find(user, name):
+            return told
+        if SHORT_EVENT_ID.match(name):
+            ends = [each for each in self._of.get(user, ()) if each.endswith(name) and self._owners[each][1] == each]
+            if len(ends) > 1:
+                raise Refused(f"{name} names {len(ends)} episodes; write more of the id")
+            name = ends[0] if ends else name
+        mine = self._of.get(user, {}).get(name)
+        return (mine,) if mine else ()
+
+    def name_of(self, source: str) -> str:
+        """The teller's name for what an event recorded."""
+        return self._owners[source][1]
 
     def of(self, source: str) -> Told | None:
         """The episode that an event recorded, by the event's id; None if there is none, or it is erased."""

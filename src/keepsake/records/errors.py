@@ -15,6 +15,7 @@ KeepsakeError
 ├── Moved            read again and decide again; nothing was changed
 ├── Busy             try again; nothing was changed
 │   └── NotWritten     the disk refused (full, failing); what was there before is whole
+├── Unfinished       make room; what is recorded stays, and the message says what is still to be done
 └── Damaged          stop and run `keepsake check`; the disk contradicts itself
     ├── RolledBack     the ledger is shorter than, or other than, a witness says
     └── Missing        a stretch of the ledger that is needed is not in the folder
@@ -100,6 +101,10 @@ class Busy(KeepsakeError):
 
 class NotWritten(Busy):
     """The disk refused the write; it was taken back."""
+
+
+class Unfinished(KeepsakeError):
+    """The disk refused when a part was recorded already. That part stays; nothing is to be said a second time."""
 
 
 class Damaged(KeepsakeError):

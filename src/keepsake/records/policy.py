@@ -69,11 +69,11 @@ class Rule:
 
     def __post_init__(self) -> None:
         if self.then not in STRICT:
-            raise Refused(f"then is one of {', '.join(STRICT)}, not {self.then!r}")
+            raise Refused(f"then is one of {', '.join(STRICT)}, not {self.then[:40]!r}")
         object.__setattr__(self, "action", tuple(map(kind_of, self.action)))
         for trust in self.trust:
             if trust not in TRUST:
-                raise Refused(f"trust is one of {', '.join(TRUST)}, not {trust!r}")
+                raise Refused(f"trust is one of {', '.join(TRUST)}, not {trust[:40]!r}")
         if self.then == QUARANTINE and set(self.action) != {"remember"}:
             raise Refused('"quarantine" is for action = "remember" alone; say "review" for anything else')
         if self.confidence is not None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tomllib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from keepsake.ledger.folder import Folder
 from keepsake.ledger.lock import Lock, Witness
 from keepsake.ledger.read import Chain, first_line
 from keepsake.ledger.scan import Progress
+from keepsake.ledger.settings_file import read_toml
 from keepsake.ledger.verify import verify
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound
 from keepsake.repair import audit, compare, content, files, pages, secrets
@@ -353,11 +353,9 @@ def unused(look: Look) -> list[Path]:
 
 def _settings(folder: Folder) -> Iterator[Finding]:
     try:
-        tomllib.loads(folder.settings.read_text("utf-8"))
-    except FileNotFoundError:
-        return
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        yield found("settings-unreadable", folder.settings.name, getattr(error, "strerror", "") or str(error))
+        read_toml(folder.settings)
+    except ValueError as error:
+        yield found("settings-unreadable", folder.settings.name, str(error))
 
 
 def _snapshot(look: Look) -> Iterator[Finding]:

@@ -5,13 +5,13 @@ A finding says where one stands and of what kind it is, never what it is.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lift import lift
 from keepsake.ledger.read import Chain
+from keepsake.ledger.settings_file import read_toml
 from keepsake.records.event import Event
 from keepsake.records.secrets import told
 from keepsake.records.secrets_fields import kind_under, kinds_in
@@ -53,8 +53,8 @@ def findings(folder: Folder) -> Iterator[Finding]:
 def _kept(folder: Folder) -> Literal[True] | list[str]:
     """The kinds that are meant to stay. Settings that cannot be read keep none; they are a finding of their own."""
     try:
-        said = tomllib.loads(folder.settings.read_text("utf-8")).get("policy", {}).get("keep_secrets", [])
-    except (OSError, ValueError, AttributeError):
+        said = (read_toml(folder.settings) or {}).get("policy", {}).get("keep_secrets", [])
+    except (ValueError, AttributeError):
         return []
     return True if said is True else said if isinstance(said, list) else []
 

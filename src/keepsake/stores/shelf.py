@@ -21,6 +21,7 @@ from keepsake.records import ids, timeline
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import Beliefs, Held
 from keepsake.records.book import Book
+from keepsake.records.errors import NotWritten, Unfinished
 from keepsake.records.event import Event
 from keepsake.records.taken import Taken
 from keepsake.records.timeline import Change, Moment, Version
@@ -89,6 +90,21 @@ class Shelf:
             else:
                 high = middle - 1
         return low
+
+    @contextmanager
+    def in_steps(self) -> Iterator[None]:
+        """What is recorded in several writes. If the disk refuses one of them, Unfinished: those before it stand."""
+        began = self.ledger.end.seq
+        try:
+            yield
+        except NotWritten as error:
+            if self.ledger.end.seq == began:
+                raise
+            why = error.__cause__.strerror if isinstance(error.__cause__, OSError) else error
+            raise Unfinished(
+                f"not finished: a part is recorded and stays, and the disk refused the rest ({why});"
+                " make room, then do it again: what is recorded is passed over"
+            ) from error
 
     def events(self, start: int = 0) -> Iterator[Event]:
         """The events that are still here, from `start` on."""

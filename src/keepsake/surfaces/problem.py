@@ -18,6 +18,7 @@ from keepsake.records.errors import (
     NotFound,
     NotWritable,
     Refused,
+    Unfinished,
     UnknownVersion,
 )
 
@@ -36,6 +37,7 @@ _STATUS: tuple[tuple[type[KeepsakeError], HTTPStatus], ...] = (  # the first tha
     (Refused, HTTPStatus.BAD_REQUEST),
     (Moved, HTTPStatus.CONFLICT),
     (Busy, HTTPStatus.SERVICE_UNAVAILABLE),
+    (Unfinished, HTTPStatus.SERVICE_UNAVAILABLE),
     (Damaged, HTTPStatus.SERVICE_UNAVAILABLE),
 )
 

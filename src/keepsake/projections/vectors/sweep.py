@@ -53,9 +53,7 @@ def sweep(folder: Path, index: IndexFile, erasures: int) -> None:
                 _sweep_one(home, name, index, users.get(name))
         _mark(folder, erasures)
     except OSError as error:
-        raise NotWritten(
-            f"the vectors of what was erased could not be taken away ({error}); remove {folder}, it is made again"
-        ) from error
+        raise NotWritten(f"the vectors of what was erased could not be taken away: {error}") from error
 
 
 def blocks_of(index: IndexFile, user: str) -> NDArray[np.uint64]:

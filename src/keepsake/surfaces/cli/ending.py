@@ -21,6 +21,7 @@ from keepsake.surfaces.cli.call import Call
 
 FAULT, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
 
+_SQLITE_FULL = 13
 _NOT_YOURS = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NOT_A_FOLDER = (errno.ENOTDIR, errno.EEXIST)
 
@@ -61,16 +62,18 @@ def _tell(error: BaseException, call: Call) -> int:
 
 def line_and_status(error: BaseException) -> tuple[str, int]:
     """What a person is told of an error, and the exit status that tells it to a script."""
-    from keepsake.records.errors import Busy, Damaged, KeepsakeError
+    from keepsake.records.errors import Busy, Damaged, KeepsakeError, Unfinished
 
     if isinstance(error, click.ClickException):
         from keepsake.surfaces.cli.wrong_usage import sentence, wrong_usage
 
         return (wrong_usage(error), 2) if isinstance(error, click.UsageError) else (sentence(error.format_message()), 1)
     if isinstance(error, KeepsakeError):
-        return str(error), 4 if isinstance(error, Damaged) else 3 if isinstance(error, Busy) else 1
+        return str(error), 4 if isinstance(error, Damaged) else 3 if isinstance(error, Busy | Unfinished) else 1
     if isinstance(error, OSError):
         return _system(error)
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF == _SQLITE_FULL:
+        return "there is no room on the disk; make some, then do it again", 3
     if isinstance(error, UnicodeEncodeError):  # bytes on a command line that are no text
         return "something in the command is not UTF-8; convert it first, for example with iconv", 1
     what = f"{type(error).__name__}: {error}"

@@ -10,6 +10,7 @@ import click
 
 from keepsake.memory import settings
 from keepsake.memory.memory import Memory
+from keepsake.records.errors import Unfinished
 from keepsake.surfaces.cli.call import BY, Call, is_there, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SPECIALIST
@@ -44,8 +45,13 @@ def _write_once(path: Path, text: str) -> None:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         return
-    with open(file, "w", encoding="utf-8") as out:
-        out.write(text)
+    try:
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(text)
+    except OSError as error:
+        path.unlink()
+        why = f"{path} could not be written ({error.strerror}), and the defaults hold"
+        raise Unfinished(f"the memory is made, at {path.parent}; only {why}") from error
 
 
 def _page(folder: Path, new: bool) -> Iterator[str]:

@@ -21,6 +21,5 @@ def short_id(name: str) -> str:
 
 
 def episode_named(memory: Memory, name: str) -> str:
-    """The id of the episode that is meant; empty if none is, or a belief is."""
-    episode = memory.episodes.find(name) if memory.get(name) is None else None
-    return episode.id if episode else ""
+    """The name, if it is an episode's; empty if it is nobody's, or a belief's."""
+    return name if memory.get(name) is None and memory.episodes.find(name) else ""
