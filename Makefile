@@ -30,6 +30,7 @@ bench: .venv/ready ## measure every part on this machine
 	@$(PY) bench/ledger.py
 	@$(PY) bench/index.py
 	@$(PY) bench/recall.py --sizes 1000,20000
+	@$(PY) bench/small.py
 	@$(PY) bench/episodes.py
 	@$(PY) bench/pages.py
 	@$(PY) bench/graph.py
