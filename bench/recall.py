@@ -1,6 +1,6 @@
 """How fast recall is, against the bare searches under it, in one run.
 
-    python bench/recall.py [--sizes 1000,20000,100000] [--full] [--questions 200] [--folder FOLDER]
+    python bench/recall.py [--sizes 1000,20000] [--full] [--questions 200] [--folder FOLDER]
 
 One user's conversations in sessions of thirty turns between two people, and beliefs beside them, one in twenty. The
 bare thing is full text asked for the words that say something over a plain connection to the same file, and as many
@@ -42,7 +42,7 @@ from keepsake import Memory
 from keepsake.models.choose import choose
 from keepsake.recall.text import STOP
 
-SIZES = (60,) if TINY else (1_000, 20_000, 100_000)
+SIZES = (60,) if TINY else (1_000, 20_000)
 MOST = 1_000_000
 QUESTIONS, WARMING, AFTER_A_WRITE = sized(200, 4), sized(40, 2), sized(30, 2)
 FRESH = sized(3, 1)  # processes

@@ -1,6 +1,6 @@
 """What the protocol costs: recall through the MCP server, against the same recall in one's own process, in one run.
 
-    python bench/serve.py [--blocks 10000] [--clients 50] [--requests 100000] [--folder FOLDER]
+    python bench/serve.py [--blocks 10000] [--clients 50] [--requests 20000] [--folder FOLDER]
 
 A memory of conversations, as `bench/recall.py` makes it. The server is `keepsake mcp` as people start it: once at the
 end of a pipe with one client, once over HTTP with `--clients` at a time, of the modern era and of the one that begins
@@ -37,7 +37,7 @@ from recall import Speech, made
 
 from keepsake import Memory
 
-BLOCKS, CLIENTS, REQUESTS = sized(10_000, 60), sized(50, 2), sized(100_000, 20)
+BLOCKS, CLIENTS, REQUESTS = sized(10_000, 60), sized(50, 2), sized(20_000, 20)
 ROUNDS, ASKED, WARMING = sized(9, 1), sized(100, 3), sized(100, 2)
 GOAL, FLAT = 1 / 3, 1.1
 SCRIPT = Path(__file__).resolve().parent / "serve_clients.py"

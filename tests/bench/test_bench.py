@@ -40,9 +40,9 @@ def test_a_data_set_that_is_missing_is_one_line(order, tmp_path):
 
 
 def test_make_bench_runs_every_bench_that_needs_no_data():
-    lines = re.findall(r"^\t@\$\(PY\) bench/(\w+\.py)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    shown = subprocess.run(["make", "--dry-run", "bench"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
-    assert sorted(lines) == sorted(set(BENCHES) - NEED_DATA)
+    assert set(re.findall(r"bench/(\w+\.py)", shown)) == set(BENCHES) - NEED_DATA
 
 
 def private_names(source: str) -> list[str]:
