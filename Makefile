@@ -23,8 +23,8 @@ demo: .venv/ready ## see it work, in a folder that is thrown away
 
 test: .venv/ready ## the everyday check: lint, types, tests
 	@echo 'ruff ...'; $(PY) -m ruff check --quiet .
-	@echo 'mypy ...'; $(PY) -m mypy --strict --no-error-summary src
-	@echo 'pytest ...'; $(PYTEST)
+	@echo 'mypy, pytest ...'; $(PY) -m mypy --strict --no-error-summary src & $(PYTEST); \
+	  tested=$$?; wait $$! && exit $$tested
 
 soak: .venv/ready ## the deep check: every property at length, kill loops (takes a good while)
 	@HYPOTHESIS_PROFILE=deep KEEPSAKE_SOAK=1 $(PYTEST) -m 'soak or hypothesis' --durations 10 -o faulthandler_timeout=3600
