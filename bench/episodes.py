@@ -51,7 +51,7 @@ from keepsake.stores.sqlite_fact import SQLiteFactStore
 from keepsake.stores.sqlite_file import PRAGMAS
 from keepsake.stores.sqlite_memory import SQLiteMemoryStore
 
-FEW, MANY, MOST = sized(1_000, 10), sized(100_000, 800), 1_000_000
+FEW, MANY, MOST = sized(1_000, 10), sized(100_000, 120), 1_000_000
 OVER_LEDGER = sized(20_000, 40)  # at most; of each of two users
 FACTS, MORE_FACTS = sized(20_000, 20), 50_000
 PUTS, ROUNDS = sized(50, 3), 21
@@ -60,9 +60,9 @@ SUBJECTS = sized(500, 5)
 TURNS, TOLD_AGAIN = sized(10, 2), sized(300, 20)
 READ = sized(10_000, 20)
 
-FILTER = "timestamp >= '2026-01-01T12:00:00Z' AND metadata.intent != 'noop' AND content LIKE '%deploy%'"
+FILTER = "timestamp >= '2026-01-01T00:30:00Z' AND metadata.intent != 'noop' AND content LIKE '%deploy%'"
 PLAIN_FILTER = (  # the same by hand
-    "timestamp >= '2026-01-01T12:00:00.000000Z' AND json_extract(CAST(metadata AS TEXT), '$.intent') != 'noop' "
+    "timestamp >= '2026-01-01T00:30:00.000000Z' AND json_extract(CAST(metadata AS TEXT), '$.intent') != 'noop' "
     "AND json_extract(CAST(content AS TEXT), '$.content') LIKE '%deploy%'"
 )
 ALL, TYPICAL = ConsolidationRule(id="all"), ConsolidationRule(id="typical", when_filter=FILTER)

@@ -55,7 +55,7 @@ _BEGUN = datetime(2024, 1, 1, 8, tzinfo=UTC)
 _ONSETS = ("b", "br", "c", "ch", "d", "f", "g", "gr", "h", "l", "m", "n", "p", "pl", "r", "s", "st", "t", "tr", "w")
 _RIMES = ("a", "an", "ar", "e", "ea", "el", "en", "i", "in", "o", "on", "or", "ou", "u", "un")
 _ENDINGS = ("", "ed", "er", "ing", "ment", "s", "tion", "y")
-_KINDS = 30_000
+_KINDS = sized(30_000, 500)
 
 
 # -- what is remembered ----------------------------------------------------------------------------------------------
