@@ -8,6 +8,9 @@ PYTEST := $(PY) -m pytest --quiet --numprocesses $(JOBS) --dist worksteal
 LOCK = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --custom-compile-command 'make lock' $(ARGS)
 
+# Every bench but two that need a file of conversations, which is not shipped, and the clients that others start.
+BENCHES = $(filter-out bench/fusion.py bench/locomo.py bench/serve_clients.py, $(shell grep -l __main__ bench/*.py))
+
 unexport PYTHONDONTWRITEBYTECODE # hundreds of tests start a process, and each would compile all files anew
 
 .PHONY: help demo test soak bench picture lock clean
@@ -20,23 +23,14 @@ demo: .venv/ready ## see it work, in a folder that is thrown away
 
 test: .venv/ready ## the everyday check: lint, types, tests
 	@echo 'ruff ...'; $(PY) -m ruff check --quiet .
-	@echo 'mypy ...'; $(PY) -m mypy --strict --no-error-summary src
-	@echo 'pytest ...'; $(PYTEST)
+	@echo 'mypy, pytest ...'; $(PY) -m mypy --strict --no-error-summary src & $(PYTEST); \
+	  tested=$$?; wait $$! && exit $$tested
 
 soak: .venv/ready ## the deep check: every property at length, kill loops (takes a good while)
-	@HYPOTHESIS_PROFILE=deep KEEPSAKE_SOAK=1 $(PYTEST) -m 'soak or hypothesis' --durations 10
+	@HYPOTHESIS_PROFILE=deep KEEPSAKE_SOAK=1 $(PYTEST) -m 'soak or hypothesis' --durations 10 -o faulthandler_timeout=3600
 
-bench: .venv/ready ## measure every part on this machine
-	@$(PY) bench/ledger.py
-	@$(PY) bench/index.py
-	@$(PY) bench/recall.py --sizes 1000,20000
-	@$(PY) bench/episodes.py
-	@$(PY) bench/pages.py
-	@$(PY) bench/graph.py
-	@$(PY) bench/start.py
-	@$(PY) bench/serve.py --requests 20000
-	@$(PY) bench/http.py --requests 20000
-	@$(PY) bench/mixed.py
+bench: .venv/ready ## measure every part on this machine (takes a good while)
+	@for each in $(BENCHES); do echo; echo "$$each ..."; $(PY) $$each || exit 1; done
 
 picture: .venv/ready ## take the README's pictures of the page anew (needs chromium)
 	@$(PY) -m tests.browser.picture

@@ -3,7 +3,8 @@
     python bench/episodes.py [--episodes 100000] [--facts 20000] [--full] [--folder FOLDER]
 
 Ana's episodes are spread over sessions of thirty turns and three agents. Bob's are made to hurt: one session has all of
-them, they all happened at one moment, and one agent told only the ten oldest. Each of the two has `--episodes`.
+them, they all happened at one moment, and one agent told only the ten oldest. Each of the two has `--episodes`; in a
+memory, 20,000 at most.
 
 The plain table is the documented one, with its key and its index, and the rows that it is given are made beforehand.
 Ours and the plain thing are measured in turns. `--full` is a million episodes in the stand-alone store and 50,000
@@ -34,7 +35,7 @@ import orjson
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from index_data import text
-from measure import Row, at_least, at_most, in_turns, per, report, seconds, stated
+from measure import Row, at_least, at_most, in_turns, options_of, per, report, seconds, sized, stated
 
 from keepsake import Memory
 from keepsake.consolidate.classify import Deltas, classify
@@ -50,16 +51,18 @@ from keepsake.stores.sqlite_fact import SQLiteFactStore
 from keepsake.stores.sqlite_file import PRAGMAS
 from keepsake.stores.sqlite_memory import SQLiteMemoryStore
 
-FEW, MANY, MOST = 1_000, 100_000, 1_000_000
-FACTS, MORE_FACTS = 20_000, 50_000
-PUTS, ROUNDS = 50, 21
-ASKED, LIMIT = 40, 10
-SUBJECTS = 500
-TURNS, TOLD_AGAIN = 10, 300
+FEW, MANY, MOST = sized(1_000, 10), sized(100_000, 120), 1_000_000
+OVER_LEDGER = sized(20_000, 40)  # at most; of each of two users
+FACTS, MORE_FACTS = sized(20_000, 20), 50_000
+PUTS, ROUNDS = sized(50, 3), 21
+ASKED, LIMIT = sized(40, 2), 10
+SUBJECTS = sized(500, 5)
+TURNS, TOLD_AGAIN = sized(10, 2), sized(300, 20)
+READ = sized(10_000, 20)
 
-FILTER = "timestamp >= '2026-01-01T12:00:00Z' AND metadata.intent != 'noop' AND content LIKE '%deploy%'"
+FILTER = "timestamp >= '2026-01-01T00:30:00Z' AND metadata.intent != 'noop' AND content LIKE '%deploy%'"
 PLAIN_FILTER = (  # the same by hand
-    "timestamp >= '2026-01-01T12:00:00.000000Z' AND json_extract(CAST(metadata AS TEXT), '$.intent') != 'noop' "
+    "timestamp >= '2026-01-01T00:30:00.000000Z' AND json_extract(CAST(metadata AS TEXT), '$.intent') != 'noop' "
     "AND json_extract(CAST(content AS TEXT), '$.content') LIKE '%deploy%'"
 )
 ALL, TYPICAL = ConsolidationRule(id="all"), ConsolidationRule(id="typical", when_filter=FILTER)
@@ -159,7 +162,7 @@ def stored(path: Path, episodes: Iterator[Episode]) -> Path:
     """A stand-alone file with these episodes, put in one transaction. One that was made before is taken as it is."""
     done = path.with_suffix(".made")
     if not done.exists():
-        with store_at(path) as store, closing(store._file.connect()) as conn:
+        with store_at(path), closing(connected(path)) as conn:
             conn.execute("BEGIN")
             for episode in episodes:
                 sqlite_episodes.insert(conn, written(episode), ())
@@ -170,16 +173,12 @@ def stored(path: Path, episodes: Iterator[Episode]) -> Path:
 
 
 def told(folder: Path, episodes: Iterator[Episode]) -> Path:
-    """A memory with these episodes, told to the ledger alone; the index is made in one go afterwards."""
+    """A memory with these episodes. One that was made before is taken as it is."""
     done = folder.with_suffix(".made")
     if not done.exists():
         with Memory(folder) as memory:
-            ledger = memory._shelf.ledger
-            then, ledger.then = ledger.then, None
             while some := list(islice(episodes, 1000)):
                 tell(memory, some)
-            ledger.then = then
-            memory.rebuild_index()
         done.touch()
     return folder
 
@@ -190,11 +189,16 @@ def tell(memory: Memory, episodes: list[Episode]) -> None:
             memory.episodes.put(each, user=each.user, session=each.session, agent=each.agent)
 
 
-def plain_table(path: Path) -> sqlite3.Connection:
+def connected(path: Path, *statements: str) -> sqlite3.Connection:
+    """A plain connection, with the pragmas that the store sets."""
     conn = sqlite3.connect(path, isolation_level=None)
-    for statement in (*PRAGMAS, *_PLAIN_TABLE):
+    for statement in (*PRAGMAS, *statements):
         conn.execute(statement)
     return conn
+
+
+def plain_table(path: Path) -> sqlite3.Connection:
+    return connected(path, *_PLAIN_TABLE)
 
 
 def load(plain: sqlite3.Connection, episodes: Iterator[Episode]) -> None:
@@ -264,7 +268,7 @@ def newest(what: str, many: Asking, few: Asking, count: int) -> list[Row]:
 
 def newest_alone(large: Path, small: Path, count: int) -> list[Row]:
     """The thread that the store works on is part of it; the plain select has none."""
-    with store_at(large) as many, store_at(small) as few, closing(many._file.connect()) as conn:
+    with store_at(large) as many, store_at(small) as few, closing(connected(large)) as conn:
         rows = newest("stand-alone", asking(many), asking(few), count)
         scope = WIDTHS["user, session, agent"]
         sql = f"{_PLAIN_ROWS} WHERE scope_key = ? ORDER BY timestamp DESC LIMIT 10"
@@ -319,7 +323,7 @@ def consolidating(path: Path, count: int) -> list[Row]:
     again and again. `stream` lets go of them too.
     """
     rows = []
-    with store_at(path) as store, closing(store._file.connect()) as conn:
+    with store_at(path) as store, closing(connected(path)) as conn:
         for rule, where in ((ALL, "1"), (TYPICAL, PLAIN_FILTER)):
             sql = f"{_PLAIN_ROWS} WHERE {where} ORDER BY timestamp, rowid"
             fitting = decoded(conn, sql)
@@ -327,7 +331,7 @@ def consolidating(path: Path, count: int) -> list[Row]:
             ways = {"consolidate": lambda rule=rule: wait(store.consolidate(rule)),
                     "stream": lambda rule=rule: wait(drained(store, rule))}  # fmt: skip
             for name, ours in ways.items():
-                pairs = [(worked(ours), worked(lambda sql=sql: decoded(conn, sql))) for _ in range(5)]
+                pairs = [(worked(ours), worked(lambda sql=sql: decoded(conn, sql))) for _ in range(sized(5, 1))]
                 mine, raw = (statistics.median(pair[place] for pair in pairs) for place in (0, 1))
                 ratio = statistics.median(raw / mine for mine, raw in pairs)
                 what = f"{name}, {rule.id}: {fitting:,} of {count:,}"
@@ -350,12 +354,13 @@ def remembering(paths: dict[int, Path], own: Path) -> list[Row]:
     """
     (few, small), (many, large) = sorted(paths.items())
     weight, rows = large.stat().st_size - small.stat().st_size, []
-    for rule in (ALL, TYPICAL):
-        more, peak = grown(large, rule) - grown(small, rule), grown(large, rule)
+    for rule in (TYPICAL, ALL)[-sized(2, 1) :]:
+        least, peak = grown(small, rule), grown(large, rule)
+        more = peak - least
         what = f"memory of stream, {rule.id}: {many - few:,} more, to their size"
         rows.append(at_most(what, in_mb(more), in_mb(weight), max(more, 0) / weight, 0.1))
         rows.append(stated("  at its most, of all", in_mb(peak), in_mb(large.stat().st_size)))
-    each = max(grown(own, ALL) - grown(small, ALL), 0) / (few - SUBJECTS)
+    each = max(grown(own, ALL) - least, 0) / (few - SUBJECTS)
     return [*rows, stated("  for each further subject", f"{each:,.0f} B")]
 
 
@@ -366,7 +371,7 @@ def in_mb(count: float) -> str:
 def grown(path: Path, rule: ConsolidationRule) -> float:
     """The middle of three processes."""
     command = [sys.executable, __file__, "--stream", str(path), rule.id]
-    return statistics.median(int(subprocess.check_output(command)) for _ in range(3))
+    return statistics.median(int(subprocess.check_output(command)) for _ in range(sized(3, 1)))
 
 
 def stream(path: Path, rule: ConsolidationRule) -> None:
@@ -535,19 +540,20 @@ def applying(scratch: Path, count: int) -> list[Row]:
 # -- stated ----------------------------------------------------------------------------------------------------------
 
 
-def reading(count: int = 10_000) -> list[Row]:
+def reading(count: int = READ) -> list[Row]:
     """A filter that is compiled, over rows that are at hand; and the extractor, over episodes that are."""
     episodes = [of_ana(number) for number in range(count)]
     rows = [Seen(each.id, "", each.content, each.timestamp, each.metadata, {}) for each in episodes]
     fits = parse(FILTER).fits
     fit = statistics.median(seconds(lambda: [fits(row) for row in rows]) for _ in range(5))
     read = EnglishExtractor().extract
-    extract = statistics.median(seconds(lambda: [read(each) for each in episodes[:1000]]) for _ in range(3))
+    few = episodes[: READ // 10]
+    extract = statistics.median(seconds(lambda: [read(each) for each in few]) for _ in range(3))
     parsing = statistics.median(seconds(lambda: parse(FILTER)) for _ in range(50))
     return [
         stated("a filter fits an episode", per(fit, count), f"{count / fit:,.0f}/s"),
         stated("a filter is read", per(parsing, 1)),
-        stated("the English extractor reads an episode", per(extract, 1000), f"{1000 / extract:,.0f}/s"),
+        stated("the English extractor reads an episode", per(extract, len(few)), f"{len(few) / extract:,.0f}/s"),
     ]
 
 
@@ -567,7 +573,7 @@ def sizes(alone: Path, folder: Path, scratch: Path, count: int, held: int) -> li
 
 def measured(folder: Path, scratch: Path, episodes: int, facts: int) -> Iterator[list[Row]]:
     """A part of the table at a time; what needs a small process, first."""
-    held = min(episodes, MANY)  # of the ledger's, and of what is streamed
+    held, recorded = min(episodes, MANY), min(episodes, OVER_LEDGER)  # what is streamed, and what a memory has
     alone = {count: stored(folder / f"alone-{count}.db", of_both(count)) for count in (FEW, episodes)}
     streamed = {count: stored(folder / f"ana-{count}.db", map(of_ana, range(count))) for count in (held // 10, held)}
     own = stored(folder / f"own-{held // 10}.db", (of_ana(number, 10**9) for number in range(held // 10)))
@@ -577,14 +583,14 @@ def measured(folder: Path, scratch: Path, episodes: int, facts: int) -> Iterator
     yield remembering(streamed, own)
     yield applying(scratch, facts)
     yield consolidating_told(scratch, held // 20)
-    ledger = {count: told(folder / f"told-{count}", of_both(count)) for count in (FEW, held)}
-    yield newest_told(ledger[held], ledger[FEW], held)
+    ledger = {count: told(folder / f"told-{count}", of_both(count)) for count in (FEW, recorded)}
+    yield newest_told(ledger[recorded], ledger[FEW], recorded)
     yield reading()
-    yield sizes(alone[episodes], ledger[held], scratch, episodes, held)
+    yield sizes(alone[episodes], ledger[recorded], scratch, episodes, recorded)
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options = options_of(__doc__)
     options.add_argument("--episodes", type=int, default=MANY, help="of each of two users")
     options.add_argument("--facts", type=int, default=FACTS)
     options.add_argument("--full", action="store_true", help="a million episodes, which takes minutes to make")

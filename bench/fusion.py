@@ -10,7 +10,7 @@ own conversation and to another one; and the floor, below which one question in 
 
 from __future__ import annotations
 
-import argparse
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,17 +20,21 @@ from typing import Any
 import numpy as np
 import orjson
 
-from bench.locomo import Conversation, Scores, conversations, header, line, observe, summary
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from locomo import Conversation, Opened, Scores, conversations, header, line, observe, opened, summary
+from measure import options_of, sized
+
 from keepsake import Memory
 from keepsake.recall import fusion
-from keepsake.recall.answer import Ask, Ranking, rank
+from keepsake.recall.answer import Ranking
 from keepsake.recall.signals import SIGNALS
 
 PENALTY = 1e-3
 ADVERSARIAL = 0.25  # how much a question that names the wrong speaker counts
 MOST = 150  # candidates of a question that are learned from
 FIT = ("words", "near", "date")
-SMALL = 12  # turns in a small memory
+SMALL, ASKED = sized(12, 3), sized(40, 3)  # turns in a small memory, and how many such memories of a conversation
 FEW_REFUSED = 0.02  # the same in a small memory, where a poor best is often noise
 REFUSED = 0.005  # of the questions that have an answer, the share that the floor may cost
 WEIGHTS = Path(fusion.__file__).parent / "weights.json"
@@ -49,36 +53,27 @@ class Case:
     fit: np.ndarray  # the bare numbers of the best candidate
 
 
-def ranking_of(memory: Memory, question: str, user: str, *, by_words: bool) -> Ranking | None:
-    recall = memory._recall
-    with memory._shelf.ledger.reading():
-        ask: Ask = recall.ask(
-            question, user=user, session=None, agent=None, path="", believed_at=None, as_of=None, filters=None,
-            frame=None, without=(), floor=0.0, quarantined=False, by_words=by_words,
-        )  # fmt: skip
-        return memory._index.read(lambda file: rank(file, recall.meaning, ask, 0))
-
-
 def case(ranking: Ranking | None, number: int, category: int, evidence: Sequence[str]) -> Case | None:
     if ranking is None:
         return None
     found, measured = ranking.found, ranking.measured
-    said = [frozenset(s.name or s.id for s in found.sources[block]) for block in measured.blocks]
+    whole = ranking.view.whole(found.sources, ranking.scope)
+    said = [frozenset(source.name or source.id for source in whole[block]) for block in measured.blocks]
     signals = np.stack([measured.signals[name] for name in SIGNALS], axis=1)
     best = ranking.order[0]
     fit = np.array([measured.signals["words"][best], measured.near[best], measured.signals["date"][best]])
     return Case(number, category, frozenset(evidence), said, signals, measured.near, fit)
 
 
-def collect(memory: Memory, told: Sequence[Conversation], *, by_words: bool) -> Iterator[Case]:
+def collect(at: Opened, told: Sequence[Conversation], *, by_words: bool) -> Iterator[Case]:
     for number, conversation in enumerate(told):
         for question in conversation.questions:
-            ranking = ranking_of(memory, question.text, conversation.name, by_words=by_words)
+            ranking = at.rank(question.text, conversation.name, by_words=by_words)
             if made := case(ranking, number, question.category, question.evidence):
                 yield made
 
 
-def strangers(memory: Memory, told: Sequence[Conversation], *, by_words: bool) -> Iterator[Case]:
+def strangers(at: Opened, told: Sequence[Conversation], *, by_words: bool) -> Iterator[Case]:
     """The same questions, put to a conversation that has nothing to do with them."""
     for number, conversation in enumerate(told):
         other = told[(number + 1) % len(told)]
@@ -86,7 +81,7 @@ def strangers(memory: Memory, told: Sequence[Conversation], *, by_words: bool) -
             text = question.text
             for mine, theirs in zip(conversation.people, other.people, strict=False):
                 text = text.replace(mine, theirs)
-            ranking = ranking_of(memory, text, other.name, by_words=by_words)
+            ranking = at.rank(text, other.name, by_words=by_words)
             if made := case(ranking, number, 0, ()):
                 yield made
 
@@ -162,28 +157,36 @@ def learn_fit(own: Sequence[Case], others: Sequence[Case]) -> dict[str, float]:
     return {name: round(float(value), 4) for name, value in zip(("bias", *FIT), w, strict=True)}
 
 
-def small_floor(memory: Memory, told: Sequence[Conversation], constants: dict[str, float], by_words: bool) -> float:
+def small_floor(
+    embedder: str | None, told: Sequence[Conversation], constants: dict[str, float], by_words: bool, words: bool
+) -> float:
     """The floor for a memory of a few turns that holds the answer."""
     cases: list[Case] = []
-    choose = np.random.default_rng(0)
-    embedder = memory._recall.meaning.embedder
-    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "memory", embedder=embedder or "none") as small:
-        for number, conversation in enumerate(told):
-            by_id = {turn["id"]: turn for turn in conversation.turns}
-            picked = choose.choice(len(conversation.questions), 40, replace=False)
-            for place in picked.tolist():
-                question = conversation.questions[place]
-                others = choose.choice(list(by_id), SMALL - 1, replace=False).tolist()
-                turns = tuple(by_id[name] for name in dict.fromkeys([*question.evidence[:1], *others]) if name in by_id)
-                user = f"{conversation.name} {place}"
-                observe(small, [Conversation(user, conversation.people, turns, ())])
-                ranking = ranking_of(small, question.text, user, by_words=by_words)
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "memory", embedder=embedder) as small:
+        put = list(few_turns(told))
+        observe(small, [few for _, few in put])
+        with opened(small, embedder, words=words) as at:
+            for number, few in put:
+                [question] = few.questions
+                ranking = at.rank(question.text, few.name, by_words=by_words)
                 if made := case(ranking, number, question.category, question.evidence):
                     cases.append(made)
     sure = _sure(constants, cases)
     floor = float(np.quantile(sure, FEW_REFUSED))
     print(f"  in memories of {SMALL} turns: floor {floor:.3f}")
     return floor
+
+
+def few_turns(told: Sequence[Conversation]) -> Iterator[tuple[int, Conversation]]:
+    """A question with its answer and a few other turns, each the memory of a user of its own."""
+    choose = np.random.default_rng(0)
+    for number, conversation in enumerate(told):
+        by_id = {turn["id"]: turn for turn in conversation.turns}
+        for place in choose.choice(len(conversation.questions), ASKED, replace=False).tolist():
+            question = conversation.questions[place]
+            others = choose.choice(list(by_id), SMALL - 1, replace=False).tolist()
+            turns = tuple(by_id[name] for name in dict.fromkeys([*question.evidence[:1], *others]) if name in by_id)
+            yield number, Conversation(f"{conversation.name} {place}", conversation.people, turns, (question,))
 
 
 def hit_floor(cases: Sequence[Case], w: np.ndarray, columns: list[int], constants: dict[str, float]) -> float:
@@ -204,40 +207,34 @@ def _sure(constants: dict[str, float], cases: Sequence[Case]) -> np.ndarray:
     return 1 / (1 + np.exp(-(constants["bias"] + x @ [constants[name] for name in FIT])))
 
 
-def kind_of(memory: Memory, by_words: bool) -> str:
-    return "none" if by_words else memory._recall.meaning.kind
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--model", type=Path, help="a folder with model.onnx and tokenizer.json")
-    parser.add_argument("--write", action="store_true", help="write the weights into the package")
-    parser.add_argument("--drop", default="", help="signals to leave out, with commas between them")
-    given = parser.parse_args()
+    options = options_of(__doc__)
+    options.add_argument("data", type=Path, nargs="?")
+    options.add_argument("--model", type=Path, help="a folder with model.onnx and tokenizer.json")
+    options.add_argument("--write", action="store_true", help="write the weights into the package")
+    options.add_argument("--drop", default="", help="signals to leave out, with commas between them")
+    given = options.parse_args()
     told, learned = conversations(given.data), orjson.loads(WEIGHTS.read_bytes())
-    runs: list[tuple[str | None, bool]] = [(None, False), (None, True)]
-    if given.model:
-        runs.append((f"onnx:{given.model}", False))
+    runs: list[tuple[str | None, bool, bool]] = [(None, False, True), (None, True, True)]
+    if given.model:  # and once more, as where there are no static vectors of words
+        runs += [(f"onnx:{given.model}", False, True), (f"onnx:{given.model}", False, False)]
     print(header())
-    for embedder, by_words in runs:
+    for embedder, by_words, words in runs:
         with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "memory", embedder=embedder) as memory:
             observe(memory, told)
-            kind, entry = learn_kind(memory, told, given.drop.split(","), by_words)
-            learned[kind] = {**learned[kind], **entry}  # what `bench/small.py` learned stays
-            if kind == "model":  # and once more, as where there are no static vectors of words
-                memory._recall.meaning.lexicon = memory._recall.meaning.plain
-                kind, entry = learn_kind(memory, told, given.drop.split(","), by_words)
-                learned[kind] = {**learned[kind], **entry}  # what `bench/small.py` learned stays
-    if given.write:
+            with opened(memory, embedder, words=words) as at:
+                kind = "none" if by_words else at.meaning.kind
+                entry = learn_kind(at, told, given.drop.split(","), by_words, embedder, words)
+        learned[kind] = {**learned[kind], **entry}  # what `bench/small.py` learned stays
+    if given.write and not given.tiny:
         WEIGHTS.write_bytes(orjson.dumps(learned, option=orjson.OPT_INDENT_2) + b"\n")
 
 
 def learn_kind(
-    memory: Memory, told: Sequence[Conversation], drop: list[str], by_words: bool
-) -> tuple[str, dict[str, Any]]:
-    kind = kind_of(memory, by_words)
-    cases = list(collect(memory, told, by_words=by_words))
+    at: Opened, told: Sequence[Conversation], drop: list[str], by_words: bool, embedder: str | None, words: bool
+) -> dict[str, Any]:
+    kind = "none" if by_words else at.meaning.kind
+    cases = list(collect(at, told, by_words=by_words))
     meaningless = ("meaning", "pair") if by_words else ()
     names = [name for name in SIGNALS if name not in (*drop, *meaningless)]
     columns = [SIGNALS.index(name) for name in names]
@@ -248,16 +245,16 @@ def learn_kind(
         for name in names:
             less, _ = left_out(cases, [SIGNALS.index(each) for each in names if each != name])
             print(line(f"  less {name} ({w[names.index(name)]:.2f})", summary(less)))
-    others = list(strangers(memory, told, by_words=by_words))
+    others = list(strangers(at, told, by_words=by_words))
     constants = learn_fit(cases, others)
     own, foreign = _sure(constants, cases), _sure(constants, others)
     floor = float(np.quantile(own, REFUSED))
     print(f"  fit {constants}; floor {floor:.3f} refuses {np.mean(own < floor):.3f} and {np.mean(foreign < floor):.3f}")
-    few = small_floor(memory, told, constants, by_words)
+    few = small_floor(embedder, told, constants, by_words, words)
     least = hit_floor(cases, w, columns, constants)
     weights = {name: round(float(value), 4) for name, value in zip(names, w, strict=True)}
     floors = {"few": round(min(max(few, least), floor), 4), "many": round(floor, 4), "hit": round(least, 4)}
-    return kind, {"weights": weights, "fit": constants, "floor": floors}
+    return {"weights": weights, "fit": constants, "floor": floors}
 
 
 if __name__ == "__main__":

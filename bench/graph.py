@@ -13,7 +13,6 @@ Not measured here: other processes at the same folder, and files that somebody e
 
 from __future__ import annotations
 
-import argparse
 import gc
 import statistics
 import sys
@@ -26,7 +25,7 @@ import orjson
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from measure import Row, at_most, per, report, seconds, stated
+from measure import Row, at_most, options_of, per, report, seconds, sized, stated
 
 from keepsake import Memory
 from keepsake.records.envelope import GraphEnvelope
@@ -34,8 +33,8 @@ from keepsake.records.graph import MemoryEdge, MemoryNode, Provenance
 from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from keepsake.stores.graph.walk import Limits, expand, shortest_path
 
-FEW, NODES, DEGREE = 1_000, 100_000, 3
-ROUNDS, ASKED = 5, 50
+FEW, NODES, DEGREE = sized(1_000, 20), sized(100_000, 100), 3
+ROUNDS, ASKED = sized(5, 1), sized(50, 2)
 _NOON = "2026-05-03T12:00:00.000000Z"
 _CITIES = ("Oslo", "Rome", "Bergen", "Porto", "Turin")
 
@@ -170,7 +169,7 @@ def remembered(data: bytes, folder: Path, nodes: int, count: int) -> Iterator[Ro
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options = options_of(__doc__)
     options.add_argument("--nodes", type=int, default=NODES)
     options.add_argument("--edges", type=int, default=DEGREE * NODES)
     options.add_argument("--folder", type=Path, default=None, help="where to make the files")

@@ -1,6 +1,6 @@
 """What the API and the page cost: recall over HTTP, against the same recall in one's own process, in one run.
 
-    python bench/http.py [--blocks 10000] [--clients 50] [--requests 100000] [--folder FOLDER]
+    python bench/http.py [--blocks 10000] [--clients 50] [--requests 20000] [--folder FOLDER]
 
 What is measured, and how, stands in `bench/serve_http.py`. Files of this folder find one another because it comes first
 where Python looks for modules, and this one is called like a module of Python's own; whoever imports `http` gets that.

@@ -7,7 +7,6 @@ Prints one table. `ratio` is bare time / our time for rates (1 = as fast as the 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import resource
@@ -20,12 +19,13 @@ import orjson
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from measure import Row, at_least, at_most, in_turns, per, report, seconds, stated
+from measure import Row, at_least, at_most, in_turns, options_of, per, report, seconds, sized, stated
 
 from keepsake import ChronoRecord, ChronoStore
 from keepsake.ledger.verify import verify
 
-GROUP = 100
+RECORDS = sized(100_000, 200)
+SINGLE, GROUP, GROWN = sized(200, 5), sized(100, 10), sized(400, 5)  # writes in a round
 
 
 def record(number: int, kind: str = "fact") -> ChronoRecord:
@@ -96,29 +96,29 @@ def fill(store: ChronoStore, count: int) -> None:
                 store.upsert(record(number, "rare" if number % 10_000 == 0 else "fact"))
 
 
-def writing(scratch: Path, store: ChronoStore, note: str) -> tuple[list[Row], float]:
+def writing(scratch: Path, store: ChronoStore, note: str) -> list[Row]:
     writes = Writes(store)
-    writes.one_by_one(writes.fresh(300))
-    bare = Bare(scratch / f"bare{note}", lines_of(store.root)[-300:])
+    writes.one_by_one(writes.fresh(SINGLE))
+    bare = Bare(scratch / f"bare{note}", lines_of(store.root)[-SINGLE:])
     rows = []
-    batches = [writes.fresh(200) for _ in range(9)]
-    ours, raw, ratio = in_turns(lambda: writes.one_by_one(batches.pop()), lambda: bare.one_by_one(200))
-    rows.append(at_least(f"durable single upsert{note}", per(ours, 200), per(raw, 200), ratio, 0.5))
+    batches = [writes.fresh(SINGLE) for _ in range(9)]
+    ours, raw, ratio = in_turns(lambda: writes.one_by_one(batches.pop()), lambda: bare.one_by_one(SINGLE))
+    rows.append(at_least(f"durable single upsert{note}", per(ours, SINGLE), per(raw, SINGLE), ratio, 0.5))
     batches = [writes.fresh(GROUP) for _ in range(31)]
     grouped, raw, ratio = in_turns(lambda: writes.grouped(batches.pop()), lambda: bare.grouped(GROUP), 31)
     rows.append(at_least(f"upserts in groups of {GROUP}{note}", per(grouped, GROUP), per(raw, GROUP), ratio, 0.5))
-    return rows, ours / 200
+    return rows
 
 
 def growth(small: ChronoStore, large: ChronoStore) -> Row:
     """Single upserts into a store of nothing and a store of many, in turns; snapshots that fall due are counted in."""
     few, many = Writes(small), Writes(large)
-    rounds = [(many.fresh(400), few.fresh(400)) for _ in range(15)]
+    rounds = [(many.fresh(GROWN), few.fresh(GROWN)) for _ in range(15)]
     more = [pair[0] for pair in rounds]
     less = [pair[1] for pair in rounds]
     ours, bare, ratio = in_turns(lambda: many.one_by_one(more.pop()), lambda: few.one_by_one(less.pop()), 15)
     count = large.record_count()
-    return at_most(f"an upsert at {count:,} stored, to one at 0", per(ours, 400), per(bare, 400), 1 / ratio, 1.2)
+    return at_most(f"an upsert at {count:,} stored, to one at 0", per(ours, GROWN), per(bare, GROWN), 1 / ratio, 1.2)
 
 
 def checking(store: ChronoStore) -> list[Row]:
@@ -228,16 +228,16 @@ def starting(scratch: Path) -> list[Row]:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--records", type=int, default=100_000)
+    options = options_of(__doc__)
+    options.add_argument("--records", type=int, default=RECORDS)
     options.add_argument("--where", type=Path, default=None, help="a folder on the disk to measure")
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory(dir=chosen.where) as name:
         scratch = Path(name)
         with ChronoStore(scratch / "small") as small, ChronoStore(scratch / "large") as large:
-            rows, _ = writing(scratch, small, "")
+            rows = writing(scratch, small, "")
             fill(large, chosen.records)
-            at_size, _ = writing(scratch, large, f" at {chosen.records:,}")
+            at_size = writing(scratch, large, f" at {chosen.records:,}")
             with ChronoStore(scratch / "fresh") as fresh:
                 rows += [*at_size, growth(fresh, large)]
             rows += checking(large) + opening(large) + asking(large)

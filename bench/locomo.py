@@ -1,11 +1,11 @@
 """How well recall finds the turns that answer, on conversations with questions.
 
-    python bench/locomo.py DATA [--model FOLDER] [--parts]
+    python bench/locomo.py DATA [--model FOLDER] [--parts] | --tiny
 
 DATA is a JSON list of conversations: `name`, `people`, `turns` (`id`, `session`, `at`, `speaker`, `text`, `caption`)
 and `questions` (`question`, `evidence`, `category`: 1 several hops, 2 time, 3 inference, 4 one hop, 5 adversarial).
-Such a file is not part of this project. Each turn is an episode, each conversation a user, each speaker an agent; each
-question is asked as it stands. No label is used in recall.
+Such a file is not part of this project; `--tiny` makes up two short conversations. Each turn is an episode, each
+conversation a user, each speaker an agent; each question is asked as it stands. No label is used in recall.
 
 One table: full text alone, vectors alone, plain rank fusion, recall as it is, and with --parts recall less each of its
 signals. With --model also by the model in that folder.
@@ -13,12 +13,12 @@ signals. With --model also by the model in that folder.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,10 +27,18 @@ from typing import Any
 import numpy as np
 import orjson
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from measure import TINY, options_of
+
 from keepsake import Memory
-from keepsake.projections.index.fulltext import Scope, search, words_of
-from keepsake.recall import answer as answering
+from keepsake.models.choose import choose
+from keepsake.projections.index.file import IndexFile
+from keepsake.projections.index.fulltext import Scope, search, shown, words_of
+from keepsake.recall.answer import Ask, Ranking, answer, rank
+from keepsake.recall.meaning import Meaning
 from keepsake.recall.signals import SIGNALS
+from keepsake.records.clock import stamp
 
 K = 20
 _MONTHS = (
@@ -84,9 +92,11 @@ class Scores:
         return np.mean(rows, axis=0) if rows else np.zeros(6)
 
 
-def conversations(path: Path) -> list[Conversation]:
-    if not path.is_file():
-        sys.exit(f"{path} is not there: this bench needs a file of conversations, which is not part of the project")
+def conversations(path: Path | None) -> list[Conversation]:
+    if TINY and path is None:
+        return [_made_up(name, other) for name, other in (("Ana", "Bob"), ("Cleo", "Dan"))]
+    if path is None or not path.is_file():
+        sys.exit(f"no such file: {path or 'DATA'}; this bench needs a file of conversations, which is not shipped")
     return [
         Conversation(
             each["name"], tuple(each["people"]), tuple(each["turns"]),
@@ -94,6 +104,21 @@ def conversations(path: Path) -> list[Conversation]:
         )
         for each in orjson.loads(path.read_bytes())
     ]
+
+
+def _made_up(name: str, other: str) -> Conversation:
+    """A conversation of a few turns, each of which answers one question."""
+    things = ("a violin", "the blue bicycle", "an old map", "a camera", "two lamps", "the garden chairs")
+    turns = tuple(
+        {"id": f"{name}-{number}", "session": number // 3, "at": f"1:{number:02} pm on {number + 1} May, 2023",
+         "speaker": (name, other)[number % 2], "text": f"I bought {thing} in {place} last week."}
+        for number, (thing, place) in enumerate(zip(things, _MONTHS, strict=False))
+    )  # fmt: skip
+    questions = tuple(
+        Question(f"Where did {(name, other)[number % 2]} buy {thing}?", (f"{name}-{number}",), number % 5 + 1)
+        for number, thing in enumerate(things)
+    )  # fmt: skip
+    return Conversation(name, (name, other), turns, questions)
 
 
 def moment(text: str) -> datetime:
@@ -116,74 +141,96 @@ def observe(memory: Memory, told: Sequence[Conversation]) -> None:
         memory.embed(user=conversation.name)
 
 
-Find = Callable[[Memory, str, str], list[tuple[str, ...]]]
+@dataclass(frozen=True)
+class Opened:
+    """A memory, and beside it what its recall goes by: the index, and the vectors."""
+
+    memory: Memory
+    index: IndexFile
+    meaning: Meaning
+
+    def ask(self, question: str, user: str, *, by_words: bool = False, drop: Iterable[str] = ()) -> Ask:
+        now = datetime.now(UTC)
+        scope = Scope(user, now=stamp(now))
+        return Ask(question, scope, now, K, floor=0.0, by_words=by_words, drop=frozenset(drop))
+
+    def rank(self, question: str, user: str, *, by_words: bool = False) -> Ranking | None:
+        """Every candidate, however little it answers."""
+        return rank(self.index, self.meaning, self.ask(question, user, by_words=by_words))
 
 
-def by_recall(memory: Memory, question: str, user: str) -> list[tuple[str, ...]]:
-    return [hit.sources for hit in memory.recall(question, k=K, user=user)]
+@contextmanager
+def opened(memory: Memory, embedder: str | None = None, *, words: bool = True) -> Iterator[Opened]:
+    """What is beside an open memory. Without `words`, as where there are no static vectors of words."""
+    memory.recall("", receipt=False)  # the index is there, and level
+    index = IndexFile(memory.folder / "index.db")
+    chosen = choose(embedder) if embedder else choose()
+    try:
+        yield Opened(memory, index, Meaning(chosen, choose() if words else None, memory.folder / "vectors"))
+    finally:
+        index.close()
 
 
-def by_text(memory: Memory, question: str, user: str) -> list[tuple[str, ...]]:
+Find = Callable[[Opened, str, str], list[tuple[str, ...]]]
+
+
+def by_recall(at: Opened, question: str, user: str) -> list[tuple[str, ...]]:
+    return [hit.sources for hit in at.memory.recall(question, k=K, user=user)]
+
+
+def by_words(at: Opened, question: str, user: str) -> list[tuple[str, ...]]:
+    return [hit.sources for hit in at.memory.recall(question, k=K, user=user, words=True)]
+
+
+def by_text(at: Opened, question: str, user: str) -> list[tuple[str, ...]]:
     """FTS5 and the question as it is."""
-    index = memory._index.level()
-    return _turns(memory, user, [each.block for each in search(index, words_of(question), Scope(user), K)])
+    return _turns(at, user, _texts(at, question, user)[:K])
 
 
-def by_vectors(memory: Memory, question: str, user: str) -> list[tuple[str, ...]]:
-    return _turns(memory, user, _near(memory, question, user)[:K])
+def by_vectors(at: Opened, question: str, user: str) -> list[tuple[str, ...]]:
+    return _turns(at, user, _near(at, question, user)[:K])
 
 
-def by_ranks(memory: Memory, question: str, user: str) -> list[tuple[str, ...]]:
+def by_ranks(at: Opened, question: str, user: str) -> list[tuple[str, ...]]:
     """Plain rank fusion: the sum of 1 / (60 + rank) of text and of vectors."""
-    index = memory._index.level()
-    lists = [each.block for each in search(index, words_of(question), Scope(user), 100)], _near(memory, question, user)
     score: dict[str, float] = {}
-    for ranked in lists:
+    for ranked in (_texts(at, question, user), _near(at, question, user)):
         for place, block in enumerate(ranked):
             score[block] = score.get(block, 0.0) + 1 / (61 + place)
-    return _turns(memory, user, sorted(score, key=lambda block: -score[block])[:K])
+    return _turns(at, user, sorted(score, key=lambda block: -score[block])[:K])
 
 
-def _near(memory: Memory, question: str, user: str) -> list[str]:
-    meaning = memory._recall.meaning
-    vectors = meaning.level(memory._index.level(), user, 0)
+def _texts(at: Opened, question: str, user: str) -> list[str]:
+    return [each.block for each in search(at.index, words_of(question), Scope(user), 100)]
+
+
+def _near(at: Opened, question: str, user: str) -> list[str]:
+    vectors = at.meaning.level(at.index, user, 0)
     assert vectors is not None
-    assert meaning.embedder is not None
-    return [block for block, _ in vectors.nearest(meaning.embedder.embed([question])[0], 100, None)]
+    assert at.meaning.embedder is not None
+    return [block for block, _ in vectors.nearest(at.meaning.embedder.embed([question])[0], 100, None)]
 
 
-def _turns(memory: Memory, user: str, blocks: list[str]) -> list[tuple[str, ...]]:
-    from keepsake.projections.index.fulltext import shown
-
-    said = shown(memory._index.level(), blocks, Scope(user))
+def _turns(at: Opened, user: str, blocks: list[str]) -> list[tuple[str, ...]]:
+    said = shown(at.index, blocks, Scope(user))
     return [tuple(source.name or source.id for source in said[block]) for block in blocks if block in said]
 
 
 def less(*signals: str) -> Find:
-    """Recall without some of its signals."""
+    """Recall without some of its signals, and without its floor."""
 
-    def find(memory: Memory, question: str, user: str) -> list[tuple[str, ...]]:
-        def drop(*given: Any, **named: Any) -> answering.Ask:
-            return _Ask(*given, **named, drop=frozenset(signals))
-
-        answering.Ask = drop  # type: ignore[assignment,misc]
-        try:
-            return by_recall(memory, question, user)
-        finally:
-            answering.Ask = _Ask  # type: ignore[misc]
+    def find(at: Opened, question: str, user: str) -> list[tuple[str, ...]]:
+        return [hit.sources for hit in answer(at.index, at.meaning, at.ask(question, user, drop=signals))]
 
     return find
 
 
-_Ask = answering.Ask
-
-
-def run(memory: Memory, told: Sequence[Conversation], find: Find) -> tuple[Scores, list[float]]:
+def run(at: Opened, told: Sequence[Conversation], find: Find) -> tuple[Scores, list[float]]:
     scores, times = Scores(), []
     for conversation in told:
         for question in conversation.questions:
             start = time.perf_counter()
-            ranked = find(memory, question.text, conversation.name)
+            ranked = find(at, question.text, conversation.name)
             times.append(time.perf_counter() - start)
             scores.add(question.category, ranked, question.evidence)
     return scores, times
@@ -205,11 +252,11 @@ def line(name: str, row: Sequence[float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--model", type=Path, help="a folder with model.onnx and tokenizer.json")
-    parser.add_argument("--parts", action="store_true", help="also recall less each of its parts")
-    given = parser.parse_args()
+    options = options_of(__doc__)
+    options.add_argument("data", type=Path, nargs="?")
+    options.add_argument("--model", type=Path, help="a folder with model.onnx and tokenizer.json")
+    options.add_argument("--parts", action="store_true", help="also recall less each of its parts")
+    given = options.parse_args()
     told = conversations(given.data)
     print(header())
     runs = [("", None)] + ([(", model", f"onnx:{given.model}")] if given.model else [])
@@ -218,18 +265,16 @@ def main() -> None:
             observe(memory, told)
             finds: dict[str, Find] = {"recall": by_recall, "vectors alone": by_vectors, "rank fusion": by_ranks}
             if not name:
-                finds = {"full text alone": by_text, "recall by words": _by_words, **finds}
-            if given.parts:
+                finds = {"full text alone": by_text, "recall by words": by_words, **finds}
+            if given.parts or given.tiny:
+                finds |= {"recall without its floor": less()}
                 finds |= {f"recall less {part}": less(*signals) for part, signals in _PARTS.items()}
                 finds |= {f"recall less the signal {signal}": less(signal) for signal in SIGNALS}
-            for what, find in finds.items():
-                scores, times = run(memory, told, find)
-                middle = f"  {np.median(times) * 1e3:.1f} ms" if find is by_recall else ""
-                print(line(f"{what}{name}", summary(scores)) + middle, flush=True)
-
-
-def _by_words(memory: Memory, question: str, user: str) -> list[tuple[str, ...]]:
-    return [hit.sources for hit in memory.recall(question, k=K, user=user, words=True)]
+            with opened(memory, embedder) as at:
+                for what, find in finds.items():
+                    scores, times = run(at, told, find)
+                    middle = f"  {np.median(times) * 1e3:.1f} ms" if find is by_recall else ""
+                    print(line(f"{what}{name}", summary(scores)) + middle, flush=True)
 
 
 if __name__ == "__main__":

@@ -2,15 +2,33 @@
 
 Machines are shared and noisy. A figure here is always a ratio against the same work done barely, measured within a
 moment of it; a goal that is missed is printed as missed, and the run still ends well: a bench reports, a test judges.
+
+Every bench takes `--tiny`: the smallest of everything, to see that it runs. The figures then say nothing.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+
+TINY = "--tiny" in sys.argv
+
+
+def sized(count: int, tiny: int) -> int:
+    """How many, and how many in a tiny run."""
+    return tiny if TINY else count
+
+
+def options_of(doc: str | None) -> argparse.ArgumentParser:
+    """The options of a bench, whose docstring this is."""
+    options = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
+    options.add_argument("--tiny", action="store_true", help="the smallest of everything, to see that it runs")
+    return options
 
 
 @dataclass(frozen=True)
@@ -33,7 +51,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 def in_turns(ours: Callable[[], object], bare: Callable[[], object], rounds: int = 9) -> tuple[float, float, float]:
     """Middle time of ours, of the bare thing, and the middle of (bare time / our time), round by round."""
-    pairs = [(seconds(ours), seconds(bare)) for _ in range(rounds)]
+    pairs = [(seconds(ours), seconds(bare)) for _ in range(min(rounds, sized(rounds, 2)))]
     ratio = statistics.median(bare_time / our_time for our_time, bare_time in pairs)
     return statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs), ratio
 

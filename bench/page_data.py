@@ -18,9 +18,6 @@ from pathlib import Path
 import orjson
 from index_data import tag, text
 
-from keepsake.projections.pages.file import _PRAGMAS as PRAGMAS
-from keepsake.projections.pages.tables import TABLES
-
 _BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 _ODD = 0x9E3779B1
 _FRONT = """---
@@ -39,8 +36,24 @@ needs_compact: false
 _ENTRY = re.compile(r"^## \[([^]]+)\] \{id: ([^}]+)\}(.*)\n", re.MULTILINE)
 _STRUCK = re.compile(r"~~(.*)~~ #superseded-by:(\S+)\s*\Z", re.DOTALL)
 _FIELD = re.compile(r"^(\w+): (.*)$", re.MULTILINE)
-_ADD_FILE = f"INSERT INTO files VALUES ({', '.join('?' * 21)})"
-_ADD_ENTRY = f"INSERT INTO entries VALUES ({', '.join('?' * 16)})"
+PRAGMAS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA temp_store=MEMORY")
+_TABLES = (
+    """CREATE TABLE files (
+        path TEXT PRIMARY KEY, description TEXT, tags TEXT, status TEXT, created TEXT, updated TEXT,
+        needs_compact INTEGER, entry_count INTEGER, size INTEGER, mtime INTEGER, inode INTEGER, digest BLOB
+    ) WITHOUT ROWID""",
+    """CREATE TABLE entries (
+        n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, path TEXT NOT NULL, timestamp TEXT NOT NULL, tags TEXT NOT NULL,
+        content TEXT NOT NULL, superseded INTEGER NOT NULL, superseded_by TEXT NOT NULL
+    )""",
+    "CREATE INDEX entries_path ON entries (path, n)",
+    "CREATE INDEX entries_time ON entries (timestamp)",
+    """CREATE VIRTUAL TABLE entries_fts USING fts5 (
+        content, tags, content='entries', content_rowid='n', tokenize='porter unicode61 remove_diacritics 2'
+    )""",
+)
+_ADD_FILE = f"INSERT INTO files VALUES ({', '.join('?' * 12)})"
+_ADD_ENTRY = f"INSERT INTO entries VALUES ({', '.join('?' * 8)})"
 _ADD_TEXT = "INSERT INTO entries_fts (rowid, content, tags) VALUES (?, ?, ?)"
 
 
@@ -105,10 +118,10 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def read_and_insert(folder: Path, path: Path) -> None:
-    """Every file read, split at its headings and put into tables of the same form, all of it one transaction."""
+    """Every file read, split at its headings and put into plain tables with full text, all of it one transaction."""
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        for statement in (*PRAGMAS, "BEGIN", *TABLES):
+        for statement in (*PRAGMAS, "BEGIN", *_TABLES):
             db.execute(statement)
         number = 0
         for file in sorted(folder.glob("*.md")):
@@ -125,9 +138,9 @@ def read_and_insert(folder: Path, path: Path) -> None:
 def _file_row(file: Path, data: bytes, front: str, count: int) -> tuple[object, ...]:
     fields, seen = dict(_FIELD.findall(front)), file.stat()
     return (
-        file.name, "me", file.stem, file.stem, fields["description"], fields["tags"], fields["status"],
-        fields["created"], fields["updated"], fields["needs_compact"] == "true", count, "", seen.st_size // 4, 0, "{}",
-        seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino, blake2b(data, digest_size=16).digest(), 0,
+        file.name, fields["description"], fields["tags"], fields["status"], fields["created"], fields["updated"],
+        fields["needs_compact"] == "true", count, seen.st_size, seen.st_mtime_ns, seen.st_ino,
+        blake2b(data, digest_size=16).digest(),
     )  # fmt: skip
 
 
@@ -137,4 +150,4 @@ def _entry_rows(path: str, found: list[str], number: int) -> Iterator[tuple[obje
         struck = _STRUCK.match(body)
         content, by = struck.groups() if struck else (body.strip(), "")
         listed = orjson.dumps(tags.replace("#", "").split()).decode()
-        yield number, named, path, f"{when}.000000Z", listed, content, None, bool(struck), by, "[]", 0, "", 0, 0, 1, 0
+        yield number, named, path, f"{when}.000000Z", listed, content, bool(struck), by

@@ -27,18 +27,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from index_data import WORDS, text
-from measure import Row, at_least, at_most, in_turns, per, report, seconds, stated
-from page_data import only_word, page, read_and_insert, said, walk, write_pages, write_whole
+from measure import Row, at_least, at_most, in_turns, options_of, per, report, seconds, sized, stated
+from page_data import PRAGMAS, only_word, page, read_and_insert, said, walk, write_pages, write_whole
 
 from keepsake import Memory
-from keepsake.memory.events import events_from
 from keepsake.projections.markdown import parse
-from keepsake.projections.pages.file import _PRAGMAS as PRAGMAS
 
-FILES, EACH, LONG, SHORT = 2_000, 25, 10_000, 10
-ROUNDS, TURNS = 15, 4
-ASKED = 12  # questions of each kind
-REMEMBERED, SUBJECTS = 400, 40
+FILES, EACH, LONG, SHORT = sized(2_000, 8), 25, sized(10_000, 40), 10
+ROUNDS, TURNS = sized(15, 2), sized(4, 1)
+PROCESSES, WORKS = sized(3, 1), ("walk", "open", "sync", "rebuild")
+ASKED = sized(12, 2)  # questions of each kind
+REMEMBERED, SUBJECTS = sized(400, 10), sized(40, 5)
 
 _BARE_QUERY = "SELECT id, path, tags, content FROM entries_fts WHERE entries_fts MATCH ? ORDER BY rank LIMIT 10"
 
@@ -232,10 +231,10 @@ def syncing(memory: Memory, files: int) -> list[Row]:
 
 def in_a_process(folder: Path, files: int) -> list[Row]:
     """A process of its own: all of it is measured, and the memory that it took at its most."""
-    done = {work: middle([_process(work, folder) for _ in range(3)]) for work in ("walk", "open", "sync", "rebuild")}
+    done = {work: middle([_process(work, folder) for _ in range(PROCESSES)]) for work in WORKS}
     order, home = [sys.executable, "-m", "keepsake", "sync"], {**os.environ, "KEEPSAKE_HOME": str(folder)}
     told = statistics.median(
-        seconds(lambda: subprocess.run(order, check=True, capture_output=True, env=home)) for _ in range(3)
+        seconds(lambda: subprocess.run(order, check=True, capture_output=True, env=home)) for _ in range(PROCESSES)
     )
     bare = done["walk"][0]
     rows = [stated(f"  `keepsake sync` of {files:,} files, to a process that walks", per(told, 1), per(bare, 1),
@@ -275,20 +274,11 @@ def _most_memory() -> float:
 
 
 def rebuilding(memory: Memory, scratch: Path, files: int) -> list[Row]:
-    """Every row anew from the ledger, every file read and compared; barely: every file read, split and inserted."""
+    """Every row again from the ledger, every file read and compared; barely: every file read, split and inserted."""
     count, path = files * EACH, scratch / "bare.db"
     mine, raw, ratio = in_turns(memory.pages.rebuild, lambda: read_and_insert(memory.pages.folder, path), 5)
-    pages = memory._pages_at
-    read, made, compared = middle([
-        (seconds(lambda: sum(1 for _ in events_from(pages.ledger, 0))), seconds(pages.rebuild),
-         seconds(memory.pages.sync)) for _ in range(3)
-    ])  # fmt: skip
-    return [
-        at_least(f"rebuild of {count:,} entries, to read and insert", per(mine, count), per(raw, count), ratio, 0.3),
-        stated("  reading the ledger for it", per(read, count), per(raw, count), read / mine),
-        stated("  making the rows of what it says", per(made - read, count), per(raw, count), (made - read) / mine),
-        stated("  reading the files and comparing them", per(compared, count), per(raw, count), compared / mine),
-    ]
+    what = f"rebuild of {count:,} entries, to read and insert"
+    return [at_least(what, per(mine, count), per(raw, count), ratio, 0.3)]
 
 
 def parsing(count: int) -> list[Row]:
@@ -322,7 +312,7 @@ def measured(scratch: Path, files: int, entries: int) -> Iterator[list[Row]]:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options = options_of(__doc__)
     options.add_argument("--files", type=int, default=FILES)
     options.add_argument("--entries", type=int, default=LONG, help="of the long page")
     options.add_argument("--quick", action="store_true", help="a tenth of that")

@@ -1,12 +1,13 @@
 """How fast recall is, against the bare searches under it, in one run.
 
-    python bench/recall.py [--sizes 1000,20000,100000] [--full] [--questions 200] [--folder FOLDER]
+    python bench/recall.py [--sizes 1000,20000] [--full] [--questions 200] [--folder FOLDER]
 
 One user's conversations in sessions of thirty turns between two people, and beliefs beside them, one in twenty. The
-bare thing is full text asked for the same words over a plain connection to the same file, and the same vectors searched
-by themselves; what recall does beside the two is what is measured. Both are asked in turns, question by question, in a
-process that has answered others before, but not these. `--full` goes on to a million blocks. With `--folder` what was
-made stays there, and is found again the next time.
+bare thing is full text asked for the words that say something over a plain connection to the same file, and as many
+vectors of the same texts, each compared with the question's; what recall does beside the two is what is measured. Both
+are asked in turns, question by question, in a process that has answered others before, but not these. `--full` goes on
+to a million blocks, where recall does not compare each vector and the bare thing does. With `--folder` what was made
+stays there, and is found again the next time.
 
 Not measured here: writing, many users, slow embedders, other processes at the same folder.
 """
@@ -35,18 +36,16 @@ import orjson
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from measure import Row, at_most, per, report, seconds, stated
+from measure import TINY, Row, at_most, options_of, per, report, seconds, sized, stated
 
 from keepsake import Memory
-from keepsake.projections.index.file import PRAGMAS
-from keepsake.projections.index.fulltext import Scope
-from keepsake.recall.meaning import Vectors
-from keepsake.recall.question import take_apart
+from keepsake.models.choose import choose
 from keepsake.recall.text import STOP
 
-SIZES = (1_000, 20_000, 100_000)
+SIZES = (60,) if TINY else (1_000, 20_000)
 MOST = 1_000_000
-QUESTIONS, WARMING, AFTER_A_WRITE = 200, 40, 30
+QUESTIONS, WARMING, AFTER_A_WRITE = sized(200, 4), sized(40, 2), sized(30, 2)
+FRESH = sized(3, 1)  # processes
 TOP = 100
 BARE_TEXT = "SELECT rowid, rank FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT 100"
 
@@ -56,7 +55,7 @@ _BEGUN = datetime(2024, 1, 1, 8, tzinfo=UTC)
 _ONSETS = ("b", "br", "c", "ch", "d", "f", "g", "gr", "h", "l", "m", "n", "p", "pl", "r", "s", "st", "t", "tr", "w")
 _RIMES = ("a", "an", "ar", "e", "ea", "el", "en", "i", "in", "o", "on", "or", "ou", "u", "un")
 _ENDINGS = ("", "ed", "er", "ing", "ment", "s", "tion", "y")
-_KINDS = 30_000
+_KINDS = sized(30_000, 500)
 
 
 # -- what is remembered ----------------------------------------------------------------------------------------------
@@ -96,15 +95,11 @@ class Speech:
 
 
 def fill(memory: Memory, speech: Speech, count: int) -> None:
-    """Say `count` things to the ledger alone; the index and the vectors are made in one go afterwards."""
-    ledger = memory._shelf.ledger
-    then, ledger.then = ledger.then, None
+    """Say `count` things; the vectors are made in one go afterwards."""
     for start in range(0, count, _SAID_AT_ONCE):
         with memory.batch():
             for number in range(start, min(start + _SAID_AT_ONCE, count)):
                 say(memory, speech, number)
-    ledger.then = then
-    memory.rebuild_index()
     memory.embed()
 
 
@@ -135,36 +130,33 @@ def made(folder: Path, speech: Speech, count: int) -> Path:
 
 
 class Bare:
-    """Full text over a plain connection, and the vectors that recall has, searched by themselves."""
+    """Full text over a plain connection, and a matrix with a vector for each text."""
 
-    def __init__(self, memory: Memory) -> None:
-        self._index, meaning = memory._index.level(), memory._recall.meaning
-        vectors = meaning.level(self._index, memory.user, memory._shelf.ledger.standing.erasures)
-        assert vectors is not None
-        self.vectors: Vectors = vectors
-        self._meaning, self._user = meaning, memory.user
-        self.db = sqlite3.connect(memory.folder / "index.db")
-        for pragma in PRAGMAS[1:]:
-            self.db.execute(pragma)
+    def __init__(self, folder: Path, speech: Speech, count: int) -> None:
+        embedder = choose()
+        if embedder is None:
+            sys.exit("this bench needs the embedder that comes with keepsake: pip install wordllama")
+        self._embed = embedder.embed
+        self._matrix = np.concatenate([
+            self._embed([speech.text(number) for number in range(start, min(start + _SAID_AT_ONCE, count))])
+            for start in range(0, count, _SAID_AT_ONCE)
+        ])  # fmt: skip
+        self._db = sqlite3.connect(folder / "index.db")
+        self._db.execute("PRAGMA cache_size=-32000")
 
     def close(self) -> None:
-        self.db.close()
+        self._db.close()
 
     def prepared(self, question: str) -> tuple[str, np.ndarray]:
-        """The words that recall searches for, as full text reads them, and the vector it searches with."""
-        asked = take_apart(self._index, question, Scope(self._user), datetime.now(UTC))
-        rare = self._meaning.seen(self._index).rarity(asked.words, Scope(self._user))
-        vector = self._meaning.of_question(asked.bare, asked.words, rare)
-        return " OR ".join(f'"{word}"' for word in asked.words), vector
+        """The words that say something, as full text reads them, and the question's vector."""
+        words = [word for word in question.rstrip("?").split() if word not in STOP]
+        return " OR ".join(f'"{word}"' for word in words) or '""', self._embed([question])[0]
 
     def text(self, match: str) -> object:
-        return self.db.execute(BARE_TEXT, (match,)).fetchall()
+        return self._db.execute(BARE_TEXT, (match,)).fetchall()
 
     def near(self, vector: np.ndarray) -> object:
-        graph = self.vectors.near._graph
-        if graph is not None:
-            return graph.search(vector, TOP)
-        near = self.vectors.matrix @ vector
+        near = self._matrix @ vector
         return np.argpartition(near, max(len(near) - TOP, 0))[-TOP:]
 
 
@@ -203,10 +195,8 @@ def measured(home: Path, speech: Speech, count: int, questions: int) -> list[Row
 
     with Memory(home) as memory:
         Times.of(lambda each: memory.recall(each, k=10), some(WARMING))
-        with closing(Bare(memory)) as bare:
+        with closing(Bare(home, speech, count)) as bare:
             rows = [*against_bare(memory, bare, some(questions), count), *frames(memory, some(questions), count)]
-            asked = Times.of(bare.prepared, some(questions))
-        rows.append(asked.row("taking a question apart, and its vector"))
         rows += [
             Times.of(lambda each: memory.recall(each, k=10, words=True), some(questions)).row("recall by words"),
             in_a_session(memory, some(questions), count),
@@ -281,7 +271,8 @@ def after_a_write(home: Path, questions: list[str]) -> Row:
 def in_a_fresh_process(home: Path, questions: list[str], count: int) -> list[Row]:
     """The system's cache is warm, nothing else is: the interpreter, the packages, the index, the vectors, the words."""
     asked = orjson.dumps(questions).decode()
-    runs = [orjson.loads(subprocess.check_output([sys.executable, __file__, "--once", home, asked])) for _ in range(3)]
+    order = [sys.executable, __file__, "--once", str(home), asked]
+    runs = [orjson.loads(subprocess.check_output(order)) for _ in range(FRESH)]
     middle = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
     return [
         stated("  a fresh process: opening, its first recall", per(middle["open"], 1), per(middle["first"], 1)),
@@ -317,7 +308,7 @@ def on_disk(home: Path, count: int) -> Row:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options = options_of(__doc__)
     options.add_argument("--sizes", default=",".join(map(str, SIZES)), help="in blocks, with commas between")
     options.add_argument("--full", action="store_true", help="a million blocks too, which takes minutes to make")
     options.add_argument("--questions", type=int, default=QUESTIONS, help="of each kind")

@@ -1,6 +1,6 @@
 """What the protocol costs: recall through the MCP server, against the same recall in one's own process, in one run.
 
-    python bench/serve.py [--blocks 10000] [--clients 50] [--requests 100000] [--folder FOLDER]
+    python bench/serve.py [--blocks 10000] [--clients 50] [--requests 20000] [--folder FOLDER]
 
 A memory of conversations, as `bench/recall.py` makes it. The server is `keepsake mcp` as people start it: once at the
 end of a pipe with one client, once over HTTP with `--clients` at a time, of the modern era and of the one that begins
@@ -15,7 +15,6 @@ Not measured here: writing, other machines, what a client does with an answer.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import statistics
@@ -33,13 +32,13 @@ import orjson
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from measure import Row, at_least, at_most, report, seconds, stated
+from measure import Row, at_least, at_most, options_of, report, seconds, sized, stated
 from recall import Speech, made
 
 from keepsake import Memory
 
-BLOCKS, CLIENTS, REQUESTS = 10_000, 50, 100_000
-ROUNDS, ASKED, WARMING = 9, 100, 100
+BLOCKS, CLIENTS, REQUESTS = sized(10_000, 60), sized(50, 2), sized(20_000, 20)
+ROUNDS, ASKED, WARMING = sized(9, 1), sized(100, 3), sized(100, 2)
 GOAL, FLAT = 1 / 3, 1.1
 SCRIPT = Path(__file__).resolve().parent / "serve_clients.py"
 
@@ -157,15 +156,16 @@ def held_by(process: int) -> int:
 
 def held_over(server: int, ask: Ask, requests: int, questions: Iterator[str]) -> Row:
     """What the server holds at the end, against what it held after a tenth."""
-    part = max(1, requests // 100)
+    parts = sized(100, 10)
+    part = max(1, requests // parts)
     held = []
-    for done in range(1, 101):
+    for done in range(1, parts + 1):
         ask(list(islice(questions, part)))
         held.append(held_by(server))
-        if done % 10 == 0:
+        if done % (parts // 10) == 0:
             print(f"  {done * part:>9,} requests: {held[-1] / 1e6:,.1f} MB", file=sys.stderr)
-    first, last = held[9], held[-1]
-    what = f"memory of the server after {100 * part:,} requests, to a tenth"
+    first, last = held[parts // 10 - 1], held[-1]
+    what = f"memory of the server after {parts * part:,} requests, to a tenth"
     return at_most(what, f"{last / 1e6:,.1f} MB", f"{first / 1e6:,.1f} MB", last / first, FLAT)
 
 
@@ -193,7 +193,7 @@ def measured(
 
 def run(about: str, measured: Callable[[Path, Path, Speech, int, int, int], Iterator[Row]]) -> None:
     """Make a memory, measure, and print what came of it."""
-    options = argparse.ArgumentParser(description=about.splitlines()[0])
+    options = options_of(about)
     options.add_argument("--blocks", type=int, default=BLOCKS)
     options.add_argument("--clients", type=int, default=CLIENTS)
     options.add_argument("--requests", type=int, default=REQUESTS)

@@ -23,13 +23,13 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import serve
-from measure import Row, at_most, seconds
+from measure import Row, at_most, seconds, sized
 from recall import Speech
 from serve import Ask, started
 
 from keepsake import Memory
 
-OPENED, HITS = 60, 10  # pages, and how many hits one shows
+OPENED, HITS = sized(60, 2), 10  # pages, and how many hits one shows
 TIMES, AND_MORE = 2, 0.020  # a page takes at most so many times its recall, and so many seconds beside
 
 

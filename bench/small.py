@@ -14,7 +14,6 @@ one recall said that nothing fits.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import tempfile
@@ -22,15 +21,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 import numpy as np
 
-from bench import small_data as data
-from bench.fusion import ranking_of
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import small_data as data
+from locomo import opened
+from measure import TINY, options_of
+
 from keepsake import Memory
 
-SIZES = (1, 3, 10, 30, 100)
+SIZES = (3,) if TINY else (1, 3, 10, 30, 100)
+ASKED = slice(None, None, 20 if TINY else 1)  # every so many of the questions
 NAMES = ("bias", "rest", "near", "others", "nobody")
 SETS = {
     "made with": (data.LEARNED, data.BESIDE, data.NOT_KNOWN, data.OFF),
@@ -97,10 +99,11 @@ def put(each: Asked, embedder: str | None) -> tuple[bool, bool, str]:
 def examples(embedder: str | None) -> Iterator[tuple[list[float], bool]]:
     """What is measured of the right belief, and of the two best wrong ones; whether it is the right one."""
     for size in SIZES:
-        for each in asked("made with", size):
+        for each in list(asked("made with", size))[ASKED]:
             with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "memory", embedder=embedder) as memory:
                 _tell(memory, each)
-                found = ranking_of(memory, each.question, "me", by_words=False)
+                with opened(memory, embedder) as at:
+                    found = at.rank(each.question, memory.user)
             for rank, place in enumerate(found.order if found else ()):
                 rest, is_right = found.measured.rest, found.states[found.measured.blocks[place]].content == each.answer
                 if is_right or rank < 2:
@@ -128,20 +131,21 @@ def _tell(memory: Memory, each: Asked) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = options_of(__doc__)
     parser.add_argument("--model", type=Path, help="a folder with model.onnx and tokenizer.json")
     parser.add_argument("--list", action="store_true", help="print each question that went wrong")
     parser.add_argument("--learn", action="store_true", help="print what is learned from the first set")
     given = parser.parse_args()
     embedder = f"onnx:{given.model}" if given.model else None
-    if given.learn:
+    if given.learn or given.tiny:
         print(learn(embedder))
+    if given.learn:
         return
     kinds = ("its words", "other words", "beside a name", "not known", "wrong person", "off topic")
     print(f"{'':<24}" + "".join(f"{kind:>16}" for kind in kinds) + f"{'answered':>12}{'refused':>10}")
     for name in SETS:
         for size in SIZES:
-            results = [(each, *put(each, embedder)) for each in asked(name, size)]
+            results = [(each, *put(each, embedder)) for each in list(asked(name, size))[ASKED]]
             cells = []
             for kind in kinds:
                 mine = [(first, came) for each, first, came, _ in results if each.kind == kind]

@@ -10,7 +10,6 @@ turns, from compiled files, as an installed program is. "Cold" is the process: t
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import subprocess
@@ -21,11 +20,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from measure import Row, at_most, report
+from measure import Row, at_most, options_of, report, sized
 
 from keepsake import Memory
 
-ROUNDS = 15
+BLOCKS, ROUNDS, WARMING = sized(10_000, 20), sized(15, 1), sized(1, 0)
 _OURS = "from keepsake.surfaces.cli import main; main()"  # what the installed script does
 _WHO = ("Ana", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana")
 _DID = ("painted", "bought", "fixed", "lost", "sold", "described", "found")
@@ -50,8 +49,8 @@ def run(*command: str) -> float:
 
 
 def against(what: str, ours: list[str], bare: str, goal: float) -> Row:
-    """Both in turns; the first round fills the caches and is not counted."""
-    pairs = [(run("-c", _OURS, *ours), run("-c", bare)) for _ in range(ROUNDS + 1)][1:]
+    """Both in turns; the first rounds fill the caches and are not counted."""
+    pairs = [(run("-c", _OURS, *ours), run("-c", bare)) for _ in range(ROUNDS + WARMING)][WARMING:]
     ratio = statistics.median(our_time / bare_time for our_time, bare_time in pairs)
     mine, theirs = (statistics.median(times) * 1000 for times in zip(*pairs, strict=True))
     return at_most(what, f"{mine:.0f} ms", f"{theirs:.0f} ms", ratio, goal)
@@ -71,13 +70,14 @@ def rows(folder: Path, blocks: int) -> list[Row]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--blocks", type=int, default=10_000)
+    parser = options_of(__doc__)
+    parser.add_argument("--blocks", type=int, default=BLOCKS)
     parser.add_argument("--folder", type=Path, help="keep the memory here, and use the one that is")
     given = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as place:
-        os.environ["PYTHONPYCACHEPREFIX"] = str(Path(place) / "compiled")
+        if not given.tiny:
+            os.environ["PYTHONPYCACHEPREFIX"] = str(Path(place) / "compiled")
         folder = given.folder or Path(place) / "memory"
         if not folder.exists():
             filled(folder, given.blocks)

@@ -48,6 +48,11 @@ for profile, examples in (("everyday", 15), ("deep", 2000)):
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
 
 
+def at_most(examples: int) -> int:
+    """`max_examples` of a property whose every example is a long story in a folder: so many at length, 15 by day."""
+    return min(examples, settings().max_examples)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: "wheel" not in getattr(item, "fixturenames", ()))  # the longest begins first

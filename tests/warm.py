@@ -123,6 +123,7 @@ def _become(asked: bytes, files: list[int]) -> None:
 def load() -> None:
     """What the commands load, early or late. Whatever is missing here is loaded by the copy that needs it."""
     import pkgutil
+    from contextlib import suppress
     from importlib import import_module
 
     for package in ("exchange", "ledger", "memory", "models", "recall", "repair", "surfaces"):
@@ -131,6 +132,11 @@ def load() -> None:
             import_module(module.name)
     for name in ("importlib.resources", "numpy.ma.extras", "numpy.typing", "rich.console", "rich.table", "tomllib"):
         import_module(name)
+    from keepsake.models.choose import choose
+    from keepsake.records.errors import Refused
+
+    with suppress(Refused):  # the tokenizer takes longer than most commands; without wordllama there is none
+        choose().count("word")
 
 
 def run() -> None:

@@ -5,6 +5,7 @@ import inspect
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -89,9 +90,10 @@ def links(page: Path) -> Iterator[str]:
         yield from (str(child.attrs["href"]) for child in token.children or () if child.type == "link_open")
 
 
-def anchor(heading: str) -> str:
-    """What a browser of repositories makes of a heading."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+@cache
+def anchors(page: Path) -> set[str]:
+    """What a browser of repositories makes of its headings."""
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for _, _, text in headings(page)}
 
 
 @each_page
@@ -102,7 +104,7 @@ def test_every_link_to_a_page_leads_somewhere(page):
         target = (page.parent / path).resolve() if path else page
         if "://" in link:
             continue
-        if not target.exists() or (place and place not in {anchor(text) for _, _, text in headings(target)}):
+        if not target.exists() or (place and place not in anchors(target)):
             lost.append(link)
 
     assert lost == []

@@ -21,6 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from keepsake import Belief, Memory, Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.errors import NotApproved
 from keepsake.records.review import Review
+from tests.conftest import at_most
 
 RANK = {"human": 3, "agent": 2, "import": 2, "tool": 1, "web": 0}
 KEPT_OUT = ("tool", "web")
@@ -360,4 +361,4 @@ class Gate(RuleBasedStateMachine):
 
 
 TestNothingPassesTheGateWithoutAYes = Gate.TestCase
-TestNothingPassesTheGateWithoutAYes.settings = settings(stateful_step_count=25)
+TestNothingPassesTheGateWithoutAYes.settings = settings(stateful_step_count=25, max_examples=at_most(400))

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
+from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from keepsake import ChronoRecord, ChronoStore
 from keepsake.ledger.backup import restore_from
+from tests.conftest import at_most
 from tests.strategies import confidences, json_objects, names, texts
 
 KEYS = st.sampled_from(["a", "b", "c", "ключ", "d/e"])
@@ -122,3 +124,4 @@ class StoreModel(RuleBasedStateMachine):
 
 
 TestStoreModel = pytest.mark.filterwarnings("error")(StoreModel.TestCase)
+TestStoreModel.settings = settings(max_examples=at_most(400))

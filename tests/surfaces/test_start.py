@@ -74,42 +74,34 @@ ON_A_MEMORY = [
 
 
 BY_MEANING = ("recall", "rebuild-index")  # what compares vectors reckons with NumPy; nothing else waits for it
+HEAVY = {"sqlalchemy", "numpy", "alembic", "greenlet", "aiosqlite", "ruamel.yaml", "jinja2"}
+DRAWS_NOTHING = ("remember x", "recall tea", "show", "log", "status", "ledger verify", "backup")
+UNNEEDED = {  # dates, secrets, servers, signing, writing, drawing, old folders: who does not need it does not load it
+    "ledger verify": {
+        "cryptography", "subprocess", "pickle", "tomllib", "keepsake.ledger.ledger", "keepsake.ledger.note",
+    },
+    "recall tea": {
+        "cryptography", "mcp", "numpy.ma", "pydantic", "starlette", "tomllib", "uvicorn", "zipfile", "fastapi",
+        "sse_starlette", "prometheus_client", "keepsake.surfaces.web", "keepsake.surfaces.http", "keepsake.ledger.note",
+        "keepsake.ledger.verify", "keepsake.memory.status", "keepsake.records.secrets_shapes",
+        "keepsake.records.time.phrases", "keepsake.repair.findings", "keepsake.stores.takeover",
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("args", ON_A_MEMORY, ids=" ".join)
-def test_no_command_loads_sqlalchemy_and_only_what_compares_vectors_loads_numpy(loaded, args):
-    """The statements are compiled ahead: importing what compiles them takes longer than most commands run."""
-    heavy = {"sqlalchemy", "numpy", "alembic", "greenlet", "aiosqlite", "ruamel.yaml", "jinja2"}
+def test_no_command_loads_what_it_does_not_need(loaded, args):
+    """SQLAlchemy's statements are compiled ahead: importing what compiles them takes longer than most commands run."""
+    found, name = loaded(*args), " ".join(args)
 
-    assert loaded(*args) & heavy == ({"numpy"} if args[0] in BY_MEANING else set())
+    assert found & HEAVY == ({"numpy"} if args[0] in BY_MEANING else set())
+    assert found & UNNEEDED.get(name, set()) == set()
+    assert name not in DRAWS_NOTHING or {each for each in found if each.startswith("rich")} == set()
 
 
 @pytest.mark.parametrize("args", [["--help"], ["recall", "--help"], ["--version"]], ids=" ".join)
 def test_help_does_not_load_sqlite(args):
     assert "sqlite3" not in loaded_by(*args)
-
-
-@pytest.mark.parametrize(
-    "args", [["remember", "x"], ["recall", "tea"], ["show"], ["log"], ["status"], ["ledger", "verify"], ["backup"]],
-    ids=" ".join,
-)  # fmt: skip
-def test_rich_is_not_loaded_where_nothing_is_drawn(loaded, args):
-    assert {name for name in loaded(*args) if name.startswith("rich")} == set()
-
-
-def test_verifying_loads_nothing_that_only_writing_signing_or_drawing_needs(loaded):
-    heavy = {"rich", "cryptography", "subprocess", "pickle", "tomllib"}
-    heavy |= {"keepsake.ledger.ledger", "keepsake.ledger.note"}
-    assert loaded("ledger", "verify") & heavy == set()
-
-
-def test_asking_loads_nothing_that_only_dates_secrets_servers_signing_or_old_folders_need(loaded):
-    ours = ("ledger.note", "ledger.verify", "memory.status", "records.secrets_shapes", "records.time.phrases")
-    ours += ("repair.findings", "stores.takeover")
-    others = {"cryptography", "mcp", "numpy.ma", "pydantic", "rich", "starlette", "tomllib", "uvicorn", "zipfile"}
-    others |= {"fastapi", "sse_starlette", "prometheus_client", "keepsake.surfaces.web", "keepsake.surfaces.http"}
-
-    assert loaded("recall", "tea") & (others | {f"keepsake.{name}" for name in ours}) == set()
 
 
 def test_a_question_that_names_a_time_loads_what_reads_it(loaded):
