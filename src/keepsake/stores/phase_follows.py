@@ -157,6 +157,7 @@ class Follows:
         _must_pass(fresh, by_log, by_store)
         told = replay([*passed, *fresh])
         paths = tuple(path for path in envelope.paths if path.path_id not in told.paths)
+        _must_leave_open(self.store.list_paths(), paths)
         records, replaced = _puts(envelope, stored, told, when)
         _must_pass(records, by_log, by_store)
         return Taken(tuple(fresh), tuple(records), paths, len(envelope.events) - len(fresh), replaced)
@@ -228,6 +229,15 @@ def _must_pass(events: Iterable[MemoryEvent], *gates: Gate) -> None:
                 must_pass(judge, event)
             except NeedsApproval as error:
                 raise NeedsApproval(f"event {shown(event.id)}: {error}; {_IMPORTED}") from None
+
+
+def _must_leave_open(here: Iterable[MemoryPath], given: Iterable[MemoryPath]) -> None:
+    """NeedsApproval, if a record that no event explains would end a path that is here, or open it again."""
+    states = {path.path_id: path.state for path in here}
+    for path in given:
+        if states.get(path.path_id, path.state) != path.state:
+            ends = f"path {shown(path.path_id)} is {states[path.path_id]} here; only an event or an action changes that"
+            raise NeedsApproval(f"{ends}; {_IMPORTED}")
 
 
 def _records(envelope: GraphEnvelope, part: str) -> list[Any]:

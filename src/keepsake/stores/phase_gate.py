@@ -48,7 +48,7 @@ class Gate:
     def _why_not(self, event: MemoryEvent, puts: list[tuple[str, str, Told]]) -> str:
         action = None
         if event.kind == COMPACT and _asks(self._policy, Effect("compact", "path", ""), event.path_id):
-            return f"path {shown(event.path_id)} is compacted by an action, under the gate"
+            return f"path {shown(event.path_id)} is compacted by an action, under the gate: that needs an approval"
         if event.kind == APPLIED:
             action, why = action_in(event, self._policy)
             if action is None:
@@ -57,7 +57,8 @@ class Gate:
             before = self._before(what, name, record, is_applied=action is not None)
             effect = needs_approval(self._policy, name, before, record, action)
             if effect is not None:
-                return f"{effect.field} of {what} {shown(name)} is changed by an action, under the gate"
+                said = f"{effect.field} of {what} {shown(name)} is changed by an action, under the gate"
+                return f"{said}: to {effect.kind} it needs an approval"
         return ""
 
     def _before(self, what: str, name: str, record: Told, *, is_applied: bool) -> Told | None:
