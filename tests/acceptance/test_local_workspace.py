@@ -220,7 +220,7 @@ def test_branch_merge_and_abandon_flow_without_a_transcript(folder):
 
 HOW = {
     "supersede": {"with": "b"}, "merge": {"into": "b"}, "promote": {"phase": "stable"}, "archive": {}, "retract": {},
-    "compact": {},
+    "compact": {}, "end": {"valid_to": "2026-05-01"}, "weaken": {"weight": 0.5},
 }  # fmt: skip
 
 

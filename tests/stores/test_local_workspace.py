@@ -50,18 +50,12 @@ class Workspace:
         self.now += timedelta(minutes=1)
 
     def put(self, record, path=""):
-        """Save a record and say so in the log."""
+        """Record a put, past the gate if it passes."""
         self.later()
-        kind, save = {
-            MemoryNode: (NODE_PUT, self.store.save_node), MemoryEdge: (EDGE_PUT, self.store.save_edge),
-            MemoryProfile: (PROFILE_PUT, self.store.save_profile),
-        }[type(record)]  # fmt: skip
+        kind = {MemoryNode: NODE_PUT, MemoryEdge: EDGE_PUT, MemoryProfile: PROFILE_PUT}[type(record)]
         payload = {kind.partition(".")[0]: record.to_dict()}
         event = MemoryEvent.new(kind, self.now, path_id=path, subject_ids=[record.id], payload=payload)
-        self.log.append(event)
-        save(record)
-        if path:
-            self.store.save_path(self.store.load_path(path).with_events([event.id], event.at))
+        self.runtime.record([event])
 
     def path(self, does, *given):
         self.later()
@@ -358,6 +352,7 @@ steps = st.one_of(
 def one_step(space, what, one, other):
     how = {
         "supersede": {"with": other}, "merge": {"into": other}, "promote": {"phase": "stable"},
+        "end": {"valid_to": "2026-05-01"}, "weaken": {"weight": 0.5},
     }  # fmt: skip
     if what == "node":
         space.put(MemoryNode(id=one, kind="fact", label=other))

@@ -27,6 +27,7 @@ NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 HOW = {
     "activate": {}, "reinforce": {"amount": 0.5}, "archive": {}, "supersede": {"with": "m"}, "merge": {"into": "m"},
     "retract": {}, "promote": {"phase": "stable"}, "compact": {"summary_ids": ["m"]},
+    "end": {"valid_to": "2026-05-01"}, "weaken": {"weight": 0.5},
 }  # fmt: skip
 
 

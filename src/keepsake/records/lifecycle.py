@@ -18,8 +18,8 @@ from unicodedata import category, normalize
 from keepsake.records.errors import Refused
 from keepsake.records.memory_event import copied, digest_of, moment, names, shown
 
-KINDS = ("activate", "reinforce", "archive", "supersede", "merge", "retract", "promote", "compact")
-GATED = frozenset({"supersede", "merge", "retract", "archive", "promote", "compact"})
+KINDS = ("activate", "reinforce", "archive", "supersede", "merge", "retract", "promote", "compact", "end", "weaken")
+GATED = frozenset(KINDS) - {"activate", "reinforce"}
 A_DAY = timedelta(days=1)
 
 
@@ -28,7 +28,8 @@ class LifecycleAction:
     """What somebody wants done.
 
     `changes` says how: `{"with": id}` to supersede, `{"into": id}` to merge, `{"phase": name}` to promote,
-    `{"amount": number}` to reinforce, `{"summary_ids": [id]}` to compact the path that `subject_ids` names.
+    `{"amount": number}` to reinforce, `{"weight": number}` to weaken, `{"valid_to": time}` to end,
+    `{"summary_ids": [id]}` to compact the path that `subject_ids` names.
     """
 
     kind: str

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
+from keepsake.decide.effect import ACTIVE, ARCHIVED, PHASES, RETRACTED, SUPERSEDED
 from keepsake.records.errors import Moved, NotFound, Refused
 from keepsake.records.graph import MemoryEdge, MemoryNode
 from keepsake.records.lifecycle import LifecycleAction
@@ -26,8 +27,6 @@ from keepsake.stores.phase_paths import compact
 
 Thing = MemoryNode | MemoryEdge
 
-ACTIVE, ARCHIVED, SUPERSEDED, RETRACTED = "active", "archived", "superseded", "retracted"
-PHASES = ("fluid", "stable", "lasting")
 SUPERSEDES = "supersedes"
 HEAVIEST = 10.0  # what use alone can bring a weight to
 _AMOUNT = 0.1
@@ -37,7 +36,8 @@ _CHAIN = 10_000  # links of a supersede chain that are followed
 _MAY_CHANGE = {
     "activate": frozenset[str](), "reinforce": frozenset({"amount"}), "archive": frozenset[str](),
     "supersede": frozenset({"with"}), "merge": frozenset({"into"}), "retract": frozenset[str](),
-    "promote": frozenset({"phase"}), "compact": frozenset({"summary_ids"}),
+    "promote": frozenset({"phase"}), "compact": frozenset({"summary_ids"}), "weaken": frozenset({"weight"}),
+    "end": frozenset({"valid_from", "valid_to"}),
 }  # fmt: skip
 
 
@@ -152,6 +152,25 @@ def _reinforce(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Eff
     )
 
 
+def _weaken(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Effects:
+    weight, things = action.changes.get("weight", -1), _active(store, action)
+    if type(weight) not in (int, float) or not 0 <= weight < min(1.0, *(thing.weight for thing in things)):
+        raise Refused("to weaken says the new weight, a number below the old one and below 1: changes={'weight': 0.5}")
+    return _changed(replace(_with(thing, weakened_at=at), weight=weight) for thing in things)
+
+
+def _end(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Effects:
+    """Nothing is hidden by it before that moment, and `""` says that there is no end."""
+    if not action.changes:
+        raise Refused("to end says until when it holds: changes={'valid_to': time}, or '' if it does not end")
+    things = _active(store, action)
+    ended = [replace(_with(thing, ended_at=at), **action.changes) for thing in things]
+    for thing, after in zip(things, ended, strict=True):
+        if (thing.valid_from, thing.valid_to) == (after.valid_from, after.valid_to):
+            raise Refused(f"{thing.id!r} holds from and until then already")
+    return _changed(ended)
+
+
 def _archive(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Effects:
     return _changed(_with(thing, status=ARCHIVED, archived_at=at) for thing in _active(store, action))
 
@@ -233,5 +252,5 @@ def _compact(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Effec
 
 _EFFECTS: dict[str, Callable[[MemoryGraphStore, LifecycleAction, str], Effects]] = {
     "activate": _activate, "reinforce": _reinforce, "archive": _archive, "supersede": _supersede, "merge": _merge,
-    "retract": _retract, "promote": _promote, "compact": _compact,
+    "retract": _retract, "promote": _promote, "compact": _compact, "end": _end, "weaken": _weaken,
 }  # fmt: skip

@@ -17,11 +17,12 @@ from dataclasses import asdict, dataclass, field
 from heapq import heappop, heappush
 from typing import Any
 
+from keepsake.decide.effect import ACTIVE
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.graph import MemoryEdge, MemoryNode
 from keepsake.records.memory_event import digest_of, names
 from keepsake.stores.graph.protocols import MemoryGraphStore
-from keepsake.stores.phase_actions import ACTIVE, SUPERSEDES, status_of
+from keepsake.stores.phase_actions import SUPERSEDES, status_of
 
 LIMIT, MOST = 12, 1000
 HOPS = 4

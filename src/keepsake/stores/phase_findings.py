@@ -1,8 +1,9 @@
 """What is wrong with a graph and its log together: what the graph itself tells, and what only both can tell.
 
 Looking changes nothing. To what `stores/graph/diagnose` finds come: links that lead to nothing or in a ring, events
-that no replay can carry out, actions without a yes that counts, what is wrong with the lines of a log that is not the
-store's own, and an event that is on record and was not carried out.
+that no replay can carry out, changes without the approval that they need, in the log or past it, what the audit and the
+log say differently, what is wrong with the lines of a log that is not the store's own, and an event that is on record
+and was not carried out.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ from typing import NamedTuple, cast
 from keepsake.records.envelope import GraphEnvelope
 from keepsake.records.lifecycle import PhasePolicy
 from keepsake.records.memory_event import MemoryEvent, shown
+from keepsake.stores.audit_sink import AuditSink
+from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
 from keepsake.stores.event_log.protocols import DUPLICATE, MALFORMED, TORN, UNKNOWN_SCHEMA, MemoryEventLog
-from keepsake.stores.event_log.replay import replay
+from keepsake.stores.event_log.replay import GraphSnapshot, replay
 from keepsake.stores.graph import layout
 from keepsake.stores.graph.diagnose import Diagnostic, Severity, diagnose
 from keepsake.stores.graph.protocols import MemoryGraphStore
-from keepsake.stores.phase_history import unapproved
+from keepsake.stores.phase_audit import AGAIN, TWICE, UNAUDITED, WITHOUT_EVENT, lines_of, mismatches
+from keepsake.stores.phase_gate import Gate, needs_approval
 
+UNAPPROVED = "unapproved-action"
 CODES: dict[str, tuple[Severity, str]] = {
     MALFORMED: ("error", "mend the line or take it out; it is read past until then"),
     UNKNOWN_SCHEMA: ("error", "upgrade keepsake; the line is read past until then"),
@@ -30,7 +35,15 @@ CODES: dict[str, tuple[Severity, str]] = {
     "dangling-link": ("error", "save the node that it names"),
     "ring": ("error", "save one of them without that link"),
     "impossible-event": ("warning", "nothing: a replay passes over it"),
-    "unapproved-action": ("error", "find out who wrote it; with that line, nothing is rebuilt from the log"),
+    UNAPPROVED: (
+        "error",
+        "nothing is done by it: take the line out, and if the change is meant, `store approve` and `store apply` it",
+    ),
+    "unapproved-record": ("error", "`store replay --write` puts it back; if it is meant, approve and apply it then"),
+    UNAUDITED: ("error", "ask whoever is named in its approval; importing the history that it comes from audits it"),
+    TWICE: ("error", "find out who wrote it and take the line out: an approval counts once"),
+    AGAIN: ("note", "nothing, if a crash came between the two; if not, find out who cut the log"),
+    WITHOUT_EVENT: ("warning", "apply it again if it is still wanted; if it was done, find out who cut the log"),
     "unfinished-action": ("error", "finish it: so does the next action"),
 }
 _OF_FILES = {layout.MALFORMED, layout.UNKNOWN_VERSION, layout.TWICE, "edited-file", "foreign-file"}
@@ -38,13 +51,15 @@ _RANK = {"error": 0, "warning": 1, "note": 2}
 
 
 def findings_in(
-    store: MemoryGraphStore, log: MemoryEventLog, under_way: str = "", policy: PhasePolicy | None = None
+    store: MemoryGraphStore, log: MemoryEventLog, audit: AuditSink, under_way: str, policy: PhasePolicy
 ) -> list[Diagnostic]:
     """All that is wrong, the worst first."""
     events = log.list()
+    snapshot = replay(events, why_not=Gate(policy).why_not)
     found = diagnose(store) if _is_own(store, log) else _of_both(store, events)
-    found += [*_of_nodes(store), *_of_paths(store), *_impossible(events), *_unfinished(under_way, log)]
-    found += _unapproved(events, policy or PhasePolicy())
+    found += [*_of_nodes(store), *_of_paths(store), *_impossible(snapshot), *_unfinished(under_way, log)]
+    found += [*refused_in(log, snapshot), *(() if under_way in log else _past_the_log(store, snapshot, policy))]
+    found += [_found(*each) for each in mismatches(events, lines_of(audit), policy)]
     found += _of_lines(log, is_own=_is_own(store, log))
     return sorted(found, key=lambda each: (_RANK[each.severity], each.code, each.place, each.reason))
 
@@ -132,14 +147,35 @@ def rings(links: dict[str, str]) -> list[list[str]]:
     return found
 
 
-def _impossible(events: list[MemoryEvent]) -> Iterator[Diagnostic]:
-    for skipped in replay(events).skipped:
+def _impossible(snapshot: GraphSnapshot) -> Iterator[Diagnostic]:
+    for skipped in snapshot.skipped:
         yield _found("impossible-event", f"event {shown(skipped.event_id)}", skipped.reason)
 
 
-def _unapproved(events: list[MemoryEvent], policy: PhasePolicy) -> Iterator[Diagnostic]:
-    for event, why in unapproved(events, policy):
-        yield _found("unapproved-action", f"event {shown(event.id)}", why)
+def refused_in(log: MemoryEventLog, snapshot: GraphSnapshot) -> list[Diagnostic]:
+    """The events that the gate did not let pass, each with its line and the way out."""
+    if not snapshot.refused:
+        return []
+    name = getattr(getattr(log, "path", None), "name", "")
+    places = log.places() if isinstance(log, JsonlMemoryEventLog) else {}
+    found = []
+    for each in snapshot.refused:
+        line, byte = places.get(each.event_id, (0, 0))
+        where = f"{name}, line {line}, byte {byte}, " if line else ""
+        place = f"{where}event {shown(each.event_id)}"
+        found.append(replace(_found(UNAPPROVED, place, each.reason), line=line, byte=byte))
+    return found
+
+
+def _past_the_log(store: MemoryGraphStore, snapshot: GraphSnapshot, policy: PhasePolicy) -> Iterator[Diagnostic]:
+    """Records of which the log tells and that are otherwise, by an effect that needs an approval."""
+    envelope = store.export_envelope()
+    for part, told in (("nodes", snapshot.nodes), ("edges", snapshot.edges)):
+        for name, _, record in envelope.settled(part):
+            effect = needs_approval(policy, name, told[name], record) if name in told else None
+            if effect is not None:
+                reason = f"its {effect.field} is other than the log says, and no approval for that is on record"
+                yield _found("unapproved-record", f"{part[:-1]} {shown(name)}", reason)
 
 
 def _unfinished(under_way: str, log: MemoryEventLog) -> Iterator[Diagnostic]:

@@ -20,26 +20,29 @@ import orjson
 
 from keepsake.records.clock import Clock
 from keepsake.records.envelope import GraphEnvelope
-from keepsake.records.errors import KeepsakeError, NotWritten, Refused
+from keepsake.records.errors import KeepsakeError, NeedsApproval, NotWritten, Refused
 from keepsake.records.graph_fields import Told
 from keepsake.records.lifecycle import PhasePolicy
 from keepsake.records.memory_event import APPLIED, EDGE_PUT, NODE_PUT, PROFILE_PUT, MemoryEvent, moment, shown
 from keepsake.records.memory_path import MemoryPath
+from keepsake.stores.audit_sink import AuditSink
 from keepsake.stores.event_log.line import must_be_free
 from keepsake.stores.event_log.protocols import MemoryEventLog
 from keepsake.stores.event_log.replay import GraphSnapshot, replay
 from keepsake.stores.graph.protocols import MemoryGraphStore
+from keepsake.stores.phase_actions import concerned
+from keepsake.stores.phase_audit import lines_of, unaudited
+from keepsake.stores.phase_gate import Gate, carried_out
 from keepsake.stores.phase_history import (
     Comparison,
     after,
     compared,
-    must_be_approved,
-    must_leave_settled,
     must_make_sense,
-    must_stay_settled,
+    must_pass,
 )
 from keepsake.stores.phase_turn import Turn
 
+_IMPORTED = "import it with the events that carry the approval, or without that change; nothing was imported"
 _PUTS = {"profiles": PROFILE_PUT, "nodes": NODE_PUT, "edges": EDGE_PUT}
 
 
@@ -59,6 +62,7 @@ class Follows:
 
     store: MemoryGraphStore
     log: MemoryEventLog
+    audit: AuditSink
     policy: PhasePolicy
     _clock: Clock
     _turn: Turn
@@ -74,7 +78,7 @@ class Follows:
         fresh = list(events)
         with self._turn.held():
             self._finish()
-            must_make_sense(self.store, fresh)
+            must_make_sense(self.store, fresh, self.policy)
             self._record_all(fresh)
 
     def _record_all(self, fresh: list[MemoryEvent]) -> None:
@@ -114,27 +118,31 @@ class Follows:
             return None
         event = self.log.get(name) if name in self.log else None
         if event is not None:
-            self._carry_out([event] if event.kind == APPLIED else self._from(event))
+            self._carry_out(self._left_from(event))
         self._turn.note("")
         return event
 
-    def _from(self, first: MemoryEvent) -> list[MemoryEvent]:
+    def _left_from(self, first: MemoryEvent) -> list[MemoryEvent]:
+        """What is to be carried out from an event on: an action alone, else all that the gate lets pass."""
         events = self.log.list()
-        return events[events.index(first) :]
+        passed = {event.id for event in carried_out(events, self.policy)}
+        rest = [first] if first.kind == APPLIED else events[events.index(first) :]
+        return [event for event in rest if event.id in passed]
 
     # -- bringing over -------------------------------------------------------------------------------------------------
 
     def take_in(self, envelope: GraphEnvelope, *, at: datetime | str | None = None, dry_run: bool = False) -> Taken:
         """Bring over all of an envelope, or nothing; `at` is when that is said to happen, now if left out.
 
-        What is here under the same id is replaced, and the log says so; an event never is. NeedsApproval, if an action
-        comes without a yes that counts, or if something here would be archived, settled or merged by the way.
+        What is here under the same id is replaced, and the log says so; an event never is. NeedsApproval, if anything
+        would be done by it that needs an approval, and it brings none that counts. Those that it brings are audited.
         """
         when = moment(self._clock() if at is None else at)
         with self._turn.held():
             self._finish()
             taken = self._judged_envelope(envelope, when)
             if not dry_run:
+                self._audit_imported(envelope.events)
                 self._record_all([*taken.events, *taken.records])
                 self._save_beside(envelope, taken.paths)
         return taken
@@ -143,13 +151,24 @@ class Follows:
         envelope.check()
         here = self.log.list()
         fresh = _new_ones(here, envelope.events)
-        must_be_approved(fresh, self.policy)
-        stored = self.store.export_envelope()
-        must_leave_settled(_by_name(stored), {path.path_id for path in stored.paths}, fresh)
-        told = replay([*here, *fresh])
+        stored = _by_name(self.store.export_envelope())
+        by_log, by_store = Gate(self.policy), Gate(self.policy, lambda what, name: stored.get((what, name)))
+        passed = [event for event in here if not by_log.why_not(event)]
+        _must_pass(fresh, by_log, by_store)
+        told = replay([*passed, *fresh])
         paths = tuple(path for path in envelope.paths if path.path_id not in told.paths)
+        _must_leave_open(self.store.list_paths(), paths)
         records, replaced = _puts(envelope, stored, told, when)
+        _must_pass(records, by_log, by_store)
         return Taken(tuple(fresh), tuple(records), paths, len(envelope.events) - len(fresh), replaced)
+
+    def _audit_imported(self, events: Iterable[MemoryEvent]) -> None:
+        """Note the approvals that an envelope brings, also of events that are here already: each once."""
+        for event, action in unaudited(events, lines_of(self.audit), self.policy):
+            approval = event.payload["approval"]
+            self.audit.record(
+                action.label, action.by, event.at, "granted", approval, concerned(action), reason="imported"
+            )
 
     def _save_beside(self, envelope: GraphEnvelope, paths: tuple[MemoryPath, ...]) -> None:
         """What no event says: which profile is the first, paths without events, metadata."""
@@ -161,18 +180,21 @@ class Follows:
 
     def compare(self) -> Comparison:
         """The stored graph beside the one that the log makes. Nothing is changed."""
-        return compared(self.store, self.log.replay())
+        return compared(self.store, self.replay())
+
+    def replay(self, path: str | None = None) -> GraphSnapshot:
+        """The graph that the log makes, without what the gate does not let pass; with a path, as seen from there."""
+        return replay(self.log.list(), path, Gate(self.policy).why_not)
 
     def rebuild(self) -> Comparison:
         """Put every record that the log tells of as the log says. What no event tells of stays as it is.
 
-        What was found before is returned. NeedsApproval, if an action is on record without a yes that counts.
+        What was found before is returned. An event that needs an approval and has none is not carried out:
+        `snapshot.refused` of what is returned names it.
         """
         with self._turn.held():
             self._finish()
-            events = self.log.list()
-            must_be_approved(events, self.policy)
-            found = compared(self.store, replay(events))
+            found = self.compare()
             if not found.is_same:
                 self._put_back(found)
             return found
@@ -199,6 +221,25 @@ def _new_ones(here: Iterable[MemoryEvent], given: Iterable[MemoryEvent]) -> list
     return [event for event in events if event.id not in known]
 
 
+def _must_pass(events: Iterable[MemoryEvent], *gates: Gate) -> None:
+    """NeedsApproval, if one of the gates does not let one of the events pass."""
+    for event in events:
+        for judge in gates:
+            try:
+                must_pass(judge, event)
+            except NeedsApproval as error:
+                raise NeedsApproval(f"event {shown(event.id)}: {error}; {_IMPORTED}") from None
+
+
+def _must_leave_open(here: Iterable[MemoryPath], given: Iterable[MemoryPath]) -> None:
+    """NeedsApproval, if a record that no event explains would end a path that is here, or open it again."""
+    states = {path.path_id: path.state for path in here}
+    for path in given:
+        if states.get(path.path_id, path.state) != path.state:
+            ends = f"path {shown(path.path_id)} is {states[path.path_id]} here; only an event or an action changes that"
+            raise NeedsApproval(f"{ends}; {_IMPORTED}")
+
+
 def _records(envelope: GraphEnvelope, part: str) -> list[Any]:
     """The records of a part, as they write themselves."""
     found = [orjson.loads(line) for _, line, _ in envelope.settled(part)]
@@ -213,18 +254,16 @@ def _by_name(envelope: GraphEnvelope) -> dict[tuple[str, str], Told]:
 
 
 def _puts(
-    envelope: GraphEnvelope, stored: GraphEnvelope, told: GraphSnapshot, when: str
+    envelope: GraphEnvelope, stored: dict[tuple[str, str], Told], told: GraphSnapshot, when: str
 ) -> tuple[list[MemoryEvent], int]:  # fmt: skip
     """An event for each record that the log does not explain, and how many of them are stored and are other."""
-    found, replaced, known = list[MemoryEvent](), 0, _by_name(stored)
+    found, replaced = list[MemoryEvent](), 0
     for part, kind in _PUTS.items():
         what, explained = part[:-1], getattr(told, part)
         for record in _records(envelope, part):
             name = record["id"]
             if explained.get(name) == record:
                 continue
-            if (what, name) in known:
-                must_stay_settled(known[what, name], record, f"{what} {shown(name)}")
-                replaced += known[what, name] != record
+            replaced += stored.get((what, name), record) != record
             found.append(MemoryEvent.new(kind, when, subject_ids=[name], payload={what: record}))
     return found, replaced

@@ -1,50 +1,46 @@
 """Which events may be brought to a workspace from outside, and what a log makes of its graph.
 
 Whoever brings events may say what is so, and branch, merge or abandon paths. What stands behind the gate is not theirs
-to say: that an action was applied or denied, that a path is compacted, that a memory is archived, settled, superseded
-or merged. Such events come from the gate alone; in a history that is brought over as a whole, each must carry a yes
-that counts. All is judged before anything is written.
+to say: that an action was applied or denied, that a path is compacted, that a memory is archived, settled, superseded,
+merged or ended. Such events come from the gate alone, see `phase_gate`; in a history that is imported as a whole, each
+must carry an approval that counts. All is judged before anything is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.graph_fields import Told, line_of
-from keepsake.records.lifecycle import GATED, LifecycleAction, LifecycleApproval, PhasePolicy
+from keepsake.records.lifecycle import PhasePolicy
 from keepsake.records.memory_event import APPLIED, COMPACT, DENIED, PATH_KINDS, MemoryEvent, shown
 from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.event_log.path_book import PathBook
 from keepsake.stores.event_log.replay import GraphSnapshot, path_event_in, puts_of, why_unusable
 from keepsake.stores.graph.protocols import MemoryGraphStore
-from keepsake.stores.phase_actions import concerned
+from keepsake.stores.phase_gate import Gate
 
 PARTS = ("profiles", "nodes", "edges", "paths")
 
 _BY_THE_GATE = (APPLIED, DENIED, COMPACT)
-_USUAL = {"status": "active", "phase": "fluid"}
-_SETTLED = ("status", "phase", "superseded_by")  # of a record's properties
-_LEADS = ("merge", "supersede")  # actions that make or lead over edges
-_MERGED = ("merged", "absorbed", "led")
 
 
 # -- what may be brought ---------------------------------------------------------------------------------------------
 
 
-def must_make_sense(store: MemoryGraphStore, events: Iterable[MemoryEvent]) -> None:
+def must_make_sense(store: MemoryGraphStore, events: Iterable[MemoryEvent], policy: PhasePolicy) -> None:
     """Refused, if one of the events cannot follow what is there and the events before it."""
-    book, put = PathBook(store.list_paths()), dict[tuple[str, str], Told]()
+    book, judge = PathBook(store.list_paths()), gate_of(store, policy)
     for event in events:
         try:
-            _must_follow(store, event, book, put)
+            _must_follow(event, book, judge)
         except Refused as error:
             raise type(error)(f"event {shown(event.id)}: {error}; nothing was recorded") from None
 
 
-def _must_follow(store: MemoryGraphStore, event: MemoryEvent, book: PathBook, put: dict[tuple[str, str], Told]) -> None:
+def _must_follow(event: MemoryEvent, book: PathBook, judge: Gate) -> None:
     if event.kind in _BY_THE_GATE:
         raise NeedsApproval(f"a {event.kind} is recorded by the action itself, under the gate")
     if event.kind in PATH_KINDS:
@@ -56,103 +52,30 @@ def _must_follow(store: MemoryGraphStore, event: MemoryEvent, book: PathBook, pu
     why = why_unusable(event)
     if why:
         raise Refused(why)
-    for what, name, record in puts_of(event):
-        must_stay_settled(put.get((what, name)) or held(store, f"{what}s", name), record, f"{what} {shown(name)}")
-        put[what, name] = record
+    must_pass(judge, event)
 
 
-def held(store: MemoryGraphStore, part: str, name: str) -> Told:
-    """A record as the store has it; nothing, if it has none."""
-    load: dict[str, Callable[[str], Any]] = {
-        "profiles": store.load_profile, "nodes": store.load_node, "edges": store.load_edge,
-    }  # fmt: skip
-    try:
-        found: Told = load[part](name).to_dict()
-    except NotFound:
-        return {}
-    return found
-
-
-def must_stay_settled(before: Told, after: Told, what: str) -> None:
-    """Refused, if a record would be archived, settled, superseded or merged, or no longer be so, without the gate."""
-    why = _unsettled(before, after, what)
+def must_pass(judge: Gate, event: MemoryEvent) -> None:
+    """NeedsApproval, if the gate does not let an event pass."""
+    why = judge.why_not(event)
     if why:
         raise NeedsApproval(why)
 
 
-def _unsettled(before: Told, after: Told, what: str) -> str:
-    for name in (*_SETTLED, *_MERGED):
-        if _said(before, name) != _said(after, name):
-            return f"{name} of {what} is changed by an action, under the gate"
-    return ""
+def gate_of(store: MemoryGraphStore, policy: PhasePolicy) -> Gate:
+    """The gate before a store: events are judged on the records that it has."""
+    load: dict[str, Callable[[str], Any]] = {
+        "profile": store.load_profile, "node": store.load_node, "edge": store.load_edge,
+    }  # fmt: skip
 
+    def held(what: str, name: str) -> Told | None:
+        try:
+            found: Told = load[what](name).to_dict()
+        except NotFound:
+            return None
+        return found
 
-def _said(record: Told, name: str) -> Any:
-    value = record.get(name) if name in _MERGED else record.get("properties", {}).get(name)
-    return value or _USUAL.get(name)
-
-
-def must_be_approved(events: Iterable[MemoryEvent], policy: PhasePolicy) -> None:
-    """Refused, if an action is on record as applied, and no yes that counts covers what it did."""
-    for event, why in unapproved(events, policy):
-        raise NeedsApproval(f"event {shown(event.id)}: {why}")
-
-
-def unapproved(events: Iterable[MemoryEvent], policy: PhasePolicy) -> Iterator[tuple[MemoryEvent, str]]:
-    """The applied actions that did what nobody said yes to, each with the reason."""
-    put: dict[tuple[str, str], Told] = {}
-    for event in events:
-        why = _why_not_approved(event, policy) if event.kind == APPLIED else ""
-        for what, name, record in puts_of(event):
-            if event.kind == APPLIED and not why and (what, name) in put and not _is_gated(event):
-                why = _unsettled(put[what, name], record, f"{what} {shown(name)}")
-            put[what, name] = record
-        if why:
-            yield event, why
-
-
-def must_leave_settled(
-    here: dict[tuple[str, str], Told], paths: Container[str], events: Iterable[MemoryEvent]
-) -> None:
-    """Refused, if events would change how settled something `here` is, but by an action that is about it."""
-    now = dict(here)
-    for event in events:
-        if event.kind == COMPACT and event.path_id in paths:
-            raise NeedsApproval(f"event {shown(event.id)}: path {shown(event.path_id)} is compacted by an action")
-        for what, name, record in puts_of(event):
-            if (what, name) in now:
-                if not (event.kind == APPLIED and _is_gated(event)):
-                    must_stay_settled(now[what, name], record, f"{what} {shown(name)}")
-                now[what, name] = record
-
-
-def _path_of(moved: object) -> str:
-    return str(moved.get("path_id", "")) if isinstance(moved, dict) else ""
-
-
-def _is_gated(event: MemoryEvent) -> bool:
-    action = event.payload.get("action")
-    return isinstance(action, dict) and action.get("kind") in GATED
-
-
-def _why_not_approved(event: MemoryEvent, policy: PhasePolicy) -> str:
-    """Why an applied action does not count as approved; nothing, if it does."""
-    told, given = event.payload.get("action"), event.payload.get("approval")
-    try:
-        action = LifecycleAction.from_dict(told)  # type: ignore[arg-type]
-        approval = None if given is None else LifecycleApproval.from_dict(given)
-    except (Refused, TypeError) as error:
-        return f"an applied action says which one, and on whose yes ({str(error)[:100]})"
-    if approval is not None and policy.needs_review(action) and event.id != f"applied-{approval.marker}":
-        return "it does not bear the name of its yes"
-    about = concerned(action)
-    for what, name, _ in puts_of(event):
-        if name not in about and not (what == "edge" and action.kind in _LEADS):
-            return f"it changes {what} {shown(name)}, and its action is about something else"
-    moved = event.payload.get("path_event")
-    if moved is not None and not (action.kind == "compact" and _path_of(moved) in about):
-        return f"it changes path {shown(_path_of(moved))}, and its action is about something else"
-    return policy.why_not(action, approval, event.at)
+    return Gate(policy, held)
 
 
 # -- what a log makes of its graph -----------------------------------------------------------------------------------

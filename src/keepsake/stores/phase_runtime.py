@@ -35,6 +35,7 @@ from keepsake.stores.phase_actions import Effects, concerned, digest_now, effect
 from keepsake.stores.phase_activation import LIMIT, ActivationPlan, plan_activation
 from keepsake.stores.phase_findings import findings_in, with_events
 from keepsake.stores.phase_follows import Follows
+from keepsake.stores.phase_history import gate_of, must_pass
 from keepsake.stores.phase_turn import Turn
 
 _SHOWN = 500  # letters of a reason
@@ -78,7 +79,7 @@ class PhaseMemoryRuntime(Follows):
 
     def diagnostics(self) -> list[Diagnostic]:
         """What is wrong with the graph and its log: where, how bad, and the way out. Nothing is changed."""
-        return findings_in(self.store, self.log, self._turn.under_way(), self.policy)
+        return findings_in(self.store, self.log, self.audit, self._turn.under_way(), self.policy)
 
     def plan_activation(self, purpose: str, seeds: Iterable[str] = (), limit: int = LIMIT) -> ActivationPlan:
         """What would be brought to mind for a purpose, and why. The plan is kept where the store keeps plans."""
@@ -149,7 +150,9 @@ class PhaseMemoryRuntime(Follows):
             self._must_pass(action, approval, now)
             if action.path_id:
                 PathBook(self.store.list_paths()).must_be_open(action.path_id)
-            return _applied(action, approval, effects_of(self.store, action, now), now)
+            event = _applied(action, approval, effects_of(self.store, action, now), now)
+            must_pass(gate_of(self.store, self.policy), event)
+            return event
         except (Refused, Moved) as error:
             self._note(action, approval, now, "denied", str(error))
             self._log_denied(action, now, str(error))

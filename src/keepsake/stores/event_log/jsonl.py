@@ -152,6 +152,13 @@ class JsonlMemoryEventLog:
             _, raw = next(raw_lines(fd, at, end))
             return event_of(raw)
 
+    def places(self) -> dict[str, tuple[int, int]]:
+        """The line of each event, the first is 1, and the byte at which it begins."""
+        with self._reading() as (fd, end):
+            names = {at: name for name, at in self._known.taken.items() if at >= 0}
+            lines = enumerate(raw_lines(fd, 0, end) if fd >= 0 else (), 1)
+            return {names[at]: (number, at) for number, (at, _) in lines if at in names}
+
     def replay(self, path: str | None = None) -> GraphSnapshot:
         """The graph that the events make; with a path, as it is seen from there."""
         return replay(self.list(), path)

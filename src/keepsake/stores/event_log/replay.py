@@ -7,11 +7,14 @@ a path that is not there, a put of what is no record) is passed over and named, 
 From one path is seen: what happened on no path at all, then what happened on the paths above it, then what happened on
 it and on what was merged into it. What is nearer counts over what is further up. Siblings, and what was abandoned, are
 not seen.
+
+With a gate, an event that it does not let pass is not carried out, from whichever path one looks, and is named. A log
+by itself has none; a workspace does, see `stores/phase_gate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -47,7 +50,8 @@ class GraphSnapshot:
     nodes: dict[str, Told] = field(default_factory=dict)
     edges: dict[str, Told] = field(default_factory=dict)
     paths: dict[str, MemoryPath] = field(default_factory=dict)
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[Skipped, ...] = ()  # what makes no sense
+    refused: tuple[Skipped, ...] = ()  # what the gate did not let pass
     events: int = 0  # how many were seen
 
     def to_dict(self) -> Told:
@@ -63,9 +67,20 @@ class GraphSnapshot:
         return sha256(orjson.dumps(self.to_dict(), option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def replay(events: Iterable[MemoryEvent], path: str | None = None) -> GraphSnapshot:
-    """The graph that `events` make; with a `path`, as it is seen from there. NotFound, if there is no such path."""
-    told = list(events)
+def replay(
+    events: Iterable[MemoryEvent], path: str | None = None, why_not: Callable[[MemoryEvent], str] | None = None
+) -> GraphSnapshot:
+    """The graph that `events` make; with a `path`, as it is seen from there. NotFound, if there is no such path.
+
+    `why_not` is the gate: asked for each event in its order, it says why that is not to be carried out.
+    """
+    told, refused = list[MemoryEvent](), list[Skipped]()
+    for event in events:
+        why = why_not(event) if why_not is not None else ""
+        if why:
+            refused.append(Skipped(event.id, why))
+        else:
+            told.append(event)
     book, skipped = _paths_of(told)
     kept: dict[str, dict[str, Told]] = {"profile": {}, "node": {}, "edge": {}}
     for event in told if path is None else _seen_from(told, book, path):
@@ -73,7 +88,9 @@ def replay(events: Iterable[MemoryEvent], path: str | None = None) -> GraphSnaps
             kept[what][name] = record
     skipped += [Skipped(event.id, why) for event in told if (why := why_unusable(event))]
     graph = {what: {name: found[name] for name in sorted(found)} for what, found in kept.items()}
-    return GraphSnapshot(graph["profile"], graph["node"], graph["edge"], book.records(), tuple(skipped), len(told))
+    seen = len(told) + len(refused)
+    parts = (graph["profile"], graph["node"], graph["edge"], book.records())
+    return GraphSnapshot(*parts, tuple(skipped), tuple(refused), seen)
 
 
 def _paths_of(events: list[MemoryEvent]) -> tuple[PathBook, list[Skipped]]:

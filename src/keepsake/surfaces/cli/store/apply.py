@@ -30,9 +30,9 @@ from keepsake.surfaces.cli.store.given import folder, store_command
 def apply(call: Call, folder: str, action: str, approval: str | None) -> None:
     """Carry out a lifecycle action, if it has the yes it needs
 
-    ACTION is a file as for `store approve`. To archive, supersede, merge, retract, promote or compact needs somebody
-    else's yes to exactly that; to activate or reinforce needs none. Every attempt is in `audit.jsonl` of DIR, be it
-    granted or denied. Prints what was changed.
+    ACTION is a file as for `store approve`. To archive, supersede, merge, retract, promote, end, weaken or compact
+    needs somebody else's yes to exactly that; to activate or reinforce needs none. Every attempt is in `audit.jsonl` of
+    DIR, be it granted or denied. Prints what was changed.
     """
     runtime = open_workspace(folder)
     asked, yes = _read(action, approval)

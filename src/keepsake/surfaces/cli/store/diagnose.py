@@ -27,7 +27,7 @@ def diagnose(call: Call, folder: str) -> int:
 
     Prints each finding in DIR with its place (file, line and byte, where it is a line), the reason and the way out, the
     worst first: edges whose ends are missing, orphaned events, unknown schema versions, lines that cannot be read,
-    actions without a yes that counts, and more.
+    changes without the approval they need, an audit that says otherwise than the log, and more.
     """
     runtime = open_workspace(folder)
     with waiting("Reading everything …"):

@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from keepsake.stores.event_log.replay import GraphSnapshot
+from keepsake.stores.graph.diagnose import Diagnostic
+from keepsake.stores.phase_findings import refused_in
 from keepsake.stores.phase_history import Comparison
 from keepsake.stores.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
@@ -27,7 +29,7 @@ _SHOWN = 20
     example="""
 keepsake store replay notes
 keepsake store replay notes --path main""",
-    exits={4: "the graph is not as its log says; --write puts it right"},
+    exits={4: "the graph is not as its log says, and --write puts it right; or an event lacks the approval it needs"},
 )
 @folder
 @click.option("--write", is_flag=True, help="Put every record that the log tells of as the log says.")
@@ -37,20 +39,25 @@ def replay(call: Call, folder: str, write: bool, path: str | None) -> int:
     """Work the graph out of its events, and compare
 
     Prints whether the graph in DIR is the one that its events make, and each record that is not. A record of which no
-    event tells is named and left alone. With --path, prints what is seen from there: what was said on that path, on
-    what was merged into it, and above it.
+    event tells is named and left alone. An event whose effect needs an approval, and that carries none, is not carried
+    out, and is named with its line. With --path, prints what is seen from there: what was said on that path, on what
+    was merged into it, and above it.
     """
     if path is not None and write:
         raise click.UsageError("--path shows, --write changes: give one of them")
     runtime = open_workspace(folder)
     if path is not None:
-        seen = runtime.log.replay(path)
-        call.answer({"path": path, **seen.to_dict()}, lambda: _seen(seen, path))
-        return 0
+        seen = runtime.replay(path)
+        refused = refused_in(runtime.log, seen)
+        told = {"path": path, **seen.to_dict(), "refused": [each.to_dict() for each in refused]}
+        call.answer(told, lambda: (*_seen(seen, path), *_refused(refused)))
+        return 4 if refused else 0
     with waiting("Replaying …"):
         found = runtime.rebuild() if write else runtime.compare()
-    call.answer(_told(found, write), lambda: _page(found, write))
-    return 0 if found.is_same or write else 4
+    refused = refused_in(runtime.log, found.snapshot)
+    told = {**_told(found, write), "refused": [each.to_dict() for each in refused]}
+    call.answer(told, lambda: (*_page(found, write), *_refused(refused)))
+    return 4 if refused or not (found.is_same or write) else 0
 
 
 def _told(found: Comparison, write: bool) -> dict[str, Any]:
@@ -75,6 +82,13 @@ def _page(found: Comparison, write: bool) -> Iterator[str]:
         yield from row(name, [*told[:_SHOWN], dim(f"… and {len(told) - _SHOWN:,} more") if len(told) > _SHOWN else ""])
     skipped = [f"event {shown(each.event_id)}: {short(each.reason, 200)}" for each in found.snapshot.skipped]
     yield from row("skipped", [warn(each) for each in skipped[:_SHOWN]])
+
+
+def _refused(refused: list[Diagnostic]) -> Iterator[str]:
+    told = [f"{shown(each.place)}: {short(each.reason, 200)}" for each in refused]
+    yield from row("refused", [bad(each) for each in told[:_SHOWN]])
+    if refused:
+        yield from row("way out", shown(refused[0].remedy))
 
 
 def _seen(seen: GraphSnapshot, path: str) -> Iterator[str]:
