@@ -27,9 +27,19 @@ class Zone(NamedTuple):
     ended: int = -1
     begun: str = ""  # when that memory began
     ledger: str = ""  # its name
+    last: str = ""  # when the last of them was recorded there
+    steps: tuple[int, ...] = ()  # those that are dated before the one above
 
     def holds(self, seq: int) -> bool:
         return self.began < seq <= self.ended
+
+
+def _with(zone: Zone, event: Event) -> Zone:
+    """The same, with one more event."""
+    if event.op == DONE:
+        return zone._replace(ended=event.seq)
+    steps = (*zone.steps, event.seq) if event.ts < zone.last else zone.steps
+    return zone._replace(last=event.ts, steps=steps)
 
 
 class Taken(Undoable):
@@ -59,8 +69,8 @@ class Taken(Undoable):
             self._set(self._made, key, max(body["made"], self._made.get(key, "")))
         if event.op == TAKE and body["whole"] and zone.began < 0:
             self._set(self._zone, "", Zone(event.seq, event.seq, body["begun"], body["ledger"]))
-        elif event.op == DONE and zone.ended == zone.began >= 0:
-            self._set(self._zone, "", zone._replace(ended=event.seq))
+        elif zone.ended == zone.began >= 0:
+            self._set(self._zone, "", _with(zone, event))
 
     def through(self, user: str, ledger: str) -> str:
         """Up to when all that was recorded of a user in that memory has been looked at here; nothing, if never."""

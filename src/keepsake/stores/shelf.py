@@ -22,8 +22,9 @@ from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import Beliefs, Held
 from keepsake.records.book import Book
 from keepsake.records.event import Event
-from keepsake.records.taken import Zone
+from keepsake.records.taken import DONE, Zone
 from keepsake.records.timeline import Change, Moment, Version
+from keepsake.records.times import Times
 from keepsake.records.why import Why, what_rests_on, why
 
 # Events that belong to a user.
@@ -74,21 +75,17 @@ class Shelf:
     def seq_at(self, moment: Moment) -> int:
         """The last event that had been recorded by then; -1 if there was none. A time is looked up by halving.
 
-        What was recorded in the memory that this one goes on from has the times it had there; what was taken in beside
-        others, the time of that.
+        Doubted times name no place. What was recorded in the memory that this one goes on from has the times it had
+        there; what was taken in beside others, the time of that.
         """
-        if isinstance(moment, int):
-            timeline.is_by(moment)
-            return moment
-        chain, then, zone = self.ledger.chain(), timeline.is_by(moment), self.book.taken_in.zone
-        low, high = max(chain.first - 1, zone.began), self.ledger.end.seq
-        while low < high:
-            middle = (low + high + 1) // 2
-            if then(_as_recorded(chain, middle, zone)):
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        then, chain, zone = timeline.as_written(moment), self.ledger.chain(), self.book.taken_in.zone
+        if isinstance(then, int):
+            return then
+        first, times = max(chain.first, zone.began + 1), self.ledger.standing.times
+        place = times.seq_at(then, max(first, zone.ended + 1), self.ledger.end.seq, self.ledger.time_of())
+        if place > zone.ended:
+            return place
+        return Times(steps=list(zone.steps)).seq_at(then, first, zone.ended, lambda seq: _recorded(chain, seq, zone))
 
     def events(self, start: int = 0) -> Iterator[Event]:
         """The events that are still here, from `start` on."""
@@ -151,18 +148,14 @@ def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
     cut_out(disk, folder, ids)
 
 
-def _as_recorded(chain: Chain, seq: int, zone: Zone) -> Event:
-    """An event with the time by which its place is known. One whose words are gone has that of the one before it."""
-    line = chain.line(seq)
-    event = line.event()._replace(ts=line.ts)
-    if seq == zone.ended:  # it was written with them, and says so
-        seq -= 1
-    while zone.holds(seq):
+def _recorded(chain: Chain, seq: int, zone: Zone) -> str:
+    """When an event of another memory was recorded there. One whose words are gone goes by the one before it."""
+    while zone.began < seq:
         told = chain.line(seq).event()
-        if told.body is not None:
-            return event._replace(ts=told.ts)
+        if told.body is not None and told.op != DONE:  # that was written here, with them
+            return told.ts
         seq -= 1
-    return event._replace(ts="") if zone.holds(event.seq) else event
+    return ""
 
 
 def is_memory(folder: Path) -> bool:
