@@ -27,19 +27,9 @@ class Zone(NamedTuple):
     ended: int = -1
     begun: str = ""  # when that memory began
     ledger: str = ""  # its name
-    last: str = ""  # when the last of them was recorded there
-    steps: tuple[int, ...] = ()  # those that are dated before the one above
 
     def holds(self, seq: int) -> bool:
         return self.began < seq <= self.ended
-
-
-def _with(zone: Zone, event: Event) -> Zone:
-    """The same, with one more event."""
-    if event.op == DONE:
-        return zone._replace(ended=event.seq)
-    steps = (*zone.steps, event.seq) if event.ts < zone.last else zone.steps
-    return zone._replace(last=event.ts, steps=steps)
 
 
 class Taken(Undoable):
@@ -51,16 +41,28 @@ class Taken(Undoable):
 
     def clear(self) -> None:
         self._zone: dict[str, Zone] = {"": Zone()}
+        self._dated: dict[str, tuple[str, tuple[int, ...]]] = {"": ("", ())}  # of the zone: the last time, and `steps`
         self._made: dict[tuple[str, str], str] = {}  # user, ledger → when the newest file of it was written
 
     @property
     def zone(self) -> Zone:
         return self._zone[""]
 
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The events of the zone that are dated before the one above."""
+        return self._dated[""][1]
+
     def knows(self, op: str) -> bool:
         return op in (TAKE, DONE)
 
+    def _date(self, event: Event) -> None:
+        if self.zone.ended == self.zone.began >= 0 and event.body is not None and event.op != DONE:
+            last, steps = self._dated[""]
+            self._set(self._dated, "", (event.ts, (*steps, event.seq) if event.ts < last else steps))
+
     def apply(self, event: Event) -> None:
+        self._date(event)
         body, zone = event.body, self.zone
         if body is None:
             return
@@ -69,18 +71,22 @@ class Taken(Undoable):
             self._set(self._made, key, max(body["made"], self._made.get(key, "")))
         if event.op == TAKE and body["whole"] and zone.began < 0:
             self._set(self._zone, "", Zone(event.seq, event.seq, body["begun"], body["ledger"]))
-        elif zone.ended == zone.began >= 0:
-            self._set(self._zone, "", _with(zone, event))
+        elif event.op == DONE and zone.ended == zone.began >= 0:
+            self._set(self._zone, "", zone._replace(ended=event.seq))
 
     def through(self, user: str, ledger: str) -> str:
         """Up to when all that was recorded of a user in that memory has been looked at here; nothing, if never."""
         return self._made.get((user, ledger), "")
 
     def dump(self) -> dict[str, Any]:
-        return {"zone": list(self.zone), "made": [[*key, made] for key, made in self._made.items()]}
+        made = [[*key, made] for key, made in self._made.items()]
+        return {"zone": list(self.zone), "made": made, "dated": self._dated[""]}
 
     def load(self, dumped: dict[str, Any]) -> None:
         self.clear()
         if "zone" in dumped:
             self._zone[""] = Zone(*dumped["zone"])
+        if "dated" in dumped:
+            last, steps = dumped["dated"]
+            self._dated[""] = last, tuple(steps)
         self._made.update({(user, ledger): made for user, ledger, made in dumped.get("made", ())})

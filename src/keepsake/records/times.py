@@ -8,7 +8,7 @@ clock was wrong, and are recorded before the write that shows them, as `ledger.t
                    every believed event that is dated more than `LIMIT` after it is doubted.
     came back      It then jumps forward again, to the time of the events doubted by a step back, and by more than the
                    time that was lived since. They are believed again, and all that was recorded since is doubted. The
-                   time lived is the sum of the gaps between events, none of which counts for more than `LIMIT`.
+                   time lived is the sum of the gaps between events, none of which counts for more than `GAP`.
 
 No clock is right that is before `FLOOR`, the year this format was made: that counts as a step back at event 0.
 
@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 
 TIME = "ledger.time/1"
 LIMIT = timedelta(hours=24)
+GAP = timedelta(days=31)
 FLOOR = "2026-01-01T00:00:00.000000Z"
 
 _NAMED = 5  # ranges that are named in a line
@@ -78,7 +79,7 @@ class Times:
         if ts < self.last:
             self.steps.append(seq)
         if self.open and self.last:
-            self.open[-1].lived += min(max(seconds(self.last, ts), 0.0), LIMIT.total_seconds())
+            self.open[-1].lived += min(max(seconds(self.last, ts), 0.0), GAP.total_seconds())
         self.last = ts
         if ts > self.latest:
             self.latest = ts
@@ -176,7 +177,7 @@ class Times:
 
     def ahead(self, clock: str) -> str:
         """One line on believed times that `clock` says are still to come; nothing, if there are none."""
-        if clock >= earlier(self.latest):
+        if clock >= self.latest or clock >= earlier(self.latest):
             return ""
         return f"events are dated up to {self.latest[:16]}Z, and this machine's clock says {clock[:16]}Z"
 
@@ -226,7 +227,11 @@ def _is_in(span: Span, others: Iterable[Span]) -> bool:
 
 
 def seconds(before: str, after: str) -> float:
-    return (datetime.fromisoformat(after) - datetime.fromisoformat(before)).total_seconds()
+    """From one time to another; nothing, where a line was forged that names no time at all."""
+    try:
+        return (datetime.fromisoformat(after) - datetime.fromisoformat(before)).total_seconds()
+    except ValueError:
+        return 0.0
 
 
 def earlier(ts: str) -> str:
@@ -242,5 +247,5 @@ def later(ts: str) -> str:
 def _moved(ts: str, by: timedelta) -> str:
     try:
         return (datetime.fromisoformat(ts) + by).isoformat(timespec="microseconds")[:26] + "Z"
-    except OverflowError:
+    except (OverflowError, ValueError):  # the calendar ends; or it is no time, in a line that was forged
         return ""

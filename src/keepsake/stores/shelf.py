@@ -85,7 +85,8 @@ class Shelf:
         place = times.seq_at(then, max(first, zone.ended + 1), self.ledger.end.seq, self.ledger.time_of())
         if place > zone.ended:
             return place
-        return Times(steps=list(zone.steps)).seq_at(then, first, zone.ended, lambda seq: _recorded(chain, seq, zone))
+        there = Times(steps=list(self.book.taken_in.steps))
+        return there.seq_at(then, first, zone.ended, lambda seq: _recorded(chain, seq, zone))
 
     def events(self, start: int = 0) -> Iterator[Event]:
         """The events that are still here, from `start` on."""
