@@ -302,7 +302,7 @@ def test_believed_at_gives_exactly_what_was_held_then(tmp_path: Path, between: s
         moments = [*range(-1, len(events) + 2), *(event.ts for event in events)]
         moments += [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes) for minutes in range(-5, 130, 7)]
         for moment in moments:
-            then = beliefs_at(events, moment).query(user="me", status="active")
+            then = beliefs_at(events, m._shelf.seq_at(moment)).query(user="me", status="active")
             expected = sorted((held.body()["id"], held.body()["text"]) for held in then)
             found = [(name, hit.text) for hit in m.recall("tea", k=50, believed_at=moment) for name in hit.sources]
             assert sorted(found) == expected, moment

@@ -94,7 +94,7 @@ def test_a_snapshot_of_an_older_keepsake_has_none_of_this():
 def test_a_mark_never_goes_back():
     ran = [{"user": "me", "id": "r", "through": through, "considered": 1, "made": {}} for through in (5, 3)]
     book = folded([(RAN, body) for body in ran])
-    assert book.rules.mark("me", "r") == Mark(5, "t1", 2, 2)
+    assert book.rules.mark("me", "r") == Mark(5, "t1", 2, 2, seq=1)
     assert book.rules.mark("ana", "r") == Mark()
 
 

@@ -238,7 +238,7 @@ def why_not(policy: Policy, review: Review, action: Action, approval: Approval, 
         return "closed"
     if not policy.names(review.granted_by):
         return "stranger"
-    return "expired" if review.expires <= now and not review.is_unfinished else ""
+    return "expired" if not review.is_unfinished and review.has_ended(now) else ""
 
 
 def reject(known: Book, name: str, *, user: str = OWNER, reason: str = "") -> list[Draft]:

@@ -30,7 +30,7 @@ from keepsake.ledger.load import Book
 from keepsake.ledger.scan import Place
 from keepsake.ledger.ticket import Decide, Ticket
 from keepsake.records import ids
-from keepsake.records.clock import Clock, stamp, system_clock
+from keepsake.records.clock import Clock, read_clock, system_clock
 from keepsake.records.errors import Closed, KeepsakeError, NotWritable, NotWritten, Refused
 from keepsake.records.event import ELSEWHERE, Draft, Event, as_told
 from keepsake.records.strict_json import check
@@ -273,8 +273,8 @@ class Writer(Follower):
         return _Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:10]), ts, by, data)
 
     def now(self) -> str:
-        """The time for the next event: never before the last one's, so that a time names a place in the ledger."""
-        return max(self._moment or stamp(self._clock()), self._end.ts)
+        """The clock, as the next event is dated: one moment for the whole of a write."""
+        return self._moment or read_clock(self._clock)
 
     def _commit(self, groups: Sequence[Sequence[_Pending]]) -> list[Event]:
         """Encode, write and sync; then, and only then, advance."""
@@ -295,7 +295,7 @@ class Writer(Follower):
             self._put_on_disk(blob)
             end = Place(self._end.offset + len(blob), seq, prev, ts)
             self._tip = (end.offset - len(lines[-1]), slices[-1] + b',"hash":"%b"' % prev.encode())
-            self._advance(end, slices, events)
+            self._advance(end, slices, events, [item.ts for group in groups for item in group])
         return events
 
     def _put_on_disk(self, blob: bytes) -> None:
@@ -330,12 +330,12 @@ class Writer(Follower):
             with suppress(OSError):
                 self._lock.mark(self._end.seq, self._end.hash, self._end.offset, "refused")
 
-    def _advance(self, end: Place, slices: list[bytes], events: list[Event]) -> None:
+    def _advance(self, end: Place, slices: list[bytes], events: list[Event], stamps: list[str]) -> None:
         self._inode, inode = -1, self._inode  # whoever interrupts this must read it anew
         self._end = end
         self._keep_slices(slices)
-        for event in events:
-            self.standing.apply(event)
+        for event, ts in zip(events, stamps, strict=True):
+            self.standing.apply(event, ts)
         self._lock.leave(end.seq, end.hash, end.offset)
         self._inode = inode
 
@@ -354,8 +354,9 @@ class Writer(Follower):
             self._lock.take()
             self._catch_up()
             self._must_be_writable()
-            moment = self._clock()
-            self._moment, self._ulid_time = stamp(moment), ids.ulid_time(int(moment.timestamp() * 1000))
+            self._moment = read_clock(self._clock)
+            self._ulid_time = ids.ulid_time_of(self._moment)
+            self._doubt_times()
         except OSError as error:
             self._lay_down()
             raise NotWritten(f"not written: {self.dead or error.strerror}; nothing was changed") from error
@@ -384,6 +385,9 @@ class Writer(Follower):
                 f"{self.folder.root} was written by a newer keepsake ({newer}): this one reads and does not write;"
                 " upgrade keepsake"
             )
+
+    def _doubt_times(self) -> None:
+        """Record what the clock shows to be wrongly dated, before anything is written by it; see ledger.py."""
 
     def _after_writing(self) -> None:
         """Care that is due after a write. It may fail without taking the write back."""

@@ -25,6 +25,7 @@ import orjson
 
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event, as_told
+from keepsake.records.times import TIME
 
 FORMAT = 1
 ZERO = "0" * 64
@@ -42,7 +43,7 @@ ERASE = "erase/1"
 ERASED = "erase.done/1"
 
 # What the ledger writes about itself; everything else was said by a caller.
-HOUSEKEEPING = frozenset({BEGIN, SEAL, TORN, PRUNE, RESTORE, REPAIR, COPY, SNAPSHOT, ERASE, ERASED})
+HOUSEKEEPING = frozenset({BEGIN, SEAL, TORN, PRUNE, RESTORE, REPAIR, COPY, TIME, SNAPSHOT, ERASE, ERASED})
 
 _HEADER = (
     rb'\{"seq":(0|[1-9]\d{0,15}),"ts":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)"'

@@ -18,9 +18,9 @@ from keepsake.ledger.disk import copy, ensure_folder, remove_all, remove_if_ther
 from keepsake.ledger.folder import Stretch
 from keepsake.ledger.merkle import leaf_hash
 from keepsake.ledger.scan import Place
-from keepsake.records.clock import stamp
 from keepsake.records.errors import NotWritten, Refused, Unfinished
 from keepsake.records.event import Draft, Event
+from keepsake.records.times import TIME
 
 Erased = Callable[[], Iterable[str]]
 
@@ -31,7 +31,7 @@ class Ledger(Writer):
     # -- opening -----------------------------------------------------------------------------------------------------
 
     def _first_line(self) -> bytes:
-        return begin.first_line(stamp(self._clock()), self.by, self._begin_with)
+        return begin.first_line(self.now(), self.by, self._begin_with)
 
     def _before_loading(self) -> None:
         restore.finish(self._disk, self.folder, self._lock)
@@ -56,9 +56,19 @@ class Ledger(Writer):
 
     def _own(self, op: str, *bodies: dict[str, Any]) -> None:
         """Record something about the ledger itself, as one group. The lock is held."""
+        if op != TIME:
+            self._doubt_times()
         ts = self.now()
         for event in self._commit([[self._prepare(Draft(op, body), self.by, ts) for body in bodies]]):
             self.book.apply(event)
+
+    def _doubt_times(self) -> None:
+        """A group of its own: if what it precedes is never written, it is as true without."""
+        times, now = self.standing.times, self.now()
+        if not times.is_plain(now) and (
+            body := times.jump(now, self.chain().first, self._end.seq, self.time_of())
+        ):  # fmt: skip
+            self._own(TIME, body)
 
     # -- snapshots and compaction ------------------------------------------------------------------------------------
 
@@ -117,6 +127,7 @@ class Ledger(Writer):
         self._remember_tip()
         self._tree.append(leaf_hash(head))
         self.standing.callers, self.standing.snapshot_seq, self.standing.epoch = 0, first, self.standing.epoch + 1
+        self.standing.times.take(first, ts)
         self._lock.leave(first, hashed, len(line))
 
     def _seal_line(self, seq: int, digest: str) -> tuple[bytes, bytes, str, str]:

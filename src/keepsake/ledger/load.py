@@ -99,7 +99,7 @@ def _from_snapshot(
     found = scan(fd, candidate.place, size, progress=progress)
     if found.snapshot != candidate.digest:
         return None
-    standing = Standing.load(candidate.standing, candidate.place.seq)
+    standing = Standing.load(candidate.standing, candidate.place.seq, candidate.place.ts)
     book.clear()
     book.load(candidate.book)
     verdict = recover.judge(fd, size, found, found.settle(erased), witness)
@@ -166,15 +166,15 @@ def fold_line(line: fmt.Line, book: Book, standing: Standing) -> Event:
     """Apply the event of one line, and return it. Raises Damaged if we cannot have recorded that, though the line is
     whole."""
     try:
-        return _fold_event(line.event(), book, standing)
+        return _fold_event(line.event(), line.ts, book, standing)
     except (LookupError, TypeError, ValueError, AttributeError, KeepsakeError, fmt.BadLine):
         raise Damaged(f"event {line.seq} is whole, but not what {line.op} should be; run `keepsake check`") from None
 
 
-def _fold_event(event: Event, book: Book, standing: Standing) -> Event:
+def _fold_event(event: Event, ts: str, book: Book, standing: Standing) -> Event:
     """Apply one event, in today's shape, wherever it belongs. One that nobody knows makes the ledger read-only."""
     event = lift(event)
-    standing.apply(event)
+    standing.apply(event, ts)
     if event.op in fmt.HOUSEKEEPING or book.knows(event.op):
         book.apply(event)
     else:

@@ -152,7 +152,6 @@ def _add_last_lines(
     """Add the events that say what was left behind, as one group; return the new head."""
     seq, prev, lines = end.seq, end.hash, []
     parts = [erased[at : at + PER_EVENT] for at in range(0, max(len(erased), 1), PER_EVENT)]
-    ts = max(ts, end.ts)
     for number, part in enumerate(parts, 1):
         abandoned, *earlier = ({"seq": at, "hash": hashed} for at, hashed in left)
         body = {"from": name, "abandoned": abandoned, "lines": part} | ({"earlier": earlier} if earlier else {})

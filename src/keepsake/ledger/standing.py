@@ -1,4 +1,5 @@
-"""What the ledger knows of itself, folded from its own events: who it is, what was erased, where copies went.
+"""What the ledger knows of itself, folded from its own events: who it is, what was erased, where copies went, and
+which of its times are doubted.
 
 It is part of every snapshot, so that an erasure that a crash cut short is finished even if a snapshot came between.
 """
@@ -10,6 +11,7 @@ from typing import Any
 
 from keepsake.ledger import format as fmt
 from keepsake.records.event import Event
+from keepsake.records.times import TIME, Times
 
 
 @dataclass(slots=True)
@@ -27,8 +29,11 @@ class Standing:
     epoch: int = 0  # how often the ledger was compacted
     callers: int = 0  # events that callers wrote, in the living stretch
     strange: str = ""  # an event this program does not know: it may read, and must not write
+    times: Times = field(default_factory=Times)
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: Event, ts: str) -> None:
+        """Take in an event. `ts` is what its line is dated, also if it was recorded elsewhere before."""
+        self.times.take(event.seq, ts)
         act = _ACTS.get(event.op)
         if act is None:
             self.callers += 1
@@ -40,16 +45,18 @@ class Standing:
             "ledger": self.ledger, "version": self.version, "begun": self.begun,
             "erasing": {str(seq): lines for seq, lines in self.erasing.items()}, "erasures": self.erasures,
             "copies": self.copies, "abandoned": self.abandoned, "epoch": self.epoch,
-            "callers": self.callers, "strange": self.strange,
+            "callers": self.callers, "strange": self.strange, "times": self.times.dump(),
         }  # fmt: skip
 
     @classmethod
-    def load(cls, raw: dict[str, Any], snapshot_seq: int) -> Standing:
+    def load(cls, raw: dict[str, Any], snapshot_seq: int, ts: str) -> Standing:
+        """What was dumped at an event that is dated `ts`."""
         return cls(
             ledger=raw["ledger"], version=raw["version"], begun=raw["begun"],
             erasing={int(seq): list(lines) for seq, lines in raw["erasing"].items()}, erasures=raw["erasures"],
             copies=list(raw["copies"]), abandoned=[(seq, hashed) for seq, hashed in raw["abandoned"]],
             epoch=raw["epoch"], callers=raw["callers"], strange=raw["strange"], snapshot_seq=snapshot_seq,
+            times=Times.load(raw.get("times", {}), ts),
         )  # fmt: skip
 
 
@@ -92,6 +99,10 @@ def _repair(self: Standing, event: Event, body: dict[str, Any]) -> None:
         _restore(self, event, body)
 
 
+def _time(self: Standing, event: Event, body: dict[str, Any]) -> None:
+    self.times.note(event.seq, event.ts, body)
+
+
 def _nothing(_: Standing, __: Event, ___: dict[str, Any]) -> None:
     """The event is for the reader of the log."""
 
@@ -99,4 +110,5 @@ def _nothing(_: Standing, __: Event, ___: dict[str, Any]) -> None:
 _ACTS = {
     fmt.BEGIN: _begin, fmt.SEAL: _seal, fmt.SNAPSHOT: _snapshot, fmt.ERASE: _erase, fmt.ERASED: _erased,
     fmt.COPY: _copy, fmt.PRUNE: _copy, fmt.RESTORE: _restore, fmt.TORN: _nothing, fmt.REPAIR: _repair,
+    TIME: _time,
 }  # fmt: skip

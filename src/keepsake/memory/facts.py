@@ -36,7 +36,7 @@ from keepsake.records.notebook import listing
 from keepsake.records.policy import DEFAULT, RANK
 from keepsake.records.rules import NOOP
 from keepsake.records.scope import checked
-from keepsake.records.timeline import Moment, is_by
+from keepsake.records.timeline import Moment
 from keepsake.stores.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -259,8 +259,8 @@ class FactsOf:
 
         A branch's own begins with those of the ancestor's that it was made from.
         """
-        then = None if believed_at is None else is_by(self._shelf.seq_at(believed_at))
-        found = versions.of_facts(self._shelf.events_of(user), user, then)
+        last = None if believed_at is None else self._shelf.seq_at(believed_at)
+        found = versions.of_facts(self._shelf.events_of(user), user, last)
         with self._shelf.known(believed_at) as known:
             if believed_at is None:
                 for held in known.facts(user):

@@ -149,6 +149,7 @@ class IndexOf:
         """Put a question to the index. If it comes upon damage, that is mended, and the question is put again."""
         for tried in range(_TRIES):
             index = self.level(tick)
+            index.times = self._ledger.standing.times
             try:
                 return question(index)
             except _WRONG as error:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from keepsake.ledger.seen import Seen
     from keepsake.ledger.verify import Report
     from keepsake.memory.proof import ChainFile, Kept, Proof
+    from keepsake.records.times import Span
 
 
 def verify_folder(
@@ -116,6 +117,15 @@ class LedgerOf:
         """How many events it has, those that others wrote among them."""
         self._ledger.refresh()
         return self._ledger.end.seq + 1
+
+    def doubted(self) -> list[Span]:
+        """The events whose times are doubted, because a clock was wrong; each row of them with the time they go by."""
+        self._ledger.refresh()
+        return list(self._ledger.standing.times.doubted)
+
+    def is_doubted(self, seq: int) -> bool:
+        """Whether the time of event `seq` is doubted, as far as is known here."""
+        return self._ledger.standing.times.doubts(seq) is not None
 
     @property
     def pin_path(self) -> Path:

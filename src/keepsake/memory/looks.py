@@ -10,6 +10,7 @@ from keepsake.memory.opened import Opened
 from keepsake.records.belief import Belief
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Event
+from keepsake.records.timeline import Moment
 
 if TYPE_CHECKING:
     from keepsake.ledger.checkpoint import Keyring
@@ -79,6 +80,11 @@ class Looks(Opened):
             if not follow:
                 return
             yield None
+
+    def seq_at(self, moment: Moment) -> int:
+        """The last event that had been recorded by a moment; -1 if there was none. Doubted times name no place."""
+        with self._shelf.ledger.reading():
+            return self._shelf.seq_at(moment)
 
     def status(self) -> Status:
         """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""

@@ -23,6 +23,7 @@ from keepsake.records.errors import KeepsakeError, NotFound
 from keepsake.records.notebook import Shown, listing
 from keepsake.records.rule import ConsolidationRule
 from keepsake.records.rules import Finding, Kept, Mark
+from keepsake.records.times import Times
 from keepsake.stores.shelf import Shelf
 
 
@@ -83,12 +84,14 @@ class RulesOf:
             marks = [book.rules.mark(whose, each.body["id"]) for whose, each in kept]
             waiting = [_waiting(book, whose, mark) for (whose, _), mark in zip(kept, marks, strict=True)]
         found = zip(kept, marks, waiting, strict=True)
-        return [_status(each, whose, mark, many, now, self._oldest) for (whose, each), mark, many in found]
+        times = self._shelf.ledger.standing.times
+        return [_status(each, whose, mark, many, now, self._oldest, times) for (whose, each), mark, many in found]
 
     def _oldest(self, user: str, mark: Mark) -> str:
         """When the oldest of the episodes that wait for a rule was recorded; empty if none of them is there."""
         waiting = self._episodes.since(mark.through + 1, user=user)
-        return next((episode.recorded for episode in waiting), "")
+        times = self._shelf.ledger.standing.times
+        return next((times.at(episode.seq, episode.recorded) for episode in waiting), "")
 
     def waiting(self, name: str, *, user: str | None = None) -> int:
         """How many episodes a rule has not considered, whether it is kept or only ever run when asked."""
@@ -133,13 +136,13 @@ class RulesOf:
 
 
 def _status(
-    kept: Kept, user: str, mark: Mark, waiting: int, now: datetime, oldest: Callable[[str, Mark], str]
+    kept: Kept, user: str, mark: Mark, waiting: int, now: datetime, oldest: Callable[[str, Mark], str], times: Times
 ) -> RuleStatus:
-    """A cron counts from when there was something to run for."""
+    """A cron counts from when there was something to run for, by times that are believed."""
     cadence = Cadence.of(kept.rule.cadence)
     first = oldest(user, mark) if cadence.cron and waiting else ""
-    last = datetime.fromisoformat(mark.at) if mark.at else None
-    since = datetime.fromisoformat(max(kept.at, first))
+    last = datetime.fromisoformat(times.at(mark.seq, mark.at)) if mark.at else None
+    since = datetime.fromisoformat(max(times.at(kept.seq, kept.at), first))
     due = is_due(cadence, waiting=waiting, last=last, now=now, since=since)
     comes = next_after(cadence, max(last or since, since))
     return RuleStatus(

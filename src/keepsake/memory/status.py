@@ -14,6 +14,7 @@ from keepsake.decide.belief import erase, what_goes
 from keepsake.decide.erasure import noun_in, words_of
 from keepsake.ledger.checkpoint import Keyring
 from keepsake.ledger.folder import Folder
+from keepsake.ledger.ledger import Ledger
 from keepsake.memory import settings
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.proof import written
@@ -65,6 +66,7 @@ class Status(Shown):
     waiting: int = 0  # for a person's yes
     reviews: tuple[Asked, ...] = ()  # the first few of these
     size: int = 0  # bytes of the folder, backups and all
+    times: str = ""  # what is wrong with the times of events, in a line; empty if nothing is
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"reviews": [asdict(each) for each in self.reviews]}
@@ -104,8 +106,16 @@ def status_of(shelf: Shelf, ring: Keyring, user: str) -> Status:
             pages=_pages(folder.root / "memory", user), entities=_entities(folder, user),
             paths=len(book.paths.names(user)), vectors=_vectors(folder.root / "vectors", user), waiting=len(asked),
             reviews=tuple(Asked(each.id, each.action.label, each.action.trust) for each in asked[:_NAMED]),
-            size=_size(folder.root),
+            size=_size(folder.root), times=_times(ledger),
         )  # fmt: skip
+
+
+def _times(ledger: Ledger) -> str:
+    """What the clock of this machine, or one before it, did to the times of events."""
+    times = ledger.standing.times
+    ahead = times.ahead(ledger.now())
+    ahead = ahead and f"{ahead}: set the clock, if it is wrong; if not, the next write records that they are doubted"
+    return "; ".join(filter(None, (ahead, times.report())))
 
 
 def _learned(shelf: Shelf, user: str) -> int:

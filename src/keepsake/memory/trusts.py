@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from keepsake.decide.belief import Draw
 from keepsake.memory.echo import Echo, EchoesOf
 from keepsake.memory.opened import Opened
 from keepsake.records.belief import Belief
-from keepsake.records.clock import parse_moment, said_time, stamp
+from keepsake.records.clock import just_before, parse_moment, said_time, stamp
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
 from keepsake.records.recalled import Nearly, Recalled
@@ -99,9 +99,8 @@ class Trusts(Opened):
         then = parse_moment(said)
         if then > self._shelf.ledger.now():
             raise Refused(f"{said} has not come yet; leave it out, or name a moment that has")
-        before = datetime.fromisoformat(then) - timedelta(microseconds=1)
         with self._shelf.ledger.reading():
-            return said, self._shelf.seq_at(before) + 1
+            return said, self._shelf.seq_at(just_before(then)) + 1
 
     def _echo_of(self, text: str, user: str) -> Echo:
         return self._echoes.of(text, user)

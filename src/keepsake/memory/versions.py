@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from keepsake.records.belief import Belief
@@ -14,13 +14,11 @@ from keepsake.records.lineage import fact_of, view_of
 from keepsake.records.policy import is_above
 
 
-def of_facts(
-    events: Iterable[Event], user: str, is_by: Callable[[Event], bool] | None = None
-) -> dict[str, list[Belief]]:
-    """Of each fact of a user, by its identity, all versions, oldest first. `is_by` says where to stop reading."""
+def of_facts(events: Iterable[Event], user: str, last: int | None = None) -> dict[str, list[Belief]]:
+    """Of each fact of a user, by its identity, all versions, oldest first. None after event `last` is read."""
     known, found = Beliefs(), dict[str, list[Belief]]()
     for event in events:
-        if is_by is not None and not is_by(event):
+        if last is not None and event.seq > last:
             break
         if event.body is None or not known.knows(event.op):
             continue

@@ -39,8 +39,9 @@ _VERBS = {  # whatever its version
     "path.branch": "branch path", "path.merge": "merge path", "path.abandon": "abandon path",
     "path.compact": "close path", "graph.put": "change graph", "graph.merge": "merge nodes",
     "graph.unmerge": "part nodes", "ledger.begin": "begin", "ledger.seal": "compact",
-    "ledger.torn": "set aside what a crash left", "ledger.prune": "prune", "ledger.restore": "restore",
-    "ledger.repair": "repair", "ledger.copy": "back up", _ASK: "ask", _ANSWER: "answer", _GRANT: "approve",
+    "ledger.torn": "set aside what a crash left", "ledger.time": "doubt times", "ledger.prune": "prune",
+    "ledger.restore": "restore", "ledger.repair": "repair", "ledger.copy": "back up",
+    _ASK: "ask", _ANSWER: "answer", _GRANT: "approve",
     _REFUSE: "attempt",
 }  # fmt: skip
 

@@ -4,17 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 from keepsake.records.errors import Refused
 
 Clock = Callable[[], datetime]
 
+_FIRST, _END = "1970", "2262"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 
 
 def system_clock() -> datetime:
-    return datetime.now(UTC)
+    """The time of this machine. Refused, if its clock was never set."""
+    try:
+        moment = datetime.now(UTC)
+    except (OverflowError, ValueError, OSError):
+        raise Refused("this machine's clock names no date of the calendar; set it, then try again") from None
+    _must_be_set(stamp(moment))
+    return moment
+
+
+def read_clock(clock: Clock) -> str:
+    """What a clock says now, as the ledger writes it. Refused, if it was never set."""
+    ts = stamp(clock())
+    _must_be_set(ts)
+    return ts
+
+
+def _must_be_set(ts: str) -> None:
+    """Machines count from 1970, and their nanoseconds end in 2262."""
+    if not _FIRST <= ts < _END:
+        raise Refused(f"the clock says {ts[:19]}Z, which cannot be right; set it, then try again")
 
 
 def stamp(moment: datetime) -> str:
@@ -38,6 +58,14 @@ def parse_moment(text: str) -> str:
     if moment.tzinfo is None and _DAY.match(text):
         moment = moment.replace(tzinfo=UTC)
     return stamp(moment)
+
+
+def just_before(ts: str) -> str:
+    """The last moment before a time, as the ledger writes both; at the beginning of the calendar, that time."""
+    try:
+        return stamp(datetime.fromisoformat(ts) - timedelta(microseconds=1))
+    except OverflowError:
+        return ts
 
 
 def comparable(said: str) -> str:

@@ -27,8 +27,8 @@ def _letters(number: int, pairs: int) -> str:
 
 
 def ulid_time(milliseconds: int) -> str:
-    """The first ten letters of a ULID: the same for all events of one millisecond."""
-    return _letters(milliseconds, 5)
+    """The first ten letters of a ULID: the same for all events of one millisecond, and for all before 1970."""
+    return _letters(max(milliseconds, 0), 5)
 
 
 def ulid_time_of(ts: str) -> str:

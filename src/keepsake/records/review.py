@@ -22,6 +22,7 @@ from keepsake.records.event import Event
 from keepsake.records.notebook import Shown
 from keepsake.records.policy import kind_of
 from keepsake.records.strict_json import check
+from keepsake.records.times import earlier
 
 STATUSES = ("waiting", "approved", "rejected", "stale")
 
@@ -201,7 +202,11 @@ class Review(Shown):
 
     def is_granted(self, now: str) -> bool:
         """Whether it has a yes that is still to be carried out."""
-        return self.status == "waiting" and bool(self.marker) and now < self.expires
+        return self.status == "waiting" and bool(self.marker) and not self.has_ended(now)
+
+    def has_ended(self, now: str) -> bool:
+        """Whether the approval that was granted has ended. One that a clock far ahead of this one gave never counts."""
+        return not earlier(self.granted_at) <= now < self.expires
 
     @property
     def approval(self) -> Approval | None:

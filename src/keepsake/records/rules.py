@@ -34,6 +34,7 @@ class Kept(NamedTuple):
 
     body: dict[str, Any]
     at: str  # when it was put
+    seq: int = -1  # the event that says so
 
     @property
     def rule(self) -> ConsolidationRule:
@@ -47,6 +48,7 @@ class Mark(NamedTuple):
     at: str = ""  # when it last ran
     runs: int = 0
     considered: int = 0
+    seq: int = -1  # the event of its last run
 
 
 class Finding(NamedTuple):
@@ -86,7 +88,7 @@ class Rules(Undoable):
         if body is None:
             return
         if event.op == RULE:
-            self._set(self._kept, (body["user"], body["rule"]["id"]), Kept(body["rule"], event.ts))
+            self._set(self._kept, (body["user"], body["rule"]["id"]), Kept(body["rule"], event.ts, event.seq))
         elif event.op == RULE_GONE:
             self._drop(self._kept, (body["user"], body["id"]))
             if body.get("again"):
@@ -108,6 +110,7 @@ class Rules(Undoable):
         before = self._marks.get(key, Mark())
         self._set(self._marks, key, Mark(
             max(before.through, body["through"]), event.ts, before.runs + 1, before.considered + body["considered"],
+            event.seq,
         ))  # fmt: skip
 
     def _note(self, body: dict[str, Any]) -> None:
@@ -155,7 +158,7 @@ class Rules(Undoable):
 
     def dump(self) -> dict[str, Any]:
         return {
-            "kept": [[user, kept.body, kept.at] for (user, _), kept in self._kept.items()],
+            "kept": [[user, *kept] for (user, _), kept in self._kept.items()],
             "marks": [[*key, *mark] for key, mark in self._marks.items()],
             "found": [[user, *each] for user, found in self._found.items() for each in found],
             "noted": [[source, *facts] for source, facts in self._noted.items()],
@@ -163,8 +166,8 @@ class Rules(Undoable):
 
     def load(self, dumped: dict[str, Any]) -> None:
         self.clear()
-        for user, body, at in dumped.get("kept", ()):
-            self._kept[user, body["id"]] = Kept(body, at)
+        for user, body, *put in dumped.get("kept", ()):
+            self._kept[user, body["id"]] = Kept(body, *put)
         for user, name, *mark in dumped.get("marks", ()):
             self._marks[user, name] = Mark(*mark)
         for user, *found in dumped.get("found", ()):

@@ -51,6 +51,7 @@ _REVIEW: dict[str, Kind] = {"review": ID, "user": ID}
 _PAIR: dict[str, Kind] = {**_WHOSE, "node": NAME, "into": NAME}
 _PAIRED: dict[str, Kind] = {**_PAIR, "names": NAME, "score": NUMBER, "reasons": TEXT}
 _HEAD: dict[str, Kind] = {"seq": NUMBER, "hash": ID}
+_SPAN: dict[str, Kind] = {"first": NUMBER, "last": NUMBER, "earliest": TIME, "latest": TIME, "at": TIME}
 
 SCHEMA: dict[str, dict[str, Kind]] = {
     "belief.put/1": _STATED,
@@ -118,6 +119,7 @@ SCHEMA: dict[str, dict[str, Kind]] = {
     "ledger.torn/1": {"after": NUMBER, "bytes": NUMBER, "kept": ID},
     "ledger.prune/1": {"first": NUMBER, "last": NUMBER, "place": NAME},
     "ledger.copy/1": {"place": NAME},
+    "ledger.time/1": {"clock": TIME, "latest": TIME, "doubted": _SPAN, "again": _SPAN},
     "ledger.restore/1": {"from": NAME, "abandoned": _HEAD, "earlier": _HEAD, "lines": ID},
     "ledger.repair/1": {
         "ledger": ID, "kept": ID, "lost": NUMBER, "again": NUMBER, "saved": NUMBER, "healed": NUMBER, "lines": ID,

@@ -49,6 +49,7 @@ class Taken(Undoable):
 
     def clear(self) -> None:
         self._zone: dict[str, Zone] = {"": Zone()}
+        self._dated: dict[str, tuple[str, tuple[int, ...]]] = {"": ("", ())}  # of the zone: the last time, and `steps`
         self._made: dict[tuple[str, str], str] = {}  # user, ledger → when the newest file of it was written
         self._joined: dict[int, tuple[int, str]] = {}  # of the zone: the first event joined there → the last, and when
 
@@ -56,10 +57,21 @@ class Taken(Undoable):
     def zone(self) -> Zone:
         return self._zone[""]
 
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The events of the zone that are dated before the one above."""
+        return self._dated[""][1]
+
     def knows(self, op: str) -> bool:
         return op in (TAKE, DONE)
 
+    def _date(self, event: Event) -> None:
+        if self.zone.ended == self.zone.began >= 0 and event.body is not None and event.op != DONE:
+            last, steps = self._dated[""]
+            self._set(self._dated, "", (event.ts, (*steps, event.seq) if event.ts < last else steps))
+
     def apply(self, event: Event) -> None:
+        self._date(event)
         body, zone = event.body, self.zone
         if body is None or not self.knows(event.op):
             return
@@ -95,12 +107,15 @@ class Taken(Undoable):
     def dump(self) -> dict[str, Any]:
         return {
             "zone": list(self.zone), "made": [[*key, made] for key, made in self._made.items()],
-            "joined": [[first, *rest] for first, rest in self._joined.items()],
+            "joined": [[first, *rest] for first, rest in self._joined.items()], "dated": self._dated[""],
         }  # fmt: skip
 
     def load(self, dumped: dict[str, Any]) -> None:
         self.clear()
         if "zone" in dumped:
             self._zone[""] = Zone(*dumped["zone"])
+        if "dated" in dumped:
+            last, steps = dumped["dated"]
+            self._dated[""] = last, tuple(steps)
         self._made.update({(user, ledger): made for user, ledger, made in dumped.get("made", ())})
         self._joined.update({first: (last, at) for first, last, at in dumped.get("joined", ())})

@@ -1,12 +1,12 @@
 """What was held when: the same fold, stopped earlier.
 
-A moment is a place in the ledger: the seq of an event, or a time (what had been recorded by then). When a thing was
+A moment is a place in the ledger: the seq of an event, or a time (see `Shelf.seq_at` for its place). When a thing was
 true in the world is another question (`valid_from`, `valid_to`) and never answered by this one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -72,21 +72,20 @@ class Then(Beliefs):
         return self.paths.lineage(user, path)
 
 
-def is_by(moment: Moment) -> Callable[[Event], bool]:
-    """Whether an event had been recorded by that moment."""
+def as_written(moment: Moment) -> int | str:
+    """An event's number, or a time as the ledger writes it. Refused, if it is neither."""
     if isinstance(moment, bool):
         raise Refused("a moment is an event's number or a time")
     if isinstance(moment, int):
-        return lambda event: event.seq <= moment
-    until = stamp(moment) if isinstance(moment, datetime) else parse_moment(moment)
-    return lambda event: event.ts <= until
+        return moment
+    return stamp(moment) if isinstance(moment, datetime) else parse_moment(moment)
 
 
-def beliefs_at(events: Iterable[Event], moment: Moment) -> Beliefs:
-    """What was held at `moment`. Groups are whole or absent in any ledger, so an event's number may cut one."""
-    then, known = is_by(moment), Then()
+def beliefs_at(events: Iterable[Event], last: int) -> Beliefs:
+    """What was held after event `last`. Groups are whole or absent in any ledger, so an event's number may cut one."""
+    known = Then()
     for event in events:
-        if not then(event):
+        if event.seq > last:
             break
         known.apply(event)
     return known

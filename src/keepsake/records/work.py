@@ -3,8 +3,9 @@
 Memory ages by use, not by the calendar: the clock counts the hours in which someone worked. Only events move it, so it
 is the same after a crash and after a rebuild, and it never goes back. While a working session is open, each event of
 its source adds the time since the one before, but no more than `IDLE`: a session that nobody ended keeps its hours, and
-an event that comes a week later does not add a week. Its own end adds all the time since its last event: whoever ends
-a session knows that it went on.
+an event that comes a week later does not add a week. Its own end adds the time since its last event, up to `LONGEST`:
+whoever ends a session knows that it went on, and a clock that is years ahead does not. A clock that was set back adds
+nothing until it has caught up; where the ledger records that it was wrong, time counts from there on.
 
 One session is open at a time. Starting another ends the one before where it was last heard.
 """
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 
 from keepsake.records.event import Event
 from keepsake.records.taken import DONE, TAKE
+from keepsake.records.times import TIME
 from keepsake.records.undo import Undoable
 
 START = "session.start/1"
@@ -25,6 +27,7 @@ FRAME_GONE = "frame.drop/1"
 CONFIG = "config.set/1"
 
 IDLE = 1.0  # hours of silence that still count as work
+LONGEST = 24.0  # hours that the end of a session can add
 
 
 class ActiveHours(NamedTuple):
@@ -42,10 +45,12 @@ class ActiveHours(NamedTuple):
             return ActiveHours(self.hours, name, event.by, event.ts)
         if not self.session or event.op in (TAKE, DONE):  # moving in is no work on what is remembered
             return self
+        if event.op == TIME:  # a clock was wrong: nothing can be told of the time until then
+            return self._replace(last=event.ts)
         if event.op == END:
             if event.body is not None and event.body["session"] != self.session:
                 return self
-            return ActiveHours(self.hours + hours_between(self.last, event.ts))
+            return ActiveHours(self.hours + min(hours_between(self.last, event.ts), LONGEST))
         if event.by != self.by:
             return self
         passed = min(hours_between(self.last, event.ts), IDLE)
@@ -53,7 +58,7 @@ class ActiveHours(NamedTuple):
 
 
 def hours_between(before: str, after: str) -> float:
-    """Never less than nothing: the ledger's times do not go back, and a clock that did would not be believed."""
+    """Never less than nothing, where the clock was set back."""
     passed = datetime.fromisoformat(after) - datetime.fromisoformat(before)
     return max(passed.total_seconds() / 3600, 0.0)
 

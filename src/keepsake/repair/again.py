@@ -104,7 +104,7 @@ class Scribe:
 
     def __init__(self, place: Place) -> None:
         self._batch = place.seq + 1
-        self._seq, self._hash, self._ts = place.seq, place.hash, place.ts
+        self._seq, self._hash = place.seq, place.hash
         self._moved: dict[int, int] = {}  # where an event stood, and where it stands now
         self._lines: list[bytes] = []
 
@@ -132,8 +132,8 @@ class Scribe:
 
     def say(self, group: list[Said]) -> None:
         for left, said in zip(range(len(group) - 1, -1, -1), group, strict=True):
-            self._seq, self._ts = self._seq + 1, max(self._ts, said.ts)
+            self._seq += 1
             line, _, self._hash = fmt.encode(
-                self._seq, self._ts, said.op, said.id, said.by, self._batch, left, self._hash, said.data
+                self._seq, said.ts, said.op, said.id, said.by, self._batch, left, self._hash, said.data
             )
             self._lines.append(line)

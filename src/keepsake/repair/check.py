@@ -26,6 +26,7 @@ from keepsake.ledger.read import Chain, first_line
 from keepsake.ledger.scan import Progress
 from keepsake.ledger.settings_file import read_toml
 from keepsake.ledger.verify import verify
+from keepsake.records.clock import stamp, system_clock
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound
 from keepsake.repair import audit, compare, content, files, pages, secrets
 from keepsake.repair.findings import OF_DERIVED, Finding, check_codes, found, limited, worst_first
@@ -210,7 +211,16 @@ def _in_the_chain(look: Look) -> Iterator[Finding]:
     yield from _missing(look)
     yield from _unfinished(look)
     yield from _newer(look)
+    yield from _times(look)
     yield from content.findings(seen)
+
+
+def _times(look: Look) -> Iterator[Finding]:
+    times, wal = look.seen.standing.times, _place(look, look.folder.wal)
+    if said := times.ahead(stamp(system_clock())):
+        yield found("clock-behind", wal, said)
+    if said := times.report():
+        yield found("times-doubted", wal, said)
 
 
 def _newer(look: Look) -> Iterator[Finding]:

@@ -175,6 +175,14 @@ CODES: dict[str, Code] = {
     "unsafe-place": Code(
         "warning", "the folder lies where locks and syncs may not hold", "move the folder to a local disk",
     ),
+    "clock-behind": Code(
+        "warning", "events are dated more than a day after this machine's clock",
+        "set the clock, if it is wrong; if it is right, the next write records that those times are doubted",
+    ),
+    "times-doubted": Code(
+        "note", "a clock was wrong when events were written: their order counts, and their times do not",
+        "nothing: `keepsake log` marks them with a ?; if another machine writes here, set its clock",
+    ),
     "leftover": Code(
         "note", "something was half made when a process died; it counts for nothing",
         "keepsake repair leftover", "removes it",

@@ -23,8 +23,9 @@ from keepsake.records.beliefs import Beliefs, Held
 from keepsake.records.book import Book
 from keepsake.records.errors import NotWritten, Unfinished
 from keepsake.records.event import Event
-from keepsake.records.taken import Taken
+from keepsake.records.taken import DONE, Taken
 from keepsake.records.timeline import Change, Moment, Version
+from keepsake.records.times import Times
 from keepsake.records.why import Why, what_rests_on, why
 
 # Events that belong to a user.
@@ -75,21 +76,18 @@ class Shelf:
     def seq_at(self, moment: Moment) -> int:
         """The last event that had been recorded by then; -1 if there was none. A time is looked up by halving.
 
-        What was recorded in the memory that this one goes on from has the times it had there; what was taken in beside
-        others, the time of that.
+        Doubted times name no place. What was recorded in the memory that this one goes on from has the times it had
+        there; what was taken in beside others, the time of that.
         """
-        if isinstance(moment, int):
-            timeline.is_by(moment)
-            return moment
-        chain, then, zone = self.ledger.chain(), timeline.is_by(moment), self.book.taken_in.zone
-        low, high = max(chain.first - 1, zone.began), self.ledger.end.seq
-        while low < high:
-            middle = (low + high + 1) // 2
-            if then(_as_recorded(chain, middle, self.book.taken_in)):
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        then, chain, zone = timeline.as_written(moment), self.ledger.chain(), self.book.taken_in.zone
+        if isinstance(then, int):
+            return then
+        first, times = max(chain.first, zone.began + 1), self.ledger.standing.times
+        place = times.seq_at(then, max(first, zone.ended + 1), self.ledger.end.seq, self.ledger.time_of())
+        if place > zone.ended:
+            return place
+        there = Times(steps=list(self.book.taken_in.steps))
+        return there.seq_at(then, first, zone.ended, lambda seq: _recorded(chain, seq, self.book.taken_in))
 
     @contextmanager
     def in_steps(self) -> Iterator[None]:
@@ -167,20 +165,16 @@ def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
     cut_out(disk, folder, ids)
 
 
-def _as_recorded(chain: Chain, seq: int, taken_in: Taken) -> Event:
-    """An event with the time by which its place is known. One whose words are gone has that of the one before it."""
-    line, zone = chain.line(seq), taken_in.zone
-    event = line.event()._replace(ts=line.ts)
-    if seq == zone.ended:  # it was written with them, and says so
-        seq -= 1
-    while zone.holds(seq):
+def _recorded(chain: Chain, seq: int, taken_in: Taken) -> str:
+    """When an event of another memory was recorded there. One whose words are gone goes by the one before it."""
+    while taken_in.zone.began < seq:
         if joined := taken_in.joined_at(seq):
-            return event._replace(ts=joined)
+            return joined
         told = chain.line(seq).event()
-        if told.body is not None:
-            return event._replace(ts=told.ts)
+        if told.body is not None and told.op != DONE:  # that was written here, with them
+            return told.ts
         seq -= 1
-    return event._replace(ts="") if zone.holds(event.seq) else event
+    return ""
 
 
 def is_memory(folder: Path) -> bool:

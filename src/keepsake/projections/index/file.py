@@ -19,6 +19,7 @@ from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.builtin import CONFIG, FRAMES
 from keepsake.projections.index.desk import Desk, Name
 from keepsake.records.event import Event
+from keepsake.records.times import Times
 from keepsake.records.trust import SET as TRUST
 from keepsake.records.work import ActiveHours
 
@@ -51,6 +52,7 @@ class IndexFile(Database):
 
     def __init__(self, path: Path | str, *, making: bool = False) -> None:
         self._names: set[Name] = set()  # that are in the file for certain, so that they need not be written again
+        self.times = Times()  # which of the times in it are doubted: whoever asks sets it
         super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), sql.SCHEMA)
 
     def bookmark(self) -> Bookmark:

@@ -24,6 +24,7 @@ from keepsake.projections.index.block import Source
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.scripts import runs
 from keepsake.records.paths import Paths
+from keepsake.records.times import Times
 
 NOW = (1 << 62) - 1  # later than any event
 EVERY_ROW = (0, NOW)
@@ -338,6 +339,8 @@ def shown(index: IndexFile, blocks: list[str], scope: Scope) -> dict[str, list[S
     if blocks and not scope.is_nobodys():
         for row in index.db.execute(sql.SHOWN, {"ids": orjson.dumps(blocks).decode(), **scope.values()}):
             source = Source(*row)
+            if index.times.doubted:
+                source.happened, source.at = _believed(index.times, source)
             found.setdefault(source.block_id or "", []).append(source)
     return found
 
@@ -348,11 +351,20 @@ def told(index: IndexFile, blocks: list[str], scope: Scope) -> dict[str, list[To
     if blocks and not scope.is_nobodys():
         rows = index.db.execute(sql.TOLD, {"ids": orjson.dumps(blocks).decode(), **scope.values()})
         for each in map(Told._make, rows):
+            if index.times.doubted:
+                happened, at = _believed(index.times, each)
+                each = each._replace(happened=happened, at=at)
             found.setdefault(each.block_id, []).append(each)
     for said in found.values():
         if len(said) > 1:
             said.sort(key=_since, reverse=True)
     return found
+
+
+def _believed(times: Times, source: Source | Told) -> tuple[str | None, str]:
+    """When something happened and was recorded, where the clock that said so was not wrong; else about when."""
+    seq, happened = source.since_seq, source.happened
+    return happened and times.happened(seq, happened), times.at(seq, source.at)
 
 
 _since = attrgetter("since_seq")

@@ -27,6 +27,7 @@ from keepsake.records.pages import CLEAN, FOLD, PAGE, USUAL, is_about
 from keepsake.records.policy import DEFAULT
 from keepsake.records.reviews import ANSWER, ASK
 from keepsake.records.taken import TAKE
+from keepsake.records.times import TIME
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)  # as the ledger writes it
 
@@ -193,7 +194,11 @@ def _take(rows: Rows, event: Event, body: dict[str, Any]) -> None:
         rows.touch(file, body["begun"])
 
 
+def _time(rows: Rows, _: Event, body: dict[str, Any]) -> None:
+    rows.redate(body["clock"])
+
+
 _ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {
     PUT: _state, SUPERSEDE: _state, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased, ASK: _ask,
-    ANSWER: _answer, PAGE: _page, FOLD: _fold, CLEAN: _clean, TAKE: _take,
+    ANSWER: _answer, PAGE: _page, FOLD: _fold, CLEAN: _clean, TAKE: _take, TIME: _time,
 }  # fmt: skip

@@ -20,6 +20,7 @@ from keepsake.projections.pages.search import index_entry, letters_of, unindex_e
 from keepsake.records.belief import OWNER
 from keepsake.records.entity import PREFIXES
 from keepsake.records.pages import NOTES, USUAL
+from keepsake.records.times import later
 
 _PER_ENTRY = 18  # tokens of a heading
 _PORTION = 500  # entries written at once
@@ -200,6 +201,14 @@ class Rows:
         """The file lags behind from now on."""
         file.updated, file.is_due = max(file.updated, at), 1
         self._changed[file.path] = file
+
+    def redate(self, clock: str) -> None:
+        """Pages that were changed, as they say, long after `clock`, which is right, were changed by then."""
+        self.flush()
+        for row in self._db.execute(FILES + "WHERE updated > ?", (later(clock),)).fetchall():
+            file = self._kept(File(*row))
+            file.updated = clock
+            self.touch(file, clock)
 
     def files_of(self, user: str) -> list[File]:
         self.flush()

@@ -12,6 +12,7 @@ from keepsake.records.belief import Belief
 from keepsake.records.event import Event
 from keepsake.records.pages import NOTES
 from keepsake.records.paths import MAIN
+from keepsake.records.times import Span, named
 from keepsake.surfaces.cli.moments import count, their, when
 from keepsake.surfaces.cli.names import handle, short_id
 from keepsake.surfaces.cli.paint import dim, width
@@ -22,10 +23,11 @@ Find = Callable[[str], Belief | None]
 _OP_ROOM, _BY_ROOM, _NAME_ROOM = 17, 12, 24
 
 
-def event_line(event: Event, find: Find, seq_room: int = 4) -> str:
-    """`find` gives the belief that an event speaks of without repeating its words."""
+def event_line(event: Event, find: Find, seq_room: int = 4, *, is_doubted: bool = False) -> str:
+    """`find` gives the belief that an event speaks of without repeating its words. A doubted time has a ? behind it."""
     op = event.op.partition("/")[0]
-    left = f"{event.seq:>{seq_room}}  {when(event.ts)}  {short(event.by, 40):<{_BY_ROOM}}  "
+    mark = "?" if is_doubted else " "
+    left = f"{event.seq:>{seq_room}}  {when(event.ts)}{mark} {short(event.by, 40):<{_BY_ROOM}}  "
     kind = f"{short(op, 40):<{_OP_ROOM}}  "
     room = width() - cells(left) - cells(kind)
     return dim(left) + kind + summary(event, find, max(room, 20))
@@ -95,6 +97,11 @@ def _seal(body: Mapping[str, Any]) -> str:
 
 def _torn(body: Mapping[str, Any]) -> str:
     return f"{count(body['bytes'], 'byte')} that a crash left unfinished, kept in sealed/{body['kept']}"
+
+
+def _time(body: Mapping[str, Any]) -> str:
+    spans = [Span(**each) for each in body["doubted"]]
+    return f"a clock was wrong: the times of {named(spans)} are doubted" if spans else "a clock was wrong"
 
 
 def _prune(body: Mapping[str, Any]) -> str:
@@ -271,6 +278,7 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "ledger.begin/1": _begin,
     "ledger.seal/1": _seal,
     "ledger.torn/1": _torn,
+    "ledger.time/1": _time,
     "ledger.prune/1": _prune,
     "ledger.restore/1": _restore,
     "ledger.repair/1": _repair,

@@ -81,7 +81,9 @@ def _print_lines(memory: Memory, events: Iterator[Shown], at_once: int) -> None:
 
 
 def _line(memory: Memory, event: Shown, room: int) -> str:
-    return audit_line(event, room) if isinstance(event, AuditLine) else event_line(event, memory.get, room)
+    if isinstance(event, AuditLine):
+        return audit_line(event, room)
+    return event_line(event, memory.get, room, is_doubted=memory.ledger.is_doubted(event.seq))
 
 
 def _print_array(events: Iterable[Shown]) -> None:

@@ -54,6 +54,7 @@ def _page(found: Status) -> Iterator[str]:
     yield from row("witness", _witness(found))
     yield from row("last write", _last(found))
     yield from row("on disk", size(found.size))
+    yield from row("times", warn(shown(found.times)) if found.times else "")
     yield from row("writing", "" if found.writable else warn("may only be read here"))
     yield from row("warning", warn(shown(found.warning)) if found.warning else "")
     yield from row("trouble", bad(shown(found.trouble)) if found.trouble else "")

@@ -37,6 +37,7 @@ class Status(Shape):
         folder="/home/ana/.keepsake", beliefs=12, forgotten=1, events=20, ledger="86682cf7f40d14d2a228e932a2c37540",
         last=AT, writable=True, trouble="", warning="", checkpoint=None, checkpoint_at="", by="http:local", learned=3,
         episodes=5, pages=4, entities=3, paths=0, vectors=17, waiting=0, reviews=[], size=743307,
+        times="",
     )  # fmt: skip
     folder: str = Field(description="Where it is.")
     beliefs: int = Field(description="How many are held.")
@@ -59,6 +60,7 @@ class Status(Shape):
     waiting: int = Field(description="Questions for a person.")
     reviews: list[Asked] = Field(description="The first few of these.")
     size: int = Field(description="Bytes of the folder.")
+    times: str = Field(description="What is wrong with the times of events, or empty.")
 
 
 class Version(Shape):

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from keepsake.records.belief import Belief
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
-from keepsake.records.clock import stamp
+from keepsake.records.clock import just_before, stamp
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.surfaces.cli.recall_options import read_time
 from keepsake.surfaces.mcp.fields import maybe
@@ -72,33 +72,37 @@ def recent(
     about: str | None, path: str,
 ) -> list[Entry]:  # fmt: skip
     """The last entries that fit, oldest first. The ledger is read from its end, as far back as is needed."""
-    first, last = (stamp(read_time(each)) if each else "" for each in (since, until))
+    first = 0 if since is None else _before(memory, since) + 1
+    last = memory.ledger.size - 1 if until is None else _before(memory, until)
     asked = {"session": session, "agent": agent, "about": about}
     wanted = {name: value for name, value in asked.items() if value is not None}
-    end, span = memory.ledger.size, limit * 4
+    span = limit * 4
     while True:
-        start = max(end - span, 0)
+        start = max(last + 1 - span, first)
         events = [event for event in memory.log(start) if event.op in _CHANGES and event.body is not None]
         found = list(islice(_backwards(memory, events, first, last, path, wanted), limit))
-        if not start or len(found) >= limit or (events and events[0].ts < first):
+        if start == first or len(found) >= limit:
             return found[::-1]
         span *= 4
 
 
+def _before(memory: Memory, said: str) -> int:
+    """The last event that had been recorded before then."""
+    return memory.seq_at(just_before(stamp(read_time(said))))
+
+
 def _backwards(
-    memory: Memory, events: Sequence[Event], first: str, last: str, path: str, wanted: Mapping[str, str]
+    memory: Memory, events: Sequence[Event], first: int, last: int, path: str, wanted: Mapping[str, str]
 ) -> Iterator[Entry]:
     """The entries that fit, the newest first. What was taken back is known by the time that it is met."""
     gone = set[str]()
     for event in reversed(events):
         body: dict[str, Any] = event.body or {}
-        if event.ts < first:
-            return
         if event.op == RETRACT:
             gone.update(body["ids"])
         said = body.get("belief") or body.get("episode") or {}
         is_meant = all(said.get(name, "") == value for name, value in wanted.items())
-        if is_meant and (not last or event.ts < last) and (not said or said.get("path", "") == path):
+        if is_meant and first <= event.seq <= last and (not said or said.get("path", "") == path):
             yield from _entries(memory, event, body, event.id in gone)
 
 
