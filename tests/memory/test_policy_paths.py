@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory, NotApproved
+from keepsake import Memory, NeedsApproval, NotApproved
 
 RULE = '[policy]\napprovers = ["cli:ana"]\n\n[[policy.rules]]\naction = ["merge", "archive", "compact", "trust"]\n'
 
@@ -28,20 +28,31 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("end", ENDS)
-def test_where_a_rule_asks_for_a_yes_only_a_person_that_it_names_does_it(folder, end):
+@pytest.mark.parametrize("end", ["merge", "abandon", "compact"])
+@pytest.mark.parametrize(("by", "trust"), [("mcp:x", "agent"), ("cli:bob", "human"), ("cli:ana", "human")])
+def test_where_a_rule_asks_for_approval_a_person_that_the_policy_names_gives_it(folder, end, by, trust):
+    with Memory(folder, by=by, trust=trust) as memory:
+        last = memory.ledger.verify().events
+        with pytest.raises(NeedsApproval, match="rule 1 of the policy|the trust of human") as held:
+            ENDS[end](memory)
+        assert [event.op for event in memory.log(last)] == ["review.ask/1"]
+        assert memory.paths.get("b").is_active
+    with Memory(folder, by="cli:bob") as bob, pytest.raises(NotApproved):
+        bob.reviews.approve(held.value.review)
+    with Memory(folder, by="cli:ana") as ana:
+        ana.reviews.approve(held.value.review)
+        assert not ana.paths.get("b").is_active
+
+
+def test_where_a_rule_asks_for_approval_of_what_cannot_be_asked_only_a_person_that_it_names_does_it(folder):
     for by, trust in (("mcp:x", "agent"), ("cli:bob", "human")):
-        if (end, trust) == ("distrust", "agent"):
-            continue  # an agent may not in any case
         with Memory(folder, by=by, trust=trust) as memory:
             last = memory.ledger.verify().events
-            with pytest.raises(NotApproved, match="policy"):
-                ENDS[end](memory)
+            with pytest.raises(NotApproved):
+                memory.distrust("mcp:*")
             assert [event.op for event in memory.log(last)] == ["review.refuse/1"]
-            assert memory.paths.get("b").is_active
     with Memory(folder, by="cli:ana") as memory:
-        ENDS[end](memory)
-        assert memory.paths.get("b").is_active == (end == "distrust")
+        memory.distrust("mcp:*")
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -59,8 +70,10 @@ def test_what_is_brought_over_passes_the_rules_of_where_it_is_brought_to(folder)
         '[[policy.rules]]\naction = "remember"\npath = ""\ntrust = "agent"\nthen = "review"\n'
     )
     with Memory(folder, by="mcp:x", trust="agent") as memory:
-        memory.on("b").remember("Bob prefers coffee", key="bob")
-        merged = memory.paths.merge("b")
+        memory.paths.branch("c")
+        memory.on("c").remember("Bob prefers coffee", key="bob")
+        memory.on("c").remember("Cleo prefers milk", key="cleo")
+        merged = memory.paths.merge("c")
         assert memory.get("bob") is None
         assert len(merged.reviews) == 2, "each of the two is asked about"
     with Memory(folder, by="cli:ana") as memory:

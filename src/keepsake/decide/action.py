@@ -13,7 +13,7 @@ from keepsake.records.beliefs import Held
 from keepsake.records.book import Book
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft
-from keepsake.records.policy import is_above
+from keepsake.records.policy import BELIEF, is_above
 from keepsake.records.review import Action
 
 NOT_EVENTS = ("trust", "erase", "compact")  # what is more, or less, than events about beliefs
@@ -21,7 +21,7 @@ NOT_EVENTS = ("trust", "erase", "compact")  # what is more, or less, than events
 _NEVER = ("id", "user", "path", "weakened")  # these say which belief it is, and whose
 _MAY_CHANGE: dict[str, tuple[str, ...]] = {
     "forget": (), "invalidate": (), "erase": (), "trust": (), "activate": (), "reinforce": ("weight",),
-    "promote": ("confidence",), "compact": (),
+    "promote": ("confidence",), "compact": ("rewrite",),
 }  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def as_stated(drafts: list[Draft], action: Action) -> list[Draft]:
 
     So is what is merged. What is only held again, or held for sure, has the words that it had.
     """
-    if action.kind not in ("revise", "merge") or "trust" in action.changes:
+    if action.noun != BELIEF or action.kind not in ("revise", "merge") or "trust" in action.changes:
         return drafts
     for draft in drafts:
         belief = draft.body["belief"]

@@ -42,6 +42,7 @@ class Brings(Opened):
         if format and format not in formats():
             raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
         checked(user=self._user(user))
+        self._gated.must("import", "run", user=self._user(user))
         bringing = Bringing(self, self._user(user), quarantine=quarantine, dry_run=dry_run, tick=tick)
         given = source if isinstance(source, bytes) else place_of(source)
         found = list(sources_in(given))

@@ -12,13 +12,13 @@ from typing import Any
 
 from keepsake.decide.action import on_page, targets
 from keepsake.decide.belief import invalidate, what_goes
-from keepsake.decide.gate import Verdict, gate
+from keepsake.decide.gate import Verdict, as_seen, gate, matrix
 from keepsake.memory.opened import Opened
 from keepsake.memory.reviews import ReviewsOf, do_the_rest
 from keepsake.records.belief import texts
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.pages import NOTES
-from keepsake.records.policy import Policy, Subject, kind_of
+from keepsake.records.policy import BELIEF, Policy, Subject, kind_of, named_cell
 from keepsake.records.review import Action, Applied, Approval, Review
 
 _LISTS = ("evidence", "tags", "triple", "rests_on")
@@ -105,14 +105,26 @@ class Governs(Opened):
     ) -> Verdict:
         """What the policy says to an action: allow, quarantine, review or refuse; why; and which rule, by its number.
 
-        `trust` and `source` are the asker's, `stated` is the trust of what would be changed; `fields` are session,
-        agent, path, about, kind, tags, confidence. Nothing is asked, and nothing is done.
+        `kind` is one of those of `action`, or a noun and a verb, such as `path.merge`; `matrix` lists them. `trust` and
+        `source` are the asker's, `stated` is the trust of what would be changed; `fields` are session, agent, path,
+        about, kind, tags, confidence. Nothing is asked, and nothing is done.
         """
-        meant, user = kind_of(kind), fields.pop("user", self.user)
-        target = () if meant == "remember" else ("x",)
-        action = Action(kind=kind, trust=trust, by=source or self._gated.by, user=user, target=target)
+        cell, user = named_cell(kind), fields.pop("user", self.user)
+        noun, _, verb = cell.rpartition(".")
+        target = () if cell == "remember" else ("x",)
+        asked: dict[str, Any] = {"trust": trust, "by": source or self._gated.by, "user": user, "target": target}
+        action = Action(kind=verb if noun else kind, noun=noun or BELIEF, path=fields.get("path") or "x", **asked)
         fields["tags"] = texts(fields.get("tags", ()), "tags")
-        return gate(self.policy, action, [Subject("" if meant == "remember" else stated, user, **fields)])
+        return gate(self.policy, action, [as_seen(cell, Subject(stated, user, **fields))])
+
+    def matrix(self, *, source: str = "", stated: str = "human", **fields: Any) -> dict[str, dict[str, str]]:
+        """What becomes of every verb on every noun, for each trust: allow, quarantine, review or refuse.
+
+        Rows are named like `path.merge`, a belief's by the verb alone. `source` is the asker's, `stated` and `fields`
+        are of what would be changed, as for `what_would_happen`.
+        """
+        fields["tags"] = texts(fields.get("tags", ()), "tags")
+        return matrix(self.policy, Subject(stated, fields.pop("user", self.user), **fields), source or self._gated.by)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -155,5 +167,5 @@ class Governs(Opened):
 
         first = self._shelf.book.get(action.target[0], user=action.user)
         about = first.body().get("about", "") or NOTES
-        folds = Folds(self._shelf, self._pages_at, self._settings, "human", self.pages.sync)
-        folds.carry_out(action.user, about, None, action.reason)
+        folds = Folds(self._shelf, self._pages_at, self._settings, self.pages.sync)
+        folds.carry_out(action.user, about, action.changes.get("rewrite"), action.reason)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Refused
-from keepsake.records.policy import ALLOW
 from keepsake.records.review import Applied, Review
 from keepsake.surfaces.holder import Person
 from keepsake.surfaces.mcp.words import fenced, label
@@ -61,8 +60,7 @@ def read_state(state: str) -> tuple[str, str]:
 
 def question(memory: Memory, name: str, door: str) -> Question | None:
     """The question that a review puts; None, if a yes through that door would not count, or it is too long to show."""
-    policy = memory.policy
-    if policy.usual("answer", "human") != ALLOW or not policy.names(door):
+    if not memory.policy.answers("human", door):
         return None
     review = memory.reviews.get(name)
     message = "\n".join(_message(memory, review))
