@@ -85,13 +85,15 @@ def as_seen(cell: str, subject: Subject) -> Subject:
 
 
 def _unasked(verdict: Verdict, action: Action, counts: bool) -> Verdict:
-    """What cannot be put to a person: one whose approval counts gives it by doing it; else it is refused."""
-    if counts:
+    """What cannot be put to a person: one whose approval counts gives it by doing it, unless it could not be undone."""
+    if counts and action.kind != "erase":
         return Verdict(ALLOW, "", verdict.rule)
     if action.cell == "episode.observe":
         return Verdict(QUARANTINE, _told(QUARANTINE, action), verdict.rule)
     by = f"rule {verdict.rule} of the policy" if verdict.rule else "the policy"
     why = f"{by} lets nobody {_what(action)} but a person whose approval counts; ask one"
+    if action.kind == "erase":
+        why = f"{by} asks for approval, and this cannot be put to a person; change the policy, then erase it"
     return Verdict(REFUSE, why, verdict.rule)
 
 
@@ -110,7 +112,7 @@ def _judge(policy: Policy, action: Action, subject: Subject) -> Verdict:
         number, rule = first
         return Verdict(rule.then, _told(rule.then, action, f", by rule {number} of the policy"), number)
     if usual not in (REVIEW_ABOVE, REFUSE_ABOVE):
-        return Verdict(usual, _told(usual, action))
+        return Verdict(usual, _told(usual, action, "; ask a person" if usual == REFUSE else ""))
     if subject.trust and is_above(subject.trust, asker):
         then = REVIEW if usual == REVIEW_ABOVE else REFUSE
         return Verdict(then, f"{asker} asks, and it would change what has the trust of {subject.trust}")
@@ -124,7 +126,9 @@ def _told(then: str, action: Action, by: str = "") -> str:
 def _what(action: Action) -> str:
     """What is done, in a word or two."""
     verb = action.called or action.verb
-    return verb if action.noun in (BELIEF, "page") else f"{verb} a {action.noun}"
+    if action.noun == BELIEF or action.cell == "page.compact":
+        return verb
+    return f"{verb} {'an' if action.noun[0] in 'aeiou' else 'a'} {action.noun}"
 
 
 _WHY = {

@@ -30,7 +30,7 @@ from keepsake.records.belief import Belief
 from keepsake.records.errors import Moved, NeedsApproval, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.pages import NOTES
-from keepsake.records.policy import ALLOW, REFUSE, is_above, thing
+from keepsake.records.policy import ALLOW, BELIEF, REFUSE, is_above, thing
 from keepsake.records.review import Action, Approval, Review
 from keepsake.records.reviews import ASK
 from keepsake.stores.shelf import Shelf
@@ -139,7 +139,7 @@ class Gated(Speaker):
         """
         if self._is_anothers(action, approval):
             return self._record(lambda _: refusal.refuse(self._book, action, "name"))
-        asked = self.as_said(action)
+        asked = self.as_said(action) if action.noun == BELIEF else action
         if approval is not None:
             now = self._shelf.ledger.now
             how = {"several": self.several()}

@@ -13,11 +13,14 @@ from typing import Any
 from keepsake.decide.action import on_page, targets
 from keepsake.decide.belief import invalidate, what_goes
 from keepsake.decide.gate import Verdict, as_seen, gate, matrix
+from keepsake.decide.path import named
+from keepsake.decide.path_action import action_on
 from keepsake.memory.opened import Opened
 from keepsake.memory.reviews import ReviewsOf, do_the_rest
 from keepsake.records.belief import texts
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.pages import NOTES
+from keepsake.records.paths import MAIN
 from keepsake.records.policy import BELIEF, Policy, Subject, kind_of, named_cell
 from keepsake.records.review import Action, Applied, Approval, Review
 
@@ -57,8 +60,14 @@ class Governs(Opened):
         `kind` is remember, revise (supersede), forget (archive), invalidate (retract), erase, trust, activate,
         reinforce, promote, merge or compact. `names` are beliefs, by key or id; to compact takes a page. `changes` are
         what would be said: all fields of `remember`, `weight` to reinforce, `confidence` to promote.
+
+        `path.merge`, `path.abandon`, `path.compact` and `path.reopen` take a path's name; the fields are `into` and
+        `conflicts` to merge, `summary` to compact.
         """
-        whose, meant = self._user(user), kind_of(kind)
+        whose = self._user(user)
+        if kind.startswith("path."):
+            return self._on_a_path(kind.partition(".")[2], names, dict(changes), whose, reason, self._gated.asker(trust))
+        meant = kind_of(kind)
         said = {name: texts(value, name) if name in _LISTS else value for name, value in changes.items()}
         asked: dict[str, Any] = {"kind": kind, "reason": reason, "by": self._gated.by, "user": whose, "path": path}
         asked["trust"] = self._gated.asker(trust)
@@ -127,6 +136,19 @@ class Governs(Opened):
         return matrix(self.policy, Subject(stated, fields.pop("user", self.user), **fields), source or self._gated.by)
 
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _on_a_path(
+        self, verb: str, names: tuple[str, ...], said: dict[str, Any], user: str, reason: str, trust: str
+    ) -> Action:
+        if verb == "branch" or len(names) != 1:
+            raise Refused("an action on a path names one, and merges, abandons, compacts or reopens it")
+        asked = {"user": user, "reason": self._gated.masks.words(reason), "by": self._gated.by, "trust": trust}
+        if "summary" in said:
+            said["summary"] = self._gated.masks.words(said["summary"])
+        with self._shelf.ledger.reading():
+            several = self._gated.several()
+            return action_on(self._shelf.book, verb, named(self._shelf.book, user, names[0]) or MAIN, said,
+                             several=several, **asked)  # fmt: skip
 
     def _versions(self, meant: str, names: Iterable[str], user: str, path: str) -> tuple[str, ...]:
         known, named = self._shelf.book, tuple(names)

@@ -180,7 +180,8 @@ class PathsOf:
     def _act(self, kind: str, name: str, changes: dict[str, Any], reason: str = "") -> list[Event]:
         """Do something to a path as it is now, if this program may; else put it to a person."""
         gated, book = self._gated, self._shelf.book
-        asked: dict[str, Any] = {"user": self._user, "reason": reason, "by": gated.by, "trust": gated.trust}
+        asked: dict[str, Any] = {"user": self._user, "by": gated.by, "trust": gated.trust}
+        asked["reason"] = gated.masks.words(reason)
         with self._shelf.ledger.turn():
             path = decide.named(book, self._user, name)
             action = action_on(book, kind, path or MAIN, changes, several=self._several(), **asked)

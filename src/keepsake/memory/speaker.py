@@ -71,8 +71,13 @@ class Speaker:
 
     def must(self, noun: str, verb: str, *subjects: Subject, user: str = OWNER, path: str = "") -> None:
         """NotApproved, if the policy does not let this program do that; then it is on record that it tried."""
-        if not self.is_free(self.trust):
-            self.record(lambda _: self._none(self.may(noun, verb, *subjects, user=user, path=path)))
+        if self.is_free(self.trust):
+            return
+        try:
+            self.may(noun, verb, *subjects, user=user, path=path)
+        except NotApproved as error:
+            self.attempted(error)
+            raise
 
     def as_told(self, episode: Episode) -> Episode:
         """An episode as this program may record it, which may be out of recall. NotApproved, if it may not at all."""
@@ -87,10 +92,6 @@ class Speaker:
             self.record(lambda _: refusal.refuse(self._book, action, "refused", message=verdict.why))
         is_kept_out = verdict.kind == QUARANTINE and episode.trust not in self.policy.quarantined
         return replace(episode, trust=KEPT_OUT) if is_kept_out else episode
-
-    @staticmethod
-    def _none(_: Verdict) -> list[Draft]:
-        return []
 
     def kept_out(self, drafts: list[Draft], draw: Draw) -> list[Draft]:
         """A question for each version in drafts that stays out of recall until a person says yes."""

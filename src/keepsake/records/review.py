@@ -20,7 +20,7 @@ from keepsake.records.belief import OWNER, TRUST
 from keepsake.records.errors import KeepsakeError, Refused
 from keepsake.records.event import Event
 from keepsake.records.notebook import Shown
-from keepsake.records.policy import BELIEF, cell_of, kind_of
+from keepsake.records.policy import ACTIONS, BELIEF, cell_of, kind_of
 from keepsake.records.strict_json import check
 
 STATUSES = ("waiting", "approved", "rejected", "stale")
@@ -62,7 +62,7 @@ class Action(Shown):
             raise Refused(f"trust {self.trust!r} is not known; it is one of {', '.join(TRUST)}")
         if noun == "path" and not self.path:
             raise Refused(f"an action to {self.kind} a path names it")
-        if noun in (BELIEF, "page") and self.kind != "remember" and not self.target:
+        if cell_of(noun, kind) in _NAMING and not self.target:
             raise Refused(f"an action to {self.kind} names what it acts on")
         try:
             check(self.to_body())
@@ -111,6 +111,9 @@ class Action(Shown):
         return {f.name: getattr(self, f.name) for f in fields(self)} | {
             "target": list(self.target), "merged": list(self.merged)
         }  # fmt: skip
+
+
+_NAMING = frozenset({"page.compact", *(kind for kind in ACTIONS if kind != "remember")})  # what names versions
 
 
 def _noun_of(kind: str) -> str:
