@@ -20,7 +20,7 @@ NOT_EVENTS = ("trust", "erase", "compact")  # what is more, or less, than events
 
 _NEVER = ("id", "user", "path", "weakened")  # these say which belief it is, and whose
 _MAY_CHANGE: dict[str, tuple[str, ...]] = {
-    "forget": (), "invalidate": (), "erase": (), "trust": (), "activate": (), "reinforce": ("weight",),
+    "forget": (), "invalidate": (), "erase": (), "trust": (), "activate": (), "reinforce": ("weight", "signal"),
     "promote": ("confidence",), "compact": ("rewrite",),
 }  # fmt: skip
 
@@ -136,9 +136,10 @@ def _promote(known: Book, action: Action, changes: dict[str, Any], draw: Draw) -
 
 
 def _reinforce(known: Book, action: Action, changes: dict[str, Any], _: Draw) -> list[Draft]:
-    """It helped: what that counts for is for recall to say."""
-    weight = changes.get("weight", 1.0)
-    return use.outcome(known, action.target, 1.0, weight, user=action.user, reason=action.reason)
+    """It helped, or misled: what that counts for is for recall to say."""
+    signal, weight = changes.get("signal", 1.0), changes.get("weight", 1.0)
+    told: dict[str, Any] = {"user": action.user, "reason": action.reason, "path": action.path}
+    return use.outcome(known, action.target, signal, weight, **told)
 
 
 def _merge(known: Book, action: Action, changes: dict[str, Any], draw: Draw) -> list[Draft]:

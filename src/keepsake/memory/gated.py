@@ -23,7 +23,7 @@ from keepsake.decide.action import carried_out, on_page, targets
 from keepsake.decide.belief import Draw
 from keepsake.decide.gate import gate
 from keepsake.decide.subjects import standing, subject_of
-from keepsake.memory.echo import Echo
+from keepsake.memory.echo import NO_ECHO, Echo
 from keepsake.memory.secrets import Cleared, Masker, refuse_name
 from keepsake.memory.speaker import Decision, Speaker
 from keepsake.records.belief import Belief
@@ -153,6 +153,10 @@ class Gated(Speaker):
             said = {**asked.changes, "trust": trust} if "trust" in asked.changes else asked.changes
             asked = replace(asked, trust=trust, changes=said)
         return self._record(lambda draw: self._judge_action(asked, draw, echo))
+
+    def act(self, build: Callable[[], Action]) -> list[Event]:
+        """Do what an action says that is built under the lock, of what is known there; or put it to a person."""
+        return self._record(lambda draw: self._judge_action(build(), draw, NO_ECHO))
 
     def as_said(self, action: Action) -> Action:
         """An action as it is put on record: without secrets."""

@@ -66,7 +66,8 @@ class Governs(Opened):
         """
         whose = self._user(user)
         if kind.startswith("path."):
-            return self._on_a_path(kind.partition(".")[2], names, dict(changes), whose, reason, self._gated.asker(trust))
+            asker = self._gated.asker(trust)
+            return self._on_a_path(kind.partition(".")[2], names, dict(changes), whose, reason, asker)
         meant = kind_of(kind)
         said = {name: texts(value, name) if name in _LISTS else value for name, value in changes.items()}
         asked: dict[str, Any] = {"kind": kind, "reason": reason, "by": self._gated.by, "user": whose, "path": path}

@@ -25,6 +25,7 @@ from keepsake.records.memory_path import MemoryPath
 from keepsake.records.merged import REVIEW, Conflict, Merged
 from keepsake.records.notebook import Shown, listing
 from keepsake.records.paths import MAIN, ROOT
+from keepsake.records.review import Action
 from keepsake.records.reviews import ASK
 from keepsake.stores.shelf import Shelf
 
@@ -79,11 +80,15 @@ class PathsOf:
         gate would not let this program change waits as a review too; the rest goes through.
         """
         changes = {"conflicts": conflicts} | ({} if into is None else {"into": into})
-        with self._shelf.ledger.turn():
+        found: list[tuple[merging.Plan, tuple[Conflict, ...]]] = []
+
+        def look() -> None:
             planned = self._plan(name, into)
-            differing = tuple(planned.conflicts(self._shelf.book))
-            events = self._act("merge", name, changes)
-            return self._told(planned, differing, events)
+            found[:] = [(planned, tuple(planned.conflicts(self._shelf.book)))]
+
+        events = self._act("merge", name, changes, look=look)
+        with self._shelf.ledger.reading():
+            return self._told(*found[0], events)
 
     def conflicts(self, name: str, into: str | None = None) -> list[Conflict]:
         """Where both sides say something else. It only looks."""
@@ -177,15 +182,21 @@ class PathsOf:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _act(self, kind: str, name: str, changes: dict[str, Any], reason: str = "") -> list[Event]:
+    def _act(
+        self, kind: str, name: str, changes: dict[str, Any], reason: str = "", look: Callable[[], None] | None = None
+    ) -> list[Event]:
         """Do something to a path as it is now, if this program may; else put it to a person."""
         gated, book = self._gated, self._shelf.book
         asked: dict[str, Any] = {"user": self._user, "by": gated.by, "trust": gated.trust}
         asked["reason"] = gated.masks.words(reason)
-        with self._shelf.ledger.turn():
-            path = decide.named(book, self._user, name)
-            action = action_on(book, kind, path or MAIN, changes, several=self._several(), **asked)
-            return gated.carry_out(action, None)
+
+        def build() -> Action:
+            path = decide.named(book, self._user, name) or MAIN
+            if look is not None:
+                look()
+            return action_on(book, kind, path, changes, several=self._several(), **asked)
+
+        return gated.act(build)
 
     def _plan(self, name: str, into: str | None) -> merging.Plan:
         return merging.plan(self._shelf.book, self._user, name, into, several=self._several())

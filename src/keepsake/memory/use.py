@@ -45,13 +45,10 @@ class UseOf:
             every = [*named, *(source for source, _ in served if self._is_known(source, whose))]
             return decide.outcome(self._shelf.book, every, signal, weight, user=whose, reason=reason, path=on)
 
-        if signal == 1:
-            told = {"weight": weight} if weight != 1 else {}
-            return _ids(
-                self._gated.write("reinforce", lambda _: decision(), user=whose, reason=reason, changes=told)
-            )  # fmt: skip
-        self._gated.must("belief", "reinforce", user=whose)
-        return _ids(self._shelf.ledger.write(decision))
+        told = {name: value for name, value in (("weight", weight), ("signal", signal)) if value != 1}
+        return _ids(
+            self._gated.write("reinforce", lambda _: decision(), user=whose, path=on, reason=reason, changes=told)
+        )  # fmt: skip
 
     def again(self, name: str, *, user: str, path: str = "") -> None:
         """A belief was said again, in the words it has: it is used more, and no surer."""

@@ -52,7 +52,7 @@ keepsake review policy --matrix""",
 @click.option("--yes", is_flag=True, help="With several, do not ask; for scripts.")
 @click.option("matrix", "--matrix", is_flag=True, help="With policy: what becomes of every verb on every noun.")
 @click.option("tested", "--test", metavar="ACTION", default="", help="With policy: what would happen to that.")
-@click.option("fields", "--with", multiple=True, metavar="FIELD=VALUE", help="With --test, --matrix: more of what is asked.")
+@click.option("fields", "--with", multiple=True, metavar="FIELD=VALUE", help="With these two: more of what is asked.")
 @whose
 @pass_call
 def review(
