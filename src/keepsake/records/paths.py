@@ -35,6 +35,7 @@ ROOT = ""
 MAIN = "main"  # what the root is called where people read it
 
 _Place = tuple[str, str]  # user, path
+_OLDER = {"older": "human"}  # of what an older program kept it did not say whose it was: it counts as a person's
 
 
 def shown(path: str) -> str:
@@ -214,8 +215,8 @@ class Paths(Undoable):
 
     def _is_abandoned(self, place: _Place, at: int | None = None) -> bool:
         end = self._ends.get(place)
-        is_now = end is not None and end.state == ABANDONED and _is_by(end.seq, at)
-        return is_now or self._was(ABANDONED, place, at)
+        is_so = end is not None and end.state == ABANDONED and _is_by(end.seq, at)
+        return is_so or self._was(ABANDONED, place, at)
 
     def _was(self, state: str, place: _Place, at: int | None) -> bool:
         """Whether it was so after that event, and was undone since."""
@@ -257,12 +258,10 @@ class Paths(Undoable):
 
     def all_below(self, user: str, path: str) -> list[str]:
         """The paths that branched from it, and from these, and so on."""
-        found, waiting = dict[str, None](), [path]
-        while waiting:
-            more = [name for name in self.below(user, waiting.pop()) if name not in found]
-            found.update(dict.fromkeys(more))
-            waiting += more
-        return list(found)
+        found = self.below(user, path)
+        for name in found:  # which grows meanwhile
+            found += (more for more in self.below(user, name) if more not in found)
+        return found
 
     def _moments(self, place: _Place) -> list[tuple[int, str]]:
         """When something was said on a path."""
@@ -373,19 +372,14 @@ class Paths(Undoable):
         self._makers.update({(user, path): trust for user, path, trust in dumped.get("makers", ())})
         self._told.update({(user, path): told for user, path, told in dumped.get("told", ())})
         if "told" not in dumped:
-            self._doubt([*self._events, *self._older])
+            self._told.update({place: dict(_OLDER) for place in (*self._events, *self._older)})
 
     def adopt(self, labels: Iterable[tuple[str, str, int, str]]) -> None:
         """Labels in use (user, path, event, time) that a snapshot of an older program holds: it knew of no paths."""
         for user, path, seq, ts in labels:
             if path:
                 self._older[user, path] = min((seq, ts), self._older.get((user, path), (seq, ts)))
-        self._doubt(list(self._older))
-
-    def _doubt(self, places: Iterable[_Place]) -> None:
-        """Count what an older program kept of these paths as a person's: it did not say whose it was."""
-        for place in places:
-            self._told.setdefault(place, {})["older"] = "human"
+                self._told[user, path] = dict(_OLDER)
 
 
 def _is_by(seq: int, at: int | None) -> bool:
