@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from keepsake.decide import belief, review
+from keepsake.decide.action import targets
 from keepsake.records.book import Book
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.event import Draft, Event
@@ -37,7 +38,7 @@ class Desk:
         return str(draft.body["belief"]["id"])
 
     def hold(self, kind: str, drafts: list[Draft], trust: str = "agent", **more: Any) -> str:
-        action = Action(kind=kind, target=review.targets(drafts), trust=trust, by="mcp:1", **more)
+        action = Action(kind=kind, target=targets(drafts), trust=trust, by="mcp:1", **more)
         [asked] = self.record(review.judged(self.known, DEFAULT, action, drafts, self.draw))
         assert asked.op == "review.ask/1"
         return str(asked.body["review"])
@@ -190,7 +191,7 @@ def test_a_refusal_at_the_gate_asks_nobody(desk: Desk) -> None:
     desk.put(key="k", text="tea", trust="agent")
     changes = {"trust": "human"}
     drafts = belief.revise(desk.known, "k", changes, desk.draw)
-    action = Action(kind="revise", target=review.targets(drafts), changes=changes, trust="agent")
+    action = Action(kind="revise", target=targets(drafts), changes=changes, trust="agent")
 
     with pytest.raises(Refused, match="trust human cannot be given by one who has only agent") as refused:
         review.judged(desk.known, DEFAULT, action, drafts, desk.draw)

@@ -160,25 +160,6 @@ def test_a_belief_does_not_fade_but_is_forgotten(made):
         decide.fade(made.book, ["key-7"])
 
 
-# -- who may -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("trust", "tells", "fades"),
-    [
-        ("human", True, True), ("agent", True, False), ("import", True, False), ("tool", False, False),
-        ("web", False, False),
-    ],
-)  # fmt: skip
-def test_tools_and_web_pages_say_nothing_of_use_and_only_a_person_tidies(trust, tells, fades):
-    for may, is_allowed in ((decide.may_tell, tells), (decide.may_tidy, fades)):
-        if is_allowed:
-            may(trust)
-        else:
-            with pytest.raises(Refused, match=f"the trust of {trust}"):
-                may(trust)
-
-
 # -- erasing -----------------------------------------------------------------------------------------------------------
 
 

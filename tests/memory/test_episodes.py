@@ -106,7 +106,7 @@ def test_erasing_an_episode_destroys_its_words_everywhere_and_leaves_the_chain_w
 
 def test_an_episode_is_erased_by_a_person(memory):
     told = memory.observe("what happened")
-    with Memory(memory.folder, trust="agent") as agent, pytest.raises(Refused, match="by a person"):
+    with Memory(memory.folder, trust="agent") as agent, pytest.raises(Refused, match="ask a person"):
         agent.erase(told.id)
     assert memory.episodes.get(told.id) == told
 

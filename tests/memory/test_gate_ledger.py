@@ -150,6 +150,7 @@ class Auditor:
             assert grant.body["marker"] == body["marker"]
             assert event.ts < grant.body["expires"]
             assert self.names(grant.by)
+            assert event.by == action["by"] or PROGRAMS[event.by] == "human", "nobody uses another's approval"
         elif body["answer"] != "stale":
             assert PROGRAMS[event.by] == "human"
             assert self.names(event.by)

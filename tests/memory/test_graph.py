@@ -6,7 +6,7 @@ import pytest
 
 from keepsake import Memory
 from keepsake.records.envelope import GraphEnvelope
-from keepsake.records.errors import Busy, NotFound, Refused
+from keepsake.records.errors import Busy, NotApproved, NotFound, Refused
 from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, diagnose
@@ -96,7 +96,7 @@ def test_what_a_web_page_told_is_not_in_the_graph_before_a_person_says_yes(memor
 
 
 def test_a_program_with_the_trust_of_a_web_page_does_not_write_to_the_graph(memory):
-    with Memory(memory.folder, trust="web") as web, pytest.raises(Refused, match="trust of web"):
+    with Memory(memory.folder, trust="web") as web, pytest.raises(NotApproved, match="web may not put a graph"):
         web.graph.save_node(node("mallory"))
 
     assert memory.graph.list_nodes() == []

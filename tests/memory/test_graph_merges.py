@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory
-from keepsake.records.errors import NotFound, Refused
+from keepsake.records.errors import NotApproved, NotFound, Refused
 from keepsake.stores.graph import diagnose
 from tests.memory.test_graph import arrows, edge, ids, node, seqs, tell
 
@@ -77,7 +77,7 @@ def test_a_program_that_is_not_trusted_like_a_person_only_proposes(memory, trust
         assert not agent.graph.merge("anna", "ana", sure=True).is_done
         for act in (lambda: agent.graph.unmerge("anna"), lambda: agent.graph.dismiss("anna", "ana"),
                     lambda: agent.graph.erase("anna")):  # fmt: skip
-            with pytest.raises(Refused, match="a person"):
+            with pytest.raises(NotApproved, match="ask a person"):
                 act()
         assert len(agent.graph.proposals()) == 1
 

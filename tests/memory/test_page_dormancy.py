@@ -182,7 +182,7 @@ def test_what_tools_say_puts_no_page_to_rest(home, clock):
     clock.now += timedelta(days=91)
     with Memory(clock=clock, trust="web") as memory:
         [found] = dormant(memory)
-        with pytest.raises(Refused, match="kept by people and agents"):
+        with pytest.raises(Refused, match="web may not describe a page"):
             memory.tidy.apply(found)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from keepsake import Memory
 from keepsake.memory.page_fold import Folds
-from keepsake.records.errors import Moved, NotFound, Refused
+from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.folding import Folding
 
 OLD, NEW = "User works at Old Corp as a principal engineer.", "User joined Acme Corp as a senior engineer."
@@ -555,13 +555,19 @@ def test_what_is_carried_out_is_what_was_shown(memory, clock):
 
 
 @pytest.mark.parametrize("trust", ["agent", "tool", "web"])
-def test_pages_are_folded_by_people(home, clock, trust):
+def test_pages_are_folded_by_people_or_with_their_approval_exactly_as_asked(home, clock, trust):
     with Memory(clock=clock) as memory:
         job(memory, clock)
         before = page_of(memory).read_bytes()
-    with Memory(clock=clock, trust=trust) as memory, pytest.raises(Refused, match="folded by a person"):
-        memory.pages.fold("user-profile")
+        rewrite = memory.pages.foldings()[0].text if memory.pages.foldings() else before.decode()
+    with Memory(clock=clock, trust=trust) as memory, pytest.raises(NeedsApproval) as held:
+        memory.pages.fold("user-profile", rewrite)
     assert page_of(memory).read_bytes() == before
+    with Memory(clock=clock) as memory:
+        review = memory.reviews.get(held.value.review)
+        assert (review.action.cell, review.action.changes) == ("page.compact", {"rewrite": rewrite})
+        memory.reviews.approve(review.id)
+        assert memory.pages.read("user-profile").text == rewrite
 
 
 def test_nothing_is_folded_inside_a_batch_or_where_nothing_may_be_written(memory, clock):

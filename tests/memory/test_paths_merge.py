@@ -317,15 +317,16 @@ def test_a_conflict_on_the_way_up_is_over_once_it_is_settled(memory: Memory) -> 
 
 
 def test_an_agent_that_merges_over_a_persons_belief_asks_and_the_rest_goes_through(memory: Memory, door: Door) -> None:
-    memory.remember("tea", key="a")
-    memory.paths.branch("b")
-    memory.on("b").revise("a", "coffee")  # a person's own change, on the branch
     agent = door("agent")
+    agent.remember("tea", key="a")
+    agent.paths.branch("b")
+    agent.on("b").revise("a", "coffee")
+    memory.remember("tea", key="a", tags=["said by a person, too"])
     agent.on("b").remember("new", key="new")
     agent.remember("mine", key="mine")
     agent.on("b").revise("mine", "mine, changed")
 
-    done = agent.paths.merge("b")
+    done = agent.paths.merge("b", conflicts="branch")
     assert sorted(keys(done.brought)) == ["mine", "new"]
     assert (memory.show("a").text, memory.show("mine").text) == ("tea", "mine, changed")
     assert (memory.show("new").trust, memory.paths.get("b").state) == ("agent", "merged")
@@ -385,7 +386,7 @@ def test_what_a_person_said_yes_to_stays_so_when_it_is_changed_on_a_branch(memor
 
 
 def test_what_a_tool_says_a_path_came_to_is_kept_out_of_recall(memory: Memory, door: Door) -> None:
-    memory.paths.branch("b")
+    door("tool").paths.branch("b")
     door("tool").paths.compact("b", summary="buy now")
 
     [review] = memory.reviews

@@ -212,7 +212,7 @@ def test_what_happened_is_erased_by_a_person_unless_a_rule_speaks_of_it(memory: 
     write("[[policy.rules]]\naction = 'erase'\nsession = 'two'\nthen = 'review'\n")
 
     memory.erase("one")
-    with pytest.raises(Refused, match="by rule 1 of the policy, and what happened cannot be put to one") as refused:
+    with pytest.raises(Refused, match="rule 1 of the policy asks for approval, and this cannot") as refused:
         memory.erase("two")
     assert not isinstance(refused.value, NeedsApproval)
     write("[[policy.rules]]\naction = 'erase'\nthen = 'refuse'\n")
@@ -349,7 +349,7 @@ def test_every_door_to_an_action_is_gated(memory: Memory, write: Write) -> None:
     ):  # fmt: skip
         with pytest.raises(NeedsApproval):
             do()
-    with pytest.raises(Refused, match="the policy asks for a yes"):
+    with pytest.raises(Refused, match="the policy asks for approval"):
         memory.pages.clean()
     assert memory.beliefs.all() == before
     assert {review.action.kind for review in memory.reviews} == {"merge", "compact", "reinforce", "forget"}

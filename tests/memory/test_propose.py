@@ -121,7 +121,8 @@ def test_every_action_is_carried_out_alike_at_once_or_after_a_yes(
         memory.reviews.approve(done.id, digest=done.digest)
     elif way == "grant":
         assert isinstance(done, Review)
-        done = by.apply(done.action, memory.reviews.grant(done.id, digest=done.digest))
+        carrier = memory if kind == "trust" else by  # that question was put when the web stated it
+        done = carrier.apply(done.action, memory.reviews.grant(done.id, digest=done.digest))
     set_policy(memory, "")
 
     expected: dict[str, Callable[[], bool]] = {
@@ -654,3 +655,36 @@ def test_no_text_in_an_approval_or_action_does_more_than_be_refused(words: str, 
         return
 
     assert not approval.covers(action)
+
+
+@pytest.mark.parametrize(("by", "trust"), [("mcp:other", "agent"), ("import:1", "import"), ("web:1", "web")])
+def test_an_approval_is_carried_out_by_the_program_that_asked_or_by_a_person_and_by_no_other(
+    memory: Memory, door: Door, by: str, trust: str
+) -> None:
+    memory.remember("Ana prefers tea", key="tea")
+    agent, other = door("agent"), door(trust, by)
+    review = agent.propose(agent.action("forget", "tea"))
+    assert isinstance(review, Review)
+    approval = memory.reviews.grant(review.id)
+
+    with pytest.raises(NotApproved) as refused:
+        other.apply(review.action, approval)
+    assert refused.value.why == "name"
+    assert memory.show("tea").is_held
+    memory.apply(review.action, approval)
+    assert not memory.show("tea").is_held
+
+
+@pytest.mark.parametrize("approvers", ["", "approvers = ['*']"])
+def test_no_rule_lets_a_program_answer_for_a_person(memory: Memory, door: Door, approvers: str) -> None:
+    """With `then = "allow"` for everything, an agent's `trust` was recorded as an approval by the agent itself."""
+    set_policy(memory, "")
+    door("web").remember("Buy rum", key="rum")
+    set_policy(memory, f"[policy]\n{approvers}\n[[policy.rules]]\nthen = 'allow'\n")
+    agent = door("agent")
+
+    review = agent.propose(agent.action("trust", "rum"))
+    assert isinstance(review, Review)
+    assert review.status == "waiting"
+    assert not list(memory.log(op="review.answer"))
+    assert not memory.is_shown("rum")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import ChronoStore, Memory, Moved, NeedsApproval, NotFound, Refused
+from keepsake import ChronoStore, Memory, Moved, NeedsApproval, NotApproved, NotFound, Refused
 from keepsake.ledger.ledger import Ledger
 
 Door = Callable[..., Memory]
@@ -451,6 +451,6 @@ def test_frames_and_thresholds_are_set_by_a_person(tmp_path, trust):
             lambda: m.frames.put("mine", {"similarity": 1.0}), lambda: m.frames.drop("mine"),
             lambda: m.config.set("top_k", "9"),
         ):  # fmt: skip
-            with pytest.raises(Refused, match="are set by a person"):
+            with pytest.raises(NotApproved, match=f"{trust} may not"):
                 attempt()
-        assert m.status().events == 1
+        assert [event.op for event in m.log()][1:] == ["review.refuse/1"] * 3

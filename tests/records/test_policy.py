@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from keepsake.records.belief import TRUST
 from keepsake.records.errors import Refused
-from keepsake.records.policy import ACTIONS, DEFAULT, SAME, Policy, Rule, Subject, kind_of
+from keepsake.records.policy import ACTIONS, DEFAULT, SAME, Policy, Rule, Subject, cells_of, kind_of, named_cell
 
 trusts = st.sampled_from(TRUST)
 
@@ -35,10 +35,23 @@ def test_a_word_that_is_no_action_is_refused_with_those_that_are() -> None:
         kind_of("bless")
 
 
-def test_a_rule_without_fields_speaks_of_everything() -> None:
+def test_a_rule_without_fields_speaks_of_everything_that_is_remembered() -> None:
     rule = Rule(then="refuse")
 
-    assert all(rule.fits(kind, trust, "x:1", Subject()) for kind in ACTIONS for trust in TRUST)
+    assert all(rule.fits(named_cell(kind), trust, "x:1", Subject()) for kind in ACTIONS for trust in TRUST)
+
+
+def test_a_verb_alone_covers_it_on_every_noun_that_is_remembered_and_a_name_covers_one_row() -> None:
+    assert cells_of(("merge",)) == {"merge", "path.merge", "graph.merge"}
+    assert cells_of(("forget",)) == {"forget", "episode.forget", "path.abandon"}
+    assert cells_of(("trust",)) == {"trust", "source.distrust", "source.trust"}
+    assert cells_of(("path.merge",)) == {"path.merge"}
+    assert cells_of(("config.*", "ledger.prune")) == {"config.set", "ledger.prune"}
+    assert not Rule(then="allow").fits("config.set", "agent", "mcp:1", Subject())
+    assert Rule(then="review", action=("belief.archive",)).action == ("forget",)
+    for word in ("path.bless", "moon.merge", "moon.*", "path."):
+        with pytest.raises(Refused, match="nobody can"):
+            Rule(then="review", action=(word,))
 
 
 @pytest.mark.parametrize(
@@ -73,8 +86,8 @@ def test_who_asks_narrows_a_rule() -> None:
         ({"then": "perhaps"}, "then is one of allow, quarantine, review, refuse, not 'perhaps'"),
         ({"then": "review", "trust": ("god",)}, "trust is one of human, .* not 'god'"),
         ({"then": "review", "action": ("bless",)}, "action 'bless' is not known"),
-        ({"then": "quarantine"}, '"quarantine" is for action = "remember" alone'),
-        ({"then": "quarantine", "action": ("remember", "erase")}, '"quarantine" is for action = "remember" alone'),
+        ({"then": "quarantine"}, '"quarantine" is for action = "remember" and'),
+        ({"then": "quarantine", "action": ("remember", "erase")}, '"quarantine" is for action = "remember" and'),
         ({"then": "review", "confidence": (0.9, 0.1)}, "from the lower to the higher"),
         ({"then": "review", "confidence": (0.0, float("nan"))}, "from the lower to the higher"),
     ],
@@ -119,7 +132,7 @@ def test_a_person_is_asked_nothing_unless_a_rule_may_speak_of_them() -> None:
 def test_whoever_is_free_meets_no_rule_that_says_anything_but_yes(
     rule: Rule, trust: str, by: str, kind: str, tags: tuple[str, ...]
 ) -> None:
-    first = law(rule).first(kind, trust, by, Subject(tags=tags))
+    first = law(rule).first(named_cell(kind), trust, by, Subject(tags=tags))
 
     if trust in law(rule).free_as(by):
         assert first is None or first[1].then == "allow"

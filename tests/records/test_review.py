@@ -202,7 +202,8 @@ def test_a_policy_with_a_hole_or_a_rule_that_is_none_cannot_be_made() -> None:
     rules = DEFAULT.table
     for wrong in (
         {}, {**rules, "erase": {"human": "allow"}}, {**rules, "erase": {**rules["erase"], "web": "quarantine"}},
-        {**rules, "answer": {**rules["answer"], "agent": "review"}},
+        {**rules, "review.answer": {**rules["review.answer"], "agent": "review"}},
+        {**rules, "config.set": {**rules["config.set"], "agent": "review-above"}},
     ):  # fmt: skip
         with pytest.raises(Refused, match="policy"):
             Policy(wrong)

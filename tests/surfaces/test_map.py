@@ -46,7 +46,7 @@ FROZEN = {
     "pages": PAGES | EVERYWHERE,
     "review": EVERYWHERE
     | {"--approve", "--reject", "--grant", "--reason", "--all", "--kind", "--trust", "--about", "--yes", "--test"}
-    | {"--source", "--with", "--user"},
+    | {"--source", "--with", "--matrix", "--user"},
     "trust": EVERYWHERE | {"--none", "--usual", "--since", "--reason", "--user"},
     "import": EVERYWHERE | {"--format", "--quarantine", "--mine", "--dry-run", "--hook", "--user"},
     "sync": EVERYWHERE | {"--watch", "--user"},
@@ -98,6 +98,7 @@ FROZEN = {
     "paths merge": EVERYWHERE | {"--into", "--conflicts", "--dry-run", "--trust", "--user"},
     "paths abandon": EVERYWHERE | {"--reason", "--trust", "--user"},
     "paths compact": EVERYWHERE | {"--summary", "--trust", "--user"},
+    "paths reopen": EVERYWHERE | {"--reason", "--trust", "--user"},
     "paths show": EVERYWHERE | {"--user"},
 }
 

@@ -69,7 +69,7 @@ def test_the_policy_is_there_as_json(keepsake, policy):
 
     assert told["rules"][1] == {"then": "refuse", "source": ["mcp:*"], "path": [""]}
     assert (told["approvers"], told["expires_seconds"]) == (["cli:*"], 36 * 3600)
-    assert told["defaults"]["answer"]["agent"] == "refuse"
+    assert told["defaults"]["review.answer"]["agent"] == "refuse"
 
 
 @pytest.mark.parametrize(

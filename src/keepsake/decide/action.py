@@ -13,15 +13,15 @@ from keepsake.records.beliefs import Held
 from keepsake.records.book import Book
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft
-from keepsake.records.policy import is_above
+from keepsake.records.policy import BELIEF, is_above
 from keepsake.records.review import Action
 
 NOT_EVENTS = ("trust", "erase", "compact")  # what is more, or less, than events about beliefs
 
 _NEVER = ("id", "user", "path", "weakened")  # these say which belief it is, and whose
 _MAY_CHANGE: dict[str, tuple[str, ...]] = {
-    "forget": (), "invalidate": (), "erase": (), "trust": (), "activate": (), "reinforce": ("weight",),
-    "promote": ("confidence",), "compact": (),
+    "forget": (), "invalidate": (), "erase": (), "trust": (), "activate": (), "reinforce": ("weight", "signal"),
+    "promote": ("confidence",), "compact": ("rewrite",),
 }  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def as_stated(drafts: list[Draft], action: Action) -> list[Draft]:
 
     So is what is merged. What is only held again, or held for sure, has the words that it had.
     """
-    if action.kind not in ("revise", "merge") or "trust" in action.changes:
+    if action.noun != BELIEF or action.kind not in ("revise", "merge") or "trust" in action.changes:
         return drafts
     for draft in drafts:
         belief = draft.body["belief"]
@@ -137,9 +137,10 @@ def _promote(known: Book, action: Action, changes: dict[str, Any], draw: Draw) -
 
 
 def _reinforce(known: Book, action: Action, changes: dict[str, Any], _: Draw) -> list[Draft]:
-    """It helped: what that counts for is for recall to say."""
-    weight = changes.get("weight", 1.0)
-    return use.outcome(known, action.target, 1.0, weight, user=action.user, reason=action.reason)
+    """It helped, or misled: what that counts for is for recall to say."""
+    signal, weight = changes.get("signal", 1.0), changes.get("weight", 1.0)
+    told: dict[str, Any] = {"user": action.user, "reason": action.reason, "path": action.path}
+    return use.outcome(known, action.target, signal, weight, **told)
 
 
 def _merge(known: Book, action: Action, changes: dict[str, Any], draw: Draw) -> list[Draft]:

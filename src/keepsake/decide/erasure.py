@@ -192,4 +192,4 @@ _OF: dict[str, Callable[[Book, str, str], Words]] = {
     "receipt": _receipt, "session": _session, "node": _node,
     "graph": _graph_metadata,
 }  # fmt: skip
-NOUNS = tuple(_OF)
+NOUNS = {noun: {"setting": "config", "session": "work", "node": "graph"}.get(noun, noun) for noun in _OF}  # to the gate

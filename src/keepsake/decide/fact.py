@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from keepsake.decide.review import standing
+from keepsake.decide.subjects import standing
 from keepsake.records.beliefs import Held
 from keepsake.records.book import Book
 from keepsake.records.clock import comparable, held_time, stamp

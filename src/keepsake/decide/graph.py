@@ -72,16 +72,6 @@ def _head(whose: Told, head: Told) -> list[Draft]:
     return _pieces(whose, "head", line, {}) if len(line) > ROOM else [Draft(GRAPH_PUT, {**whose, "head": head})]
 
 
-def must_be_its_to_change(saved: Saved, is_persons: bool, trust: str) -> None:
-    """Refused, if a program would change what a person saved."""
-    if is_persons and trust != PERSON:
-        name = ascii(saved.told.get("path_id") or saved.told.get("id"))[:60]
-        raise Refused(
-            f"{saved.part[:-1]} {name} was saved by a person, and this program has the trust of {trust}; ask one to"
-            " change it"
-        )
-
-
 def _pieces(whose: Told, part: str, line: bytes, told: Told) -> list[Draft]:
     """One record, cut up. Each piece says whose it is, so that an erasure finds it."""
     text = line.decode()

@@ -1,6 +1,6 @@
-"""What may be done to a path, and which events say it: branch, abandon, compact. Merging is in `decide/path_merge`.
+"""What may be done to a path, and which events say it: branch, abandon, compact, reopen; merge is in `path_merge`.
 
-A path ends once, and says how. What was said on it stays in the ledger whatever becomes of it.
+What was said on a path stays in the ledger whatever becomes of it, so abandoning and compacting it can be undone.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from keepsake.decide.belief import Draw
 from keepsake.records.book import Book
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft
-from keepsake.records.memory_path import ABANDONED, MERGED
-from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MAIN, ROOT, shown
+from keepsake.records.memory_path import ABANDONED, MERGED, OPEN
+from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MAIN, REOPEN, ROOT, shown
 
 LONGEST_NAME = 200
 LONGEST_REASON = 1000
@@ -38,11 +38,7 @@ def branch(known: Book, user: str, name: str, parent: str = ROOT) -> list[Draft]
 def abandon(known: Book, user: str, name: str, reason: str) -> list[Draft]:
     """Give a path up, and say why. It and what is below it are seen no more; all of it stays in history."""
     must_be_a_branch(known, user, name, "abandoned")
-    said: object = reason
-    if not isinstance(said, str) or not said.strip():
-        raise Refused(f"say why path {name!r:.80} is abandoned: the reason is what later readers have")
-    if len(reason) > LONGEST_REASON:
-        raise Refused(f"a reason is a sentence, not a transcript: {len(reason)} letters, {LONGEST_REASON} are the most")
+    _must_say_why(name, "abandoned", reason)
     must_go_on(known, user, name, "it cannot be abandoned any more")
     return [Draft(ABANDON, {"user": user, "path": name, "reason": reason})]
 
@@ -59,6 +55,20 @@ def compact(known: Book, user: str, name: str, draw: Draw, *, summary: str = "",
         drafts = decide.put(known, said, draw)
         version = drafts[0].body["belief"]["id"]
     return [*drafts, Draft(COMPACT, {"user": user, "path": name, "summary": version})]
+
+
+def reopen(known: Book, user: str, name: str, reason: str) -> list[Draft]:
+    """Undo that a path was abandoned, or compacted: it sees, is seen and is written on as before."""
+    must_be_a_branch(known, user, name, "reopened")
+    _must_say_why(name, "reopened", reason)
+    state = known.paths.state(user, name)
+    if state == MERGED:
+        raise Refused(f"path {name!r:.80} is merged, which is not undone; branch a new one")
+    if state == OPEN:
+        is_below = known.paths.lineage(user, name)[0] != name
+        how = "below one that was abandoned; reopen that one" if is_below else "open already"
+        raise Refused(f"path {name!r:.80} is {how}")
+    return [Draft(REOPEN, {"user": user, "path": name, "reason": reason})]
 
 
 def named(known: Book, user: str, name: str) -> str:
@@ -85,6 +95,14 @@ def must_go_on(known: Book, user: str, name: str, way_out: str) -> None:
         raise Refused(f"path {name!r:.80} is {state}; {way_out}")
     if name and known.paths.lineage(user, name)[0] != name:
         raise Refused(f"path {name!r:.80} is below one that was abandoned; {way_out}")
+
+
+def _must_say_why(name: str, what: str, reason: str) -> None:
+    said: object = reason
+    if not isinstance(said, str) or not said.strip():
+        raise Refused(f"say why path {name!r:.80} is {what}: the reason is what later readers have")
+    if len(reason) > LONGEST_REASON:
+        raise Refused(f"a reason is a sentence, not a transcript: {len(reason)} letters, {LONGEST_REASON} are the most")
 
 
 def _must_be_a_name(name: object) -> None:

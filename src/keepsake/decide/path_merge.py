@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from keepsake.decide import review
+from keepsake.decide.asking import ask
 from keepsake.decide.belief import Draw, carried, in_its_place
 from keepsake.decide.gate import gate
 from keepsake.decide.path import must_be_a_branch, must_go_on, named
 from keepsake.decide.refusal import refuse
+from keepsake.decide.subjects import subjects
 from keepsake.records.belief import recorded
 from keepsake.records.beliefs import PUT, Held
 from keepsake.records.book import Book
@@ -97,21 +98,25 @@ def plan(known: Book, user: str, name: str, into: str | None = None, *, several:
     return Plan(user, name, target, [step for step in found if step is not None])
 
 
-def merge(known: Book, planned: Plan, rule: str, asker: Asker, draw: Draw) -> list[Draft]:
-    """Everything that the merge records: what is brought over, what is asked, and that the path is merged."""
+def merge(
+    known: Book, planned: Plan, rule: str, asker: Asker, draw: Draw, *, is_approved: bool = False
+) -> list[Draft]:
+    """Everything that the merge records: what is brought over, what is asked, and that the path is merged.
+
+    If a person has approved it, that is an approval of all that it changes.
+    """
     if rule not in RULES:
         raise Refused(f"conflicts are resolved by {', '.join(RULES)}, not {rule!r:.80}")
-    taken, asked = _sorted_out(known, planned, rule, asker)
+    taken, asked = _sorted_out(known, planned, rule, None if is_approved else asker)
     names = {step.mine.ref: draw() for step in taken}
     there = names | {step.mine.ref: step.target.ref for step in planned.steps if step.target}
     drafts = [_brought(known, step, planned, names[step.mine.ref], there) for step in taken]
     pairs = [[step.mine.body()["id"], names[step.mine.ref]] for step in taken[:MOST_NAMED]]
-    kept_out = review.quarantine(known, asker.policy, drafts, asker.by, draw)
     questions = [
         draft for step, why in asked for draft in _ask(known, _action(known, step, planned, there, asker), why, draw)
     ]
     done = {"user": planned.user, "path": planned.path, "into": planned.into, "brought": pairs, "rule": rule}
-    return [*drafts, *kept_out, *questions, Draft(MERGE, done)]
+    return [*drafts, *questions, Draft(MERGE, done)]
 
 
 # -- what is brought, and what is a conflict ---------------------------------------------------------------------------
@@ -170,11 +175,13 @@ def _same_words(mine: Held, target: Held) -> bool:
     return mine.status == "tombstone" or all(left.get(name) == right.get(name) for name in ("text", "triple"))
 
 
-def _sorted_out(known: Book, planned: Plan, rule: str, asker: Asker) -> tuple[list[Step], list[tuple[Step, str]]]:
+def _sorted_out(
+    known: Book, planned: Plan, rule: str, asker: Asker | None
+) -> tuple[list[Step], list[tuple[Step, str]]]:
     """Which steps are taken, and about which a person is asked, and why."""
     taken, asked = list[Step](), list[tuple[Step, str]]()
     for step in planned.steps:
-        why = _why_asked(known, step, planned, asker)
+        why = _why_asked(known, step, planned, asker) if asker else ""
         if step.conflict and not _takes_the_branchs(step, rule):
             if rule == ASKED:
                 asked.append((step, f"{step.conflict}, on {shown(planned.into)!r} and on {planned.path!r}"))
@@ -200,7 +207,7 @@ def _why_asked(known: Book, step: Step, planned: Plan, asker: Asker) -> str:
         kind=verb, user=planned.user, path=planned.into, target=there, by=asker.by, trust=asker.trust
     )  # fmt: skip
     said = Draft(PUT, {"belief": {**step.mine.body(), "path": planned.into}, "replaces": list(there)})
-    verdict = gate(asker.policy, action, review.subjects(known, action, [said]))
+    verdict = gate(asker.policy, action, subjects(known, action, [said]))
     if verdict.kind == REFUSE:
         refuse(known, action, "refused", message=verdict.why)
     if verdict.kind == QUARANTINE:  # what is kept out already goes on being kept out, on both paths
@@ -260,7 +267,7 @@ def _action(known: Book, step: Step, planned: Plan, there: Mapping[str, str], as
 
 def _ask(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:
     """The question, unless it waits already."""
-    return [] if known.reviews.asked(action) else review.ask(known, action, why, draw)
+    return [] if known.reviews.asked(action) else ask(known, action, why, draw)
 
 
 _ASKED = frozenset({

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from keepsake.records.book import Book
 from keepsake.records.errors import NotApproved
 from keepsake.records.event import Draft
+from keepsake.records.policy import BELIEF
 from keepsake.records.review import Action
 from keepsake.records.reviews import REFUSE, refusal_in
 
@@ -38,6 +39,8 @@ def refuse(known: Book, action: Action, why: str, review: str = "", message: str
     versions = [name for name in action.target[:_VERSIONS] if known.owner(name) == action.user]
     body: dict[str, object] = {"user": action.user, "kind": action.kind, "target": versions, "review": review}
     body["why"] = why
+    if action.noun not in (BELIEF, "page"):
+        body["noun"] = action.noun
     raise NotApproved(message or REASONS[why].format(label=action.label), why, body)
 
 

@@ -10,31 +10,35 @@ a review that is approved and not done, and approving it again goes on from ther
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from keepsake.decide import belief as decide
-from keepsake.decide.action import as_stated, carried_out, targets
+from keepsake.decide import path_action
+from keepsake.decide.action import as_stated, carried_out
+from keepsake.decide.asking import ask, quarantine, question
 from keepsake.decide.belief import Draw
 from keepsake.decide.gate import gate, refuse_claims
 from keepsake.decide.refusal import refuse
+from keepsake.decide.subjects import subjects
 from keepsake.records.belief import OWNER
 from keepsake.records.book import Book
-from keepsake.records.episodes import Told
-from keepsake.records.errors import Moved, NeedsApproval, Refused
+from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft
-from keepsake.records.policy import ALLOW, QUARANTINE, REFUSE, REVIEW, Policy, Subject, lower
+from keepsake.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, lower
 from keepsake.records.review import Action, Approval, Review
-from keepsake.records.reviews import ANSWER, ASK, BY_POLICY, GRANT
+from keepsake.records.reviews import ANSWER, GRANT
 
 KEPT_OUT = "tool"  # the trust of what a rule keeps out of recall, unless it has less already
 
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
-def judged(known: Book, policy: Policy, action: Action, drafts: list[Draft], draw: Draw) -> list[Draft]:
+def judged(
+    known: Book, policy: Policy, action: Action, drafts: list[Draft], draw: Draw, now: str = ""
+) -> list[Draft]:
     """What may be recorded of `drafts`, which would carry out `action`; or the question to ask instead."""
     refuse_claims(action)
-    verdict = gate(policy, action, subjects(known, action, drafts))
+    verdict = gate(policy, action, subjects(known, action, drafts, now))
     if verdict.kind == REFUSE:
         refuse(known, action, "refused", message=verdict.why)
     if verdict.kind == REVIEW:
@@ -46,127 +50,13 @@ def judged(known: Book, policy: Policy, action: Action, drafts: list[Draft], dra
     return drafts + quarantine(known, policy, drafts, action.by, draw)
 
 
-def judged_with_episodes(known: Book, policy: Policy, action: Action, told: Iterable[Told]) -> list[Draft]:
-    """Nothing, if an erasure that takes episodes along may happen. A question would be about versions: it has none."""
-    happened = [Subject("human", action.user, each.session, each.agent, each.path) for each in told]
-    verdict = gate(policy, action, [*subjects(known, action, []), *happened])
-    if verdict.kind == REFUSE:
-        refuse(known, action, "refused", message=verdict.why)
-    if verdict.kind == REVIEW:
-        raise Refused(f"{verdict.why}, and what happened cannot be put to one; change the policy, then erase it")
-    return []
-
-
-def subjects(known: Book, action: Action, drafts: Sequence[Draft]) -> list[Subject]:
-    """What an action would state or change, as rules look at it."""
-    found: list[Subject] = []
-    seen: set[str] = set()
-    for draft in drafts:
-        said = draft.body.get("belief")
-        if said is not None:
-            found.append(_subject(said, ""))
-        for version in targets([draft]):
-            seen.add(version)
-            found += _there(known, version, action.user, said["confidence"] if said is not None else None)
-    for version in action.target:
-        if version not in seen:
-            found += _there(known, version, action.user, None)
-    return found
-
-
-def _there(known: Book, version: str, user: str, confidence: float | None) -> list[Subject]:
-    held = known.version(version)
-    if held is None or held.user != user:
-        return [Subject("human", user)]
-    subject = _subject(held.body(), standing(known, version, user))
-    return [subject if confidence is None else subject._replace(confidence=confidence)]
-
-
-def _subject(body: dict[str, object], trust: str) -> Subject:
-    told = {name: body[name] for name in ("user", "session", "agent", "path", "about", "kind") if name in body}
-    tags, confidence = body.get("tags", ()), body["confidence"]
-    return Subject(trust, **told, tags=tuple(tags), confidence=confidence)  # type: ignore[arg-type]
-
-
-def ask(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:
-    """Put an action to a person. One that waits already is not asked twice: NeedsApproval, and nothing is written."""
-    waiting = known.reviews.asked(action)
-    if waiting is None and action.kind == "trust":
-        waiting = known.reviews.find(known.reviews.in_question(action.target[0]))
-    if waiting:
-        raise needs_approval(waiting)
-    return [_question(known, action, why, draw)]
-
-
-def ask_anew(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:
-    """Ask what was held in a group that was then taken back. Refused, if it was about words of that same group."""
-    if any(known.find(version, user=action.user, short=False) is None for version in action.target):
-        raise Refused(f"{action.label} needs a person's yes, and what it is about was taken back; nothing was changed")
-    return ask(known, action, why, draw)
-
-
-def needs_approval(review: Review) -> NeedsApproval:
-    action = review.action
-    return NeedsApproval(
-        f"{action.label} needs a person's yes: {review.why}; it waits: `keepsake review {review.id}`", review.id
-    )
-
-
-def quarantine(known: Book, policy: Policy, drafts: Sequence[Draft], by: str, draw: Draw) -> list[Draft]:
-    """A question for each version in `drafts` that must stay out of recall until a person says yes.
-
-    Where a rule of the policy lets such statements be heard, the version says so instead.
-    """
-    asked = []
-    for draft in drafts:
-        belief = draft.body.get("belief")
-        if belief and belief.get("trust", "human") in policy.quarantined and not _takes_over(known, draft):
-            trust = belief["trust"]
-            if _is_heard(policy, belief, by):
-                draft.body["approved"] = BY_POLICY
-                continue
-            action = Action(
-                kind="trust", user=belief.get("user", OWNER), path=belief.get("path", ""), target=(belief["id"],),
-                by=by, trust=trust,
-            )  # fmt: skip
-            why = f"what {trust} states is kept out of recall until a person says yes"
-            asked.append(_question(known, action, why, draw))
-    return asked
-
-
-def _is_heard(policy: Policy, belief: dict[str, object], by: str) -> bool:
-    first = policy.first("remember", str(belief["trust"]), by, _subject(belief, ""))
-    return first is not None and first[1].then == ALLOW
-
-
-def _takes_over(known: Book, draft: Draft) -> bool:
-    """Whether a version takes over the yes of those it replaces, or was made from on another path."""
-    body = draft.body
-    replaced = body.get("merged") or body.get("replaces") or body.get("over") or ()
-    return bool(replaced) and all(known.reviews.is_approved(version) for version in replaced)
-
-
-def _question(known: Book, action: Action, why: str, draw: Draw) -> Draft:
-    while (name := f"r-{draw()}") in known.reviews:
-        continue
-    body = {"review": name, "user": action.user, "action": action.to_body(), "digest": action.digest, "why": why}
-    return Draft(ASK, body)
-
-
-def standing(known: Book, version: str, user: str) -> str:
-    """How far a belief is trusted: as the one who stated it; as a person, if a person said yes to it."""
-    if known.reviews.is_approved(version):
-        return "human"
-    held = known.version(version)
-    return held.belief().trust if held and held.user == user else "human"
-
-
 # -- answering ---------------------------------------------------------------------------------------------------------
 
 
 def approve(
-    known: Book, policy: Policy, name: str, digest: str, draw: Draw, *, user: str = OWNER, reason: str = ""
-) -> list[Draft]:
+    known: Book, policy: Policy, name: str, digest: str, draw: Draw, *, user: str = OWNER, reason: str = "",
+    several: frozenset[str] = frozenset(),
+) -> list[Draft]:  # fmt: skip
     """The yes and what it allows; or, if that can no longer be done as it was asked, that the review is stale.
 
     `digest` is that of the action that was shown to the person. Nothing for an erasure that has its yes already.
@@ -174,16 +64,20 @@ def approve(
     review = _open(known, name, user)
     if digest != review.digest:
         refuse(known, review.action, "other", review.id)
-    return _allowed(known, policy, review, draw, reason)
+    return _allowed(known, policy, review, draw, reason, several=several)
 
 
 def _allowed(
-    known: Book, policy: Policy, review: Review, draw: Draw, reason: str = "", marker: str = ""
+    known: Book, policy: Policy, review: Review, draw: Draw, reason: str = "", marker: str = "", *,
+    several: frozenset[str] = frozenset(),
 ) -> list[Draft]:  # fmt: skip
     """The answer and what it allows, unless that is no more what it was, or the policy says no by now."""
-    action = review.action
+    action, is_path = review.action, review.action.noun == "path"
     try:
-        drafts = carried_out(known, action, draw)
+        if is_path:
+            drafts = path_action.carried_out(known, policy, action, draw, several=several, is_approved=True)
+        else:
+            drafts = carried_out(known, action, draw)
     except (Moved, Refused) as error:
         if marker:
             refuse(known, action, "stale", review.id)
@@ -192,11 +86,12 @@ def _allowed(
         return []
     if gate(policy, action, subjects(known, action, drafts)).kind == REFUSE:
         refuse(known, action, "refused", review.id)
-    for draft in drafts[:1]:  # what an invalidation weakens beside it was shown, but nobody said yes to its words
+    first, rest = ([], drafts) if is_path else (drafts[:1], drafts[1:])
+    for draft in first:  # what an invalidation weakens beside it was shown, but nobody said yes to its words
         draft.body["approved"] = review.id
         if marker:
             draft.body["marker"] = marker
-    asked = quarantine(known, policy, drafts[1:], action.by, draw)
+    asked = quarantine(known, policy, rest, action.by, draw)
     return [_answer(review, "approve", reason, marker), *drafts, *asked]
 
 
@@ -214,14 +109,17 @@ def grant(
     return [Draft(GRANT, {"review": review.id, "user": user, "marker": marker, "expires": expires})]
 
 
-def apply(known: Book, policy: Policy, action: Action, approval: Approval, draw: Draw, now: str) -> list[Draft]:
+def apply(
+    known: Book, policy: Policy, action: Action, approval: Approval, draw: Draw, now: str, *,
+    several: frozenset[str] = frozenset(),
+) -> list[Draft]:  # fmt: skip
     """What a yes that was given before allows, once. NotApproved, if it does not count."""
     review = known.reviews.find(approval.review)
     if review is None or review.action.user != action.user:
         refuse(known, action, "forged")
     if why := why_not(policy, review, action, approval, now):
         refuse(known, action, why, review.id)
-    return _allowed(known, policy, review, draw, marker=approval.marker)
+    return _allowed(known, policy, review, draw, marker=approval.marker, several=several)
 
 
 def why_not(policy: Policy, review: Review, action: Action, approval: Approval, now: str) -> str:
@@ -268,7 +166,7 @@ def trusted(known: Book, action: Action, draw: Draw) -> list[Draft]:
     if known.reviews.is_approved(version):
         return []
     waiting = known.reviews.find(known.reviews.in_question(version))
-    asked: Iterable[Draft] = () if waiting else [_question(known, action, "it was asked and answered at once", draw)]
+    asked: Iterable[Draft] = () if waiting else [question(known, action, "it was asked and answered at once", draw)]
     name = waiting.id if waiting else next(draft.body["review"] for draft in asked)
     return [*asked, _answer(waiting or Review(id=name, action=action, why=""), "approve", action.reason)]
 

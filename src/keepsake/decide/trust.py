@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from keepsake.decide.review import standing
+from keepsake.decide.subjects import standing
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import Held
 from keepsake.records.book import Book

@@ -15,7 +15,6 @@ from keepsake.records.belief import OWNER
 from keepsake.records.book import Book
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft
-from keepsake.records.policy import DEFAULT
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS, Receipt
 
 HEAVIEST = 10.0  # what one outcome may weigh
@@ -23,18 +22,6 @@ HEAVIEST = 10.0  # what one outcome may weigh
 _FULL = 1 << 18  # bytes of receipts in one event
 _MOST = 900_000  # bytes; of a receipt that is longer, no line could hold the whole
 _IDS = 5_000  # in one event
-
-
-def may_tell(trust: str) -> None:
-    """Refused, if this program's word on what helped counts for nothing: it could make its own words look proved."""
-    if trust in DEFAULT.quarantined:
-        raise Refused(f"what came of a memory is told by a person or an agent; this program has the trust of {trust}")
-
-
-def may_tidy(trust: str, what: str = "what happened is put out of recall") -> None:
-    """Refused, unless a person asks."""
-    if trust != "human":
-        raise Refused(f"{what} by a person, and this program has the trust of {trust}")
 
 
 def receipts(given: Iterable[Receipt]) -> list[Draft]:

@@ -24,7 +24,7 @@ from keepsake.records.event import ELSEWHERE, Event
 from keepsake.records.frame import Frame
 from keepsake.records.graph_book import GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
 from keepsake.records.pages import CLEAN, FOLD, PAGE, STATUSES
-from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE
+from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE, REOPEN
 from keepsake.records.review import Action
 from keepsake.records.reviews import ANSWER, ASK, GRANT, OUTCOMES, REFUSE
 from keepsake.records.rule import ConsolidationRule
@@ -241,7 +241,7 @@ _SHAPES: dict[str, dict[str, Shape]] = {
     ASK: {**_REVIEW, "action": Action.from_body, "why": _text},
     ANSWER: {**_REVIEW, "answer": _one_of(*OUTCOMES), **_BECAUSE, "?marker": _text},
     GRANT: {**_REVIEW, "marker": _name, "expires": parse_moment},
-    REFUSE: {"review": _text, "?user": _name, "kind": _text, "target": _texts, "why": _text},
+    REFUSE: {"review": _text, "?user": _name, "kind": _text, "?noun": _text, "target": _texts, "why": _text},
     RULE: {**_WHOSE, "rule": ConsolidationRule.from_dict},
     RULE_GONE: {**_WHOSE, "id": _name},
     RAN: {**_WHOSE, "id": _name, "through": _whole, "considered": _whole, "made": _table(_whole)},
@@ -254,6 +254,7 @@ _SHAPES: dict[str, dict[str, Shape]] = {
     MERGE: {**_WHOSE, "path": _text, "into": _text, "brought": _each(_pair), "?rule": _text},
     ABANDON: {**_WHOSE, "path": _text, **_BECAUSE},
     COMPACT: {**_WHOSE, "path": _text, "?summary": _text},
+    REOPEN: {**_WHOSE, "path": _text, **_BECAUSE},
     SET: {
         **_WHOSE, "source": _source, "trust": _one_of(NONE, USUAL), "?since": _text, "?first": _whole, **_BECAUSE,
     },

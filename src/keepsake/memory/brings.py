@@ -48,6 +48,7 @@ class Brings(Opened):
         if mine and (quarantine or self._gated.trust != "human"):
             raise Refused("a person says that a file is theirs, and then nothing of it is quarantined; leave out mine")
         checked(user=self._user(user))
+        self._gated.must("import", "run", user=self._user(user))
         bringing = Bringing(self, self._user(user), quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
         given = source if isinstance(source, bytes) else place_of(source)
         if isinstance(given, Path) and is_export(given) and not format:

@@ -132,6 +132,7 @@ class ConsolidationOf:
         """
         if self._shelf.ledger.in_batch():
             raise Refused("a rule writes in groups of its own: end the batch first, then consolidate")
+        self._gated.must("rule", "run", user=user)
         chosen, came_to, start = self._filter(rule), Consolidated(rule.id, user), 0
         with self._shelf.in_steps():
             while True:

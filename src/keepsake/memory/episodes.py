@@ -16,6 +16,7 @@ from keepsake.memory.asked import can_be_written, check_names
 from keepsake.memory.echo import NO_ECHO
 from keepsake.memory.gated import Gated
 from keepsake.memory.secrets import Cleared
+from keepsake.memory.speaker import episode_subject
 from keepsake.projections.index import prepared as sql
 from keepsake.records.belief import OWNER
 from keepsake.records.clock import parse_moment
@@ -133,7 +134,7 @@ class EpisodesOf:
         return self._tell(Episode(timestamp=happened, trust=self._gated.asker(trust), **said), keep_secrets)
 
     def _tell(self, episode: Episode, keep_secrets: bool) -> Episode:
-        episode = self._gated.masks.episode(episode, keep_secrets=keep_secrets)
+        episode = self._gated.as_told(self._gated.masks.episode(episode, keep_secrets=keep_secrets))
         known, echo = self._shelf.book, NO_ECHO
         if not (episode.id and known.episodes.find(episode.user, episode.id)):  # told again under its name, no echo
             echo = self._gated.echo(episode.content, episode.user, episode.trust)
@@ -183,9 +184,9 @@ class EpisodesOf:
         """
         whose = self._of(user)
         found = self._all_of(names, whose)
-        for episode in found:
-            if is_above(episode.trust, self._gated.trust):
-                raise Refused(f"{episode.id!r} was told by a {episode.trust}; only one as trusted takes it back")
+        if not self._gated.is_free(self._gated.trust):
+            told = [episode_subject(episode, episode.trust) for episode in found]
+            self._gated.must("episode", "forget", *told, user=whose)
         with nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch():
             resting, shared = self._what_rests_on(found, whose)
             self._shelf.ledger.write(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.consolidate.confidence import earned
 from keepsake.decide import fact as decide
+from keepsake.decide.asking import needs_approval
 from keepsake.decide.fact import Evidence, Plan
-from keepsake.decide.review import needs_approval
 from keepsake.decide.trust import SET_ASIDE
 from keepsake.memory import channels, versions
 from keepsake.memory.episodes import EpisodesOf
@@ -124,6 +124,7 @@ class FactsOf:
         assert delta.scope is not None  # or there would be no plan
         user, path = delta.scope.user, delta.scope.path
         if plan.act == "note":
+            self._gated.must("fact", "note", user=user, path=path)
             self._shelf.ledger.write(lambda: [Draft(NOOP, plan.fields)])
             return None
         if (asked := decide.asked_before(self._shelf.book, plan, evidence, user)) is not None:

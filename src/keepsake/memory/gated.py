@@ -17,19 +17,21 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from keepsake.decide import asking, erasure, path_action, refusal, review
 from keepsake.decide import belief as decide
-from keepsake.decide import erasure, refusal, review
 from keepsake.decide import trust as worth
 from keepsake.decide.action import carried_out, on_page, targets
 from keepsake.decide.belief import Draw
-from keepsake.memory.echo import Echo
+from keepsake.decide.gate import gate
+from keepsake.decide.subjects import standing, subject_of
+from keepsake.memory.echo import NO_ECHO, Echo
 from keepsake.memory.secrets import Cleared, Masker, refuse_name
 from keepsake.memory.speaker import Decision, Speaker
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Moved, NeedsApproval, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.pages import NOTES
-from keepsake.records.policy import ALLOW, is_above
+from keepsake.records.policy import ALLOW, BELIEF, REFUSE, is_above, thing
 from keepsake.records.review import Action, Approval, Review
 from keepsake.records.reviews import ASK
 from keepsake.stores.shelf import Shelf
@@ -41,6 +43,7 @@ class Gated(Speaker):
     def __init__(self, shelf: Shelf, *, by: str, trust: str, erased: Callable[[], None], masks: Masker) -> None:
         super().__init__(shelf, by, trust)
         self.masks, self._erased = masks, erased
+        self.several: Callable[[], frozenset[str]] = frozenset  # predicates of which more than one object may hold
 
     def as_source(self, by: str, trust: str) -> Gated:
         """The same program, where it speaks for another source: what it writes is that source's, with that trust."""
@@ -119,8 +122,9 @@ class Gated(Speaker):
 
     def restate(self, things: Sequence[tuple[str, str]], *, user: str) -> None:
         """Record what holds of things whose words are about to be erased: it, without them, or that it is gone."""
+        for noun, _ in things:
+            self.must(erasure.NOUNS[noun], "erase", user=user)
         if things:
-            self.may_set(f"the words of a {things[0][0]}")
             self._shelf.ledger.write(lambda: [draft for words in self._words(things, user) for draft in words.first])
 
     def _words(self, things: Sequence[tuple[str, str]], user: str) -> list[erasure.Words]:
@@ -161,11 +165,12 @@ class Gated(Speaker):
         """
         if self._is_anothers(action, approval):
             return self._record(lambda _: refusal.refuse(self._book, action, "name"))
-        asked = self.as_said(action)
+        asked = self.as_said(action) if action.noun == BELIEF else action
         if approval is not None:
             now = self._shelf.ledger.now
+            how = {"several": self.several()}
             return self._record(
-                lambda draw: Cleared(review.apply(self._book, self.policy, asked, approval, draw, now()))
+                lambda draw: Cleared(review.apply(self._book, self.policy, asked, approval, draw, now(), **how))
             )
         trust, echo = self.worth(
             asked.trust, asked.changes.get("text", ""), asked.changes.get("rests_on", ()), asked.user, asked.path
@@ -175,6 +180,10 @@ class Gated(Speaker):
             asked = replace(asked, trust=trust, changes=said)
         return self._record(lambda draw: self._judge_action(asked, draw, echo))
 
+    def act(self, build: Callable[[], Action]) -> list[Event]:
+        """Do what an action says that is built under the lock, of what is known there; or put it to a person."""
+        return self._record(lambda draw: self._judge_action(build(), draw, NO_ECHO))
+
     def as_said(self, action: Action) -> Action:
         """An action as it is put on record: without secrets."""
         changes = dict(action.changes)
@@ -182,17 +191,26 @@ class Gated(Speaker):
         return replace(action, changes=changes, reason=reason) if (changes, reason) != _said(action) else action
 
     def _is_anothers(self, action: Action, approval: Approval | None) -> bool:
-        """Nobody speaks in another's name; but what somebody else asked for, and has its yes, may be carried out."""
-        return is_above(action.trust, self.trust) or (approval is None and action.by != self.by)
+        """Nobody speaks in another's name; but what a program asked for, and was approved, a person may carry out."""
+        if is_above(action.trust, self.trust):
+            return True
+        is_a_person = self.policy.usual("review.answer", self.trust) == ALLOW
+        return action.by != self.by and (approval is None or not is_a_person)
 
     def _judge_action(self, action: Action, draw: Draw, echo: Echo) -> list[Draft]:
+        if action.noun == "path":
+            drafts = path_action.carried_out(self._book, self.policy, action, draw, several=self.several())
+            return list(self._judged(action, drafts, draw))  # whose words were not looked through for secrets yet
         drafts = carried_out(self._book, action, draw, may_be_done=True)
         drafts = _marked(worth.lowered(self._book, drafts), echo)
         if action.kind == "trust":
             drafts = review.trusted(self._book, action, draw)
         if not drafts and action.kind not in ("erase", "compact"):
             return []
-        judged = review.judged(self._book, self.policy, action, drafts, draw)
+        return self._judged(action, drafts, draw)
+
+    def _judged(self, action: Action, drafts: list[Draft], draw: Draw) -> list[Draft]:
+        judged = review.judged(self._book, self.policy, action, drafts, draw, self._shelf.ledger.now())
         return Cleared(self.borne_out(worth.explained(self._book, judged)))
 
     # -- answering ---------------------------------------------------------------------------------------------------
@@ -202,7 +220,8 @@ class Gated(Speaker):
         reason = self.masks.words(reason)
 
         def yes(draw: Draw) -> list[Draft]:
-            return review.approve(self._book, self.policy, name, digest, draw, user=user, reason=reason)
+            how: dict[str, Any] = {"user": user, "reason": reason, "several": self.several()}
+            return review.approve(self._book, self.policy, name, digest, draw, **how)
 
         return self._answer(name, user, yes)
 
@@ -235,7 +254,8 @@ class Gated(Speaker):
     def _answer(self, name: str, user: str, decision: Decision) -> list[Event]:
         def judged(draw: Draw) -> list[Draft]:
             asked = self._book.reviews.get(name, user=user)
-            if self.policy.usual("answer", self.trust) != ALLOW:
+            answer = Action(kind="answer", noun="review", user=user, by=self.by, trust=self.trust)
+            if gate(self.policy, answer, ()).kind == REFUSE:
                 message = f"a review is answered by a person, and this program has the trust of {self.trust}"
                 refusal.refuse(self._book, asked.action, "approver", asked.id, message)
             if not self.policy.names(self.by):
@@ -255,17 +275,33 @@ class Gated(Speaker):
 
         self._destroy(check, action.target, action.user, action.path)
 
-    def may_fold(self, user: str, about: str, reason: str) -> None:
-        """NeedsApproval or NotApproved, if the policy asks for a yes to a person's folding of a page, or forbids it.
+    def may_fold(self, user: str, about: str, reason: str, rewrite: str | None) -> None:
+        """NeedsApproval or NotApproved, if the policy asks for approval of the folding of a page, or forbids it."""
+        if self.is_free(self.trust):
+            return
+        with self._shelf.ledger.reading():
+            target = on_page(self._book, user, "" if about == NOTES else about)
+        asked: dict[str, Any] = {"user": user, "reason": reason, "by": self.by, "trust": self.trust}
+        asked["changes"] = {} if rewrite is None else {"rewrite": rewrite}
+        if target:
+            self.carry_out(Action(kind="compact", target=target, **asked), None)
+        else:
+            self.must("page", "describe", user=user)
 
-        What is not a person is refused where pages are folded.
-        """
-        if self.trust == "human" and not self.is_free("human"):
-            with self._shelf.ledger.reading():
-                target = on_page(self._book, user, "" if about == NOTES else about)
-            if target:
-                asked: dict[str, Any] = {"user": user, "reason": reason, "by": self.by, "trust": self.trust}
-                self.carry_out(Action(kind="compact", target=target, **asked), None)
+    def may_clean(self, user: str) -> None:
+        """NotApproved, if this program may not put everything away at once: it is judged for each belief."""
+        if self.is_free(self.trust):
+            return
+        self.must("page", "clean", user=user)
+        with self._shelf.ledger.reading():
+            held = [each.body() for each in self._book.held.values() if each.user == user]
+            held = [body for body in held if body.get("status") != "tombstone"]
+            every = [subject_of(body, standing(self._book, body["id"], user)) for body in held]
+        target = tuple(body["id"] for body in held) or ("all",)
+        action = Action(kind="forget", user=user, target=target, by=self.by, trust=self.trust)
+        if held and gate(self.policy, action, every).kind != ALLOW:
+            message = "the policy asks for approval of what would be put away; do it one by one instead"
+            self.record(lambda _: refusal.refuse(self._book, action, "refused", message=message))
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -278,7 +314,7 @@ class Gated(Speaker):
         drafts = decision(draw)
         for draft in drafts:
             if draft.body.get("belief", _NOTHING).get("trust", "human") in policy.quarantined:
-                drafts = drafts + review.quarantine(self._book, policy, drafts, self.by, draw)
+                drafts = drafts + asking.quarantine(self._book, policy, drafts, self.by, draw)
                 return Cleared(self.borne_out(worth.explained(self._book, drafts)))
         return Cleared(self.borne_out(drafts))
 
@@ -287,25 +323,20 @@ class Gated(Speaker):
         drafts = decision(draw)
         if not drafts:
             return []
-        action = Action(kind=kind, target=targets(drafts), by=self.by, **asked)
-        judged = review.judged(self._book, self.policy, action, drafts, draw)
-        return Cleared(self.borne_out(worth.explained(self._book, judged)))
+        return self._judged(Action(kind=kind, target=targets(drafts), by=self.by, **asked), drafts, draw)
 
     def _judge_erasure(self, names: Sequence[str], user: str, path: str, draw: Draw) -> list[Draft]:
         """The question that stands in the way of an erasure, if one does."""
         decide.erase(self._book, names, user=user, path=path)  # every name is one of something
-        held = [self._book.find(name, user=user, path=path) for name in names]
-        if None in held and self.policy.usual("answer", self.trust) != ALLOW:
-            raise Refused(f"what happened is erased by a person, and this program has the trust of {self.trust}")
         going, happened = decide.what_goes(self._book, names, user=user, path=path)
         target = tuple(each.body()["id"] for each in going)
-        asked: dict[str, Any] = {"user": user, "path": path, "by": self.by, "trust": self.trust}
-        if None in held:
+        if any(self._book.find(name, user=user, path=path) is None for name in names):  # not of beliefs alone
             told = [each for name in happened for each in self._book.episodes.named(user, name)]
-            action = Action(kind="erase", target=target or tuple(names), **asked)
-            return review.judged_with_episodes(self._book, self.policy, action, told)
+            scopes = [thing("human", user, each.path)._replace(session=each.session, agent=each.agent) for each in told]
+            self.may("episode", "erase", *scopes, user=user, path=path)
         if not target:
             return []
+        asked: dict[str, Any] = {"user": user, "path": path, "by": self.by, "trust": self.trust}
         return review.judged(self._book, self.policy, Action(kind="erase", target=target, **asked), [], draw)
 
     def _may_erase(self, names: Sequence[str], user: str, path: str) -> None:
@@ -333,14 +364,14 @@ class Gated(Speaker):
         self._erased()
 
     def _ask_anew(self, held: Review) -> None:
-        self._record(lambda draw: review.ask_anew(self._book, held.action, held.why, draw))
+        self._record(lambda draw: asking.ask_anew(self._book, held.action, held.why, draw))
 
     def _passed(self, events: list[Event]) -> list[Event]:
-        """A question that comes first is all there is; one that comes after what it is about holds up nobody."""
-        if events and events[0].op == ASK and events[0].body:
+        """A question that is all there is holds up its asker; one that comes with what it is about holds up nobody."""
+        if events and events[0].body and all(event.op == ASK for event in events):
             asked = self._book.reviews.find(events[0].body["review"])
             if asked is not None and asked.status == "waiting":
-                raise review.needs_approval(asked)
+                raise asking.needs_approval(asked)
         return events
 
 

@@ -12,13 +12,16 @@ from typing import Any
 
 from keepsake.decide.action import on_page, targets
 from keepsake.decide.belief import invalidate, what_goes
-from keepsake.decide.gate import Verdict, gate
+from keepsake.decide.gate import Verdict, as_seen, gate, matrix
+from keepsake.decide.path import named
+from keepsake.decide.path_action import action_on
 from keepsake.memory.opened import Opened
 from keepsake.memory.reviews import ReviewsOf, do_the_rest
 from keepsake.records.belief import texts
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.pages import NOTES
-from keepsake.records.policy import Policy, Subject, kind_of
+from keepsake.records.paths import MAIN
+from keepsake.records.policy import BELIEF, Policy, Subject, kind_of, named_cell
 from keepsake.records.review import Action, Applied, Approval, Review
 
 _LISTS = ("evidence", "tags", "triple", "rests_on")
@@ -57,8 +60,15 @@ class Governs(Opened):
         `kind` is remember, revise (supersede), forget (archive), invalidate (retract), erase, trust, activate,
         reinforce, promote, merge or compact. `names` are beliefs, by key or id; to compact takes a page. `changes` are
         what would be said: all fields of `remember`, `weight` to reinforce, `confidence` to promote.
+
+        `path.merge`, `path.abandon`, `path.compact` and `path.reopen` take a path's name; the fields are `into` and
+        `conflicts` to merge, `summary` to compact.
         """
-        whose, meant = self._user(user), kind_of(kind)
+        whose = self._user(user)
+        if kind.startswith("path."):
+            asker = self._gated.asker(trust)
+            return self._on_a_path(kind.partition(".")[2], names, dict(changes), whose, reason, asker)
+        meant = kind_of(kind)
         said = {name: texts(value, name) if name in _LISTS else value for name, value in changes.items()}
         asked: dict[str, Any] = {"kind": kind, "reason": reason, "by": self._gated.by, "user": whose, "path": path}
         asked["trust"] = self._gated.asker(trust)
@@ -105,16 +115,41 @@ class Governs(Opened):
     ) -> Verdict:
         """What the policy says to an action: allow, quarantine, review or refuse; why; and which rule, by its number.
 
-        `trust` and `source` are the asker's, `stated` is the trust of what would be changed; `fields` are session,
-        agent, path, about, kind, tags, confidence. Nothing is asked, and nothing is done.
+        `kind` is one of those of `action`, or a noun and a verb, such as `path.merge`; `matrix` lists them. `trust` and
+        `source` are the asker's, `stated` is the trust of what would be changed; `fields` are session, agent, path,
+        about, kind, tags, confidence. Nothing is asked, and nothing is done.
         """
-        meant, user = kind_of(kind), fields.pop("user", self.user)
-        target = () if meant == "remember" else ("x",)
-        action = Action(kind=kind, trust=trust, by=source or self._gated.by, user=user, target=target)
+        cell, user = named_cell(kind), fields.pop("user", self.user)
+        noun, _, verb = cell.rpartition(".")
+        target = () if cell == "remember" else ("x",)
+        asked: dict[str, Any] = {"trust": trust, "by": source or self._gated.by, "user": user, "target": target}
+        action = Action(kind=verb if noun else kind, noun=noun or BELIEF, path=fields.get("path") or "x", **asked)
         fields["tags"] = texts(fields.get("tags", ()), "tags")
-        return gate(self.policy, action, [Subject("" if meant == "remember" else stated, user, **fields)])
+        return gate(self.policy, action, [as_seen(cell, Subject(stated, user, **fields))])
+
+    def matrix(self, *, source: str = "", stated: str = "human", **fields: Any) -> dict[str, dict[str, str]]:
+        """What becomes of every verb on every noun, for each trust: allow, quarantine, review or refuse.
+
+        Rows are named like `path.merge`, a belief's by the verb alone. `source` is the asker's, `stated` and `fields`
+        are of what would be changed, as for `what_would_happen`.
+        """
+        fields["tags"] = texts(fields.get("tags", ()), "tags")
+        return matrix(self.policy, Subject(stated, fields.pop("user", self.user), **fields), source or self._gated.by)
 
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _on_a_path(
+        self, verb: str, names: tuple[str, ...], said: dict[str, Any], user: str, reason: str, trust: str
+    ) -> Action:
+        if verb == "branch" or len(names) != 1:
+            raise Refused("an action on a path names one, and merges, abandons, compacts or reopens it")
+        asked = {"user": user, "reason": self._gated.masks.words(reason), "by": self._gated.by, "trust": trust}
+        if "summary" in said:
+            said["summary"] = self._gated.masks.words(said["summary"])
+        with self._shelf.ledger.reading():
+            several = self._gated.several()
+            return action_on(self._shelf.book, verb, named(self._shelf.book, user, names[0]) or MAIN, said,
+                             several=several, **asked)  # fmt: skip
 
     def _versions(self, meant: str, names: Iterable[str], user: str, path: str) -> tuple[str, ...]:
         known, named = self._shelf.book, tuple(names)
@@ -155,5 +190,5 @@ class Governs(Opened):
 
         first = self._shelf.book.get(action.target[0], user=action.user)
         about = first.body().get("about", "") or NOTES
-        folds = Folds(self._shelf, self._pages_at, self._settings, "human", self.pages.sync)
-        folds.carry_out(action.user, about, None, action.reason)
+        folds = Folds(self._shelf, self._pages_at, self._settings, self.pages.sync)
+        folds.carry_out(action.user, about, action.changes.get("rewrite"), action.reason)

@@ -29,6 +29,7 @@ from keepsake.records.event import Draft, Event
 from keepsake.records.graph import MemoryNode
 from keepsake.records.graph_book import ProposedMerge
 from keepsake.records.notebook import listing
+from keepsake.records.policy import ALLOW
 from keepsake.stores.graph import merging
 from keepsake.stores.graph.merging import WORTH_ASKING, Likeness, Outcome
 from keepsake.stores.graph.walk import MAX_HOPS, Expansion, Limits, Way, expand, resolve, shortest_path
@@ -127,7 +128,8 @@ class GraphOf(GraphStore):
             rows = GraphRows(db, self._user)
             gone, kept = (self._its_node(rows, name) for name in (node, into))
             alike = merging.likeness(rows.store(), kept.id, gone.id)
-            is_done = self._is_a_person() and (sure or alike.is_sure)
+            may_merge = self._gated.may("graph", "merge", user=self._user).kind == ALLOW
+            is_done = may_merge and (sure or alike.is_sure)
             outcome[:] = [Outcome(alike, is_done)]
             told = {"score": alike.score, "reasons": alike.reasons}
             if is_done:
@@ -144,12 +146,9 @@ class GraphOf(GraphStore):
             return rows.load_node(name)
         return self._resolved(rows, name)
 
-    def _is_a_person(self) -> bool:
-        return self._gated.trust == "human"
-
     def unmerge(self, node: str) -> MemoryNode:
         """Take a merge back: the node that gave way stands for itself again, with its names and edges."""
-        self._must_be_a_person("takes a merge back")
+        self._gated.must("graph", "unmerge", user=self._user)
         if self._at.read(lambda db: db.merge_of(self._user, node)) is None and self.load_node(node).merged:
             return merging.unmerge(self, node)  # it came so, in an envelope
 
@@ -162,7 +161,7 @@ class GraphOf(GraphStore):
 
     def dismiss(self, node: str, into: str) -> None:
         """They are two: what was proposed of them waits no longer."""
-        self._must_be_a_person("answers what was proposed")
+        self._gated.must("graph", "dismiss", user=self._user)
         self._write(lambda db: decide.dismiss(self._user, node, into, db.proposals(self._user, node, into)))
 
     # -- erasing -----------------------------------------------------------------------------------------------------
@@ -173,7 +172,7 @@ class GraphOf(GraphStore):
 
         What stood in one event with them is recorded anew. What follows from beliefs goes when these are erased.
         """
-        self._must_be_a_person("erases what was saved in the graph")
+        self._gated.must("graph", "erase", user=self._user)
         for name in names:
             self._must_be_saved(name)
         going, ledger = frozenset(names), self._at.ledger
@@ -183,10 +182,6 @@ class GraphOf(GraphStore):
             ledger.erase(lambda: ((), lambda event: decide.tells_of(event, self._user, going)))
         self._erased()
         return len(told)
-
-    def _must_be_a_person(self, what: str) -> None:
-        if not self._is_a_person():
-            raise Refused(f"a person {what}, and this program has the trust of {self._gated.trust}")
 
     def _must_be_saved(self, name: str) -> None:
         def is_there(db: GraphFile) -> bool:

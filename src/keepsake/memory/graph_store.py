@@ -25,13 +25,13 @@ from keepsake.memory.graph_rows import GraphRows, is_text
 from keepsake.projections.graph.compose import is_derived_here, plain_edge, plain_node
 from keepsake.projections.graph.file import GraphFile
 from keepsake.records.envelope import KEYS, KINDS, GraphEnvelope, Records, key_of, record_in, record_of
-from keepsake.records.errors import Busy, Refused
+from keepsake.records.errors import Busy, NotApproved, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.graph_fields import Told, line_of
 from keepsake.records.memory_event import MemoryEvent
 from keepsake.records.memory_path import MemoryPath
-from keepsake.records.policy import DEFAULT
+from keepsake.records.policy import ALLOW, thing
 
 Answer = TypeVar("Answer")
 
@@ -133,6 +133,7 @@ class GraphStore:
                 raise Refused(f"{part} holds {KINDS[part].__name__} records, not {type(record).__name__}")
             told = record.to_dict()
             given[key_of(part, told)] = Saved(part, line_of(told), orjson.loads(line_of(told)))
+        self._gated.must("graph", "put", user=self._user)
         self._write(lambda db: self._put(self._fresh(db, given.values())))
 
     # -- envelopes ---------------------------------------------------------------------------------------------------
@@ -157,6 +158,7 @@ class GraphStore:
     def import_envelope(self, envelope: GraphEnvelope) -> None:
         """Take in all of it, or nothing. What is here already under the same id is replaced; an event never is."""
         given, head = _given(envelope)
+        self._gated.must("graph", "put", user=self._user)
         self._write(lambda db: self._put(self._fresh(db, given, is_import=True), _news(db, self._user, head)))
 
     def would_import(self, envelope: GraphEnvelope) -> dict[str, dict[str, int]]:
@@ -188,15 +190,14 @@ class GraphStore:
         ledger = self._at.ledger
         if ledger.in_batch():
             raise Refused("the graph is not written inside a batch; end it first")
-        if self._gated.trust in DEFAULT.quarantined:
-            raise Refused(
-                f"a program with the trust of {self._gated.trust} does not write to the graph; what it remembers is"
-                " there once a person says yes"
-            )
-        with ledger.turn():
-            for _ in range(_TRIES):
-                with suppress(_Behind):
-                    return self._record(*self._at.read(lambda db: (make(db), self._last())))
+        try:
+            with ledger.turn():
+                for _ in range(_TRIES):
+                    with suppress(_Behind):
+                        return self._record(*self._at.read(lambda db: (make(db), self._last())))
+        except NotApproved as error:
+            self._gated.attempted(error)
+            raise
         raise Busy("others keep writing to the graph; try again in a moment")
 
     def _record(self, drafts: list[Draft], seen: int) -> list[Event]:
@@ -218,9 +219,19 @@ class GraphStore:
                 continue
             known = None if is_empty else db.line(self._user, saved.part, _name(saved))
             if found := self._settled(db, saved, known, is_import=is_import):
-                is_persons = known is not None and db.is_persons(self._user, saved.part, _name(saved))
-                decide.must_be_its_to_change(saved, is_persons, self._gated.trust)
+                self._may_change(db, found, known is not None)
                 yield found
+
+    def _may_change(self, db: GraphFile, saved: Saved, is_known: bool) -> None:
+        """NotApproved, if the policy does not let this program say that; a record that says it is merged merges."""
+        if self._gated.is_free(self._gated.trust):
+            return
+        is_persons, name = is_known and db.is_persons(self._user, saved.part, _name(saved)), ascii(_name(saved))[:60]
+        told = {"user": self._user, "what": f"{saved.part[:-1]} {name} was saved by a person" if is_persons else ""}
+        stated = "human" if is_persons else self._gated.trust if is_known else ""
+        self._gated.may("graph", "put", thing(stated, self._user), **told)
+        if saved.told.get("merged") and self._gated.may("graph", "merge", **told).kind != ALLOW:
+            raise Refused(f"node {name} is merged by a person; propose it with `graph.merge`")
 
     def _settled(self, db: GraphFile, saved: Saved, known: bytes | None, *, is_import: bool) -> Saved | None:
         """A record as it is to be recorded; None, if there is nothing new in it."""

@@ -6,6 +6,7 @@ it anew; a checkpoint, signed and pinned outside the folder, can.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,8 +94,8 @@ def check_proof(text: str, key: str) -> dict[str, Any]:
 class LedgerOf:
     """The ledger of one open memory."""
 
-    def __init__(self, ledger: Ledger, keyring: Keyring) -> None:
-        self._ledger, self._keyring = ledger, keyring
+    def __init__(self, ledger: Ledger, keyring: Keyring, must: Callable[[str, str], None]) -> None:
+        self._ledger, self._keyring, self._must = ledger, keyring, must
 
     @cached_property
     def _tree(self) -> Tree:
@@ -151,6 +152,7 @@ class LedgerOf:
         """
         from keepsake.ledger.checkpoint import take
 
+        self._must("ledger", "repin" if anew else "checkpoint")
         note = self._begin_anew() if anew else take(self._ledger, self._keyring)
         if self._ledger.standing.erasures:
             self.note_erasures()  # in case that it could not be told when something was erased
@@ -205,10 +207,12 @@ class LedgerOf:
 
     def compact(self) -> int:
         """Close the living stretch and go on in a new file; return how many events callers had written to it."""
+        self._must("ledger", "compact")
         return self._ledger.compact()
 
     def prune(self, to: str | Path) -> list[Path]:
         """Move closed stretches to a folder of yours; return where they are."""
+        self._must("ledger", "prune")
         return self._ledger.prune(Path(to).expanduser())
 
     def note_erasures(self) -> None:

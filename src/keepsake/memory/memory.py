@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from keepsake.decide.gate import gate
 from keepsake.ledger.checkpoint import witnesses
 from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
@@ -38,11 +39,12 @@ from keepsake.records.belief import OWNER, Belief, texts
 from keepsake.records.book import Book
 from keepsake.records.clock import Clock, said_time, system_clock
 from keepsake.records.episode import Episode
-from keepsake.records.errors import Busy, NotWritable, Refused, Unfinished
+from keepsake.records.errors import Busy, NotApproved, NotWritable, Refused, Unfinished
 from keepsake.records.event import Draft, Event
 from keepsake.records.notebook import listing
 from keepsake.records.pages import PAGE_EDIT
-from keepsake.records.policy import lower
+from keepsake.records.policy import ALLOW, DEFAULT, lower
+from keepsake.records.review import Action
 from keepsake.records.schema import WRITER_TRUST
 from keepsake.repair.witness import seen_by_the_index
 from keepsake.stores.shelf import Shelf
@@ -94,6 +96,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         self._episodes = EpisodesOf(self._shelf, self._gated, self.user, self._index_of, self._propose)
         self._tell, self._embedder = tell, embedder
         self._gated.echoes, self._gated.corroborators = self._echo_of, lambda: self._settings.corroborate
+        self._gated.several = lambda: self._several
         self._shelf.ledger.then, self._shelf.zone = self._after_writing, lambda: self._zone
         self._shelf.ledger.before = self._before_writing
 
@@ -153,7 +156,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
     @cached_property
     def work(self) -> WorkOf:
         """Working sessions, and the active hours by which memory ages."""
-        return WorkOf(self._shelf)
+        return WorkOf(self._shelf, self._gated)
 
     @cached_property
     def config(self) -> ConfigOf:
@@ -163,7 +166,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
     @cached_property
     def ledger(self) -> LedgerOf:
         """The chain itself: verify, checkpoint, prove, compact, prune."""
-        return LedgerOf(self._shelf.ledger, self._keyring)
+        return LedgerOf(self._shelf.ledger, self._keyring, self._gated.must)
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
@@ -321,12 +324,19 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         path: str | Path | None = None,
         *,
         by: str = "python:local",
+        trust: str = "human",
         clock: Clock = system_clock,
     ) -> Memory:
-        """Go back to a copy, on the record: what is left behind is kept under `backup/`, and the pin is set anew."""
+        """Go back to a copy, on the record: what is left behind is kept under `backup/`, and the pin is set anew.
+
+        The folder may be too damaged to open, so what its own rules say is not asked; the policy's defaults are.
+        """
         folder = settings.locate(path)
+        asked = Action(kind="restore", noun="ledger", by=by, trust=trust)
+        if (verdict := gate(DEFAULT, asked, ())).kind != ALLOW:
+            raise NotApproved(verdict.why, "refused")
         restore(folder, Path(source).expanduser(), settings.keyring(), by=by, clock=clock)
-        return cls(folder, by=by, clock=clock)
+        return cls(folder, by=by, trust=trust, clock=clock)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

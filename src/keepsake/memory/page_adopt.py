@@ -13,9 +13,9 @@ from datetime import datetime
 from hashlib import blake2s
 from typing import Any
 
+from keepsake.decide import asking
 from keepsake.decide import belief as decide
 from keepsake.decide import page as decide_page
-from keepsake.decide import review
 from keepsake.memory.pages_at import PagesAt
 from keepsake.projections.markdown import Entry as Written
 from keepsake.projections.markdown.heading import is_id
@@ -288,7 +288,7 @@ class Adopter:
         )  # fmt: skip
 
     def _ask(self, action: Action, why: str) -> None:
-        events = self._write(lambda: review.ask(self._book, action, why, self._draw()))
+        events = self._write(lambda: asking.ask(self._book, action, why, self._draw()))
         self._into.reviews += [event.body["review"] for event in events if event.op == ASK and event.body]
 
     # -- inside ------------------------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ import orjson
 
 from keepsake.decide import belief as decide
 from keepsake.decide import page as decide_page
-from keepsake.decide.use import may_tidy
 from keepsake.memory.page_diff import unified
 from keepsake.memory.page_fold_plan import Take, folded_ids, planned, proposed, unfit
 from keepsake.memory.page_rewrite import around, read_rewrite, statements
@@ -78,8 +77,8 @@ class _Plan:
 class Folds:
     """The folding of one folder's pages. `sync` takes in what was edited and writes the files that are named."""
 
-    def __init__(self, shelf: Shelf, at: PagesAt, settings: Settings, trust: str, sync: Sync) -> None:
-        self._shelf, self._at, self._settings, self._trust, self._sync = shelf, at, settings, trust, sync
+    def __init__(self, shelf: Shelf, at: PagesAt, settings: Settings, sync: Sync) -> None:
+        self._shelf, self._at, self._settings, self._sync = shelf, at, settings, sync
 
     # -- proposing ---------------------------------------------------------------------------------------------------
 
@@ -140,7 +139,6 @@ class Folds:
         self, user: str, about: str, rewrite: str | None, reason: str, *, shown: Folding | None = None
     ) -> Folding:
         """Fold a page as we propose, or as the rewrite has it. Refused, if that loses anything: the page is flagged."""
-        may_tidy(self._trust, "pages are folded")
         with self._at.working():
             path = self._file(self._at.level(), user, about).path
             self._sync({path})

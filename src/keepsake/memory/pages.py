@@ -39,7 +39,6 @@ from keepsake.records.folding import Folding
 from keepsake.records.notebook import listing
 from keepsake.records.page import PageEntry, PageInfo, PageText, Synced
 from keepsake.records.pages import NOTES
-from keepsake.records.policy import DEFAULT
 from keepsake.stores.page_folder import NoPage
 from keepsake.stores.shelf import Shelf
 
@@ -67,6 +66,7 @@ class PagesOf(Recents):
         """Make a page before there is anything to put on it."""
         about = self._about(path)
         front = self._front(description=description, tags=list(texts(tags, "tags")), title=title)
+        self._gated.must("page", "create", user=self._user)
         with self._at.paused():
             if (file := self._file(about)) and not file.is_gone:
                 raise Refused(f"{file.path} is there already; append to it")
@@ -154,14 +154,14 @@ class PagesOf(Recents):
             user, about, shown = path.user, self._shown_about(path), path
         else:
             user, about, shown = self._user, self._about(path), None
-        self._gated.may_fold(user, about, reason)
+        self._gated.may_fold(user, about, reason, rewrite)
         return self._folds.carry_out(user, about, rewrite, reason, shown=shown)
 
     @cached_property
     def _folds(self) -> Folds:
         from keepsake.memory.page_fold import Folds  # only where something is folded
 
-        return Folds(self._shelf, self._at, self._settings, self._gated.trust, self._synced)
+        return Folds(self._shelf, self._at, self._settings, self._synced)
 
     def _shown_about(self, folding: Folding) -> str:
         file = self._at.read(lambda db: db.file(folding.path))
@@ -171,14 +171,13 @@ class PagesOf(Recents):
 
     def _set(self, path: str, **front: Any) -> PageInfo:
         about = self._about(path)
+        self._gated.must("page", "describe", user=self._user)
         with self._at.paused():
             self._existing(about)
             self._put(about, self._front(**front))
             return _info(self._recorded(about))
 
     def _put(self, about: str, front: dict[str, Any], *, is_new: bool = False) -> None:
-        if self._gated.trust in DEFAULT.quarantined:
-            raise Refused(f"pages are kept by people and agents, and this program has the trust of {self._gated.trust}")
         known = self._shelf.book
         self._shelf.ledger.write(lambda: decide.put(known, self._user, about, front, is_new=is_new))
 
@@ -282,7 +281,7 @@ class PagesOf(Recents):
         """Put all that this user holds out of sight, and the pages with it; with `everything`, also what was observed,
         and the rules. Returns how many beliefs and episodes went. They stay in history: `erase` destroys."""
         self._must_be_writable()
-        self._gated.may_clean()
+        self._gated.may_clean(self._user)
         book = self._shelf.book
         with self._at.working():
             self._synced(None)

@@ -1,8 +1,11 @@
-"""`m.paths`: the branches of a conversation, made, brought together, given up and closed.
+"""`m.paths`: the branches of a conversation, made, merged, abandoned, compacted and reopened.
 
 A branch sees what its ancestors hold, also what they learn later; nobody above or beside it sees what is said on it
 until it is merged. The path without a name is the root, "main" in print. A merge is one group of events: after a crash
 there is either all of it or nothing.
+
+What would end, or reopen, a path that somebody more trusted made, or said something on, needs a person's approval:
+NeedsApproval, and the review waits. Approving it does exactly that, unless the path has changed since.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Any, cast
 from keepsake.decide import path as decide
 from keepsake.decide import path_merge as merging
 from keepsake.decide.belief import Draw
+from keepsake.decide.path_action import action_on
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import Belief
 from keepsake.records.event import Draft, Event
@@ -21,6 +25,7 @@ from keepsake.records.memory_path import MemoryPath
 from keepsake.records.merged import REVIEW, Conflict, Merged
 from keepsake.records.notebook import Shown, listing
 from keepsake.records.paths import MAIN, ROOT
+from keepsake.records.review import Action
 from keepsake.records.reviews import ASK
 from keepsake.stores.shelf import Shelf
 
@@ -58,7 +63,13 @@ class PathsOf:
     def branch(self, name: str, parent: str = ROOT) -> MemoryPath:
         """A new path that sees what its parent sees."""
         book = self._shelf.book
-        self._write(lambda _: decide.branch(book, self._user, name, decide.named(book, self._user, parent)))
+
+        def decision(_: Draw) -> list[Draft]:
+            drafts = decide.branch(book, self._user, name, decide.named(book, self._user, parent))
+            self._gated.may("path", "branch", user=self._user, path=name)
+            return drafts
+
+        self._gated.record(decision)
         return self.get(name)
 
     def merge(self, name: str, into: str | None = None, *, conflicts: str = REVIEW) -> Merged:
@@ -68,16 +79,16 @@ class PathsOf:
         takes the branch's, "newest" what was recorded later; "review" keeps what is there and asks a person. What the
         gate would not let this program change waits as a review too; the rest goes through.
         """
-        found: list[merging.Plan] = []
+        changes = {"conflicts": conflicts} | ({} if into is None else {"into": into})
+        found: list[tuple[merging.Plan, tuple[Conflict, ...]]] = []
 
-        def decision(draw: Draw) -> list[Draft]:
-            found.append(self._plan(name, into))
-            self._gated.may_settle("merge", self._user, name)
-            return merging.merge(self._shelf.book, found[0], conflicts, self._gated.as_asker(), draw)
+        def look() -> None:
+            planned = self._plan(name, into)
+            found[:] = [(planned, tuple(planned.conflicts(self._shelf.book)))]
 
-        events = self._write(decision)
+        events = self._act("merge", name, changes, look=look)
         with self._shelf.ledger.reading():
-            return self._told(found[0], events)
+            return self._told(*found[0], events)
 
     def conflicts(self, name: str, into: str | None = None) -> list[Conflict]:
         """Where both sides say something else. It only looks."""
@@ -93,13 +104,7 @@ class PathsOf:
 
     def abandon(self, name: str, reason: str) -> MemoryPath:
         """Give a path up, with all below it: nobody sees what was said there any more. It stays in history."""
-
-        def decision(_: Draw) -> list[Draft]:
-            drafts = decide.abandon(self._shelf.book, self._user, name, reason)
-            self._gated.may_settle("archive", self._user, name)
-            return drafts
-
-        self._write(decision)
+        self._act("abandon", name, {}, reason)
         return self.get(name)
 
     def compact(self, name: str, *, summary: str = "") -> MemoryPath:
@@ -107,14 +112,16 @@ class PathsOf:
 
         A `summary` of what it came to is remembered there first.
         """
-        book, gated = self._shelf.book, self._gated
+        said = self._gated.masks.words(summary)
+        self._act("compact", name, {"summary": said} if said else {})
+        return self.get(name)
 
-        def decision(draw: Draw) -> list[Draft]:
-            drafts = decide.compact(book, self._user, name, draw, summary=summary, trust=gated.trust)
-            gated.may_settle("compact", self._user, name)
-            return drafts + gated.kept_out(drafts, draw)
+    def reopen(self, name: str, reason: str) -> MemoryPath:
+        """Undo that a path was abandoned, or compacted: what was said there is seen as before, and more may be said.
 
-        self._write(decision)
+        Of one that was both, what was done last is undone. A merge is not undone, and a summary stays.
+        """
+        self._act("reopen", name, {}, reason)
         return self.get(name)
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -175,20 +182,33 @@ class PathsOf:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _write(self, decision: Callable[[Draw], list[Draft]]) -> list[Event]:
-        return self._gated.record(decision)
+    def _act(
+        self, kind: str, name: str, changes: dict[str, Any], reason: str = "", look: Callable[[], None] | None = None
+    ) -> list[Event]:
+        """Do something to a path as it is now, if this program may; else put it to a person."""
+        gated, book = self._gated, self._shelf.book
+        asked: dict[str, Any] = {"user": self._user, "by": gated.by, "trust": gated.trust}
+        asked["reason"] = gated.masks.words(reason)
+
+        def build() -> Action:
+            path = decide.named(book, self._user, name) or MAIN
+            if look is not None:
+                look()
+            return action_on(book, kind, path, changes, several=self._several(), **asked)
+
+        return gated.act(build)
 
     def _plan(self, name: str, into: str | None) -> merging.Plan:
         return merging.plan(self._shelf.book, self._user, name, into, several=self._several())
 
-    def _told(self, planned: merging.Plan, events: list[Event]) -> Merged:
+    def _told(self, planned: merging.Plan, conflicts: tuple[Conflict, ...], events: list[Event]) -> Merged:
         """What a merge did, from the events that it recorded."""
         book = self._shelf.book
         bodies = [(event.op, event.body) for event in events if event.body]
         said = [body["belief"]["id"] for _, body in bodies if "merged" in body]
         brought = tuple(held.belief() for name in said if (held := book.version(name)))
         asked = tuple(body["review"] for op, body in bodies if op == ASK)
-        return Merged(planned.path, planned.into, brought, tuple(planned.conflicts(book)), asked)
+        return Merged(planned.path, planned.into, brought, conflicts, asked)
 
     def _counts(self) -> dict[str, tuple[int, int]]:
         """How many beliefs are held on each path, and how many episodes were told there."""

@@ -19,7 +19,7 @@ from keepsake.records.clock import parse_moment, stamp
 from keepsake.records.errors import Busy, Moved, NotFound, Refused, Unfinished
 from keepsake.records.event import Event
 from keepsake.records.notebook import listing
-from keepsake.records.policy import ALLOW, kind_of
+from keepsake.records.policy import named_cell
 from keepsake.records.review import Action, Answered, Approval, Review
 from keepsake.stores.shelf import Shelf
 
@@ -57,11 +57,11 @@ class ReviewsOf:
     def find(self, *, kind: str = "", trust: str = "", about: str = "", source: str = "") -> list[Review]:
         """Of what waits: what asks for that kind of action, is asked for with that trust, is about that entity, comes
         from that source."""
-        wanted = kind_of(kind) if kind else ""
+        wanted = named_cell(kind) if kind else ""
         with self._shelf.ledger.reading():
             return [
                 review for review in self.waiting()
-                if wanted in ("", review.action.kind, review.action.verb) and trust in ("", review.action.trust)
+                if wanted in ("", review.action.kind, review.action.cell) and trust in ("", review.action.trust)
                 and (not about or about in self._abouts(review)) and source in ("", review.action.by)
             ]  # fmt: skip
 
@@ -82,8 +82,7 @@ class ReviewsOf:
 
     def may_answer(self) -> bool:
         """Whether this program's yes or no would count: it has the trust of a person, and the policy names its door."""
-        policy = self._gated.policy
-        return policy.usual("answer", self._gated.trust) == ALLOW and policy.names(self._gated.by)
+        return self._gated.policy.answers(self._gated.trust, self._gated.by)
 
     # -- answering ---------------------------------------------------------------------------------------------------
 
@@ -192,9 +191,9 @@ class ReviewsOf:
 
 def do_the_rest(gated: Gated, fold: Fold, action: Action, *, has_yes: bool = True) -> None:
     """What an action takes beyond events about beliefs, if it is one that does."""
-    if action.kind == "erase":
+    if action.cell == "erase":
         gated.finish_erasing(action, has_yes=has_yes)
-    elif action.kind == "compact":
+    elif action.cell == "page.compact":
         fold(action)
 
 

@@ -57,7 +57,7 @@ class RulesOf:
 
     def put(self, rule: ConsolidationRule, *, user: str | None = None) -> ConsolidationRule:
         """Keep a rule. One that cannot be read is refused now, not when it is due. Its mark stays when it changes."""
-        self._gated.may_set("rules")
+        self._gated.must("rule", "set", user=self._of(user))
         Cadence.of(rule.cadence)
         parse(rule.when_filter, columns=self._episodes.columns())
         self._shelf.ledger.write(lambda: decide.put(self._shelf.book.rules, rule, self._of(user)))
@@ -65,7 +65,7 @@ class RulesOf:
 
     def drop(self, name: str, *, user: str | None = None) -> None:
         """Give up a rule. What it made stands."""
-        self._gated.may_set("rules")
+        self._gated.must("rule", "drop", user=self._of(user))
         self._shelf.ledger.write(lambda: decide.drop(self._shelf.book.rules, name, self._of(user)))
 
     def get(self, name: str, *, user: str | None = None) -> ConsolidationRule:

@@ -44,7 +44,7 @@ class ShapeOf:
     def migrate(self, plan: MigrationPlan) -> None:
         """Record the columns that a plan adds. The same plan again changes nothing; going back is not supported."""
         added = [column.name for column in columns_of(plan, table=self._table)]
-        self._gated.may_set("columns")
+        self._gated.must("config", "set")
 
         def decision() -> list[Draft]:
             before = self._recorded()

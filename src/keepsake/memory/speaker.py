@@ -6,18 +6,21 @@ Every attempt that the policy does not let through leaves that it was made.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from keepsake.decide import refusal, review
+from keepsake.decide import asking, refusal
 from keepsake.decide import trust as worth
 from keepsake.decide.belief import Draw
-from keepsake.decide.path_merge import Asker
+from keepsake.decide.gate import Verdict, gate
+from keepsake.decide.review import KEPT_OUT
 from keepsake.memory.echo import NO_ECHO, Echo
 from keepsake.memory.policy_file import PolicyFile
-from keepsake.records.belief import TRUST
+from keepsake.records.belief import OWNER, TRUST
+from keepsake.records.episode import Episode
 from keepsake.records.errors import NotApproved, Refused
 from keepsake.records.event import Draft, Event
-from keepsake.records.policy import ALLOW, RANK, REVIEW, Policy, Subject, is_above
+from keepsake.records.policy import QUARANTINE, RANK, REFUSE, Policy, Subject, is_above, thing
 from keepsake.records.review import Action
 from keepsake.stores.shelf import Shelf
 
@@ -53,42 +56,46 @@ class Speaker:
         """Whether this program is never asked anything when it speaks with that trust."""
         return bool(self.policy) and trust in self._free
 
-    def may_set(self, what: str) -> None:
-        """Refused, if this program may not decide how the memory works for everyone who uses it."""
-        if self.policy.usual("answer", self.trust) != ALLOW:
-            raise Refused(f"{what} are set by a person, and this program has the trust of {self.trust}")
+    def may(
+        self, noun: str, verb: str, *subjects: Subject, user: str = OWNER, path: str = "", what: str = ""
+    ) -> Verdict:
+        """What the policy says to a verb on a noun that is no belief. NotApproved, if it says no; `what` is then told.
 
-    def may_clean(self) -> None:
-        """Refused, if this program may not put everything away at once."""
-        self.may_set("memories")
-        if not self.is_free(self.trust):
-            raise Refused("the policy asks for a yes to what a person does; put things away one by one instead")
-
-    def may_settle(self, kind: str, user: str, path: str = "") -> None:
-        """NotApproved, if a rule of the policy keeps this program from ending a path, or from judging a source.
-
-        Where a rule asks for a yes, one whose yes counts may do it: doing it is the yes. Without a rule anybody may who
-        could otherwise.
+        For use where a decision is recorded; `must` is for anywhere else.
         """
-        action = Action(kind=kind, user=user, path=path, target=("all",), by=self.by, trust=self.trust)
-        first = self.policy.first(action.verb, self.trust, self.by, Subject(user=user, path=path))
-        if first is None or first[1].then == ALLOW:
-            return
-        number, rule = first
-        if rule.then != REVIEW:
-            message = f"rule {number} of the policy lets nobody {kind} this"
-            refusal.refuse(self._book, action, "refused", message=message)
-        if self.policy.usual("answer", self.trust) != ALLOW or not self.policy.names(self.by):
-            message = f"rule {number} of the policy lets nobody {kind} this but a person whose yes counts; ask one"
-            refusal.refuse(self._book, action, "refused", message=message)
+        action = Action(kind=verb, noun=noun, user=user, path=path, by=self.by, trust=self.trust)
+        verdict = gate(self.policy, action, subjects)
+        if verdict.kind == REFUSE:
+            refusal.refuse(self._book, action, "refused", message=": ".join(filter(None, (what, verdict.why))))
+        return verdict
 
-    def as_asker(self) -> Asker:
-        """Who this program is, to the gate."""
-        return Asker(self.by, self.trust, self.policy)
+    def must(self, noun: str, verb: str, *subjects: Subject, user: str = OWNER, path: str = "") -> None:
+        """NotApproved, if the policy does not let this program do that; then it is on record that it tried."""
+        if self.is_free(self.trust):
+            return
+        try:
+            self.may(noun, verb, *subjects, user=user, path=path)
+        except NotApproved as error:
+            self.attempted(error)
+            raise
+
+    def as_told(self, episode: Episode) -> Episode:
+        """An episode as this program may record it, which may be out of recall. NotApproved, if it may not at all."""
+        if self.is_free(episode.trust):
+            return episode
+        subject = episode_subject(episode, "")
+        action = Action(
+            kind="observe", noun="episode", user=episode.user, path=episode.path, by=self.by, trust=episode.trust
+        )
+        verdict = gate(self.policy, action, [subject])
+        if verdict.kind == REFUSE:
+            self.record(lambda _: refusal.refuse(self._book, action, "refused", message=verdict.why))
+        is_kept_out = verdict.kind == QUARANTINE and episode.trust not in self.policy.quarantined
+        return replace(episode, trust=KEPT_OUT) if is_kept_out else episode
 
     def kept_out(self, drafts: list[Draft], draw: Draw) -> list[Draft]:
         """A question for each version in drafts that stays out of recall until a person says yes."""
-        return review.quarantine(self._book, self.policy, drafts, self.by, draw)
+        return asking.quarantine(self._book, self.policy, drafts, self.by, draw)
 
     # -- with which trust it speaks ----------------------------------------------------------------------------------
 
@@ -128,11 +135,20 @@ class Speaker:
         try:
             return self._shelf.ledger.write(lambda: decision(self._shelf.draw()), by=self.by)
         except NotApproved as error:
-            if self._shelf.ledger.in_batch():
-                self._attempts.append(error.attempt)
-            self.note(error.attempt)
+            self.attempted(error)
             raise
+
+    def attempted(self, error: NotApproved) -> None:
+        """Put on record that something was tried. If a batch is open and is taken back, it is recorded after that."""
+        if self._shelf.ledger.in_batch():
+            self._attempts.append(error.attempt)
+        self.note(error.attempt)
 
     def note(self, attempt: dict[str, object]) -> None:
         ledger = self._shelf.ledger
         ledger.write(lambda: refusal.recorded(self._book, attempt, self.by, ledger.now()))
+
+
+def episode_subject(episode: Episode, trust: str) -> Subject:
+    """What rules look at of something that happened."""
+    return thing(trust, episode.user, episode.path)._replace(session=episode.session, agent=episode.agent)

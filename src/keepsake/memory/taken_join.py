@@ -24,7 +24,7 @@ from keepsake.records.episodes import OBSERVE, RETRACT, gist_of
 from keepsake.records.event import Draft, Event
 from keepsake.records.exported import TakenIn
 from keepsake.records.pages import FOLD, PAGE
-from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE
+from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE, REOPEN
 from keepsake.records.taken import DONE, FOREIGN, TAKE
 from keepsake.records.use import FADE
 
@@ -234,9 +234,9 @@ class Join:
         return body
 
 
-_SEEN_ONCE = (BRANCH, MERGE, ABANDON, COMPACT, PAGE, FOLD)  # what has no id by which it would be known again
+_SEEN_ONCE = (BRANCH, MERGE, ABANDON, COMPACT, REOPEN, PAGE, FOLD)  # what has no id by which it would be known again
 _ACTS = {
     PUT: Join._state, SUPERSEDE: Join._state, TOMBSTONE: Join._withdraw, INVALIDATE: Join._withdraw,
     OBSERVE: Join._observe, RETRACT: Join._of_ids, FADE: Join._of_ids, BRANCH: Join._branch, MERGE: Join._end_path,
-    ABANDON: Join._end_path, COMPACT: Join._end_path, PAGE: Join._page, FOLD: Join._fold,
+    ABANDON: Join._end_path, COMPACT: Join._end_path, REOPEN: Join._end_path, PAGE: Join._page, FOLD: Join._fold,
 }  # fmt: skip

@@ -62,6 +62,7 @@ class Tends(Learns, Accounts):
 
     def backup(self, to: str | Path | None = None) -> Path:
         """Make a checked copy under `backup/` (or under `to`) and return its place."""
+        self._gated.must("ledger", "backup")
         return back_up(self._shelf.ledger, Path(to).expanduser() if to else None)
 
     def rebuild_index(self, *, pages: bool = True, tick: Callable[[int], None] | None = None) -> int:

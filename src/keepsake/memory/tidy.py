@@ -15,7 +15,6 @@ from itertools import chain
 from typing import Any
 
 from keepsake.decide import belief as decide
-from keepsake.decide.use import may_tidy
 from keepsake.memory.asked import can_be_written, check_names
 from keepsake.memory.gated import Gated
 from keepsake.memory.index import IndexOf
@@ -123,7 +122,6 @@ class TidyOf:
         if proposal.action == PUT_OUT:
             return self._use.fade(proposal.ids, reason=because, user=proposal.user)
         if proposal.action == MERGE:
-            may_tidy(self._gated.trust, "beliefs are merged")
             said: dict[str, Any] = {"user": proposal.user, "reason": because, "changes": self._joined(proposal)}
             self._gated.write("merge", lambda _: self._merge(proposal, because), **said)
             return list(proposal.goes)

@@ -41,12 +41,11 @@ class Trusts(Opened):
         A source is named like `mcp:3f9a`, `mcp:*`, `agent:NAME`, `session:NAME` or `trust:web`; `sources()` lists them.
         What it replaced or put out of sight comes back. `get`, `show` and pages go on showing what is held.
         """
-        self._gated.may_set("sources")
         whose, named = self._user(user), checked_source(source)
         said, first = self._from(since)
 
         def decision(_: Draw) -> list[Draft]:
-            self._gated.may_settle("trust", whose)
+            self._gated.may("source", "distrust", user=whose)
             how: dict[str, Any] = {"since": said, "first": first, "reason": _words(reason)}
             return decide.distrust(self._shelf.book, named, user=whose, **how)
 
@@ -58,11 +57,10 @@ class Trusts(Opened):
 
     def trust_again(self, source: str, *, reason: str = "", user: str | None = None) -> None:
         """Let a source be recalled as before. What it said meanwhile is recalled too."""
-        self._gated.may_set("sources")
         whose, named = self._user(user), checked_source(source)
 
         def decision(_: Draw) -> list[Draft]:
-            self._gated.may_settle("trust", whose)
+            self._gated.may("source", "trust", user=whose)
             return decide.trust_again(self._shelf.book, named, user=whose, reason=_words(reason))
 
         self._gated.record(decision)

@@ -35,7 +35,6 @@ class UseOf:
         They are named by key or id, or by the `receipt` of the recall that served them; what was erased since is not.
         On a `path`, be it the receipt's, it counts there alone, until the path is merged.
         """
-        decide.may_tell(self._gated.trust)
         whose, named = self._of(user), checked_list(names, "names")
         check_names(receipt=receipt, reason=reason, path=path)
         reason = self._gated.masks.words(reason)
@@ -46,12 +45,10 @@ class UseOf:
             every = [*named, *(source for source, _ in served if self._is_known(source, whose))]
             return decide.outcome(self._shelf.book, every, signal, weight, user=whose, reason=reason, path=on)
 
-        if signal == 1:
-            told = {"weight": weight} if weight != 1 else {}
-            return _ids(
-                self._gated.write("reinforce", lambda _: decision(), user=whose, reason=reason, changes=told)
-            )  # fmt: skip
-        return _ids(self._shelf.ledger.write(decision))
+        told = {name: value for name, value in (("weight", weight), ("signal", signal)) if value != 1}
+        return _ids(
+            self._gated.write("reinforce", lambda _: decision(), user=whose, path=on, reason=reason, changes=told)
+        )  # fmt: skip
 
     def again(self, name: str, *, user: str, path: str = "") -> None:
         """A belief was said again, in the words it has: it is used more, and no surer."""
@@ -61,8 +58,8 @@ class UseOf:
 
     def fade(self, names: Iterable[str], *, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
-        decide.may_tidy(self._gated.trust)
         whose, named = self._of(user), checked_list(names, "names")
+        self._gated.must("episode", "fade", user=whose)
         check_names(reason=reason)
         return _ids(self._shelf.ledger.write(lambda: decide.fade(self._shelf.book, named, reason=reason, user=whose)))
 

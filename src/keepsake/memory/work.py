@@ -20,8 +20,8 @@ from keepsake.stores.shelf import Shelf
 class WorkOf:
     """The clock of active hours, by which memory ages. It is the memory's, whoever works."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, shelf: Shelf, gated: Gated) -> None:
+        self._shelf, self._gated = shelf, gated
 
     @property
     def hours(self) -> float:
@@ -37,12 +37,14 @@ class WorkOf:
 
     def start(self, task_type: str = "general") -> str:
         """Begin a working session and return its id. One that was open ends where it was last heard."""
+        self._gated.must("work", "start")
         session = ids.event_id(self._shelf.ledger.now())
         self._shelf.ledger.write(lambda: decide.start(session, task_type))
         return session
 
     def end(self, session: str) -> None:
         """End a working session. One that is over already stays as it is."""
+        self._gated.must("work", "end")
         self._shelf.ledger.write(lambda: decide.end(_known(self._shelf), session))
 
     @contextmanager
@@ -76,7 +78,7 @@ class FramesOf:
 
     def put(self, name: str, weights: dict[str, float], **more: Any) -> Frame:
         """Define a frame of one's own: weights, filters, guarantees, template, token_budget, cache."""
-        self._gated.may_set("frames")
+        self._gated.must("frame", "set")
         from keepsake.recall.render import check_template
 
         frame = Frame(name, dict(weights), **more)
@@ -86,7 +88,7 @@ class FramesOf:
 
     def drop(self, name: str) -> None:
         """Give up a frame of one's own."""
-        self._gated.may_set("frames")
+        self._gated.must("frame", "drop")
         self._shelf.ledger.write(lambda: decide.drop_frame(_known(self._shelf), name))
 
     def __iter__(self) -> Iterator[Frame]:
@@ -108,7 +110,7 @@ class ConfigOf:
         return self.all().get(key)
 
     def set(self, key: str, value: str) -> None:
-        self._gated.may_set("thresholds")
+        self._gated.must("config", "set")
         self._shelf.ledger.write(lambda: decide.set_config(_known(self._shelf), key, value))
 
 

@@ -37,11 +37,11 @@ _VERBS = {  # whatever its version
     "session.start": "begin work", "session.end": "end work", "page.put": "change page", "page.fold": "fold page",
     "page.clean": "clean pages", "erase": "erase", "erase.done": "finish erasing", "trust.set": "trust",
     "path.branch": "branch path", "path.merge": "merge path", "path.abandon": "abandon path",
-    "path.compact": "close path", "graph.put": "change graph", "graph.merge": "merge nodes",
-    "graph.unmerge": "part nodes", "ledger.begin": "begin", "ledger.seal": "compact",
+    "path.compact": "close path", "path.reopen": "reopen path", "graph.put": "change graph",
+    "graph.merge": "merge nodes", "graph.unmerge": "part nodes", "ledger.begin": "begin", "ledger.seal": "compact",
     "ledger.torn": "set aside what a crash left", "ledger.time": "doubt times", "ledger.prune": "prune",
-    "ledger.restore": "restore", "ledger.repair": "repair", "ledger.copy": "back up",
-    _ASK: "ask", _ANSWER: "answer", _GRANT: "approve",
+    "ledger.restore": "restore", "ledger.repair": "repair", "ledger.copy": "back up", _ASK: "ask", _ANSWER: "answer",
+    _GRANT: "approve",
     _REFUSE: "attempt",
 }  # fmt: skip
 
@@ -129,9 +129,9 @@ class Auditor:
         if name == _ASK:
             action = body["action"]
             self._asked[review] = str(action["kind"]), tuple(action.get("target", ()))
-            return {"action": action["kind"], "outcome": HELD, "trust": action.get("trust", "human")}
+            return {"action": _asked(action), "outcome": HELD, "trust": action.get("trust", "human")}
         if name == _REFUSE:
-            return {"action": str(body.get("kind", "attempt")), "outcome": REFUSED}
+            return {"action": _asked({"kind": "attempt", **body}), "outcome": REFUSED}
         answer = "approve" if name == _GRANT else body["answer"]
         if answer == "approve":
             self._say_yes(review, event, body)
@@ -175,6 +175,11 @@ def _subject(event: Event, name: str) -> tuple[str, ...]:
     if name.startswith(("belief.", "rule.")) and "id" in body:
         return (str(body["id"]),)
     return tuple(map(str, body["ids"])) if isinstance(body.get("ids"), list) else (event.id,)
+
+
+def _asked(action: Mapping[str, Any]) -> str:
+    """What was asked for: the verb, and what it is done to, unless that is a belief or a page."""
+    return f"{action['kind']} {action['noun']}" if action.get("noun") else str(action["kind"])
 
 
 def _trust(body: Mapping[str, Any]) -> str:

@@ -1,13 +1,15 @@
-"""Which paths a conversation has, folded from events: who branched from whom, what was merged, abandoned or closed.
+"""Which paths a conversation has, folded from events: who branched from whom, what was merged, abandoned or compacted.
 
     path.branch/1   {"user": …, "path": …, "parent": …}
     path.merge/1    {"user": …, "path": …, "into": …, "brought": [[a version there, its version here], …], "rule": …}
     path.abandon/1  {"user": …, "path": …, "reason": …}
     path.compact/1  {"user": …, "path": …, "summary": the version that says what it came to, if there is one}
+    path.reopen/1   {"user": …, "path": …, "reason": …}: the last of these two is undone
 
 The path without a name is the root, "main" in print. A label that is used without having been branched is an open child
-of the root. A path ends once: what is said of one that has ended changes nothing. Everything is known with the event
-that said it, so that what was seen from where can be told for any moment before.
+of the root. A path that has ended stays so until it is reopened, and a merge is never undone: anything else said of it
+changes nothing. Everything is known with the event that said it, so that what was seen from where can be told for any
+moment before.
 """
 
 from __future__ import annotations
@@ -20,17 +22,20 @@ from keepsake.records.beliefs import ERASE
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.memory_path import ABANDONED, CLOSED, MERGED, OPEN, MemoryPath
+from keepsake.records.schema import WRITER_TRUST
 from keepsake.records.undo import Undoable
 
 BRANCH = "path.branch/1"
 MERGE = "path.merge/1"
 ABANDON = "path.abandon/1"
 COMPACT = "path.compact/1"
+REOPEN = "path.reopen/1"
 
 ROOT = ""
 MAIN = "main"  # what the root is called where people read it
 
 _Place = tuple[str, str]  # user, path
+_OLDER = {"older": "human"}  # of what an older program kept it did not say whose it was: it counts as a person's
 
 
 def shown(path: str) -> str:
@@ -61,6 +66,9 @@ class Paths(Undoable):
         self._closed: dict[_Place, int] = {}  # the event that closed it
         self._merged: dict[_Place, tuple[tuple[int, str], ...]] = {}  # what was merged into a path, and by which event
         self._older: dict[_Place, tuple[int, str]] = {}  # labels of which only a snapshot told: first seen, and when
+        self._past: dict[_Place, tuple[tuple[str, int, int], ...]] = {}  # what was undone: the state, from when to when
+        self._makers: dict[_Place, str] = {}  # the trust of whoever branched it, unless that is a person's
+        self._told: dict[_Place, dict[str, str]] = {}  # the episodes on a path, and the trust of each
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
@@ -87,6 +95,8 @@ class Paths(Undoable):
         place = (body["user"], body["path"])
         if place not in self._parents and body["path"] not in (ROOT, body["parent"]):
             self._set(self._parents, place, (event.seq, body["parent"]))
+            if (trust := body.get(WRITER_TRUST, "human")) != "human":
+                self._set(self._makers, place, trust)
             self._note(place, event)
 
     def _merge(self, event: Event, body: dict[str, Any]) -> None:
@@ -102,6 +112,19 @@ class Paths(Undoable):
         if place not in self._closed and place not in self._ends and body["path"]:
             self._set(self._closed, place, event.seq)
             self._note(place, event)
+
+    def _reopen(self, event: Event, body: dict[str, Any]) -> None:
+        place, end = (body["user"], body["path"]), self._ends.get((body["user"], body["path"]))
+        if end is not None and end.state == ABANDONED:
+            undone = ABANDONED, end.seq, event.seq
+            self._drop(self._ends, place)
+        elif end is None and place in self._closed:
+            undone = CLOSED, self._closed[place], event.seq
+            self._drop(self._closed, place)
+        else:
+            return
+        self._set(self._past, place, (*self._past.get(place, ()), undone))
+        self._note(place, event)
 
     def _end(self, place: _Place, event: Event, state: str, said: str) -> bool:
         if place in self._ends or not place[1]:
@@ -120,6 +143,8 @@ class Paths(Undoable):
             place = (said.get("user", OWNER), path)
             self._note(place, event)
             self._set(self._named, name, (*place, (event.id,)))
+            if name == event.id:
+                self._set(self._told.setdefault(place, {}), name, said.get("trust", "human"))
 
     def _stand_beside(self, event: Event, name: str) -> None:
         """What was done to a version stands where the version does."""
@@ -142,6 +167,7 @@ class Paths(Undoable):
                 user, path, events = self._named[name]
                 for event in events:
                     self._drop(self._events[user, path], event)
+                self._drop(self._told.get((user, path), {}), name)
                 self._drop(self._named, name)
 
     def _unsay(self, place: _Place, seq: int) -> None:
@@ -205,11 +231,17 @@ class Paths(Undoable):
     def is_closed(self, user: str, path: str, at: int | None = None) -> bool:
         """Whether it was compacted: what happened on it is no longer recalled; what is held stays."""
         closed = self._closed.get((user, path))
-        return closed is not None and _is_by(closed, at)
+        return (closed is not None and _is_by(closed, at)) or self._was(CLOSED, (user, path), at)
 
     def _is_abandoned(self, place: _Place, at: int | None = None) -> bool:
         end = self._ends.get(place)
-        return end is not None and end.state == ABANDONED and _is_by(end.seq, at)
+        is_so = end is not None and end.state == ABANDONED and _is_by(end.seq, at)
+        return is_so or self._was(ABANDONED, place, at)
+
+    def _was(self, state: str, place: _Place, at: int | None) -> bool:
+        """Whether it was so after that event, and was undone since."""
+        past = self._past.get(place, ()) if at is not None else ()
+        return any(each == state and since <= (at or 0) < until for each, since, until in past)
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -232,6 +264,24 @@ class Paths(Undoable):
         """The event that branched it; the first on it, if none did; -1 for the root."""
         made = self._parents.get((user, path))
         return made[0] if made else min((seq for seq, _ in self._moments((user, path))), default=-1)
+
+    def trusts(self, user: str, path: str) -> tuple[str, ...]:
+        """The trusts of whoever branched it, and of what happened on it. Of one that nobody branched, the latter."""
+        place = (user, path)
+        maker = (self._makers.get(place, "human"),) if place in self._parents else ()
+        return (*maker, *self._told.get(place, {}).values())
+
+    def seen(self, user: str, path: str) -> list[list[str]]:
+        """What stands on a path and on those below it, by its events: another list once anything was said there."""
+        names = [path, *self.all_below(user, path)]
+        return [[name, self.state(user, name), *self._events.get((user, name), {})] for name in names]
+
+    def all_below(self, user: str, path: str) -> list[str]:
+        """The paths that branched from it, and from these, and so on."""
+        found = self.below(user, path)
+        for name in found:  # which grows meanwhile
+            found += (more for more in self.below(user, name) if more not in found)
+        return found
 
     def _moments(self, place: _Place) -> list[tuple[int, str]]:
         """When something was said on a path."""
@@ -270,7 +320,7 @@ class Paths(Undoable):
                 if end and (name == path or end.state == ABANDONED):
                     raise Refused(f"{_where(name, path)} {_how(end)}; say it on another path, or branch a new one")
             if (user, path) in self._closed:
-                raise Refused(f"path {path!r:.80} is closed; branch a new one from it to go on")
+                raise Refused(f"path {path!r:.80} is closed; branch a new one from it to go on, or reopen it")
 
     def all(self, user: str) -> list[MemoryPath]:
         """Every path but the root, as records, oldest first."""
@@ -322,6 +372,9 @@ class Paths(Undoable):
             "closed": [[*place, seq] for place, seq in self._closed.items()],
             "merged": [[*place, into] for place, into in self._merged.items()],
             "older": [[*place, *first] for place, first in self._older.items()],
+            "past": [[*place, undone] for place, undone in self._past.items()],
+            "makers": [[*place, trust] for place, trust in self._makers.items()],
+            "told": [[*place, told] for place, told in self._told.items() if told],
         }
 
     def load(self, dumped: dict[str, Any]) -> None:
@@ -335,12 +388,18 @@ class Paths(Undoable):
         for user, path, merged in dumped.get("merged", ()):
             self._merged[user, path] = tuple((seq, name) for seq, name in merged)
         self._older.update({(user, path): (seq, ts) for user, path, seq, ts in dumped.get("older", ())})
+        self._past.update({(user, path): tuple(map(tuple, past)) for user, path, past in dumped.get("past", ())})
+        self._makers.update({(user, path): trust for user, path, trust in dumped.get("makers", ())})
+        self._told.update({(user, path): told for user, path, told in dumped.get("told", ())})
+        if "told" not in dumped:
+            self._told.update({place: dict(_OLDER) for place in (*self._events, *self._older)})
 
     def adopt(self, labels: Iterable[tuple[str, str, int, str]]) -> None:
         """Labels in use (user, path, event, time) that a snapshot of an older program holds: it knew of no paths."""
         for user, path, seq, ts in labels:
             if path:
                 self._older[user, path] = min((seq, ts), self._older.get((user, path), (seq, ts)))
+                self._told[user, path] = dict(_OLDER)
 
 
 def _is_by(seq: int, at: int | None) -> bool:
@@ -355,4 +414,7 @@ def _how(end: End) -> str:
     return f"merged into {shown(end.said)!r:.80}" if end.state == MERGED else end.state
 
 
-_ACTS = {BRANCH: Paths._branch, MERGE: Paths._merge, ABANDON: Paths._abandon, COMPACT: Paths._compact}
+_ACTS = {
+    BRANCH: Paths._branch, MERGE: Paths._merge, ABANDON: Paths._abandon, COMPACT: Paths._compact,
+    REOPEN: Paths._reopen,
+}  # fmt: skip

@@ -20,7 +20,7 @@ from keepsake.records.belief import OWNER, TRUST
 from keepsake.records.errors import KeepsakeError, Refused
 from keepsake.records.event import Event
 from keepsake.records.notebook import Shown
-from keepsake.records.policy import kind_of
+from keepsake.records.policy import ACTIONS, BELIEF, cell_of, kind_of
 from keepsake.records.strict_json import check
 from keepsake.records.times import earlier
 
@@ -32,9 +32,12 @@ class Action(Shown):
     """What somebody wants done. `trust` is the asker's; an action of the kind `trust` lets a belief be recalled.
 
     `kind` may be said in another word for the same (archive for forget); it is then kept in `called`, to be shown.
+    `noun` is what it is done to: a belief, unless it says otherwise; `compact` alone means a page. A path is named by
+    `path`, and its `target` is what was said on it.
     """
 
     kind: str
+    noun: str = ""
     user: str = OWNER
     path: str = ""
     target: tuple[str, ...] = ()  # the versions it acts on, as they were when it was asked
@@ -47,7 +50,10 @@ class Action(Shown):
     merged: tuple[str, ...] = ()  # the versions of another path whose words it has
 
     def __post_init__(self) -> None:
-        kind = kind_of(self.kind)
+        noun = self.noun or _noun_of(self.kind)
+        object.__setattr__(self, "noun", noun)
+        kind = kind_of(self.kind) if noun == BELIEF else self.kind
+        cell_of(noun, kind)
         if kind != self.kind:
             object.__setattr__(self, "called", self.kind)
             object.__setattr__(self, "kind", kind)
@@ -55,7 +61,9 @@ class Action(Shown):
             raise Refused(f"an action to {kind} is not called {self.called!r}")
         if self.trust not in TRUST:
             raise Refused(f"trust {self.trust!r} is not known; it is one of {', '.join(TRUST)}")
-        if self.kind != "remember" and not self.target:
+        if noun == "path" and not self.path:
+            raise Refused(f"an action to {self.kind} a path names it")
+        if cell_of(noun, kind) in _NAMING and not self.target:
             raise Refused(f"an action to {self.kind} names what it acts on")
         try:
             check(self.to_body())
@@ -74,15 +82,25 @@ class Action(Shown):
         return "revise" if self.kind == "remember" and self.target else self.kind
 
     @property
+    def cell(self) -> str:
+        """The row of the policy's table that it falls under."""
+        return cell_of(self.noun, self.verb)
+
+    @property
     def label(self) -> str:
         """The action in two words: what is done, and to which version."""
         verb = self.called or self.verb
+        if self.noun not in (BELIEF, "page"):
+            return " ".join(filter(None, (verb, self.noun, self.path)))
         more = f" and {len(self.target) - 1} more" if len(self.target) > 1 else ""
         return " ".join(filter(None, (verb, self.target[0][-6:] if self.target else ""))) + more
 
     def to_body(self) -> dict[str, Any]:
         """What the ledger records: the fields that say something."""
-        return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) or f.name == "kind"}
+        told = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) or f.name == "kind"}
+        if self.noun == _noun_of(self.kind):
+            del told["noun"]
+        return told
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> Action:
@@ -94,6 +112,14 @@ class Action(Shown):
         return {f.name: getattr(self, f.name) for f in fields(self)} | {
             "target": list(self.target), "merged": list(self.merged)
         }  # fmt: skip
+
+
+_NAMING = frozenset({"page.compact", *(kind for kind in ACTIONS if kind != "remember")})  # what names versions
+
+
+def _noun_of(kind: str) -> str:
+    """What is meant where only the verb is said."""
+    return "page" if kind == "compact" else BELIEF
 
 
 @dataclass(frozen=True, slots=True)

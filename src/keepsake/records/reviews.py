@@ -284,7 +284,8 @@ class Reviews(Undoable):
 
 def refusal_in(by: str, body: Mapping[str, Any]) -> Refusal:
     """Which refusal an event records: equal for equal attempts of one source."""
-    return by, body.get("user", OWNER), body["kind"], tuple(body["target"]), body["review"], body["why"]
+    kind = f"{body['noun']}.{body['kind']}" if "noun" in body else body["kind"]
+    return by, body.get("user", OWNER), kind, tuple(body["target"]), body["review"], body["why"]
 
 
 def is_recent(at: str, now: str) -> bool:

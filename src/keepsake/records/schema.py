@@ -68,7 +68,7 @@ SCHEMA: dict[str, dict[str, Kind]] = {
     "review.ask/1": {**_REVIEW, "action": _ACTION, "digest": ID, "why": TEXT},
     "review.answer/1": {**_REVIEW, "answer": CHOICE, "reason": TEXT, "marker": ID},
     "review.grant/1": {**_REVIEW, "marker": ID, "expires": TIME},
-    "review.refuse/1": {**_REVIEW, "kind": CHOICE, "target": ID, "why": CHOICE},
+    "review.refuse/1": {**_REVIEW, "kind": CHOICE, "noun": CHOICE, "target": ID, "why": CHOICE},
     "rule.put/1": {**_WHOSE, "rule": {"id": NAME, "cadence": TREE, "when_filter": TEXT, "then_emits": NAME}},
     "rule.drop/1": {**_WHOSE, "id": NAME},
     "rule.ran/1": {**_WHOSE, "id": NAME, "through": NUMBER, "considered": NUMBER, "made": NUMBER},
@@ -87,6 +87,7 @@ SCHEMA: dict[str, dict[str, Kind]] = {
     "path.merge/1": {**_WHOSE, "path": NAME, "into": NAME, "brought": ID, "rule": CHOICE},
     "path.abandon/1": _ENDING,
     "path.compact/1": {**_WHOSE, "path": NAME, "summary": ID},
+    "path.reopen/1": _ENDING,
     "trust.set/1": {
         **_WHOSE, "source": NAME, "trust": CHOICE, "since": TIME, "first": NUMBER, "reason": TEXT,
     },

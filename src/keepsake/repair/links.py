@@ -29,7 +29,7 @@ from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
 from keepsake.records.graph_book import GRAPH_MERGE, GRAPH_PUT, GRAPH_UNMERGE
 from keepsake.records.lineage import sources_in
-from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE
+from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE, REOPEN
 from keepsake.records.reviews import ANSWER, ASK, GRANT
 from keepsake.records.rules import FOUND, RULE, RULE_GONE
 from keepsake.records.use import FADE, OUTCOME
@@ -46,7 +46,7 @@ HELD = ("active", "deprecated")  # what a belief may be so that it matters what 
 _EVENT_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}\Z")
 _EPISODE = "episode:"
 _RESTING = b'"rests_on":'
-_ENDS = (MERGE, ABANDON, COMPACT)
+_ENDS = (MERGE, ABANDON, COMPACT, REOPEN)
 
 Key = tuple[str, str]  # user, name. What is named the same for every user has no user here
 

@@ -126,6 +126,8 @@ def _ask(body: Mapping[str, Any]) -> str:
     asker = action.get("trust", "human")
     if action["kind"] == "trust":
         return f"{body['review'][-6:]}: is {names} to be trusted, which {asker} stated?"
+    if action.get("noun") == "path":
+        return f"{body['review'][-6:]}: may {asker} {action['kind']} the path {action['path']}?"
     return f"{body['review'][-6:]}: may {asker} {action['kind']} {names}?"
 
 
@@ -139,7 +141,7 @@ def _grant(body: Mapping[str, Any]) -> str:
 
 def _refuse(body: Mapping[str, Any]) -> str:
     names = _few(body["target"]) if body["target"] else ""
-    what = " ".join(filter(None, (body["kind"], names)))
+    what = " ".join(filter(None, (body["kind"], body.get("noun"), names)))
     return f"{body['review'][-6:]}: " * bool(body["review"]) + f"{what} was not let through: {body['why']}"
 
 
@@ -251,6 +253,10 @@ def _abandoned(body: Mapping[str, Any]) -> str:
     return f"the path {body['path']} is abandoned{_because(body)}"
 
 
+def _reopened(body: Mapping[str, Any]) -> str:
+    return f"the path {body['path']} is open again{_because(body)}"
+
+
 def _page(body: Mapping[str, Any]) -> str:
     return f"the page about {body['about'] or NOTES}: {', '.join(body['front'])}"
 
@@ -301,6 +307,7 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "path.branch/1": _branch,
     "path.compact/1": lambda body: f"the path {body['path']} is closed",
     "path.merge/1": _merged,
+    "path.reopen/1": _reopened,
     "receipt.put/1": _receipts,
     "rule.drop/1": _no_rule,
     "rule.found/1": _found,

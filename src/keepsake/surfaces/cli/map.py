@@ -102,6 +102,7 @@ PATHS = (
     Entry("abandon", "Give a path up, with all below it; it stays in history"),
     Entry("compact", "Close a path; what is held there stays"),
     Entry("show", "Show what a path holds of its own, and its events"),
+    Entry("reopen", "Undo that a path was abandoned or compacted"),
 )
 
 FIRST_PAGE = (("Daily", DAILY), ("Look", LOOK), ("Decide", DECIDE), ("Move", MOVE), ("Care", CARE), ("Serve", SERVE))

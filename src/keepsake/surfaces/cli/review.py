@@ -37,7 +37,8 @@ keepsake review
 keepsake review c4f1a5
 keepsake review approve c4f1a5 --reason "she told me too"
 keepsake review reject --all --trust web --yes
-keepsake review policy --test erase --trust agent""",
+keepsake review policy --test erase --trust agent
+keepsake review policy --matrix""",
     exits={1: "refused, not found, stale, or answered with no"},
 )
 @click.argument("names", nargs=-1, metavar="[ID]...", shell_complete=complete_review)
@@ -53,13 +54,15 @@ keepsake review policy --test erase --trust agent""",
 )
 @click.option("--source", metavar="SOURCE", default="", help="Only what comes from it: import:3f9a2c01b7de.")
 @click.option("--yes", is_flag=True, help="With several, do not ask; for scripts.")
+@click.option("matrix", "--matrix", is_flag=True, help="With policy: what becomes of every verb on every noun.")
 @click.option("tested", "--test", metavar="ACTION", default="", help="With policy: what would happen to that.")
-@click.option("fields", "--with", multiple=True, metavar="FIELD=VALUE", help="With --test: more of what is asked.")
+@click.option("fields", "--with", multiple=True, metavar="FIELD=VALUE", help="With these two: more of what is asked.")
 @whose
 @pass_call
 def review(
     call: Call, names: tuple[str, ...], approve: bool, reject: bool, grant: bool, reason: str, everything: bool,
-    kind: str, trust: str | None, about: str, source: str, yes: bool, tested: str, fields: tuple[str, ...],
+    kind: str, trust: str | None, about: str, source: str, yes: bool, matrix: bool, tested: str,
+    fields: tuple[str, ...],
     user: str | None,
 ) -> None:  # fmt: skip
     """Answer what waits for a person's yes
@@ -73,17 +76,19 @@ def review(
     An answer is used once. If what a review is about has changed since it was asked, it is closed as stale.
 
     `review policy` prints the policy in force: your rules in keepsake.toml, then what holds without them, who may
-    answer, and how long an unused yes lasts. With --test it says what would happen to an ACTION; FIELD is source,
-    session, agent, path, kind, tag, confidence, or stated, the trust of what would be changed.
+    answer, and how long an unused yes lasts. With --matrix it prints what becomes of every verb on every noun, by the
+    trust of the asker, if it meets something of a person's. With --test it says what would happen to an ACTION, a verb
+    or a noun and a verb (path.merge); FIELD is source, session, agent, path, kind, tag, confidence, or stated, the
+    trust of what would be changed.
     """
     word = names[0] if names and names[0] in _WORDS else ""
     if word == "policy":
-        _policy(call, names[1:], tested, trust, about, fields, user)
+        _policy(call, names[1:], matrix, tested, trust, about, fields, user)
         return
     approve, reject, names = approve or word == "approve", reject or word == "reject", names[bool(word) :]
     given = {"kind": kind, "trust": trust or "", "about": about, "source": source}
     which = {name: said for name, said in given.items() if said}
-    _check_usage(names, approve, reject, grant, reason, everything, which, tested or fields)
+    _check_usage(names, approve, reject, grant, reason, everything, which, matrix or tested or fields)
     if not (approve or reject):
         with call.memory(user=user, read_only=True) as memory:
             _look(call, memory, names, everything, which)
@@ -114,23 +119,27 @@ def _check_usage(
     if grant and (not approve or reason):
         raise click.UsageError("--grant belongs to `review approve`, and takes no reason")
     if tested:
-        raise click.UsageError("--test and --with belong to `keepsake review policy`")
+        raise click.UsageError("--matrix, --test and --with belong to `keepsake review policy`")
     if len(names) > 1 and not (approve or reject):
         raise click.UsageError("one review is shown at a time; `review approve` and `review reject` take several")
 
 
 def _policy(
-    call: Call, rest: Sequence[str], tested: str, trust: str | None, about: str, fields: Sequence[str],
-    user: str | None,
+    call: Call, rest: Sequence[str], matrix: bool, tested: str, trust: str | None, about: str,
+    fields: Sequence[str], user: str | None,
 ) -> None:  # fmt: skip
-    from keepsake.surfaces.cli.review_policy import in_force, test
+    from keepsake.surfaces.cli.review_policy import in_force, test, whole
 
     if rest:
         raise click.UsageError("`review policy` takes no ID")
-    if (trust or about or fields) and not tested:
-        raise click.UsageError("say what is tested: keepsake review policy --test ACTION")
+    if (trust and not tested) or ((about or fields) and not (tested or matrix)):
+        raise click.UsageError("say what is tested: keepsake review policy --test ACTION, or --matrix")
+    if tested and matrix:
+        raise click.UsageError("choose one of --test and --matrix")
     with call.memory(user=user, read_only=True) as memory:
-        if tested:
+        if matrix:
+            whole(call, memory, about, fields)
+        elif tested:
             test(call, memory, tested, trust or "agent", about, fields)
         else:
             in_force(call, memory)
@@ -154,7 +163,8 @@ def _table(memory: Memory, reviews: Sequence[Review]) -> Any:
 def _beliefs(memory: Memory, review: Review, *, as_asked: bool = False) -> list[Belief | None]:
     """What a review would change, as it is now; or as it was when it was asked, for one that is answered."""
     moment = review.seq if as_asked else None
-    return [memory.get(version, believed_at=moment) for version in review.action.target]
+    path = review.action.path
+    return [memory.get(version, believed_at=moment, path=path) for version in review.action.target]
 
 
 def _ask(call: Call, memory: Memory, chosen: Sequence[Review], verb: str) -> None:

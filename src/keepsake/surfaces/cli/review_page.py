@@ -21,9 +21,11 @@ from keepsake.surfaces.cli.shown import cells, lines, short, shown
 from keepsake.surfaces.cli.word_diff import word_diff
 
 ASKS = {
-    "remember": "Revise", "revise": "Revise", "forget": "Forget", "invalidate": "Hold to be wrong",
+    "revise": "Revise", "forget": "Forget", "invalidate": "Hold to be wrong",
     "erase": "Destroy the words of", "trust": "Trust", "activate": "Hold again", "reinforce": "Count as helpful",
-    "promote": "Hold for sure", "merge": "Make one of", "compact": "Fold the page about",
+    "promote": "Hold for sure", "merge": "Make one of", "page.compact": "Fold the page about",
+    "path.merge": "Merge the path", "path.abandon": "Abandon the path", "path.compact": "Compact the path",
+    "path.reopen": "Reopen the path",
 }  # fmt: skip
 GONE = "!"  # the mark of what is not there any more
 DONE = {"approved": "Approved", "rejected": "Rejected", "stale": "Stale"}
@@ -47,6 +49,8 @@ def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
 
 
 def _what(review: Review, found: Found) -> str:
+    if review.action.noun == "path":
+        return short(review.action.label, 40)
     several = review.action.kind in ("erase", "merge", "reinforce") and len(found) > 1
     more = f" and {len(found) - 1} more" if several else ""
     return f"{review.action.label.split()[0]} {_name(review, found)}{more}"
@@ -54,7 +58,9 @@ def _what(review: Review, found: Found) -> str:
 
 def _name(review: Review, found: Found) -> str:
     belief, action = found[0] if found else None, review.action
-    if belief and action.kind == "compact":
+    if action.noun == "path":
+        return short(action.path, 40)
+    if belief and action.cell == "page.compact":
         return short(belief.about or NOTES, 24)
     if belief:
         return short(handle(belief.key), 24)
@@ -74,7 +80,7 @@ def title(review: Review, found: Found) -> str:
 
 def asks(review: Review) -> str:
     """What is asked for, as an order."""
-    return "Remember" if review.action.verb == "remember" else ASKS[review.action.kind]
+    return "Remember" if review.action.verb == "remember" else ASKS[review.action.cell]
 
 
 def page(review: Review, found: Found) -> Iterator[str]:
@@ -135,6 +141,9 @@ def difference(review: Review, found: Found) -> Iterator[str]:
 def pieces(review: Review, found: Found) -> Iterator[Piece]:
     """The same for any surface, one thing after the other."""
     kind, first = review.action.kind, found[0] if found else None
+    if review.action.noun == "path":
+        yield from _of_path(review, found)
+        return
     if not review.action.target:
         yield from _statement(review.action.changes)
     elif first is None:
@@ -150,6 +159,8 @@ def pieces(review: Review, found: Found) -> Iterator[Piece]:
         yield from _merging(first, found, review.action.changes)
     elif kind == "compact":
         yield from (Piece("~", _text(belief)) for belief in found)
+        if "rewrite" in review.action.changes:
+            yield Piece("+", str(review.action.changes["rewrite"]), "page")
     else:
         yield from (Piece("-", _text(belief)) for belief in (found if kind == "erase" else found[:1]))
     if kind == "invalidate":
@@ -159,6 +170,15 @@ def pieces(review: Review, found: Found) -> Iterator[Piece]:
 
 def _text(belief: Belief | None) -> str:
     return belief.text if belief else "(gone)"
+
+
+def _of_path(review: Review, found: Found) -> Iterator[Piece]:
+    """What was said on a path, and what would become of it."""
+    mark = {"merge": "+", "abandon": "-", "reopen": "+"}.get(review.action.kind, "~")
+    for name in ("into", "conflicts", "summary"):
+        if review.action.changes.get(name):
+            yield Piece("+", str(review.action.changes[name]), name)
+    yield from (Piece(mark, _text(belief)) for belief in found)
 
 
 def _statement(changes: Mapping[str, Any]) -> Iterator[Piece]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from keepsake.records.belief import TRUST
-from keepsake.records.policy import SAME, Policy, Rule
+from keepsake.records.policy import BELIEF, SAME, Policy, Rule
 from keepsake.surfaces.cli.call import Call
 from keepsake.surfaces.cli.paint import bold, dim, row
 from keepsake.surfaces.cli.shown import shown
@@ -39,6 +39,24 @@ def test(call: Call, memory: Memory, kind: str, trust: str, about: str, given: S
     who = f"{trust} ({shown(source)})" if source else trust
     lines = [f"{bold(verdict.kind)}{dim(':')} {shown(kind)} by {who}{dim(', ')}{by}"]
     call.answer(found, lambda: [*lines, *([f"  {shown(verdict.why)}"] if verdict.why else [])])
+
+
+def whole(call: Call, memory: Memory, about: str, given: Sequence[str]) -> None:
+    """Print what becomes of every verb on every noun."""
+    said = _fields(given)
+    rows = memory.matrix(**said, **({"about": about} if about else {}))
+    call.answer(rows, lambda: _matrix_page(rows))
+
+
+def _matrix_page(rows: dict[str, dict[str, str]]) -> Iterator[str]:
+    yield dim(f"  {'':<22}" + "".join(f"{trust:<12}" for trust in TRUST).rstrip())
+    noun = ""
+    for cell, line in rows.items():
+        of, _, verb = cell.rpartition(".")
+        if (of or BELIEF) != noun:
+            noun = of or BELIEF
+            yield bold(noun)
+        yield f"  {verb:<22}" + "".join(f"{line[trust]:<12}" for trust in TRUST).rstrip()
 
 
 def _fields(given: Sequence[str]) -> dict[str, Any]:
@@ -87,6 +105,8 @@ def _page(policy: Policy) -> Iterator[str]:
     yield from row("a yes lasts", _span(policy.expires))
     yield ""
     yield dim("  review-above: what is trusted more than the asker needs a yes; the rest happens")
+    yield dim("  refuse-above: what is trusted more than the asker is left alone; the rest happens")
+    yield dim("  What is refused here, no rule allows")
 
 
 def _conditions(rule: Rule) -> str:

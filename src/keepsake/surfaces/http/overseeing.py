@@ -111,7 +111,6 @@ async def approve(request: Request, id: ReviewId, said: Approve) -> Response:
     """And does what was asked. Only a server that speaks with a person's trust: see `keepsake serve --trust`."""
 
     def work(memory: Memory) -> Any:
-        must_be_a_person(memory, "answers a review")
         return _review(memory.reviews.approve(id, reason=said.reason, digest=said.digest))
 
     return Json(await ask(request, work))
@@ -125,7 +124,6 @@ async def reject(request: Request, id: ReviewId, said: Reject) -> Response:
     """A belief that was kept out of recall is forgotten; otherwise nothing is changed."""
 
     def work(memory: Memory) -> Any:
-        must_be_a_person(memory, "answers a review")
         return _review(memory.reviews.reject(id, reason=said.reason))
 
     return Json(await ask(request, work))
@@ -176,7 +174,6 @@ async def distrust(request: Request, said: Doubt) -> Response:
     """What it replaced comes back. Only a person does this."""
 
     def work(memory: Memory) -> Any:
-        must_be_a_person(memory, "says whom to trust")
         return plain(memory.distrust(said.source, since=said.since, reason=said.reason))
 
     return Json(await ask(request, work))
@@ -198,7 +195,6 @@ async def trust_again(request: Request, said: Again) -> Response:
     """As before, with what it said meanwhile. Only a person does this."""
 
     def work(memory: Memory) -> Any:
-        must_be_a_person(memory, "says whom to trust")
         memory.trust_again(said.source, reason=said.reason)
         return {"sources": plains(memory.sources())}
 

@@ -289,6 +289,22 @@ async def compact_path(request: Request, name: PathName, said: Close) -> Respons
     return Json(await ask(request, lambda memory: plain(memory.paths.compact(name, summary=said.summary))))
 
 
+class Reopen(Shape):
+    """Why a path is taken up again."""
+
+    model_config = shaped(reason="plan A failed")
+    reason: str = Field(description="Why.", min_length=1)
+
+
+@router.post(
+    "/v1/paths/{name:path}/reopen", operation_id="reopen_path", response_model=Path, tags=["paths"],
+    responses=also(202, 403, 404, 409), summary="Reopen a branch", response_description="The path.",
+)  # fmt: skip
+async def reopen_path(request: Request, name: PathName, said: Reopen) -> Response:
+    """Undoes that it was abandoned or compacted. A merge is not undone."""
+    return Json(await ask(request, lambda memory: plain(memory.paths.reopen(name, said.reason))))
+
+
 @router.get(
     "/v1/paths/{name:path}", operation_id="get_path", response_model=Path, responses=also(304, 404), tags=["paths"],
     summary="Look at a branch", response_description="The path.",

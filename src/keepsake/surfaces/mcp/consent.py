@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Refused
-from keepsake.records.policy import ALLOW
 from keepsake.records.review import Applied, Review
 from keepsake.surfaces.holder import Person
 from keepsake.surfaces.mcp.words import fenced, label
@@ -37,7 +36,9 @@ LONGEST = 6000  # characters of a question that a person can be expected to read
 _ASKS = {
     "remember": "remember", "revise": "replace", "forget": "put out of sight", "invalidate": "hold to be wrong",
     "erase": "destroy the words of", "trust": "rely on", "activate": "hold again", "reinforce": "count as helpful",
-    "promote": "hold for sure", "merge": "make one of", "compact": "fold the page with",
+    "promote": "hold for sure", "merge": "make one of", "page.compact": "fold the page with",
+    "path.merge": "merge the path", "path.abandon": "abandon the path", "path.compact": "compact the path",
+    "path.reopen": "reopen the path",
 }  # fmt: skip
 
 
@@ -61,8 +62,7 @@ def read_state(state: str) -> tuple[str, str]:
 
 def question(memory: Memory, name: str, door: str) -> Question | None:
     """The question that a review puts; None, if a yes through that door would not count, or it is too long to show."""
-    policy = memory.policy
-    if policy.usual("answer", "human") != ALLOW or not policy.names(door):
+    if not memory.policy.answers("human", door):
         return None
     review = memory.reviews.get(name)
     message = "\n".join(_message(memory, review))
@@ -71,7 +71,9 @@ def question(memory: Memory, name: str, door: str) -> Question | None:
 
 def _message(memory: Memory, review: Review) -> list[str]:
     action = review.action
-    found = [f"An agent ({label(by=action.by, trust=action.trust)}) asks to {_ASKS[action.verb]}:"]
+    found = [f"An agent ({label(by=action.by, trust=action.trust)}) asks to {_ASKS[action.cell]}:"]
+    if action.noun == "path":
+        found += [*fenced(action.path), "on which was said:" if action.target else ""]
     for version in action.target:
         belief = memory.get(version, path=action.path)
         found += fenced(belief.text if belief else "(gone)")
@@ -84,7 +86,7 @@ def _message(memory: Memory, review: Review) -> list[str]:
     return [line for line in found if line] + [f"You are asked because {review.why}. Lines behind a bar are data."]
 
 
-_SHOWN = ("text", "user", "trust", "keep_secrets")
+_SHOWN = ("text", "user", "trust", "keep_secrets", "seen")
 _USUAL = {each.name: each.default for each in fields(Belief) if each.default is not MISSING}
 
 

@@ -88,7 +88,7 @@ def _propose(memory: Memory, args: ReviewArgs) -> Reviews:
 def _shown(review: Review) -> Waiting:
     action = review.action
     return Waiting(
-        id=review.id, kind=action.verb, ids=list(action.target), why=review.why, by=action.by, trust=action.trust,
+        id=review.id, kind=action.cell, ids=list(action.target), why=review.why, by=action.by, trust=action.trust,
         status=review.status, at=review.asked_at,
     )  # fmt: skip
 

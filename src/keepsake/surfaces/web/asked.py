@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from keepsake.records.errors import Missing
 from keepsake.records.ids import BELIEF_ID
+from keepsake.records.policy import BELIEF
 from keepsake.surfaces.cli.review_page import asks, pieces, title
 from keepsake.surfaces.cli.shown import lines, short
 from keepsake.surfaces.cli.word_diff import Piece as Words
@@ -85,7 +86,7 @@ def _belief(memory: Memory, version: str, path: str, moment: int | None) -> Beli
 def _title(review: Review, found: list[Belief | None]) -> str:
     """The question in a line: of something without a name of its own, with its first words."""
     first = found[0] if found else None
-    if first is None or review.action.kind == "compact" or not BELIEF_ID.match(first.key) or not first.text:
+    if first is None or review.action.noun != BELIEF or not BELIEF_ID.match(first.key) or not first.text:
         return title(review, found)
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return f"{asks(review)} “{short(first.text, 60)}”{more}?"
@@ -109,9 +110,9 @@ def _seen(text: str) -> str:
 def came_of_it(memory: Memory, review: Review) -> tuple[str, Belief | None]:
     """What an answer led to, in words, and the belief as it is now."""
     action = review.action
-    now = memory.get(action.target[0], path=action.path) if action.target else None
+    now = memory.get(action.target[0], path=action.path) if action.target and action.noun == BELIEF else None
     if review.status == "approved":
-        return _DONE.get(action.verb, "It is done."), now
+        return _DONE.get(action.cell, "It is done."), now
     if review.status == "rejected":
         return ("It was put out of sight." if action.kind == KEPT_OUT else "Nothing was changed."), now
     return "What it was about had changed before it was answered. Nothing was done; it can be asked again.", now
@@ -122,5 +123,7 @@ _DONE = {
     "forget": "It is out of sight. Its history stays.", "invalidate": "It is held to be wrong. Its history stays.",
     "erase": "It is still to be erased: the erasure was cut short.", "trust": "It can be recalled now.",
     "activate": "It is held again.", "reinforce": "It counts as helpful.", "promote": "It is held for sure.",
-    "merge": "They are one now. What each said stays in its history.", "compact": "The page was folded.",
+    "merge": "They are one now. What each said stays in its history.", "page.compact": "The page was folded.",
+    "path.merge": "The path was merged.", "path.abandon": "The path was abandoned. It can be reopened.",
+    "path.compact": "The path was compacted. It can be reopened.", "path.reopen": "The path is open again.",
 }  # fmt: skip

@@ -110,7 +110,7 @@ def _waiting(memory: Memory, asked: Asked) -> Waiting:
     action = memory.reviews.get(asked.id).action
     said, held = action.changes.get("text"), memory.get(action.target[0]) if action.target else None
     text = said if isinstance(said, str) else held.text if held else ""
-    asks = "Remember" if action.verb == "remember" else ASKS[action.kind]
+    asks = "Remember" if action.verb == "remember" else ASKS[action.cell]
     return Waiting(asked.id, asks, text or asked.asks, asked.trust)
 
 

@@ -37,6 +37,7 @@ _VERBS = STEPS | {
     "page.put/1": "page changed", "page.fold/1": "page folded", "page.clean/1": "pages cleaned",
     "erase/1": "erased", "erase.done/1": "erased", "trust.set/1": "trust", "trust.corroborate/1": "borne out",
     "path.branch/1": "branched", "path.merge/1": "merged", "path.abandon/1": "abandoned", "path.compact/1": "closed",
+    "path.reopen/1": "reopened",
     "graph.put/1": "graph", "graph.merge/1": "merged", "graph.unmerge/1": "parted", "graph.propose/1": "asked",
     "graph.dismiss/1": "two things", "ledger.begin/1": "begun", "ledger.seal/1": "compacted",
     "ledger.torn/1": "recovered", "ledger.time/1": "times doubted", "ledger.prune/1": "moved away",
