@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from keepsake.ledger.checkpoint import witnesses
 from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
+from keepsake.memory.answering import answering
 from keepsake.memory.asks import Asks
 from keepsake.memory.beliefs import BeliefsOf
 from keepsake.memory.brings import Brings
@@ -42,7 +43,7 @@ from keepsake.records.errors import NotWritable, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.notebook import listing
 from keepsake.records.policy import lower
-from keepsake.records.schema import WRITER_TRUST
+from keepsake.records.schema import PERSONS, WRITER_TRUST
 from keepsake.repair.witness import seen_by_the_index
 from keepsake.stores.shelf import Shelf
 
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from keepsake.records.rule import ConsolidationRule
 
 
+@answering
 @listing
 class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
@@ -95,6 +97,8 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         self._gated.echoes, self._gated.corroborators = self._echo_of, lambda: self._settings.corroborate
         self._shelf.ledger.then, self._shelf.zone = self._after_writing, lambda: self._zone
         self._shelf.ledger.before = self._before_writing
+        if trust != "human":
+            self.mark_withheld()
 
     def _pins(self, ledger_id: str) -> list[Witness]:
         """Who has seen the ledger, beside the lock file: the checkpoints, and the index."""
@@ -133,6 +137,16 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
     def writable(self) -> bool:
         """Whether something may be recorded: it was opened for that, this user may, and nothing is wrong."""
         return self._shelf.ledger.writable and self._shelf.ledger.trouble is None
+
+    def mark_withheld(self) -> None:
+        """From now on each belief, episode and fact says in `withheld` why its words are withheld from programs.
+
+        A program that is not a person's gets no others: see `docs/how-to/trust.md`.
+        """
+        from keepsake.memory.outlet import Outlet
+        from keepsake.memory.reader import Reader
+
+        self._shelf.outlet = Outlet(Reader(self._shelf, self._gated, self.user))
 
     @cached_property
     def beliefs(self) -> BeliefsOf:
@@ -316,9 +330,12 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _before_writing(self, drafts: Sequence[Draft]) -> Sequence[Draft]:
-        """The drafts without secrets, each with the trust of the program that writes it, unless that is a person's."""
+        """The drafts without secrets, each with the trust of the program that writes it.
+
+        A person's is not said where only a person's program writes: there it is what an event without one means.
+        """
         masked = self._masks.drafts(drafts)
-        if self.trust == "human":
+        if self.trust == "human" and self._by.partition(":")[0] in PERSONS:
             return masked
         return [Draft(op, {**body, WRITER_TRUST: lower((self.trust, body.get(WRITER_TRUST, self.trust)))})
                 for op, body in masked]  # fmt: skip

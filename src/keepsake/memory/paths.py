@@ -14,6 +14,7 @@ from typing import Any, cast
 from keepsake.decide import path as decide
 from keepsake.decide import path_merge as merging
 from keepsake.decide.belief import Draw
+from keepsake.memory.answering import answering
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import Belief
 from keepsake.records.event import Draft, Event
@@ -46,6 +47,7 @@ class Tree(Shown):
         return f"<Tree {self.name}: {len(self.branches)} branches>"
 
 
+@answering
 @listing
 class PathsOf:
     """The paths of one user."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from os import urandom
 
+from keepsake.memory.answering import answering
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment, stamp
@@ -24,6 +25,7 @@ from keepsake.stores.shelf import Shelf
 Fold = Callable[[Action], None]
 
 
+@answering
 @listing
 class ReviewsOf:
     """The reviews of one user. `fold` carries out the folding of a page that has its yes."""

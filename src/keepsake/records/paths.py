@@ -213,6 +213,11 @@ class Paths(Undoable):
         made = self._parents.get((user, path))
         return made[0] if made else min((seq for seq, _ in self._moments((user, path))), default=-1)
 
+    def ended(self, user: str, path: str) -> int:
+        """The event that merged or abandoned it; -1 if none did."""
+        end = self._ends.get((user, path))
+        return end.seq if end else -1
+
     def _moments(self, place: _Place) -> list[tuple[int, str]]:
         """When something was said on a path."""
         older = [self._older[place]] if place in self._older else []
