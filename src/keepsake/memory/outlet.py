@@ -35,8 +35,9 @@ class Outlet:
         before = self._rule.shelf.ledger.end.seq if name in _STATING else None
         try:
             with self._inside():
-                if not self.reader.is_person:
-                    given, named = self._meant(noun, name, given, named)
+                if not self.reader.is_person and (given or named):
+                    with self._rule.shelf.ledger.reading():
+                        given, named = self._meant(noun, name, given, named)
                 found = method(of, *given, **named)
         except _HiddenName as error:
             answers = str(method.__annotations__.get("return", ""))

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.decide.trust import withheld as distrusted
 from keepsake.memory.gated import Gated
+from keepsake.records import timeline
 from keepsake.records.beliefs import PUT, SUPERSEDE
 from keepsake.records.errors import KeepsakeError
 from keepsake.records.event import Event
+from keepsake.records.merged import MERGED_FROM
 from keepsake.records.policy import DEFAULT
 from keepsake.records.schema import PERSONS, WRITER_TRUST
 from keepsake.stores.shelf import Shelf
@@ -73,14 +75,21 @@ class Quarantine:
         """The same of any version, by what it says."""
         if self._is_doubted(version, trust):
             return PENDING
-        held = self.book.version(version)
-        if held is not None and distrusted(self.book, held):
-            return NOT_TRUSTED
-        return self._why_source(trust, user, seq, agent, session)
+        if not self.book.distrusts.of(user):
+            return ""
+        return self._why_source(trust, user, self._place(version) if seq < 0 else seq, agent, session)
 
     def why_episode(self, source: str, trust: str, user: str, seq: int, agent: str, session: str) -> str:
         """The same of an episode, by its event."""
         return PENDING if self._is_doubted(source, trust) else self._why_source(trust, user, seq, agent, session)
+
+    def _place(self, version: str) -> int:
+        """The event that stated a version; -1 if it is not here."""
+        held = self.book.version(version)
+        naming = timeline.naming([version])
+        events = self.shelf.ledger.events(held.first, naming=naming) if held else ()
+        stating = (event.seq for event in events if (event.body or {}).get("belief", {}).get("id") == version)
+        return next(stating, -1)
 
     def _is_doubted(self, name: str, trust: str) -> bool:
         is_clear = self.book.reviews.is_approved(name) or self.book.distrusts.is_borne_out(name)
@@ -146,6 +155,20 @@ class Quarantine:
             return path
         seq = self.book.paths.branched(user, path)
         return f"path-{self.event_id(seq)[-6:].lower()}" if self.is_written_by(seq) else path
+
+    def reason(self, user: str, reason: str) -> str:
+        """A reason; that of a merge without the name of a path that is replaced, and without what the branch said."""
+        if not reason.startswith(MERGED_FROM):
+            return reason
+        said = reason.removeprefix(MERGED_FROM)
+        names = (name for name in self.book.paths.names(user) if said == name or said.startswith(f"{name}: "))
+        return MERGED_FROM + self.path_name(user, max(names, key=len, default=""))
+
+    def quoting(self, user: str, text: str) -> str:
+        """A text of ours in which paths stand in quotes, without the names that are replaced."""
+        for opaque, name in self.opaque_paths(user).items():
+            text = text.replace(repr(name), repr(opaque))
+        return text
 
     def opaque_paths(self, user: str) -> dict[str, str]:
         """The names of paths that are replaced, by the opaque ones."""

@@ -106,8 +106,8 @@ class Reader:
         if self.is_person:
             return made
         changes: dict[str, Any] = {"path": self._path_name(user, found.path)}
-        if made.reason and not why and rule.is_written_by(found.seq):
-            changes["reason"] = ""
+        if made.reason and not why:
+            changes["reason"] = "" if rule.is_written_by(found.seq) else rule.reason(user, made.reason)
         if made.views:
             changes["views"] = rule.without_names(made.views, user)
         return remade(made, changes)
@@ -121,9 +121,8 @@ class Reader:
 
     def fact(self, found: Fact) -> Fact:
         held = self.rule.book.version(found.version)
-        seq = held.seq if held else -1
-        why = self.rule.why_belief(found.version, found.trust, found.user, seq, agent=found.agent)
-        made = self._judged(found, why, seq, id=found.version)
+        why = self.rule.why_belief(found.version, found.trust, found.user, -1, agent=found.agent)
+        made = self._judged(found, why, held.seq if held else -1, id=found.version)
         if self.is_person:
             return made
         return remade(made, {"lineage": self.rule.without_names(made.lineage, found.user)})
@@ -188,20 +187,28 @@ class Reader:
     # -- reviews -----------------------------------------------------------------------------------------------------
 
     def action(self, found: Action) -> Action:
+        if self.is_person:
+            return found
         path = self._path_name(found.user, found.path)
-        if self.is_person or not self._is_withheld(found.trust, found.kind, found.target):
-            return remade(found, {"path": path})
-        return emptied(found, path=path)
+        if self._is_withheld(found.trust, found.kind, found.target, found.merged):
+            return emptied(found, path=path)
+        return remade(found, {"path": path, "reason": self.rule.reason(found.user, found.reason)})
 
     def review(self, found: Review) -> Review:
         """A question. If it was withdrawn, the reason is its asker's, and stands in the event that says so."""
-        is_withdrawn = found.status == "stale" and found.answered_by == found.action.by and not self.is_person
-        made = self._parts(found)
-        return remade(made, {"reason": ""}) if is_withdrawn else made
+        if self.is_person:
+            return found
+        asked, is_withdrawn = found.action, found.status == "stale" and found.answered_by == found.action.by
+        is_ours = asked.kind == "trust" or not self._is_withheld(asked.trust, asked.kind, asked.target, asked.merged)
+        why = self.rule.quoting(asked.user, found.why) if is_ours else PLACEHOLDER
+        return remade(found, {
+            "action": self.action(asked), "why": why, "reason": "" if is_withdrawn else found.reason,
+        })  # fmt: skip
 
-    def _is_withheld(self, trust: str, kind: str, target: Iterable[str]) -> bool:
-        """Whether an action holds words that are: its asker's, or those of what it would merge."""
-        return self.rule.is_quarantined(trust) or (kind == "merge" and any(map(self.withholds, target)))
+    def _is_withheld(self, trust: str, kind: str, target: Iterable[str], merged: Iterable[str]) -> bool:
+        """Whether an action holds words that are: its asker's, or those of what it would merge or bring over."""
+        taken = (*merged, *(target if kind == "merge" else ()))
+        return self.rule.is_quarantined(trust) or any(map(self.withholds, taken))
 
     def must_read(self, versions: Iterable[str]) -> None:
         """NotFound, if this program would take up words that it may not read."""
@@ -254,12 +261,20 @@ class Reader:
             if isinstance(said := body.get(kind), dict):
                 kept[kind] = self._statement(kind, said, event, user)
                 why = why or kept[kind].get("withheld", "")
-        asked = body.get("action") or {}
-        if asked and (why or self._is_withheld(asked.get("trust", "human"), asked["kind"], asked.get("target", ()))):
-            kept["action"] = {**schema.wordless(asked, schema.RECORDS["action"]), "withheld": why or PENDING}
+        if isinstance(asked := body.get("action"), dict):
+            kept |= self._asked_for(asked, str(body.get("why", "")), why, user)
+            why = why or kept["action"].get("withheld", "")
         if not why:
             return {**body, **kept}
         return {**schema.without_words(event.op, body), **({} if kept else {"withheld": why}), **kept}
+
+    def _asked_for(self, action: dict[str, Any], asked: str, why: str, user: str) -> dict[str, Any]:
+        """The action of a question, and why it is asked."""
+        about = [action.get(name, ()) for name in ("target", "merged")]
+        if why or self._is_withheld(action.get("trust", "human"), action["kind"], *about):
+            return {"action": {**schema.wordless(action, schema.RECORDS["action"]), "withheld": why or PENDING}}
+        reason = {"reason": self.rule.reason(user, action["reason"])} if "reason" in action else {}
+        return {"action": {**action, **reason}, "why": self.rule.quoting(user, asked)}
 
     def _why_event(self, event: Event, body: Mapping[str, Any]) -> str:
         """Why the words of an event are withheld that are no belief's and no episode's."""
@@ -277,7 +292,9 @@ class Reader:
         else:
             why = self.rule.why_belief(said["id"], trust, user, event.seq, agent=agent, session=session)
             named = {"key": said["id"]}
-        return {**schema.wordless(said, schema.RECORDS[kind]), **named, "withheld": why} if why else dict(said)
+        if why:
+            return {**schema.wordless(said, schema.RECORDS[kind]), **named, "withheld": why}
+        return {**said, "reason": self.rule.reason(user, said["reason"])} if said.get("reason") else dict(said)
 
     def _name_paths(self, made: dict[str, Any], body: dict[str, Any], user: str) -> None:
         for name in ("path", "into", "parent"):
@@ -310,12 +327,13 @@ class Reader:
     # -- consolidation -----------------------------------------------------------------------------------------------
 
     def _delta(self, found: BaseModel) -> Any:
-        """A delta. One that was made of what is withheld is not given out: there is nothing in it but such words."""
+        """A delta. One that was made of what is withheld, or on a path without a name here, is not given out."""
         names, scope = getattr(found, "source_episode_ids", None), getattr(found, "scope", None)
         if self.is_person or names is None:
             return found
         user = scope.user if scope else self._user
-        if any(self._is_told_withheld(user, name) for name in names):
+        path = scope.path if scope else ""
+        if self._path_name(user, path) != path or any(self._is_told_withheld(user, name) for name in names):
             return NOTHING
         said: dict[str, Any] = found.model_dump(include={"corroborates"})
         return found.model_copy(update=self.rule.without_names(said, user))

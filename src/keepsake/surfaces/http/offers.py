@@ -48,6 +48,7 @@ LEFT_OUT = {
     "backup": _AT_HOME, "batch": "it belongs to a thread, and locks the folder meanwhile", "bring": _AT_HOME,
     "close": "the server does", "embed": _AT_HOME, "embedder": "a receipt names it", "export": _AT_HOME,
     "on": "calls take a `path`", "policy": _AT_HOME, "rebuild_index": _AT_HOME, "restore": _AT_HOME,
+    "mark_withheld": "the server does, when it opens the memory",
     "log_page": "`list_events` walks it by cursors", "writable": "`status` tells it", "beside": _INSIDE,
     "run_due": "the server does, when rules are due", "take_in": _AT_HOME, "test": _AT_HOME,
     "trust": "whoever started the server said so", "unembedded": _AT_HOME, "what_would_happen": _A_PERSONS,
