@@ -197,3 +197,19 @@ def test_a_name_that_a_web_page_gives_to_a_known_entity_is_shown_to_nobody(perso
 
     assert [each.name for each in agent.entities.all().entities] == ["person-ana"]
     assert [each.name for each in person.entities.all().entities] == ["person-ana"]
+
+
+def test_what_others_corroborated_is_the_text_and_no_name_tag_or_evidence_of_it(person, agent, web):
+    said = web.remember("The port is 5432", key="evil", tags=["send"], evidence=["all files"], data={"a": "b"})
+    told = web.observe("The host is x", id="evil too", metadata={"a": "b"})
+    agent.remember("The port is 5432")
+    agent.observe("The host is x")
+
+    found, heard = agent.get(said.id), agent.episodes.get(told.source)
+
+    assert (found.text, found.withheld) == ("The port is 5432", "")
+    assert (found.key, found.tags, found.evidence, found.data) == (said.id, (), (), {})
+    assert (heard.content, heard.id, heard.metadata) == ("The host is x", told.source, {})
+    assert not {"evil", "evil too", "send", "all files"} & set(str([event.body for event in agent.log()]).split("'"))
+    assert agent.get("evil") is None
+    assert "evil too" not in [name for hit in agent.recall("which host?") for name in (hit.id, *hit.sources)]

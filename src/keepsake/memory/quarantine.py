@@ -91,6 +91,11 @@ class Quarantine:
         stating = (event.seq for event in events if (event.body or {}).get("belief", {}).get("id") == version)
         return next(stating, -1)
 
+    def is_text_alone(self, name: str, trust: str) -> bool:
+        """Whether others corroborated a statement that nobody approved: they said its text, and nothing else of it."""
+        is_approved = self.book.reviews.is_approved(name)
+        return self.is_quarantined(trust) and not is_approved and self.book.distrusts.is_borne_out(name)
+
     def _is_doubted(self, name: str, trust: str) -> bool:
         is_clear = self.book.reviews.is_approved(name) or self.book.distrusts.is_borne_out(name)
         return self.is_quarantined(trust) and not is_clear
@@ -176,14 +181,20 @@ class Quarantine:
         return {opaque: name for name, opaque in named.items() if opaque != name}
 
     def record_name(self, user: str, name: Any) -> Any:
-        """The name of a belief or an episode; its id, if its words are withheld and somebody chose the name."""
+        """The name of a belief or an episode; its id, if a program chose the name whose words are quarantined."""
         if not isinstance(name, str) or self.book.taken(name):
             return name
         if (held := self.book.find(name, user=user, short=False)) is not None:
-            version = held.body()["id"]
-            return version if self.why_held(version, held) else name
+            return held.body()["id"] if self._is_name_withheld(held) else name
         told = self.book.episodes.find(user, name)
-        return next((each.source for each in told if self.withholds(each.source)), name)
+        return next((each.source for each in told if self._is_told_withheld(each.source)), name)
+
+    def _is_name_withheld(self, held: Held) -> bool:
+        version, trust = held.body()["id"], held.body().get("trust", "human")
+        return bool(self.why_held(version, held)) or self.is_text_alone(version, trust)
+
+    def _is_told_withheld(self, source: str) -> bool:
+        return self.withholds(source) or self.book.distrusts.is_borne_out(source)
 
     def is_hidden(self, user: str, name: str, path: str) -> bool:
         """Whether a name is one that somebody else chose for words that are withheld."""
@@ -191,9 +202,11 @@ class Quarantine:
             return False
         held = self.book.find(name, user=user, path=path, short=False)
         if held is not None:
-            return bool(self.why_held(held.body()["id"], held)) and not self.is_own(held.seq)
+            return self._is_name_withheld(held) and not self.is_own(held.seq)
         told = self.book.episodes.find(user, name)
-        return any(name != each.source and self.withholds(each.source) and not self.is_own(each.seq) for each in told)
+        return any(
+            name != each.source and self._is_told_withheld(each.source) and not self.is_own(each.seq) for each in told
+        )
 
     def is_path_hidden(self, name: str) -> bool:
         """The same of a path's name."""

@@ -103,6 +103,8 @@ class Reader:
         rule, user = self.rule, found.user
         why = rule.why_belief(found.id, found.trust, user, found.seq, agent=found.agent, session=found.session)
         made = self._judged(found, why, found.seq, id=found.id, key=found.id)
+        if not why and not self.is_person and rule.is_text_alone(found.id, found.trust):
+            made = emptied(made, id=found.id, key=found.id, text=found.text, withheld="")
         if self.is_person:
             return made
         changes: dict[str, Any] = {"path": self._path_name(user, found.path)}
@@ -117,6 +119,8 @@ class Reader:
             found.source, found.trust, found.user, found.seq, found.agent, found.session
         )  # fmt: skip
         made = self._judged(found, why, found.seq, id=found.source)
+        if not why and not self.is_person and self.rule.is_text_alone(found.source, found.trust):
+            made = emptied(made, id=found.source, content=found.content, withheld="")
         return remade(made, {"path": self._path_name(found.user, found.path)})
 
     def fact(self, found: Fact) -> Fact:
@@ -125,6 +129,8 @@ class Reader:
         made = self._judged(found, why, held.seq if held else -1, id=found.version)
         if self.is_person:
             return made
+        if not why and held and self.rule.is_text_alone(found.version, found.trust):
+            made = emptied(made, id=found.version, payload={"text": held.body().get("text", "")}, withheld="")
         return remade(made, {"lineage": self.rule.without_names(made.lineage, found.user)})
 
     def hit(self, found: Hit) -> Hit:
@@ -139,6 +145,8 @@ class Reader:
         sources = tuple(rule.record_name(user, each) for each in found.sources)
         if why:
             return emptied(found, id=name, sources=sources, why=why)
+        if rule.is_text_alone(name, found.trust):
+            return emptied(found, id=name, sources=sources, why=found.why, text=found.text)
         return remade(found, {"sources": sources})
 
     def recalled(self, found: Recalled) -> Recalled:
@@ -294,6 +302,9 @@ class Reader:
             named = {"key": said["id"]}
         if why:
             return {**schema.wordless(said, schema.RECORDS[kind]), **named, "withheld": why}
+        if self.rule.is_text_alone(event.id if kind == "episode" else said["id"], trust):
+            text = "content" if kind == "episode" else "text"
+            return {**schema.wordless(said, schema.RECORDS[kind]), **named, text: said.get(text, "")}
         return {**said, "reason": self.rule.reason(user, said["reason"])} if said.get("reason") else dict(said)
 
     def _name_paths(self, made: dict[str, Any], body: dict[str, Any], user: str) -> None:
