@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from keepsake.memory.tends import Tends
 from keepsake.memory.trusts import Trusts
 from keepsake.memory.work import FramesOf
+from keepsake.records.errors import Refused
 from keepsake.records.frame import Frame
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ class Asks(Tends, Trusts):
 
         Whatever the frame guarantees is in it, or named in `dropped` with what it would have needed.
         """
+        if quarantined and self._gated.trust != "human":
+            raise Refused("what is pending is put into a frame for a person alone; leave `quarantined` out")
         frame = self.frames.get(name) if isinstance(name, str) else name
         filled = self._recall.frame(
             question, frame=frame, budget=budget, user=user, session=session, agent=agent, path=path,

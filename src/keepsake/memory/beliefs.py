@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from keepsake.memory.answering import answering
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Refused
 from keepsake.records.notebook import listing
@@ -12,6 +13,7 @@ from keepsake.records.timeline import Moment
 from keepsake.stores.shelf import Shelf
 
 
+@answering
 @listing
 class BeliefsOf:
     """The beliefs of one user, as they are seen from a path."""

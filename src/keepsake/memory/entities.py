@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
+from keepsake.memory.answering import answering
 from keepsake.memory.entities_named import Everyone, Names, Naming, Told
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import texts
@@ -34,6 +35,7 @@ class Known(NamedTuple):
         return html_of(self)
 
 
+@answering
 @listing
 class EntitiesOf:
     """The entities of one user."""

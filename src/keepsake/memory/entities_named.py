@@ -87,6 +87,7 @@ class Names:
         self._pages: dict[str, str] = {}  # by name
         self._names: dict[str, str] = {}  # by page, of those that somebody named
         self._numbers: dict[str, int] = {}  # the last that was given to a page of those letters
+        self._unread: dict[str, str] = {}  # of these, names that nobody is shown
         self.kinds: dict[str, str] = {}  # by name
         self._said: dict[str, set[str] | None] = {}  # by page: the texts that may be shown; None: there is nothing
         self._is_whole = False  # whether that is all there is
@@ -97,13 +98,16 @@ class Names:
                 continue
             if found and found["name"] not in self._pages and page not in self._names:  # who named it first, named it
                 self.take(found["name"], found["kind"], page)
+                if not is_shown(self._book, held, body, self._now):
+                    self._unread[page] = found["name"]
 
     def take(self, name: str, kind: str, page: str) -> None:
         self._pages[name], self._names[page], self.kinds[name] = page, name, kind
 
     def name_of(self, page: str) -> str:
-        """Its own, if nobody named it; that of its file, if that is none that anything can go by."""
-        return self._names.get(page) or (page if is_name(page) else file_of(page).removesuffix(".md"))
+        """Its own, if nobody whose word is shown named it; that of its file, if that is none anything can go by."""
+        named = "" if page in self._unread else self._names.get(page)
+        return named or (page if is_name(page) else file_of(page).removesuffix(".md"))
 
     def kind_of(self, name: str) -> str:
         return self.kinds[name] if name in self.kinds else kind_of(self._pages.get(name, name))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from keepsake.decide import episode as decide
+from keepsake.memory.answering import answering
 from keepsake.memory.asked import can_be_written, check_names
 from keepsake.memory.echo import NO_ECHO
 from keepsake.memory.gated import Gated
@@ -69,6 +70,7 @@ class Retraction(Shown):
         }  # fmt: skip
 
 
+@answering
 @listing
 class EpisodesOf:
     """The episodes of one user. Their words are in the ledger, and nowhere in memory."""

@@ -18,6 +18,7 @@ from keepsake.decide.asking import needs_approval
 from keepsake.decide.fact import Evidence, Plan
 from keepsake.decide.trust import SET_ASIDE
 from keepsake.memory import channels, versions
+from keepsake.memory.answering import answering
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
 from keepsake.memory.shape import ShapeOf
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from keepsake.records.delta import Delta
 
 
+@answering
 @listing
 class FactsOf:
     """The facts of one user, as they are seen from a path.

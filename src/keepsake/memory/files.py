@@ -19,6 +19,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from keepsake.decide import trust as worth
+from keepsake.memory.answering import answering
 from keepsake.memory.file_parts import Part, cut
 from keepsake.memory.gated import Gated
 from keepsake.memory.secrets import refuse_name
@@ -57,6 +58,7 @@ class _Here(NamedTuple):
     text: str
 
 
+@answering
 class FilesOf:
     """The files of one user."""
 
@@ -72,9 +74,10 @@ class FilesOf:
             return {file.path: len(self._text(file).encode()) for file in sorted(files, key=lambda file: file.path)}
 
     def paths(self) -> list[str]:
-        """Where there are files, also those that wait for a yes."""
+        """Where there are files; a person is also told of those that are pending."""
         with self._shelf.known():
-            return sorted(file.path for file in self._all())
+            is_person = self._gated.trust == "human"
+            return sorted(file.path for file in self._all() if is_person or self._may_show(file) or self._is_own(file))
 
     def read(self, path: str) -> str:
         """The text of a file."""
@@ -82,6 +85,8 @@ class FilesOf:
         with self._shelf.known():
             file = self._file(path)
             if not self._may_show(file):
+                if self._gated.trust != "human" and not self._is_own(file):
+                    raise NotFound(f"there is no file {path}")
                 raise Refused(f"{path} waits for a person's yes; `keepsake review` lists what waits")
             return self._text(file)
 
@@ -148,6 +153,10 @@ class FilesOf:
         """Whether a part of it is in doubt, and this program is above its source: then it writes all of it itself."""
         parts = [self._part(key) for _, key in file.parts]
         return any(worth.is_outranked(self._shelf.book, held, self._gated.trust) for held in (file.held, *parts))
+
+    def _is_own(self, file: _File) -> bool:
+        """Whether this program said that it is there."""
+        return (file.held.by, file.held.body().get("trust", "human")) == (self._gated.by, self._gated.trust)
 
     def _part(self, key: str) -> Held | None:
         held = self._shelf.book.find(key, user=self._user, short=False)

@@ -79,6 +79,8 @@ class Governs(Opened):
                 return self._gated.as_said(self._statement(asked, said, names))
             target = self._versions(meant, names, whose, path)
             if meant == "merge":
+                if self._shelf.outlet is not None:
+                    self._shelf.outlet.reader.must_read(target)
                 said = {**self._together(target, whose), **said}
             if meant == "invalidate" and target:  # it names what it would weaken too
                 book, draw = self._shelf.book, self._shelf.draw()

@@ -18,6 +18,7 @@ import orjson
 from keepsake.decide import graph as decide
 from keepsake.decide.graph import Saved
 from keepsake.ledger.disk import replace as put_in_place
+from keepsake.memory.answering import answering
 from keepsake.memory.gated import Gated
 from keepsake.memory.graph_at import GraphAt
 from keepsake.memory.graph_rows import GraphRows, is_text
@@ -38,6 +39,7 @@ SHOWN = 50
 _FEW = 5  # that are named in a message
 
 
+@answering
 @listing
 class GraphOf(GraphStore):
     """One user's graph. It is a `MemoryGraphStore`."""
@@ -101,7 +103,8 @@ class GraphOf(GraphStore):
 
     def export_to(self, path: str | Path, *, explicit: bool = False, replace: bool = False) -> GraphEnvelope:
         """Write the envelope to a file, whole or not at all. One that is there is kept unless `replace` is said."""
-        place, envelope = Path(path), self.export_envelope(explicit=explicit)
+        place, envelope, outlet = Path(path), self.export_envelope(explicit=explicit), self._shelf.outlet
+        envelope = envelope if outlet is None else outlet.reader.out(envelope)
         if place.exists() and not replace:
             raise Refused(f"{place} is there already; choose another name, or replace it with --force")
         try:

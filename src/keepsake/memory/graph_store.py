@@ -47,7 +47,7 @@ class GraphStore:
     """Profiles, nodes, edges and paths of one user, in the ledger."""
 
     def __init__(self, at: GraphAt, gated: Gated, user: str) -> None:
-        self._at, self._gated, self._user = at, gated, user
+        self._at, self._shelf, self._gated, self._user = at, at.shelf, gated, user
 
     # -- reading -----------------------------------------------------------------------------------------------------
 

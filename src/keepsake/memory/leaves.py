@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from keepsake.memory.graphs import Graphs
-from keepsake.records.errors import Refused
+from keepsake.records.errors import NotApproved, Refused
 from keepsake.records.exported import MARK, Exported, TakenIn
 from keepsake.records.scope import checked
 
@@ -40,6 +40,7 @@ class Leaves(Graphs):
 
         if format not in FORMATS:
             raise Refused(f"format is one of {', '.join(FORMATS)}, not {format!r}")
+        self._must_read_all()
         whose, disk = self._whose(user), self._shelf.ledger.disk
         place = settled(to, self.folder, replace=replace)
         if format == GRAPH:
@@ -62,6 +63,7 @@ class Leaves(Graphs):
 
     def export_lines(self, *, user: str | None = None, history: bool = True) -> Iterator[bytes]:
         """The lines of such a file, one after the other, to be sent somewhere."""
+        self._must_read_all()
         yield from self._lines(self._whose(user), history)
 
     def take_in(
@@ -100,6 +102,16 @@ class Leaves(Graphs):
             raise Refused("a folder is taken in as a person's own pages: say mine=True; `bring` imports another's")
         pages = PagesOf(self._shelf, self._gated, self._pages_at, user, self._settings)
         return TakingPages(self._pages_at, pages, user).run(folder)
+
+    def _must_read_all(self) -> None:
+        """NotApproved, if there are words that this program may not read: an export has all, or it is none."""
+        outlet = self._shelf.outlet
+        reader = None if outlet is None or outlet.reader.is_person else outlet.reader
+        if reader and any(reader.event(each).body != each.body for each in self._shelf.events_of(self.user)):
+            trust = self._gated.trust
+            raise NotApproved(
+                f"a person leaves with what is pending (`keepsake export`), and this program has the trust of {trust}"
+            )
 
     def _whose(self, user: str | None) -> str:
         """Whose memory is meant. Refused, if that is nobody."""

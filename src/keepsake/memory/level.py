@@ -36,7 +36,7 @@ class Level(ABC, Generic[File]):
     wrong: tuple[type[Exception], ...]
 
     def __init__(self, shelf: Shelf) -> None:
-        self.ledger, self.book = shelf.ledger, shelf.book
+        self.shelf, self.ledger, self.book = shelf, shelf.ledger, shelf.book
         self._lock = threading.RLock()
         self._db: File | None = None
         self._left = Bookmark()  # where this process stopped reading

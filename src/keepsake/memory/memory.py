@@ -20,6 +20,7 @@ from keepsake.decide.gate import gate
 from keepsake.ledger.checkpoint import witnesses
 from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
+from keepsake.memory.answering import answering
 from keepsake.memory.asks import Asks
 from keepsake.memory.beliefs import BeliefsOf
 from keepsake.memory.brings import Brings
@@ -45,7 +46,7 @@ from keepsake.records.notebook import listing
 from keepsake.records.pages import PAGE_EDIT
 from keepsake.records.policy import ALLOW, DEFAULT, lower
 from keepsake.records.review import Action
-from keepsake.records.schema import WRITER_TRUST
+from keepsake.records.schema import PERSONS, WRITER_TRUST
 from keepsake.repair.witness import seen_by_the_index
 from keepsake.stores.shelf import Shelf
 
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from keepsake.records.rule import ConsolidationRule
 
 
+@answering
 @listing
 class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
@@ -99,6 +101,8 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         self._gated.several = lambda: self._several
         self._shelf.ledger.then, self._shelf.zone = self._after_writing, lambda: self._zone
         self._shelf.ledger.before = self._before_writing
+        if trust != "human":
+            self.mark_withheld()
 
     def _pins(self, ledger_id: str) -> list[Witness]:
         """Who has seen the ledger, beside the lock file: the checkpoints, and the index."""
@@ -137,6 +141,16 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
     def writable(self) -> bool:
         """Whether something may be recorded: it was opened for that, this user may, and nothing is wrong."""
         return self._shelf.ledger.writable and self._shelf.ledger.trouble is None
+
+    def mark_withheld(self) -> None:
+        """From now on each belief, episode and fact says in `withheld` why its words are withheld from programs.
+
+        A program that is not a person's gets no others: see `docs/how-to/trust.md`.
+        """
+        from keepsake.memory.outlet import Outlet
+        from keepsake.memory.reader import Reader
+
+        self._shelf.outlet = Outlet(Reader(self._shelf, self._gated, self.user))
 
     @cached_property
     def beliefs(self) -> BeliefsOf:
@@ -341,12 +355,13 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _before_writing(self, drafts: Sequence[Draft], by: str) -> Sequence[Draft]:
-        """The drafts without secrets, each with the trust of the program that writes it, unless that is a person's.
+        """The drafts without secrets, each with the trust of the program that writes it.
 
-        An edit of a page's file is a person's, whichever program finds it.
+        A person's is not said where only a person's program writes: there it is what an event without one means. An
+        edit of a page's file is a person's, whichever program finds it.
         """
         masked = self._masks.drafts(drafts)
-        if self.trust == "human" or by == PAGE_EDIT:
+        if by == PAGE_EDIT or (self.trust == "human" and self._by.partition(":")[0] in PERSONS):
             return masked
         return [Draft(op, {**body, WRITER_TRUST: lower((self.trust, body.get(WRITER_TRUST, self.trust)))})
                 for op, body in masked]  # fmt: skip

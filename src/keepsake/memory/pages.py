@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from keepsake.decide import page as decide
+from keepsake.memory.answering import answering
 from keepsake.memory.gated import Gated
 from keepsake.memory.page_recent import Recents, matched
 from keepsake.memory.page_schema import SCHEMA
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 Moment = date | str | None
 
 
+@answering
 @listing
 class PagesOf(Recents):
     """The pages of one user."""
@@ -252,14 +254,13 @@ class PagesOf(Recents):
         return SCHEMA
 
     def _text(self, file: File) -> str:
-        """The page as it stands in its file; as it would, if there is none."""
-        try:
-            read = self._at.folder.read(file.path)
-        except NoPage:
-            read = None
-        if read is None:
-            return to_text(render.new(file, self._at.read(lambda db: db.entries(file.path)), self._at.zone).data)
-        return to_text(read.data)
+        """The page as it stands in its file; as it would, if there is none, or not all of it may be read."""
+        outlet, entries = self._shelf.outlet, self._at.read(lambda db: db.entries(file.path))
+        shown = [row for row in entries if outlet is None or not outlet.reader.withholds(row.id)]
+        with suppress(NoPage):
+            if len(shown) == len(entries) and (read := self._at.folder.read(file.path)) is not None:
+                return to_text(read.data)
+        return to_text(render.new(file, shown, self._at.zone).data)
 
     # -- files -------------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from keepsake.decide import path as decide
 from keepsake.decide import path_merge as merging
 from keepsake.decide.belief import Draw
 from keepsake.decide.path_action import action_on
+from keepsake.memory.answering import answering
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import Belief
 from keepsake.records.event import Draft, Event
@@ -51,6 +52,7 @@ class Tree(Shown):
         return f"<Tree {self.name}: {len(self.branches)} branches>"
 
 
+@answering
 @listing
 class PathsOf:
     """The paths of one user."""

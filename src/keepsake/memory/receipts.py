@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from keepsake.decide import use as decide
+from keepsake.memory.answering import answering
 from keepsake.memory.asked import check_names
 from keepsake.memory.gated import Gated
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound, Refused
@@ -28,6 +29,7 @@ GROUP = 32  # receipts that are written together
 MOST = 4096  # that wait at most, while a batch is open
 
 
+@answering
 @listing
 class ReceiptsOf:
     """The receipts of one memory, those that wait to be written among them. Safe to use from several threads."""

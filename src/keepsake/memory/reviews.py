@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from os import urandom
 
 from keepsake.decide.trust import quarantined_episodes
+from keepsake.memory.answering import answering
 from keepsake.memory.gated import Gated
 from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment, stamp
@@ -27,6 +28,7 @@ Fold = Callable[[Action], None]
 _AT_ONCE = 256  # answers about one source that are one group
 
 
+@answering
 @listing
 class ReviewsOf:
     """The reviews of one user. `fold` carries out the folding of a page that has its yes."""

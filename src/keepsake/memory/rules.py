@@ -14,6 +14,7 @@ from typing import Any
 from keepsake.consolidate.cadence import Cadence, is_due, next_after
 from keepsake.consolidate.filter import parse
 from keepsake.decide import rule as decide
+from keepsake.memory.answering import answering
 from keepsake.memory.consolidation import Consolidated, ConsolidationOf
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.gated import Gated
@@ -47,6 +48,7 @@ class RuleStatus(Shown):
         }  # fmt: skip
 
 
+@answering
 @listing
 class RulesOf:
     """The rules of one user."""

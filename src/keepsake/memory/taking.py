@@ -101,8 +101,8 @@ class Taking:
         """Write one event as it was recorded elsewhere; `more` is said by this memory itself. `source` is the memory it
         comes from, unless this one goes on from that."""
         told = {"id": event.id, "ts": event.ts, "by": event.by} | ({"source": source} if source else {})
-        if source and not self.mine:
-            body = {**body, WRITER_TRUST: FOREIGN}
+        if source:
+            body = {**body, WRITER_TRUST: self.gated.trust if self.mine else FOREIGN}
         drafts = [Draft(event.op, {**body, ELSEWHERE: told}), *more]
         return self.shelf.ledger.write(lambda: Cleared(drafts) if self._keeps else drafts)[0]
 

@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Any
 
 from keepsake.decide import belief as decide
+from keepsake.memory.answering import answering
 from keepsake.memory.asked import can_be_written, check_names
 from keepsake.memory.gated import Gated
 from keepsake.memory.index import IndexOf
@@ -38,6 +39,7 @@ MOST = 10_000  # proposals at a time
 _MARGIN = 1.0 + 1e-9  # the index compares logarithms, which may differ in the last digit
 
 
+@answering
 @listing
 class TidyOf:
     """Proposals for one user's memories, and, if `pages` are given, for those too."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from keepsake.decide import work as decide
+from keepsake.memory.answering import answering
 from keepsake.memory.gated import Gated
 from keepsake.projections.index.builtin import CONFIG, FRAMES
 from keepsake.records import ids
@@ -17,6 +18,7 @@ from keepsake.records.work import Work
 from keepsake.stores.shelf import Shelf
 
 
+@answering
 class WorkOf:
     """The clock of active hours, by which memory ages. It is the memory's, whoever works."""
 
@@ -57,6 +59,7 @@ class WorkOf:
             self.end(session)
 
 
+@answering
 @listing
 class FramesOf:
     """The built-in frames and the user's own."""
@@ -95,6 +98,7 @@ class FramesOf:
         return iter(self.all())
 
 
+@answering
 class ConfigOf:
     """The memory's own thresholds (`prune_threshold`, `top_k`). No secret belongs here."""
 

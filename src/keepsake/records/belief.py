@@ -59,6 +59,7 @@ class Belief(Shown):
     seq: int = -1  # the event that recorded this version
     at: str = ""  # when it was recorded
     answer: Said | None = field(default=None, compare=False, repr=False)  # what `remember` answered; never recorded
+    withheld: str | None = field(default=None, compare=False, repr=False)  # why its words are; empty: they are not
 
     def __post_init__(self) -> None:
         recorded({name: getattr(self, name) for name in _DEFAULTS})
@@ -87,6 +88,7 @@ class Belief(Shown):
         object.__setattr__(belief, "seq", seq)
         object.__setattr__(belief, "at", at)
         object.__setattr__(belief, "answer", None)
+        object.__setattr__(belief, "withheld", None)
         return belief
 
     def answered(self, answer: Said) -> Belief:
@@ -96,8 +98,9 @@ class Belief(Shown):
         return belief
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name != "answer"}
+        """All fields, for printing or sending. `withheld` is one of them where it is known."""
+        shown = {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name not in ("answer", "withheld")}
+        return shown if self.withheld is None else {**shown, "withheld": self.withheld}
 
     def __repr__(self) -> str:
         text = self.text if len(self.text) <= 60 else self.text[:57] + "…"

@@ -37,6 +37,7 @@ class Episode(Shown):
     seq: int = -1  # the event that recorded it
     recorded: str = ""
     source: str = ""  # that event's id
+    withheld: str | None = field(default=None, compare=False, repr=False)  # why its words are; empty: they are not
 
     def __post_init__(self) -> None:
         for name in _TEXTS:
@@ -75,8 +76,11 @@ class Episode(Shown):
                    source=event.id)  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {"timestamp": stamp(self.timestamp)}
+        """All fields, for printing or sending. `withheld` is one of them where it is known."""
+        shown = {f.name: getattr(self, f.name) for f in fields(self)} | {"timestamp": stamp(self.timestamp)}
+        if self.withheld is None:
+            del shown["withheld"]
+        return shown
 
     def __repr__(self) -> str:
         text = self.content if len(self.content) <= 60 else self.content[:57] + "…"

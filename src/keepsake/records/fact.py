@@ -33,6 +33,7 @@ class Fact(Shown):
     status: str = "active"
     version: str = ""  # of the belief that it is, in a memory
     trust: str = "human"  # how far the least trusted of its tellers is
+    withheld: str | None = field(default=None, compare=False, repr=False)  # why its words are; empty: they are not
 
     def __post_init__(self) -> None:
         for name in ("id", "user"):
@@ -61,8 +62,11 @@ class Fact(Shown):
         return list(dict.fromkeys(name for step in self.lineage for name in step.get("source_episode_ids", ())))
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return asdict(self) | {"pinned_at": stamp(self.pinned_at)}
+        """All fields, for printing or sending. `withheld` is one of them where it is known."""
+        shown = asdict(self) | {"pinned_at": stamp(self.pinned_at)}
+        if self.withheld is None:
+            del shown["withheld"]
+        return shown
 
     def __repr__(self) -> str:
         said = " ".join(self.triple) or str(self.payload.get("text") or self.payload)

@@ -13,6 +13,7 @@ PARENT = "parent"  # what stands there stays
 BRANCH = "branch"  # what the branch says takes its place
 NEWEST = "newest"  # whichever was recorded later
 REVIEW = "review"  # what stands there stays, and a person is asked
+MERGED_FROM = "merged from path "  # and its name: the reason of what a merge brought over
 RULES = (REVIEW, PARENT, BRANCH, NEWEST)
 
 

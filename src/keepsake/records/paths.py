@@ -283,6 +283,11 @@ class Paths(Undoable):
             found += (more for more in self.below(user, name) if more not in found)
         return found
 
+    def ended(self, user: str, path: str) -> int:
+        """The event that merged or abandoned it; -1 if none did."""
+        end = self._ends.get((user, path))
+        return end.seq if end else -1
+
     def _moments(self, place: _Place) -> list[tuple[int, str]]:
         """When something was said on a path."""
         older = [self._older[place]] if place in self._older else []

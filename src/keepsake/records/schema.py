@@ -5,7 +5,8 @@ hold words that a person or a program chose: names (of a path, a source, a page,
 Words are what erasure has to reach and what a reader may have to be denied. A field that is not listed here counts as
 words, so one that is added later is erased and withheld before anybody thinks of it.
 
-Every event may also hold `writer_trust`, the trust of the program that wrote it (absent: a person's), and `elsewhere`.
+Every event may also hold `elsewhere`, and `writer_trust`: the trust of the program that wrote it. Without one it is a
+person's, if it came through a surface of a person's; else it is an older program's, which did not say.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ NAME, TEXT, TREE = "name", "text", "tree"  # chosen by somebody
 
 WORDS = frozenset({NAME, TEXT, TREE})
 WRITER_TRUST = "writer_trust"
+PERSONS = ("cli", "python", "page", "elicit", "rules")  # surfaces through which only a person's program writes
 
 Kind = str | dict[str, Any]  # of a value, of each value of a list, or of the fields of an object
 
@@ -47,6 +49,7 @@ _ACTION: dict[str, Kind] = {
     "kind": CHOICE, "noun": CHOICE, "user": ID, "path": NAME, "target": ID, "changes": TREE, "reason": TEXT, "by": ID,
     "trust": CHOICE, "idempotency_key": NAME, "called": CHOICE, "merged": ID,
 }  # fmt: skip
+RECORDS: dict[str, dict[str, Kind]] = {"belief": _BELIEF, "episode": _EPISODE, "action": _ACTION}
 _REVIEW: dict[str, Kind] = {"review": ID, "user": ID}
 _PAIR: dict[str, Kind] = {**_WHOSE, "node": NAME, "into": NAME}
 _PAIRED: dict[str, Kind] = {**_PAIR, "names": NAME, "score": NUMBER, "reasons": TEXT}
@@ -140,6 +143,11 @@ def words_in(op: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def without_words(op: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """The same event with none of them: only what the program made itself."""
     return _wordless(body, {**_ANY, **SCHEMA.get(op, {})})
+
+
+def wordless(fields: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """Of these fields, those that hold no words."""
+    return _wordless(fields, kinds)
 
 
 def _words(body: Mapping[str, Any], schema: Mapping[str, Kind], inside: str) -> Iterator[tuple[str, Any]]:

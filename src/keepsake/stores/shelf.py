@@ -42,6 +42,7 @@ class Shelf:
     def __init__(self, folder: Path, **options: Any) -> None:
         self.book = Book()
         self.zone: Callable[[], tzinfo] | None = None
+        self.outlet: Any = None  # through which a program gets what it may read; none: a person's gets everything
         self.ledger = Ledger(folder, self.book, reach=_reach, **options)
 
     def close(self) -> None:

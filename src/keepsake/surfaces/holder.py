@@ -92,6 +92,7 @@ class Holder:
     def _desk(self, tick: Tick | None) -> Desk:
         if self._memory is None:
             self._memory = self._opened()
+            self._memory.mark_withheld()
         return Desk(self._memory, tick, self._session, self._agent)
 
     async def close(self) -> None:

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import orjson
 from starlette.responses import Response
 
-from keepsake.surfaces.http.withholding import OPEN, told
-
 if TYPE_CHECKING:
     from starlette.requests import Request
 
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from keepsake.surfaces.holder import Desk, Holder
 
 T = TypeVar("T")
+_OPEN = frozenset(("body", "data", "metadata", "payload", "properties", "provenance", "changes", "asked", "views"))
 _MAY_BE_KEPT = "private, no-cache"  # kept by whoever asked, and asked about again each time
 
 
@@ -36,13 +35,9 @@ class Json(Response):
 
 
 async def ask(request: Request, work: Callable[[Memory], T]) -> T:
-    """Do `work` on the memory, in its thread: one call for a whole answer, so that it is of one moment.
-
-    What it finds is given out as far as whoever asks may have it.
-    """
+    """Do `work` on the memory, in its thread: one call for a whole answer, so that it is of one moment."""
     hold: Holder = request.app.state.hold
-    found: T = await hold.run(lambda desk: told(desk.memory, work(desk.memory)))
-    return found
+    return await hold.run(lambda desk: work(desk.memory))
 
 
 async def unless_known(
@@ -59,7 +54,7 @@ async def unless_known(
         tag = tag_of(request, desk.memory, also)
         is_known = is_among(tag, known)
         found = work(desk.memory) if not is_known or known.strip() == "*" else None  # `*` is known only if it is there
-        return tag, None if is_known else told(desk.memory, found)
+        return tag, None if is_known else found
 
     tag, found = await request.app.state.hold.run(look)
     headers = {"ETag": tag, "Cache-Control": _MAY_BE_KEPT}
@@ -95,6 +90,6 @@ def _nobodys(value: Any) -> Any:
     """The same without `user`, but for what somebody else said in it."""
     if isinstance(value, dict):
         return {
-            name: each if name in OPEN else _nobodys(each) for name, each in value.items() if name != "user"
+            name: each if name in _OPEN else _nobodys(each) for name, each in value.items() if name != "user"
         }  # fmt: skip
     return [_nobodys(each) for each in value] if isinstance(value, list | tuple) else value

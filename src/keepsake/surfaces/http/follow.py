@@ -22,7 +22,6 @@ from keepsake.surfaces.http.answers import ask, plains
 from keepsake.surfaces.http.overseeing import Op
 from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.tells import also
-from keepsake.surfaces.http.withholding import told
 
 if TYPE_CHECKING:
     from keepsake.surfaces.holder import Desk, Holder
@@ -83,4 +82,4 @@ def _read(desk: Desk, start: int, op: str) -> tuple[list[dict[str, Any]], int]:
     size = desk.memory.ledger.size
     found = list(islice(desk.memory.log(start, op=op), _AT_ONCE))
     behind = found[-1].seq + 1 if found else start
-    return told(desk.memory, plains(found)), behind if len(found) == _AT_ONCE else max(behind, size)
+    return plains(found), behind if len(found) == _AT_ONCE else max(behind, size)

@@ -18,7 +18,6 @@ from keepsake.surfaces.http.shapes import BELIEF, EPISODE, FACT, Belief, Episode
 from keepsake.surfaces.http.shapes_more import Retraction
 from keepsake.surfaces.http.shapes_story import AT, Change, Status, Version, Why
 from keepsake.surfaces.http.tells import BelievedAt, Name, OfPath, also, moment
-from keepsake.surfaces.withheld import why_withheld
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -73,7 +72,7 @@ async def list_beliefs(
 
     def work(memory: Memory) -> Part:
         found, following = memory.beliefs.page(after=-1 if place is None else place[0], limit=limit, **which)
-        seen = found if quarantined else [each for each in found if not why_withheld(memory, each)]
+        seen = found if quarantined else [each for each in found if not each.withheld]
         return plains(seen), None if following is None else (following,)
 
     return await listed_unless_known(request, work)
@@ -152,13 +151,13 @@ async def diff(
 
     def work(memory: Memory) -> Any:
         found = memory.diff(then or 0, moment(after), path=path)
-        return {"changes": plains(each for each in found if quarantined or not _is_withheld(memory, each))}
+        return {"changes": plains(each for each in found if quarantined or not _is_withheld(each))}
 
     return await unless_known(request, work)
 
 
-def _is_withheld(memory: Memory, change: Differs) -> bool:
-    return all(why_withheld(memory, each) for each in (change.before, change.after) if each is not None)
+def _is_withheld(change: Differs) -> bool:
+    return all(each.withheld for each in (change.before, change.after) if each is not None)
 
 
 # -- episodes ----------------------------------------------------------------------------------------------------------
@@ -189,7 +188,7 @@ async def list_episodes(
         after = (place[0], place[1]) if place else None
         found = memory.episodes.recent(session=session, agent=agent, path=path, limit=limit + 1, after=after)
         last = found[limit - 1] if len(found) > limit else None
-        seen = [each for each in found[:limit] if quarantined or not why_withheld(memory, each)]
+        seen = [each for each in found[:limit] if quarantined or not each.withheld]
         return plains(seen), (stamp(last.timestamp), last.seq) if last else None
 
     return await listed_unless_known(request, work)

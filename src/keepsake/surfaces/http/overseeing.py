@@ -18,13 +18,11 @@ from keepsake.memory.ledger import verify_folder
 from keepsake.records.errors import NotFound
 from keepsake.surfaces.http.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.http.cursor import Cursor, Limit, Part, listed, part, place_in
-from keepsake.surfaces.http.problems import must_be_a_person
 from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, shaped
 from keepsake.surfaces.http.shapes_more import REVIEW, Distrust, Review, Source
 from keepsake.surfaces.http.shapes_story import EVENT, AuditLine, Event, Findings, Note, Proof, Report
 from keepsake.surfaces.http.tells import When, also
-from keepsake.surfaces.http.withholding import is_wordless
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -340,7 +338,6 @@ async def export(
     While some of it waits for a person's yes, only a server that speaks with a person's trust gives it.
     """
     hold: Holder = request.app.state.hold
-    await hold.run(lambda desk: _may_leave(desk.memory))
     lines = await hold.run(lambda desk: desk.memory.export_lines(history=history))
     first = await hold.run(lambda _: _piece(lines))  # what goes wrong at once is told as a problem
 
@@ -351,12 +348,6 @@ async def export(
             piece = await hold.run(lambda _: _piece(lines))
 
     return StreamingResponse(rest(), media_type=NDJSON)
-
-
-def _may_leave(memory: Memory) -> None:
-    """403, if there are words that a program may not read. An export has all, or it could not be taken in elsewhere."""
-    if memory.trust != "human" and any(is_wordless(memory, event) for event in memory.log()):
-        must_be_a_person(memory, "leaves with what waits for a yes (`keepsake export`)")
 
 
 def _piece(lines: Iterator[bytes]) -> bytes:

@@ -14,7 +14,6 @@ from keepsake.surfaces.mcp.notes import Note, numbered, of_belief, of_episode, o
 from keepsake.surfaces.mcp.past import Entry, recent, versions
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.words import NOTICE, exactly, fenced, label
-from keepsake.surfaces.withheld import why_withheld
 
 DEFAULT_FRAME = "attention"
 _FILTERS = ("about", "tags", "kinds", "what", "since", "until")
@@ -178,7 +177,7 @@ def _get(desk: Desk, args: GetArgs) -> Got:
         if episode is None:
             raise NotFound(f"nothing is known as {args.id!r}; recall finds ids")
         return Got(note=of_episode(memory, episode))
-    if why_withheld(memory, belief):
+    if belief.withheld:
         return Got(note=of_belief(memory, belief))
     return Got(
         note=of_belief(memory, belief), evidence=list(belief.evidence) or None, rests_on=list(belief.rests_on) or None,

@@ -100,7 +100,7 @@ class Calls:
         """What a person is asked; None, if the client cannot ask one, or the policy would not count the reply."""
         if person is None or not _can_ask(ctx):
             return None
-        return await self._hold.run(lambda desk: consent.question(desk.memory, review, person.door))
+        return await self._hold.run(lambda _: _question_of(person, review))
 
     async def _settle(
         self, tool: Tool, args: Args, person: Person, review: str, digest: str, reply: bool | None
@@ -151,6 +151,12 @@ def _can_ask(ctx: Context) -> bool:
     declared = ctx.session.client_capabilities
     can = declared.elicitation if declared else None
     return can is not None and (can.form is not None or can.url is None)
+
+
+def _question_of(person: Person, review: str) -> Question | None:
+    """As the person may read it, who sees it in a dialog of the client."""
+    with person.opens() as theirs:
+        return consent.question(theirs, review, person.door)
 
 
 def _ask_back(asked: Question) -> types.InputRequiredResult:

@@ -11,7 +11,6 @@ from keepsake.records.clock import stamp
 from keepsake.surfaces.cli.shown import short
 from keepsake.surfaces.mcp.fields import maybe
 from keepsake.surfaces.mcp.words import exactly, fenced, label, named
-from keepsake.surfaces.withheld import why_withheld
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -80,28 +79,22 @@ def of_hit(hit: Hit, *, explain: bool = False) -> Note:
 
 
 def of_belief(memory: Memory, belief: Belief) -> Note:
-    """A belief, whole; without its words and names, if recall leaves it out because nobody vouches for it."""
-    stands = standing(memory, belief) or None
-    made: dict[str, Any] = {"trust": belief.trust, "by": door(memory, belief.seq), "at": belief.at, "standing": stands}
-    if why_withheld(memory, belief):
-        return Note(id=belief.id, what="belief", text="", **made)
+    """A belief, as far as it may be read."""
     return Note(
-        id=belief.id, what="belief", text=belief.text, **made, agent=belief.agent or None,
-        session=belief.session or None, about=belief.about or None, kind=belief.kind,
+        id=belief.id, what="belief", text=belief.text, trust=belief.trust, by=door(memory, belief.seq), at=belief.at,
+        standing=standing(belief) or None, agent=belief.agent or None, session=belief.session or None,
+        about=belief.about or None, kind=belief.kind or None,
         key=belief.key if belief.key != belief.id else None, confidence=belief.confidence,
         tags=list(belief.tags) or None,
     )  # fmt: skip
 
 
 def of_episode(memory: Memory, episode: Episode) -> Note:
-    """An episode, whole; without its words and names, if recall leaves it out because nobody vouches for it."""
-    withheld, at = why_withheld(memory, episode), stamp(episode.timestamp)
-    made: dict[str, Any] = {"trust": episode.trust, "by": door(memory, episode.seq), "at": at}
-    if withheld:
-        return Note(id=episode.id, what="episode", text="", standing=withheld, **made)
+    """An episode, as far as it may be read."""
     return Note(
-        id=episode.id, what="episode", text=episode.content, agent=episode.agent or None,
-        session=episode.session or None, **made,
+        id=episode.id, what="episode", text=episode.content, trust=episode.trust, by=door(memory, episode.seq),
+        at=stamp(episode.timestamp), agent=episode.agent or None, session=episode.session or None,
+        standing=episode.withheld or None,
     )  # fmt: skip
 
 
@@ -117,15 +110,10 @@ def recorded_at(memory: Memory, seq: int) -> Event | None:
     return event if event is not None and event.seq == seq else None
 
 
-def words_of(memory: Memory, belief: Belief) -> str:
-    """What a belief says; nothing, if nobody vouches for it: what a model has read, it may repeat in its own name."""
-    return "" if why_withheld(memory, belief) else belief.text
-
-
-def standing(memory: Memory, belief: Belief) -> str:
+def standing(belief: Belief) -> str:
     """How a belief stands; nothing, if it is simply held."""
-    if withheld := why_withheld(memory, belief):
-        return withheld
+    if belief.withheld:
+        return belief.withheld
     if not belief.is_held:
         return _STANDING.get(belief.status, belief.status)
     return "a hypothesis" if belief.is_hypothesis else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ from keepsake.surfaces.cli.recall_options import read_time
 from keepsake.surfaces.mcp.fields import maybe
 from keepsake.surfaces.mcp.notes import cut
 from keepsake.surfaces.mcp.words import exactly, fenced, label
-from keepsake.surfaces.withheld import is_in_doubt, why_withheld
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -109,26 +109,20 @@ def _backwards(
 def _entries(memory: Memory, event: Event, body: dict[str, Any], is_gone: bool) -> Iterator[Entry]:
     made: dict[str, Any] = {"at": event.ts, "change": _CHANGES[event.op], "by": event.by, "event": event.seq}
     if "belief" in body:
-        belief = Belief.from_body(body["belief"], event.seq, event.ts)
+        belief = replace(Belief.from_body(body["belief"], event.seq, event.ts), withheld=body["belief"].get("withheld"))
         yield Entry(id=belief.id, **made, **_said(memory, belief))
     elif "episode" in body:
         name = body["episode"].get("id", event.id)
-        yield Entry(id=name, **made, **_told(memory, name, body["episode"], is_gone))
+        yield Entry(id=name, **made, **_told(body["episode"], is_gone))
     else:
         names = body.get("ids") or [body.get("id", "")]
         yield from (Entry(id=name, reason=body.get("reason") or None, **made) for name in names)
 
 
 def _said(memory: Memory, belief: Belief, *, is_asked_for: bool = False) -> dict[str, Any]:
-    """What a version said; its words only if they may be seen: in the list of all, not those of what was forgotten.
-
-    Where nobody vouches for it, no name and no reason is told either: they are words of its source as well.
-    """
-    now = memory.get(belief.id, path=belief.path)
-    is_seen = is_asked_for or (now is not None and now.is_held)
-    hidden = is_in_doubt(memory, belief) if now is None else why_withheld(memory, belief)
-    if hidden:
-        return {"trust": belief.trust}
+    """What a version said; in the list of all, without the words of what was forgotten since."""
+    now = None if is_asked_for else memory.get(belief.id, path=belief.path)
+    is_seen = (is_asked_for or (now is not None and now.is_held)) and (belief.text or not belief.withheld)
     return {
         "trust": belief.trust, "agent": belief.agent or None, "session": belief.session or None,
         "about": belief.about or None, "confidence": belief.confidence, "reason": belief.reason or None,
@@ -136,10 +130,7 @@ def _said(memory: Memory, belief: Belief, *, is_asked_for: bool = False) -> dict
     }  # fmt: skip
 
 
-def _told(memory: Memory, name: str, said: dict[str, Any], is_gone: bool) -> dict[str, Any]:
-    """An episode; its words only if they may be seen: not if it was taken back since, or nobody vouches for it."""
-    trust = said.get("trust", "human")
-    if trust in memory.policy.quarantined or memory.episodes.withheld(name) is not None:
-        return {"trust": trust}
-    words = {} if is_gone else cut(said.get("content", ""))
-    return {"trust": trust, "agent": said.get("agent"), "session": said.get("session"), **words}
+def _told(said: dict[str, Any], is_gone: bool) -> dict[str, Any]:
+    """An episode; its words only if it was not taken back since."""
+    words = {} if is_gone or said.get("withheld") else cut(said.get("content", ""))
+    return {"trust": said.get("trust", "human"), "agent": said.get("agent"), "session": said.get("session"), **words}

@@ -19,7 +19,6 @@ from mcp.shared.exceptions import MCPError
 from keepsake.records.clock import parse_moment, stamp, system_clock
 from keepsake.records.errors import Refused
 from keepsake.surfaces.mcp.quoted import quoted
-from keepsake.surfaces.withheld import is_in_doubt
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -118,7 +117,7 @@ def review(memory: Memory, given: Given) -> Iterator[str]:
     """What was learned since then, and what waits."""
     since, session = _since(given.get("since", "")), given.get("session", "")
     changes = [change for change in memory.diff(since) if not session or _session(change) == session]
-    lines = [_line(memory, change) for change in changes[-_MOST:]]
+    lines = [_line(change) for change in changes[-_MOST:]]
     yield _with(_LOOK_BACK, "\n".join(lines), len(changes) - _MOST)
     if waiting := memory.reviews.waiting():
         told = (_json({"review": each.id, "to": each.action.verb, "at": each.asked_at}) for each in waiting[:_MOST])
@@ -166,18 +165,14 @@ def _session(change: Change) -> str:
     return belief.session if belief else ""
 
 
-def _line(memory: Memory, change: Change) -> str:
+def _line(change: Change) -> str:
     """A change in one line. Words that a person has not let in yet, or has put out again, are not repeated."""
     told: dict[str, Any] = {"what": change.what}
     for name, belief in (("was", change.before), ("is", change.after)):
         if belief is not None:
             told |= {"id": belief.id, "trust": belief.trust, "at": belief.at}
-            told[name] = _words(belief) if _is_let_in(memory, belief) else "(not to be used; `keepsake show` shows it)"
+            told[name] = "(not to be used; `keepsake show` shows it)" if belief.withheld else _words(belief)
     return _json(told)
-
-
-def _is_let_in(memory: Memory, belief: Belief) -> bool:
-    return not (is_in_doubt(memory, belief) or (belief.is_held and memory.withheld(belief.id)))
 
 
 def _words(belief: Belief) -> str:

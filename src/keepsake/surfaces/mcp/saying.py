@@ -10,10 +10,9 @@ from keepsake.records.beliefs import SUPERSEDE
 from keepsake.records.errors import NotFound
 from keepsake.surfaces.holder import Desk
 from keepsake.surfaces.mcp.fields import Agent, Name, Names, Path, Session, Texts, maybe
-from keepsake.surfaces.mcp.notes import of_episode, recorded_at, words_of
+from keepsake.surfaces.mcp.notes import recorded_at
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.words import exactly, fenced
-from keepsake.surfaces.withheld import is_in_doubt
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -86,7 +85,7 @@ def _said(memory: Memory, belief: Belief, before: int) -> Said:
     event = recorded_at(memory, belief.seq) if belief.seq >= before else None
     return Said(
         id=belief.id, status="known" if event is None else "revised" if event.op == SUPERSEDE else "remembered",
-        waits="A person must say yes before it is recalled" if is_in_doubt(memory, belief) else None,
+        waits="A person must say yes before it is recalled" if belief.withheld else None,
         masked=list(memory.masked) or None if event else None,
         contradicts=list(getattr(told, "contradicts", ())) or None, near=list(getattr(told, "near", ())) or None,
     )  # fmt: skip
@@ -215,13 +214,13 @@ def _going(memory: Memory, name: str, path: str) -> Going:
         episode = memory.episodes.find(name)
         if episode is None:
             raise NotFound(f"nothing is known as {name!r}; recall finds ids")
-        return Going(id=episode.id, what="episode", text=of_episode(memory, episode).text[:_SHOWN])
+        return Going(id=episode.id, what="episode", text=episode.content[:_SHOWN])
     stated = "human" if memory.reviews.is_approved(belief) else belief.trust
     verdict = memory.what_would_happen(
         "forget", trust=memory.trust, stated=stated, **{field: getattr(belief, field) for field in _JUDGED}
     )
     return Going(
-        id=belief.id, what="belief", text=words_of(memory, belief)[:_SHOWN], needs_yes=verdict.why or None,
+        id=belief.id, what="belief", text=belief.text[:_SHOWN], needs_yes=verdict.why or None,
         resting=[each.id for each in memory.what_rests_on(name, path=path)] or None,
     )  # fmt: skip
 
