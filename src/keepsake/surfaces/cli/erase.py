@@ -38,7 +38,7 @@ def erase(call: Call, names: tuple[str, ...], yes: bool, dry_run: bool, trust: s
 
     NAME is a belief's or an episode's, or that of something else that has words, with what it is before it: `page:`
     (description, title, tags), `path:` (and all that was said on it), `source:` (why it is not trusted), `frame:`,
-    `rule:`, `setting:`, `receipt:` (and its question) or `session:`.
+    `rule:`, `setting:`, `receipt:` (and its question), `session:`, `node:` (of the graph) or `graph:metadata`.
 
     Shows what would go and asks first. The words of every version of each NAME go, here and in the backups inside the
     folder, and cannot be brought back. That something stood there stays provable. Copies elsewhere are
