@@ -110,7 +110,7 @@ def test_a_time_names_a_place_among_the_events_that_are_believed(tmp_path: Path)
     last = ledger.end.seq
 
     def name_at(moment: datetime) -> str:
-        seq = ledger.standing.times.seq_at(stamp(moment), 0, last, ledger.time_of())
+        seq = ledger.standing.times.seq_at(stamp(moment), 0, last, ledger.chain().dates())
         return str(events(ledger)[seq].body.get("name", ""))
 
     found = [name_at(moment) for moment in (*at(0.5, 1.5, 2.5, 3.5, 5, 7), AHEAD, NOON + timedelta(days=9000))]

@@ -108,6 +108,13 @@ def test_a_rule_that_ran_by_a_wrong_clock_runs_again_when_it_is_due(memory, cloc
     assert memory.run_due()
 
 
+def test_a_fact_that_comes_from_what_a_wrong_clock_dated_is_true_now(memory, clock):
+    ahead_for_a_moment(memory, clock, lambda: tell(memory, "Ana likes tea"))
+    memory.consolidate(ConsolidationRule(id="r"))
+    [fact] = memory.facts.query()
+    assert (fact.payload["subject"], fact.valid_from[:4]) == ("Ana", "2026")
+
+
 def test_an_approval_by_a_clock_far_ahead_is_not_kept_for_years(memory, clock):
     memory.remember("tea", key="drink")
     agent = Memory(memory.folder, by="mcp:1", trust="agent", clock=clock)

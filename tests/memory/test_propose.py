@@ -530,10 +530,10 @@ def test_a_refusal_in_a_batch_is_on_record_and_the_batch_is_taken_back(
     assert len(list(memory.log(op="review.refuse"))) == 2
 
 
-def test_no_yes_crosses_a_user(memory: Memory, agent: Memory) -> None:
+def test_no_yes_crosses_a_user(memory: Memory, agent: Memory, clock: Clock) -> None:
     for user in ("ana", "bob"):
         memory.remember("tea", key="k", user=user)
-    of_ana = Memory(memory.folder, user="ana")
+    of_ana = Memory(memory.folder, user="ana", clock=clock)
     with of_ana:
         action = agent.action("archive", "k", user="ana")
         review = agent.propose(action)

@@ -17,7 +17,6 @@ import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 
 from keepsake.ledger import begin, recover
@@ -356,11 +355,6 @@ class Follower:
     def chain(self) -> Chain:
         """The files of the chain, up to the last event known here."""
         return Chain(self.folder, self._end.offset)
-
-    def time_of(self) -> Callable[[int], str]:
-        """What events are dated, by their numbers."""
-        chain = self.chain()
-        return cache(lambda seq: chain.line(seq).ts)
 
     def events(
         self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()

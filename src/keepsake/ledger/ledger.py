@@ -65,10 +65,10 @@ class Ledger(Writer):
     def _doubt_times(self) -> None:
         """A group of its own: if what it precedes is never written, it is as true without."""
         times, now = self.standing.times, self.now()
-        if not times.is_plain(now) and (
-            body := times.jump(now, self.chain().first, self._end.seq, self.time_of())
-        ):  # fmt: skip
-            self._own(TIME, body)
+        if not times.is_plain(now):
+            chain = self.chain()
+            if body := times.jump(now, chain.first, self._end.seq, chain.dates()):
+                self._own(TIME, body)
 
     # -- snapshots and compaction ------------------------------------------------------------------------------------
 

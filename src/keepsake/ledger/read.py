@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from keepsake.ledger import format as fmt
@@ -182,6 +183,10 @@ class Chain:
         for found in self.lines(seq, seq + 1):
             return found
         raise NotFound(f"there is no event {seq}")
+
+    def dates(self) -> Callable[[int], str]:
+        """What events are dated, by their numbers: each is looked up once."""
+        return cache(lambda seq: self.line(seq).ts)
 
     def hash_at(self, seq: int) -> str | None:
         """The hash of event `seq`; None if it is not in the chain, or in a stretch that was moved away."""

@@ -20,7 +20,7 @@ from keepsake.memory.secrets import Cleared
 from keepsake.memory.speaker import episode_subject
 from keepsake.projections.index import prepared as sql
 from keepsake.records.belief import OWNER
-from keepsake.records.clock import parse_moment
+from keepsake.records.clock import parse_moment, stamp
 from keepsake.records.episode import Episode
 from keepsake.records.episodes import OBSERVE
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
@@ -321,17 +321,25 @@ class EpisodesOf:
     def since(self, seq: int, *, user: str) -> Iterator[Episode]:
         """The episodes that were recorded from an event on, in that order; nothing taken back or withheld.
 
-        Those of a path that was merged are told as where it was merged into; of what was given up or closed, none.
+        Those of a path that was merged are told as where it was merged into; of what was given up or closed, none. One
+        that a wrong clock dated has the time of what came before it.
         """
         known, paths = self._shelf.book.episodes, self._shelf.book.paths
         for event in self._shelf.events_of(user, seq):
             if event.op != OBSERVE or event.body is None or known.is_retracted(event.id):
                 continue
             if self._against(event, user) is None:
-                episode = Episode.of(event)
+                episode = self._dated(Episode.of(event))
                 home = paths.home(user, episode.path)
                 if home is not None:
                     yield episode if home == episode.path else replace(episode, path=home)
+
+    def _dated(self, episode: Episode) -> Episode:
+        times, seq = self._shelf.ledger.standing.times, episode.seq
+        if not times.doubts(seq):
+            return episode
+        happened = datetime.fromisoformat(times.happened(seq, stamp(episode.timestamp)))
+        return replace(episode, timestamp=happened, recorded=times.at(seq, episode.recorded))
 
     def read(self, seq: int) -> Episode:
         """The episode that an event recorded."""

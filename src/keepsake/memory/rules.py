@@ -92,8 +92,7 @@ class RulesOf:
     def _oldest(self, user: str, mark: Mark) -> str:
         """When the oldest of the episodes that wait for a rule was recorded; empty if none of them is there."""
         waiting = self._episodes.since(mark.through + 1, user=user)
-        times = self._shelf.ledger.standing.times
-        return next((times.at(episode.seq, episode.recorded) for episode in waiting), "")
+        return next((episode.recorded for episode in waiting), "")
 
     def waiting(self, name: str, *, user: str | None = None) -> int:
         """How many episodes a rule has not considered, whether it is kept or only ever run when asked."""

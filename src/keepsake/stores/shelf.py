@@ -84,7 +84,7 @@ class Shelf:
         if isinstance(then, int):
             return then
         first, times = max(chain.first, zone.began + 1), self.ledger.standing.times
-        place = times.seq_at(then, max(first, zone.ended + 1), self.ledger.end.seq, self.ledger.time_of())
+        place = times.seq_at(then, max(first, zone.ended + 1), self.ledger.end.seq, chain.dates())
         if place > zone.ended:
             return place
         there = Times(steps=list(self.book.taken_in.steps))
