@@ -76,7 +76,7 @@ LEFT_OUT = {
     "ledger.checkpoints": "the page shows them", "ledger.files": "the page shows them",
     "ledger.proof": "`prove_event` gives one", "reviews.may_answer": "an answer that does not count is refused",
     "ledger.check_proof": "whoever has a proof checks it with a key, and without this server",
-    "ledger.compact": _AT_HOME, "ledger.note_erasures": _INSIDE, "ledger.pin_path": _AT_HOME,
+    "ledger.compact": _AT_HOME, "ledger.folder": _AT_HOME, "ledger.note_erasures": _INSIDE, "ledger.pin_path": _AT_HOME,
     "ledger.prune": _AT_HOME, "pages.clean": _A_PERSONS, "pages.fold": _A_PERSONS, "pages.folder": _AT_HOME,
     "pages.foldings": _A_PERSONS, "pages.name_of": _INSIDE, "pages.rebuild": _AT_HOME, "pages.sync": _AT_HOME,
     "paths.named": _INSIDE, "paths.said": "`list_beliefs` takes a `path`", "paths.tree": "`list_paths` names parents",
