@@ -122,15 +122,17 @@ def writing(say):
 
 @pytest.mark.parametrize(
     "way",
-    [through_python, pytest.param(through_http, marks=pytest.mark.soak), through_mcp],  # a server starts slowly
+    [through_python, pytest.param(through_http, marks=pytest.mark.soak), through_mcp],
 )
 def test_what_was_acknowledged_before_a_kill_is_there_afterwards(tmp_path, way, warm_program):
     folder, notes, drawn = tmp_path / "memory", Notes(tmp_path / "acknowledged"), random.Random(way.__name__)
     folder.mkdir()
     (folder / "keepsake.toml").write_text('[recall]\nembedder = "none"\n')
-    for number in range(ROUNDS):
-        known, until = len(notes.all()), time.monotonic() + 60
+    rounds = max(ROUNDS // 4, 1) if way is through_http else ROUNDS  # a server starts slowly
+    for number in range(rounds):
+        known = len(notes.all())
         with way(folder, notes, f"round {number}", warm_program) as kill:
+            until = time.monotonic() + 120  # a busy machine is slow; what is lost is another matter
             while len(notes.all()) < known + LEAST and time.monotonic() < until:
                 time.sleep(0.002)
             time.sleep(drawn.random() * 0.05)
@@ -143,7 +145,7 @@ def test_what_was_acknowledged_before_a_kill_is_there_afterwards(tmp_path, way, 
             held = {belief.text for belief in memory.beliefs} | {each.content for each in all_episodes(memory)}
             assert set(told) - held == set(), "acknowledged, and lost"
             assert memory.ledger.verify().ok
-    print(f"{way.__name__}: {ROUNDS} kills, {len(told)} acknowledged, {len(set(told) - held)} lost")
+    print(f"{way.__name__}: {rounds} kills, {len(told)} acknowledged, {len(set(told) - held)} lost")
 
 
 def all_episodes(memory):
