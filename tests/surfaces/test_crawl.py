@@ -14,6 +14,7 @@ from itertools import product
 from shutil import copytree
 
 import click
+import mcp_types as types
 import orjson
 import pytest
 from click.testing import CliRunner
@@ -171,6 +172,11 @@ def planted(tmp_path_factory):
     return folder, words, ids
 
 
+def asked_by(trust, ids):
+    """An agent asks for each; of the others, who read under the same rule, a few are enough."""
+    return ids if trust == "agent" else {**ids, **{name: ids[name][:2] for name in ("beliefs", "episodes", "reviews")}}
+
+
 def seen(text):
     return {found.casefold() for found in MARK.findall(text)}
 
@@ -200,12 +206,13 @@ def requests(api, m, ids):
             }  # fmt: skip
             wanted = re.findall(r"\{[^}]*\}", address)
             assert set(wanted) <= fills.keys(), f"say with what to fill {address}"
-            for filled in product(*(fills[name] for name in wanted)):
+            flagged = queries(operation, True)
+            for number, filled in enumerate(product(*(fills[name] for name in wanted))):
                 place = address
                 for name, value in zip(wanted, filled, strict=True):
                     place = place.replace(name, str(value))
                 yield method, place, queries(operation, False), body(parts, operation, beliefs, episodes)
-                if flagged := queries(operation, True):
+                if flagged and not number:
                     yield method, place, flagged, body(parts, operation, beliefs, episodes)
 
 
@@ -243,12 +250,12 @@ def test_no_address_of_the_api_gives_a_program_a_word_that_is_quarantined(plante
     folder, _, ids = planted
     with Memory(copytree(folder, tmp_path / "memory")) as m, Api(m, trust=trust) as api:
         answered = 0
-        for method, place, query, said in requests(api, m, ids):
+        for method, place, query, said in requests(api, m, asked_by(trust, ids)):
             if method == "get" or said is not None:
                 answer = api.request(method, place, params=query, json=said)
                 assert not seen(answer.text), (method, place, query, said, seen(answer.text))
                 answered += answer.status_code < 300
-        assert answered > 100
+        assert answered > 60
 
 
 def test_a_person_reads_every_planted_word_over_the_api(planted):
@@ -329,7 +336,7 @@ def test_nothing_that_mcp_offers_gives_a_program_a_word_that_is_quarantined(plan
     async def scene(client):
         said, asked = [], 0
         for tool in (await client.list_tools()).tools:
-            for given in calls(tool, ids) if tool.name not in WRITES else ():
+            for given in calls(tool, asked_by(trust, ids)) if tool.name not in WRITES else ():
                 with suppress(MCPError):
                     answer = await client.call_tool(tool.name, given)
                     asked += not answer.is_error
@@ -339,12 +346,9 @@ def test_nothing_that_mcp_offers_gives_a_program_a_word_that_is_quarantined(plan
             said.append((each.uri, "", each.model_dump_json() + read.model_dump_json()))
         for each in (await client.list_prompts()).prompts:
             said.append((each.name, "", (await client.get_prompt(each.name, {})).model_dump_json()))
-        ref = {"type": "ref/resource", "uri": PAGE_TEMPLATE}
-        with suppress(MCPError, TypeError):
-            import mcp_types as types
-
-            found = await client.complete(types.ResourceTemplateReference(**ref), {"name": "name", "value": ""})
-            said.append(("complete", "", found.model_dump_json()))
+        ref = types.ResourceTemplateReference(uri=PAGE_TEMPLATE)
+        found = await client.complete(ref, {"name": "name", "value": ""})
+        said.append(("complete", "", found.model_dump_json()))
         return said, asked
 
     for profile in (None, *PROFILES):
