@@ -94,7 +94,7 @@ class Leaves(Graphs):
         from keepsake.memory.pages import PagesOf
         from keepsake.memory.taken_pages import TakingPages
 
-        self._gated.must("import", "memory", user=user)
+        self._gated.must("memory", "import", user=user)
         if quarantine:
             raise Refused("pages are a person's word, and cannot be quarantined; take in a file of lines instead")
         pages = PagesOf(self._shelf, self._gated, self._pages_at, user, self._settings)

@@ -41,7 +41,7 @@ def take_in(
 ) -> TakenIn:
     """Take in the lines of a file, in the way that what is here allows; in a dry run, say only what would come in."""
     trust = taking.gated.trust
-    taking.gated.must("import", "memory", user=taking.user)
+    taking.gated.must("memory", "import", user=taking.user)
     reader = Reader(lines)
     whose = reader.header.user
     if whose != taking.user:

@@ -294,7 +294,7 @@ _TABLE = {
     "frame.drop": _PERSONS,
     "config.set": _PERSONS,
     "import.run": _STATED,
-    "import.memory": _PERSONS,  # what another memory exported, or its pages
+    "memory.import": _PERSONS,  # what another memory exported, or its pages
     "work.start": _KEPT,
     "work.end": _KEPT,
     "ledger.checkpoint": _ANYBODYS,
