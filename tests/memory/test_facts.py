@@ -310,7 +310,8 @@ def test_a_column_is_added_once_and_nothing_else_is_supported(memory):
 
 
 def test_an_agent_does_not_change_the_shape(memory):
-    with Memory(memory.folder, trust="agent") as agent, pytest.raises(Refused, match="set by a person"):
+    asking = pytest.raises(Refused, match="agent may not set a config; ask a person")
+    with Memory(memory.folder, trust="agent") as agent, asking:
         agent.facts.migrate(MigrationPlan(target_version=2))
 
 

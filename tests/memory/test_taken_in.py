@@ -361,7 +361,7 @@ def test_an_approval_in_a_file_approves_nothing_that_waits_here(memory, file):
 
 def test_only_a_person_takes_a_memory_in(home, file):
     with Memory(home / "agents", trust="agent", embedder="none") as agents:
-        with pytest.raises(Refused, match="a person takes in a memory"):
+        with pytest.raises(Refused, match="agent may not import a memory; ask a person"):
             agents.take_in(file)
         assert agents.beliefs.all() == []
 

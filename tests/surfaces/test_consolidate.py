@@ -257,7 +257,7 @@ def test_only_a_person_keeps_rules(told):
     done = told("consolidate", "--add", "people.yaml", "--trust", "agent")
 
     assert done.status == 1
-    assert "set by a person" in done.err
+    assert "agent may not set a rule; ask a person" in done.err
 
 
 @pytest.mark.parametrize(

@@ -383,7 +383,7 @@ DO: dict[str, dict[str, Act]] = {
     "frame.drop": {"python": lambda w: w.p.frames.drop(w.frame())},
     "config.set": {"python": lambda w: w.p.config.set("top_k", w.name())},
     "import.run": {"python": brought},
-    "import.memory": {"python": lambda w: (place := w.exported()) and w.p.take_in(place, user=place.stem)},
+    "memory.import": {"python": lambda w: (place := w.exported()) and w.p.take_in(place, user=place.stem)},
     "work.start": {"python": lambda w: w.p.work.start()},
     "work.end": {"python": lambda w: w.p.work.end(w.m.work.start())},
     "ledger.checkpoint": {
@@ -457,7 +457,7 @@ ROWS = {  # a call, and the row of the matrix that it falls under
     "remember": "remember", "revise": "revise", "forget": "forget", "invalidate": "invalidate", "erase": "erase",
     "observe": "episode.observe", "fade": "episode.fade", "outcome": "reinforce", "distrust": "source.distrust",
     "trust_again": "source.trust", "backup": "ledger.backup", "restore": "ledger.restore", "bring": "import.run",
-    "take_in": "import.memory", "consolidate": "rule.run", "run_due": "rule.run",
+    "take_in": "memory.import", "consolidate": "rule.run", "run_due": "rule.run",
     "config.set": "config.set", "entities.create": "remember", "entities.observe": "remember",
     "entities.observe_all": "remember", "entities.relate": "remember", "entities.forget": "forget",
     "entities.take_back": "forget", "entities.unrelate": "forget", "episodes.put": "episode.observe",

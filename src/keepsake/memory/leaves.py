@@ -97,7 +97,7 @@ class Leaves(Graphs):
         from keepsake.memory.pages import PagesOf
         from keepsake.memory.taken_pages import TakingPages
 
-        self._gated.must("import", "memory", user=user)
+        self._gated.must("memory", "import", user=user)
         if not mine:
             raise Refused("a folder is taken in as a person's own pages: say mine=True; `bring` imports another's")
         pages = PagesOf(self._shelf, self._gated, self._pages_at, user, self._settings)

@@ -45,7 +45,7 @@ class _NotReally(Exception):
 def take_in(taking: Taking, lines: Iterator[bytes], *, dry_run: bool = False) -> TakenIn:
     """Take in the lines of a file, in the way that what is here allows; in a dry run, say only what would come in."""
     trust = taking.gated.trust
-    taking.gated.must("import", "memory", user=taking.user)
+    taking.gated.must("memory", "import", user=taking.user)
     reader = Reader(lines)
     whose = reader.header.user
     if whose != taking.user:

@@ -301,7 +301,7 @@ _TABLE = {
     "config.erase": _PERSONS,
     "receipt.erase": _PERSONS,
     "import.run": _STATED,
-    "import.memory": _PERSONS,  # what another memory exported, or its pages
+    "memory.import": _PERSONS,  # what another memory exported, or its pages
     "work.start": _KEPT,
     "work.end": _KEPT,
     "work.erase": _PERSONS,

@@ -16,6 +16,7 @@ from keepsake.decide import path_merge, review
 from keepsake.decide import rule as decide_rule
 from keepsake.decide import use as decide_use
 from keepsake.decide import work as decide_work
+from keepsake.decide.action import targets
 from keepsake.decide.episode import put as tell
 from keepsake.decide.episode import retract as take_back
 from keepsake.records.book import Book
@@ -156,7 +157,7 @@ class MadeUp:
             drafts = decide.put(self.book, plan.fields, self.draw)
         else:
             drafts = decide.revise(self.book, plan.name, plan.fields, self.draw, reason=plan.reason, user=user)
-        kind, target = ("revise", review.targets(drafts)) if plan.name else ("remember", ())
+        kind, target = ("revise", targets(drafts)) if plan.name else ("remember", ())
         if drafts:
             action = Action(kind=kind, target=target, changes=plan.fields, user=user, by="cli:local", trust=trust)
             self.record(review.judged(self.book, DEFAULT, action, drafts, self.draw))
@@ -190,7 +191,7 @@ class MadeUp:
             changes = {"text": text}
             drafts = decide.revise(self.book, held.body()["id"], changes, self.draw, user=user)
             if drafts:
-                target = review.targets(drafts)
+                target = targets(drafts)
                 action = Action(kind="revise", target=target, changes=changes, user=user, by="mcp:3f9a", trust=trust)
                 self.record(review.judged(self.book, DEFAULT, action, drafts, self.draw), "mcp:3f9a")
 
