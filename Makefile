@@ -9,7 +9,7 @@ LOCK = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --gener
   --custom-compile-command 'make lock' $(ARGS)
 
 # Every bench but two that need a file of conversations, which is not shipped, and the clients that others start.
-BENCHES = $(filter-out bench/fusion.py bench/locomo.py bench/serve_clients.py, $(shell grep -l __main__ bench/*.py))
+BENCHES = $(filter-out bench/fusion.py bench/locomo.py bench/serve_clients.py bench/mixed_clients.py, $(shell grep -l __main__ bench/*.py))
 
 unexport PYTHONDONTWRITEBYTECODE # hundreds of tests start a process, and each would compile all files anew
 

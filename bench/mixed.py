@@ -12,7 +12,6 @@ The memory grows meanwhile, by as many writes as are told, and a part of what is
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -24,12 +23,12 @@ import orjson
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from measure import Row, at_most, report, stated
+from measure import Row, at_most, options_of, report, sized, stated
 from recall import Speech, made
 from serve import held_by, started
 from serve_http import served
 
-SECONDS, CLIENTS, BLOCKS = 300.0, 50, 1_000
+SECONDS, CLIENTS, BLOCKS = 300, 50, 1_000
 PARTS, FIRST = 10, 2  # looks at the server, and how many of them are a fifth of the time
 FLAT = 1.2
 SCRIPT = Path(__file__).resolve().parent / "mixed_clients.py"
@@ -61,10 +60,10 @@ def measured(folder: Path, home: Path, seconds: float, clients: int) -> Iterator
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--seconds", type=float, default=SECONDS)
-    options.add_argument("--clients", type=int, default=CLIENTS)
-    options.add_argument("--blocks", type=int, default=BLOCKS)
+    options = options_of(__doc__)
+    options.add_argument("--seconds", type=float, default=sized(SECONDS, 3))
+    options.add_argument("--clients", type=int, default=sized(CLIENTS, 6))
+    options.add_argument("--blocks", type=int, default=sized(BLOCKS, 50))
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = made(Path(scratch), Speech(), chosen.blocks)

@@ -21,8 +21,8 @@ from tests.crash.disks import in_a_child
 BENCH = ROOT / "bench"
 FILES = sorted(BENCH.glob("*.py"))
 NEED_DATA = {"fusion.py", "locomo.py"}  # which is not shipped, so `make bench` leaves them out
-CLIENTS = "serve_clients.py"  # that the benches of servers start
-BENCHES = [path.name for path in FILES if '__name__ == "__main__"' in path.read_text() and path.name != CLIENTS]
+CLIENTS = ("serve_clients.py", "mixed_clients.py")  # that the benches of servers start
+BENCHES = [path.name for path in FILES if '__name__ == "__main__"' in path.read_text() and path.name not in CLIENTS]
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,8 @@ WRITING = (
     ["ledger", "compact"], ["ledger", "prune", "--to", "pruned"], ["migrate"], ["rebuild-index"],
     ["consolidate", "rule.yaml"], ["consolidate", "--add", "rule.yaml"], ["consolidate", "--due"],
     ["clean", "memory", "--yes"], ["paths", "branch", "other"], ["paths", "merge", "try"],
-    ["paths", "abandon", "try", "--reason", "no"], ["paths", "compact", "try"], ["graph", "export", "out.json"],
+    ["paths", "abandon", "try", "--reason", "no"], ["paths", "compact", "try"],
+    ["paths", "reopen", "old", "--reason", "yes"], ["graph", "export", "out.json"],
     ["graph", "import", "graph.json"], ["graph", "merge", "person-anna", "person-ana", "--sure"],
     ["graph", "unmerge", "person-bo"], ["pages", "person-ana", "--flag"], ["pages", "person-ana", "--path"],
     ["store", "create", "ws2"], ["store", "import", "ws", "graph.json"], ["store", "append", "ws", "events.jsonl"],
@@ -98,10 +99,10 @@ def filled(tmp_path_factory):
             "remember 'Bob lives in Utrecht' --about person-bob", "remember 'Bo is Bob' --about person-bo",
             "remember 'Anna likes tea' --about person-anna", "remember 'port 5432' --key port --expires 2020-01-01",
             "observe 'We met Bob on Friday' --id e1", "remember 'a page says hello' --key hello --trust web",
-            "paths branch try", "remember 'Try says so' --path try", "graph merge person-bo person-bob --sure",
+            "paths branch try", "remember 'Try says so' --path try", "graph export graph.json", "store create ws",
+            "store import ws graph.json", "graph merge person-bo person-bob --sure",
             "ledger compact", "ledger checkpoint", "backup", "remember 'Ana moved to Delft' --about person-ana",
-            "recall tea", "graph export graph.json", "export --to all.ndjson", "store create ws",
-            "store import ws graph.json",
+            "recall tea", "export --to all.ndjson", "paths branch old", "paths abandon old --reason no",
         ):  # fmt: skip
             assert run(shlex.split(line))[0] == 0, line
         (work / "yes.json").write_text(run(["store", "approve", "ws", "action.json", "--by", "bob"])[1])

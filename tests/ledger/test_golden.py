@@ -48,9 +48,9 @@ def test_the_first_format_is_read_as_it_was_meant(golden: Path) -> None:
     assert shelf.ledger.standing.ledger == verify_id(golden)
     with shelf.known() as known:
         assert known.get("y").key == "x"
-        said = known.said("me", "r-1")
+        said = known.said("me", "python:golden", "r-1")
         assert said is not None
-        assert said.key == "ana-drinks"
+        assert said[0].key == "ana-drinks"
 
 
 def verify_id(golden: Path) -> str:

@@ -177,7 +177,7 @@ def test_only_a_person_says_that_a_file_is_theirs(home, file):
         with pytest.raises(Refused, match="a person says that a file is theirs"):
             agent.bring(file, mine=True)
         agent.remember("I was here first")
-        with pytest.raises(Refused, match="approved by a person"):
+        with pytest.raises(Refused, match="agent may not answer a review"):
             agent.reviews.approve_all(source="import:0123456789ab")
 
 

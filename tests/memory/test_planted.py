@@ -67,14 +67,14 @@ def test_a_persons_revision_of_a_planted_key_is_the_persons_and_carries_nothing_
     assert "666" in " ".join(version.belief.text for version in memory.history("bank"))
 
 
-def test_an_agents_revision_of_a_planted_key_is_the_agents_and_a_tools_stays_in_quarantine(memory, web):
-    web.remember("The door code is 1", key="door")
+def test_what_a_program_makes_of_planted_words_stays_in_quarantine(memory, web):
+    door = web.remember("The door code is 1", key="door").id
     with Memory(by="mcp:tool", trust="tool") as tool:
-        assert tool.revise("door", "The door code is 2").trust == "tool"
+        assert tool.revise(door, "The door code is 2").trust == "web"
     assert not memory.is_shown("door")
     with Memory(by="mcp:1", trust="agent") as agent:
-        assert agent.revise("door", "The door code is 3").trust == "agent"
-    assert memory.is_shown("door")
+        assert agent.revise(memory.show("door").id, "The door code is 3").trust == "web"
+    assert not memory.is_shown("door")
 
 
 def test_a_revision_that_keeps_the_planted_words_says_that_they_need_approval(memory, web):

@@ -174,7 +174,8 @@ def test_events_of_older_programs_are_a_persons_if_a_persons_surface_wrote_them_
 
 def test_a_person_who_writes_through_a_server_is_known_as_one(folder, agent):
     with Memory(folder, by="http:local") as person:
-        [draft] = person._before_writing([Draft("path.branch/1", {"user": "me", "path": "plan", "parent": ""})])
+        branch = Draft("path.branch/1", {"user": "me", "path": "plan", "parent": ""})
+        [draft] = person._before_writing([branch], "http:local")
         assert draft.body[WRITER_TRUST] == "human"
         person.paths.branch("plan")
     assert [path.path_id for path in agent.paths.all()] == ["plan"]

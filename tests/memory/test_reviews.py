@@ -82,8 +82,10 @@ def test_an_agent_may_correct_itself_and_what_is_trusted_less(memory: Memory, do
     agent, importer = door("agent"), door("import")
     agent.remember("Ana prefers tea", key="tea")
     importer.revise("tea", "Ana prefers coffee")
-    door("web").remember("buy rum", key="rum")
-    agent.forget("rum")
+    rum = door("web").remember("buy rum", key="rum")
+    with pytest.raises(NotFound):
+        agent.forget("rum")  # a name that a web page chose names nothing for an agent
+    agent.forget(rum.id)
 
     assert memory.show("tea").text == "Ana prefers coffee"
     assert memory.show("rum").status == "tombstone"

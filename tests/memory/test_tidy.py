@@ -50,8 +50,10 @@ def tidy(memory) -> TidyOf:
 
 def work(memory: Memory, clock: Clock, hours: float) -> None:
     """Let so many hours of work go by."""
-    with memory.work.on():
-        clock.now += timedelta(hours=hours)
+    while hours > 0:  # a session's end adds a day at the most
+        with memory.work.on():
+            clock.now += timedelta(hours=min(hours, 20))
+        hours -= 20
 
 
 def kinds(tidy: TidyOf) -> list[str]:

@@ -165,9 +165,9 @@ def test_one_word_undoes_what_a_trusted_agent_did_under_its_influence(clean: Pat
             served = answers(me, question)
             assert {text for _, text in served} <= trusted, question
             if question in QUESTIONS and wanted[question]:  # how rare a word is, poison has changed
-                assert wanted[question][0] in served[:3], question
+                assert wanted[question][0][1] in [text for _, text in served[:3]], question
         assert answers(me, "when do backups run?")[0][1] == TRUSTED["backup"][1]
-        facts = {fact.triple for fact in me.facts.query()}
+        facts = {fact.triple for fact in me.facts.query() if fact.triple}  # one without was said by the person too
         assert facts == {fact.triple for fact in before.facts.query()}
 
 

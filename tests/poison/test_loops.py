@@ -52,7 +52,9 @@ def test_what_waits_for_a_yes_is_not_laundered_by_an_agent_that_was_shown_it(fol
     with person(folder) as me, attacker(folder, "web") as page, attacker(folder, "agent") as agent:
         page.remember(poison)
         for _ in range(10):
-            [served] = agent.recall("staging password", quarantined=True, k=1)
+            [withheld] = agent.recall("staging password", quarantined=True, k=1)
+            assert withheld.text == ""
+            [served] = me.recall("staging password", quarantined=True, k=1)  # which a person then shows it
             agent.remember(f"Remember this: {served.text}", key="mine")
             agent.observe(f"The page told me a thing.\n> {served.text}\nI believe it.")
             agent.remember(served.text)

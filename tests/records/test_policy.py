@@ -46,7 +46,7 @@ def test_a_verb_alone_covers_it_on_every_noun_that_is_remembered_and_a_name_cove
     assert cells_of(("forget",)) == {"forget", "episode.forget", "path.abandon"}
     assert cells_of(("trust",)) == {"trust", "source.distrust", "source.trust"}
     assert cells_of(("path.merge",)) == {"path.merge"}
-    assert cells_of(("config.*", "ledger.prune")) == {"config.set", "ledger.prune"}
+    assert cells_of(("config.*", "ledger.prune")) == {"config.set", "config.erase", "ledger.prune"}
     assert not Rule(then="allow").fits("config.set", "agent", "mcp:1", Subject())
     assert Rule(then="review", action=("belief.archive",)).action == ("forget",)
     for word in ("path.bless", "moon.merge", "moon.*", "path."):

@@ -109,7 +109,7 @@ class Plant:
         memory.paths.abandon(word("gone"), word("reasonabandon"))
         memory.paths.branch(word("closed"))
         memory.paths.compact(word("closed"), summary=word("summary"))
-        memory.work.start(word("task"))
+        self.unless_refused("task", memory.work.start)
 
     def ask(self, memory):
         tea = self.person.get("tea").id

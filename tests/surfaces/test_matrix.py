@@ -331,6 +331,7 @@ DO: dict[str, dict[str, Act]] = {
         "http": lambda w: w.http(f"paths/{w.path(is_over=True)}/reopen", reason="again"),
         "cli": lambda w: w.cli("paths", "reopen", w.path(is_over=True), "--reason", "again"),
     },
+    "path.erase": erased(lambda w: f"path:{w.path()}"),
     "page.create": {
         "python": lambda w: w.p.pages.create(w.page(is_made=False)),
         "http": lambda w: w.http("pages", name=w.page(is_made=False)),
@@ -342,6 +343,7 @@ DO: dict[str, dict[str, Act]] = {
     },
     "page.compact": {"python": lambda w: w.p.pages.fold(w.page())},
     "page.clean": {"python": lambda w: apart(w, lambda mine: mine.pages.clean())},
+    "page.erase": erased(lambda w: f"page:{w.described()}"),
     "graph.put": {"python": lambda w: w.p.graph.save_node(MemoryNode.from_dict({**w.node().to_dict(), "label": "y"}))},
     "graph.merge": {
         "python": lambda w: proposed(w, lambda one, two: w.p.graph.merge(one, two, sure=True)),
@@ -350,14 +352,6 @@ DO: dict[str, dict[str, Act]] = {
     "graph.unmerge": {"python": lambda w: w.p.graph.unmerge(w.pair(is_merged=True)[0])},
     "graph.dismiss": {"python": lambda w: w.p.graph.dismiss(*w.pair(is_proposed=True))},
     "graph.erase": erased(lambda w: f"node:{w.node().id}"),
-    "path.erase": erased(lambda w: f"path:{w.path()}"),
-    "page.erase": erased(lambda w: f"page:{w.described()}"),
-    "source.erase": erased(lambda w: f"source:{w.source(is_out=True)}"),
-    "rule.erase": erased(lambda w: f"rule:{w.rule(is_kept=True).id}"),
-    "frame.erase": erased(lambda w: f"frame:{w.frame()}"),
-    "config.erase": erased(lambda w: f"setting:{w.setting()}"),
-    "receipt.erase": erased(lambda w: f"receipt:{w.receipt()}"),
-    "work.erase": erased(lambda w: f"session:{w.session()}"),
     "source.distrust": {
         "python": lambda w: w.p.distrust(w.source()),
         "http": lambda w: w.http("distrust", source=w.source()),
@@ -366,6 +360,7 @@ DO: dict[str, dict[str, Act]] = {
         "python": lambda w: w.p.trust_again(w.source(is_out=True)),
         "http": lambda w: w.http("trust-again", source=w.source(is_out=True)),
     },
+    "source.erase": erased(lambda w: f"source:{w.source(is_out=True)}"),
     "review.answer": {
         "python": lambda w: w.p.reviews.approve(w.waiting()),
         "no": lambda w: w.p.reviews.reject(w.waiting()),
@@ -379,13 +374,18 @@ DO: dict[str, dict[str, Act]] = {
     "rule.set": {"python": lambda w: w.p.rules.put(w.rule())},
     "rule.drop": {"python": lambda w: w.p.rules.drop(w.rule(is_kept=True).id)},
     "rule.run": {"python": lambda w: w.p.consolidate(w.rule(is_kept=True))},
+    "rule.erase": erased(lambda w: f"rule:{w.rule(is_kept=True).id}"),
     "frame.set": {"python": lambda w: w.p.frames.put(w.name(), {"similarity": 1.0})},
     "frame.drop": {"python": lambda w: w.p.frames.drop(w.frame())},
+    "frame.erase": erased(lambda w: f"frame:{w.frame()}"),
     "config.set": {"python": lambda w: w.p.config.set("top_k", w.name())},
+    "config.erase": erased(lambda w: f"setting:{w.setting()}"),
+    "receipt.erase": erased(lambda w: f"receipt:{w.receipt()}"),
     "import.run": {"python": brought},
     "memory.import": {"python": lambda w: (place := w.exported()) and w.p.take_in(place, user=place.stem)},
     "work.start": {"python": lambda w: w.p.work.start()},
     "work.end": {"python": lambda w: w.p.work.end(w.m.work.start())},
+    "work.erase": erased(lambda w: f"session:{w.session()}"),
     "ledger.checkpoint": {
         "python": lambda w: w.p.ledger.checkpoint(),
         "http": lambda w: w.http("ledger/checkpoint"),
@@ -499,11 +499,14 @@ READS = """
     graph.export_envelope graph.export_to graph.find_same graph.list_edges graph.list_events graph.list_nodes
     graph.list_paths graph.list_profiles graph.load_edge graph.load_node graph.load_path graph.load_profile
     graph.neighbours graph.proposals graph.resolve graph.shortest_path graph.show graph.would_import history
-    is_shown ledger.check_proof ledger.checkpoints ledger.files ledger.id ledger.pin_path ledger.proof ledger.size
-    ledger.verifier_key ledger.verify log log_page mark masked matrix pages.folder pages.foldings pages.get_schema
+    is_shown ledger.check_proof ledger.checkpoints ledger.doubted ledger.files ledger.folder ledger.id
+    ledger.is_doubted ledger.pin_path ledger.proof ledger.size
+    ledger.verifier_key ledger.verify log log_page mark mark_withheld masked matrix pages.folder pages.foldings
+    pages.get_schema
     pages.list pages.name_of pages.read pages.recent pages.search paths.all paths.conflicts paths.get paths.named
     paths.preview paths.said paths.tree policy recall receipts.all receipts.get replay reviews.all reviews.find
-    reviews.get reviews.is_approved reviews.may_answer reviews.waiting rules.all rules.findings rules.get
-    rules.waiting show sources status tidy.proposals trouble trust unembedded what_rests_on what_would_go
+    reviews.get reviews.is_approved reviews.may_answer reviews.quarantined_episodes reviews.waiting rules.all
+    rules.findings rules.get
+    rules.waiting seq_at show sources status tidy.proposals trouble trust unembedded what_rests_on what_would_go
     what_would_happen why withheld work.hours work.session writable
 """  # what only looks

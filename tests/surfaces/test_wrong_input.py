@@ -21,6 +21,7 @@ LEAST = {  # of arguments, for a command to begin its work
     "consolidate": ["rule.yaml"], "graph show": ["ana"], "graph import": ["graph.json"], "graph merge": ["a", "b"],
     "graph unmerge": ["a"], "ledger prove": ["1"], "ledger prune": ["--to", "elsewhere"], "paths branch": ["other"],
     "paths merge": ["plan-b"], "paths abandon": ["plan-b", "--reason", "no"], "paths compact": ["plan-b"],
+    "paths reopen": ["plan-b", "--reason", "yes"],
     "paths show": ["plan-b"], "import": ["graph.json"], "export": ["--to", "all.ndjson", "--force"],
 }  # fmt: skip
 APART = ("store", "init", "migrate", "connect", "mcp", "serve")  # which name their folder themselves, or serve it

@@ -16,11 +16,14 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
+import orjson
+
 from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import Disk, copy, overwrite, replace
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.read import first_line, is_foreign, raw_lines
 
+_BY_IDS = ("belief.", "episode.", "review.", "erase", "outcome.")  # events of which the audit has ids alone
 PER_EVENT = 8000  # line hashes that fit in one event with room to spare
 
 
@@ -61,6 +64,25 @@ def hollow_out(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
         disk.remove(stray)
     if strays:
         disk.sync_folder(folder.sealed)
+
+
+def hollow_out_audit(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
+    """Take the names that people chose out of the audit of erased events. Who did what and when stays, and ids do."""
+    try:
+        told = folder.audit.read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        return
+    if (made := [_nameless(line, lines) for line in told]) != told:
+        replace(disk, folder.audit, b"".join(made))
+
+
+def _nameless(line: bytes, lines: Collection[str]) -> bytes:
+    try:
+        act = orjson.loads(line)
+        is_named = act["hash"] in lines and act["subject"] and not act["op"].startswith(_BY_IDS)
+    except (ValueError, TypeError, LookupError, AttributeError):  # a torn end; whoever writes on cuts it off
+        return line
+    return orjson.dumps({**act, "subject": []}, option=orjson.OPT_SORT_KEYS) + b"\n" if is_named else line
 
 
 def strays_in(folder: Folder) -> Iterator[Path]:

@@ -215,13 +215,14 @@ class Ledger(Writer):
         pending = dict(self.standing.erasing)
         if not pending:
             return
-        remove_all(self._disk, [*self.folder.index_files(), self.folder.audit])
+        remove_all(self._disk, self.folder.index_files())
         unfinished.discard(self.folder.backups)
         if self._reach is not None:
             said = [self.chain().line(seq).event().body or {} for seq in pending]
             self._reach(self._disk, self.folder, {name for body in said for name in body.get("ids", ())})
         for lines in pending.values():
             erase.hollow_out_folder(self._disk, self.folder, lines)
+        erase.hollow_out_audit(self._disk, self.folder, frozenset(line for lines in pending.values() for line in lines))
         self._take_snapshot()
         for seq in pending:
             self._own(fmt.ERASED, {"of": seq})

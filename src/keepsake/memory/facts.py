@@ -134,7 +134,8 @@ class FactsOf:
                 raise needs_approval(asked)
             return None
         if plan.act == "put":
-            events = self._gated.put(plan.fields, decide.once(plan, delta, evidence))
+            keys = f"rules as {plan.fields.get('trust') or 'human'}"  # one for all programs: a fact is made once
+            events = self._gated.put(plan.fields, decide.once(plan, delta, evidence), source=keys)
         else:
             events = self._gated.revise(
                 plan.name, plan.fields, reason=plan.reason, user=user, path=path, trust=evidence.trust

@@ -85,7 +85,8 @@ class Gated(Speaker):
         def decision(draw: Draw) -> list[Draft]:
             drafts = decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path)
             held = self._book.find(name, user=user, path=path)
-            if _OWN_WORDS & changes.keys() and worth.is_outranked(self._book, held, trust):
+            is_persons = trust == "human" and bool(_OWN_WORDS & changes.keys())
+            if is_persons and worth.is_outranked(self._book, held, trust):
                 # nothing of what is in doubt is carried over: these are the words of whoever says them now
                 fields = {"reason": reason, **changes, "key": held.key if held else name, "trust": trust}
                 drafts = decide.put(self._book, {**fields, "user": user, "path": path}, draw)
@@ -122,8 +123,8 @@ class Gated(Speaker):
 
     def restate(self, things: Sequence[tuple[str, str]], *, user: str) -> None:
         """Record what holds of things whose words are about to be erased: it, without them, or that it is gone."""
-        for noun, _ in things:
-            self.must(erasure.NOUNS[noun], "erase", user=user)
+        for noun, name in things:
+            self.must(erasure.NOUNS[noun], "erase", user=user, path=name if noun == "path" else "")
         if things:
             self._shelf.ledger.write(lambda: [draft for words in self._words(things, user) for draft in words.first])
 
@@ -231,7 +232,8 @@ class Gated(Speaker):
 
     def approve_episodes(self, source: str, *, user: str) -> list[Event]:
         """That what a source told may be recalled, all of it that is quarantined now."""
-        if self.policy.usual("answer", self.trust) != ALLOW or not self.policy.names(self.by):
+        self.must("review", "answer", user=user)
+        if not self.policy.names(self.by):
             raise Refused("a source is approved by a person whom the policy names; answer with `keepsake review`")
         return self._record(lambda _: worth.approved_episodes(self._book, source, user=user))
 

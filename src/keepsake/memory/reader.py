@@ -164,7 +164,9 @@ class Reader:
         return remade(made, {"differs": tuple(_renamed(each, names) for each in made.differs)})
 
     def entry(self, found: PageEntry) -> PageEntry:
-        return emptied(found) if self.withholds(found.id) else found
+        held, before = self.rule.book.version(found.id), getattr(self.stated, "after", None)
+        is_own = before is not None and held is not None and held.seq > before  # this very call stated it
+        return emptied(found) if self.withholds(found.id) and not is_own else found
 
     # -- the story of a belief ---------------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from keepsake.records import (
     rule,
     schema,
     timeline,
+    times,
     trust,
     use,
     verdict,
@@ -81,8 +82,8 @@ OPEN: frozenset[type] = frozenset({  # whose own texts were made here, or writte
     merged.Merged, merging.Likeness, merging.Outcome, named.NamedEntity, named.Relation, page.PageInfo, page.PageText,
     page.Synced, paths.Tree, proof.ChainFile, proof.Kept, proof.Proof, proposal.Proposal, recalled.Nearly,
     recalled.Replayed, review.Answered, review.Applied, review.Approval, review.Review, rule.ConsolidationRule,
-    rules.RuleStatus, status.Asked, status.Erasure, status.Status, timeline.Change, timeline.Version, trust.Distrust,
-    trust.Standing, use.Receipt, verdict.Asked, verdict.Verdict, walk.Expansion, walk.Way, why.Why,
+    rules.RuleStatus, status.Asked, status.Erasure, status.Status, timeline.Change, timeline.Version, times.Span,
+    trust.Distrust, trust.Standing, use.Receipt, verdict.Asked, verdict.Verdict, walk.Expansion, walk.Way, why.Why,
 })  # fmt: skip
 
 

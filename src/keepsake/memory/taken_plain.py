@@ -22,8 +22,8 @@ from keepsake.records.exported import TakenIn
 from keepsake.records.policy import lower
 
 BRANCHED = "it was said on a branch of that memory; its main line alone comes in"
-_BELIEF = frozenset(Belief.__dataclass_fields__) - {"seq", "at", "answer"}
-_EPISODE = frozenset(Episode.__dataclass_fields__) - {"seq", "recorded", "source"}
+_BELIEF = frozenset(Belief.__dataclass_fields__) - {"seq", "at", "answer", "withheld"}
+_EPISODE = frozenset(Episode.__dataclass_fields__) - {"seq", "recorded", "source", "withheld"}
 _THERE = ("reason", "weakened")  # what a version says of the one before it
 
 

@@ -91,7 +91,7 @@ class Action(Shown):
         """The action in two words: what is done, and to which version."""
         verb = self.called or self.verb
         if self.noun not in (BELIEF, "page"):
-            return " ".join(filter(None, (verb, self.noun, self.path)))
+            return " ".join(filter(None, (verb, self.noun, repr(self.path) if self.path else "")))
         more = f" and {len(self.target) - 1} more" if len(self.target) > 1 else ""
         return " ".join(filter(None, (verb, self.target[0][-6:] if self.target else ""))) + more
 

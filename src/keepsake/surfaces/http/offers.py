@@ -51,6 +51,7 @@ LEFT_OUT = {
     "matrix": _A_PERSONS,
     "on": "calls take a `path`", "policy": _AT_HOME, "rebuild_index": _AT_HOME, "restore": _AT_HOME,
     "seq_at": _INSIDE, "ledger.doubted": "`status` tells of them", "ledger.is_doubted": "`status` tells of them",
+    "reviews.quarantined_episodes": "`approve_all` of a source tells of them",
     "mark_withheld": "the server does, when it opens the memory",
     "log_page": "`list_events` walks it by cursors", "writable": "`status` tells it", "beside": _INSIDE,
     "run_due": "the server does, when rules are due", "take_in": _AT_HOME, "test": _AT_HOME,

@@ -24,8 +24,8 @@ PATH = {
     "abandoned_reason": "", "compaction_status": "none", "created_at": AT, "updated_at": AT, "schema_version": 1,
 }  # fmt: skip
 ACTION = {
-    "kind": "forget", "path": "", "target": ["20260503-1400-c4f1a5"], "changes": {}, "reason": "", "by": "http:local",
-    "trust": "agent", "idempotency_key": "", "called": "", "merged": [],
+    "kind": "forget", "noun": "belief", "path": "", "target": ["20260503-1400-c4f1a5"], "changes": {}, "reason": "",
+    "by": "http:local", "trust": "agent", "idempotency_key": "", "called": "", "merged": [],
 }  # fmt: skip
 REVIEW = {
     "id": "r-20260503-1401-c6ba9a", "action": ACTION, "why": "agent asks, and it would change what a person stated",
@@ -196,6 +196,7 @@ class Action(Shape):
 
     model_config = shaped(**ACTION)
     kind: str = Field(description="remember, revise, forget, invalidate, erase, …")
+    noun: str = Field(description="What it acts on: belief, path, …")
     path: str = Field(description="Where.")
     target: list[str] = Field(description="The versions that it acts on.")
     changes: dict[str, Any] = Field(description="What would be said.")
