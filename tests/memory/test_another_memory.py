@@ -137,7 +137,8 @@ def test_an_export_that_comes_back_is_known_and_what_was_added_to_it_is_quaranti
     lines = [json.loads(line) for line in (tmp_path / "mine.ndjson").read_text().splitlines()]
     last = next(line for line in reversed(lines) if line["type"] == "event")
     belief = {**last["body"]["belief"], "id": "20260520-1200-abcdef", "key": "forged", "text": HOSTILE}
-    forged = {**last, "n": last["n"] + 1, "id": last["id"][:-1] + "0", "body": {"belief": belief}}
+    other = last["id"][:-1] + ("1" if last["id"].endswith("0") else "0")
+    forged = {**last, "n": last["n"] + 1, "id": other, "body": {"belief": belief}}
     lines = [*lines[:-1], forged, {**lines[-1], "events": lines[-1]["events"] + 1}]
     (tmp_path / "forged.ndjson").write_text("".join(json.dumps(line) + "\n" for line in lines))
 

@@ -117,6 +117,10 @@ class Gate(RuleBasedStateMachine):
             self.asked.append(Question(self.human.reviews.get(name), kind, key, as_they_are, trust=asker, **more))
         return False
 
+    def named(self, trust: str, key: str) -> str:
+        """By what a program names something: a key that a tool or the web chose names nothing for others."""
+        return key if trust == "human" or key not in self.things else self.human.show(key).id
+
     def refused(self, error: type[Exception], do: Any) -> None:
         before, length = self.seen(), self.length()
         with pytest.raises(error) as raised:
@@ -146,9 +150,11 @@ class Gate(RuleBasedStateMachine):
             old.rests, old.weakened, old.approved = rests, [], old.approved or approved
         self.restate(key)
 
-    def revise_thing(self, key: str, text: str, trust: str, approved: bool = False) -> None:
+    def revise_thing(self, key: str, text: str, trust: str, approved: bool = False, by: str = "") -> None:
         thing = self.things[key]
         thing.text, thing.words = text, thing.words + 1
+        if by == "human" and thing.guard in KEPT_OUT:  # a person's words in the place of what nobody vouched for
+            thing.trust, thing.rests, thing.weakened = "human", [], []
         thing.trust = min(thing.trust, trust, key=RANK.__getitem__)
         thing.approved = thing.approved or approved
         self.restate(key)
@@ -206,9 +212,10 @@ class Gate(RuleBasedStateMachine):
         if thing is None:
             self.refused(NotFound, lambda: door.revise(key, text))
         elif thing.status == "tombstone":
-            self.refused(Refused, lambda: door.revise(key, text))
-        elif self.call(trust, "revise", key, [thing], lambda m: m.revise(key, text), text=text):
-            self.revise_thing(key, text, self.worth(trust, thing.rests))
+            self.refused(Refused, lambda: door.revise(self.named(trust, key), text))
+        elif self.call(trust, "revise", key, [thing], lambda m: m.revise(self.named(trust, key), text), text=text):
+            rests = [] if trust == "human" and thing.guard in KEPT_OUT else thing.rests
+            self.revise_thing(key, text, self.worth(trust, rests), by=trust)
 
     @rule(trust=trusts, key=keys)
     def forget(self, trust: str, key: str) -> None:
@@ -217,9 +224,9 @@ class Gate(RuleBasedStateMachine):
             self.refused(NotFound, lambda: self.doors[trust].forget(key))
         elif thing.status == "tombstone":
             length = self.length()
-            self.doors[trust].forget(key)
+            self.doors[trust].forget(self.named(trust, key))
             assert self.left(length) == []
-        elif self.call(trust, "forget", key, [thing], lambda m: m.forget(key)):
+        elif self.call(trust, "forget", key, [thing], lambda m: m.forget(self.named(trust, key))):
             thing.status = "tombstone"
             self.settle(thing)
 
@@ -230,10 +237,11 @@ class Gate(RuleBasedStateMachine):
             self.refused(Refused, lambda: self.doors[trust].invalidate(key, "wrong"))
             return
         if thing.status == "invalidated":
-            assert self.doors[trust].invalidate(key, "wrong") == []
+            assert self.doors[trust].invalidate(self.named(trust, key), "wrong") == []
             return
         weakened = self.above(thing)
-        if self.call(trust, "invalidate", key, [thing, *weakened], lambda m: m.invalidate(key, "wrong")):
+        name = self.named(trust, key)
+        if self.call(trust, "invalidate", key, [thing, *weakened], lambda m: m.invalidate(name, "wrong")):
             self.fall(thing, weakened)
 
     @rule(trust=trusts, key=keys)
@@ -241,7 +249,7 @@ class Gate(RuleBasedStateMachine):
         thing = self.things.get(key)
         if thing is None:
             self.refused(NotFound, lambda: self.doors[trust].erase(key))
-        elif self.call(trust, "erase", key, [thing], lambda m: m.erase(key)):
+        elif self.call(trust, "erase", key, [thing], lambda m: m.erase(self.named(trust, key))):
             self.vanish(thing)
 
     @rule(trust=trusts, claimed=trusts, key=keys)
@@ -251,7 +259,7 @@ class Gate(RuleBasedStateMachine):
             door, text = self.doors[trust], next(self.words)
             self.refused(Refused, lambda: door.remember(text, key=key, trust=claimed))
             if key in self.things and self.things[key].status != "tombstone":
-                self.refused(Refused, lambda: door.revise(key, text, trust=claimed))
+                self.refused(Refused, lambda: door.revise(self.named(trust, key), text, trust=claimed))
 
     # -- answers -----------------------------------------------------------------------------------------------------
 

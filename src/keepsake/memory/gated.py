@@ -88,7 +88,8 @@ class Gated(Speaker):
             is_persons = trust == "human" and bool(_OWN_WORDS & changes.keys())
             if is_persons and worth.is_outranked(self._book, held, trust):
                 # nothing of what is in doubt is carried over: these are the words of whoever says them now
-                fields = {"reason": reason, **changes, "key": held.key if held else name, "trust": trust}
+                assert held is not None
+                fields = {"status": held.status, "reason": reason, **changes, "key": held.key, "trust": trust}
                 drafts = decide.put(self._book, {**fields, "user": user, "path": path}, draw)
             return _marked(worth.lowered(self._book, drafts), echo)
 
