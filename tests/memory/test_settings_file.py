@@ -10,7 +10,7 @@ from keepsake.memory.care import check
 from keepsake.memory.settings import read_settings
 from keepsake.records.errors import Refused
 
-DEEP = "a." * 4_000 + "a = 1"
+DEEP = "a." * 20_000 + "a = 1"
 UNREADABLE = {
     "nested lists": ("a = " + "[" * 9000, "it is nested too deeply"),
     "nested tables": ("a = " + "{a = " * 9000, "it is nested too deeply"),
