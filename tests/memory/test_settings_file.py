@@ -10,10 +10,11 @@ from keepsake.memory.care import check
 from keepsake.memory.settings import read_settings
 from keepsake.records.errors import Refused
 
-DEEP = "a." * 20_000 + "a = 1"
+DEEP = "{a = " * 300 + "1" + "}" * 300  # as deep as is read at all
 UNREADABLE = {
     "nested lists": ("a = " + "[" * 9000, "it is nested too deeply"),
     "nested tables": ("a = " + "{a = " * 9000, "it is nested too deeply"),
+    "a key in many parts": ("a." * 500_000 + "a = 1", "a line has more than 1,000 dots"),
     "too long": ("# " + "x" * 2_000_000, "it has more than 1,048,576 bytes"),
     "a long number": ("floor = " + "9" * 9000, "digits"),
     "no text": (b"\xff\x00\xfe", "utf-8"),
@@ -22,7 +23,7 @@ UNREADABLE = {
 WRONG = {
     "a section that is a number": ("recall = 5", "[recall] is a section"),
     "a section that is a list": ("[[pages]]", "[pages] is a section"),
-    "a deep value": (f"recall.floor.{DEEP}", "recall.floor is a number from 0 to 1"),
+    "a deep value": (f"recall.floor = {DEEP}", "recall.floor is a number from 0 to 1"),
     "a long value": (f"ledger.durability = '{'x' * 90_000}'", "ledger.durability is"),
     "no number": ("recall.floor = nan", "recall.floor is"),
     "a number that is none": ("recall.floor = true", "recall.floor is"),
@@ -42,7 +43,7 @@ WRONG = {
 POLICY = {
     "no section": ("policy = 5", "[policy] is a section"),
     "an odd name": ('[policy]\n"a\\nb" = 1', r"policy.'a\nb' is not known"),
-    "a deep list": (f"policy.approvers.{DEEP}", "policy.approvers is"),
+    "a deep list": (f"policy.approvers = [{DEEP}]", "policy.approvers is"),
     "a number too large": (
         f"[[policy.rules]]\nthen = 'review'\nconfidence = [0, {10**400}]", "policy.rules[1].confidence is",
     ),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 LIMIT = 1 << 20  # bytes; a file of settings has a few thousand
+DOTS = 1000  # in a line; a setting has one or two, and the time to read a key grows with their square
 
 
 def read_toml(path: Path) -> dict[str, Any] | None:
@@ -20,6 +21,8 @@ def read_toml(path: Path) -> dict[str, Any] | None:
         raise ValueError((error.strerror or str(error)).lower()) from None
     if len(data) > LIMIT:
         raise ValueError(f"it has more than {LIMIT:,} bytes")
+    if any(line.count(b".") > DOTS for line in data.splitlines()):
+        raise ValueError(f"a line has more than {DOTS:,} dots")
     import tomllib  # only where there is something to read: starting fast matters more often
 
     try:
