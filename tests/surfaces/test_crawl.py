@@ -1,6 +1,6 @@
 """The crawl: words that nobody approved are planted in every field that a tool or a web page can fill, each a word of
-its own. Then every address of the API, every tool, resource, prompt and completion of MCP is read as an agent, a tool
-and a web page: none of these words comes out. A person reads all of them.
+its own. Then every address of the API, every tool, resource, prompt and completion of MCP, and every command is read as
+an agent, a tool and a web page: none of these words comes out. A person reads all of them, over MCP as far as it goes.
 
 Addresses, tools and commands are listed by the program itself, so that a new one is crawled, or fails here.
 """
@@ -329,14 +329,13 @@ def calls(tool, ids):
         yield {**usual, "limit": 200}
 
 
-@pytest.mark.parametrize("trust", PROGRAMS)
-def test_nothing_that_mcp_offers_gives_a_program_a_word_that_is_quarantined(planted, trust):
-    folder, _, ids = planted
+def read_over_mcp(folder, trust, profile, ids):
+    """All that a client of MCP gets to read: from where, asked how, and what; and how many tools answered."""
 
     async def scene(client):
         said, asked = [], 0
         for tool in (await client.list_tools()).tools:
-            for given in calls(tool, asked_by(trust, ids)) if tool.name not in WRITES else ():
+            for given in calls(tool, ids) if tool.name not in WRITES else ():
                 with suppress(MCPError):
                     answer = await client.call_tool(tool.name, given)
                     asked += not answer.is_error
@@ -351,11 +350,34 @@ def test_nothing_that_mcp_offers_gives_a_program_a_word_that_is_quarantined(plan
         said.append(("complete", "", found.model_dump_json()))
         return said, asked
 
+    return served(folder, trust, profile, scene)
+
+
+@pytest.mark.parametrize("trust", PROGRAMS)
+def test_nothing_that_mcp_offers_gives_a_program_a_word_that_is_quarantined(planted, trust):
+    folder, _, ids = planted
     for profile in (None, *PROFILES):
-        said, asked = served(folder, trust, profile, scene)
+        said, asked = read_over_mcp(folder, trust, profile, asked_by(trust, ids))
         for name, given, text in said:
             assert not seen(text), (profile, name, given, seen(text))
         assert asked, profile
+
+
+def test_a_person_reads_over_mcp_what_its_tools_tell_of(planted):
+    """No tool gives every field. Of those that some tool gives, a person gets each, and programs none: see above."""
+    folder, words, ids = planted
+    said, _ = read_over_mcp(folder, "human", None, ids)
+    found = set().union(*(seen(text) for _, _, text in said))
+    assert found <= words
+    assert found >= {f"zqweb{field}qz" for field in TOLD_OVER_MCP}
+
+
+TOLD_OVER_MCP = (
+    "about", "after", "agent", "beforeforget", "brought", "city", "content", "creature", "entry", "episode", "file",
+    "key", "kind", "line", "meeting", "merged", "naming", "newtag", "observed", "other", "page", "payload",
+    "reasonforget", "reasoninvalidate", "reasonretract", "reasonrevise", "relation", "room", "second", "session",
+    "species", "tag", "takenback", "tellagain", "teller", "text", "witness",
+)  # fmt: skip
 
 
 # -- the command line --------------------------------------------------------------------------------------------------
@@ -400,6 +422,12 @@ def test_no_command_that_speaks_as_a_program_prints_a_word_that_is_quarantined(p
             said = ["-C", str(place), *name.split(), *given, "--trust", trust]
             ended = CliRunner().invoke(keepsake, said, input="")
             assert not seen(ended.output), (said, ended.output)
+
+
+def test_a_person_reads_every_planted_word_on_the_command_line(planted):
+    folder, words, _ = planted
+    for command in ("log", "export"):
+        assert seen(CliRunner().invoke(keepsake, ["-C", str(folder), command, "--json"]).output) == words, command
 
 
 # -- the memory itself -------------------------------------------------------------------------------------------------
