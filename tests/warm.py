@@ -5,25 +5,40 @@ copy of it (a fork) with the caller's arguments, environment, folder and open fi
 as any process ends. What it cannot show is how the program starts: what it loads, and what Python itself reads at its
 start (PYTHON…, LC_…). Tests of that call the installed program.
 
-Three processes take part in a call: the caller's `keepsake` (a few lines, quick to start), the copy, and between them
-one that waits for both: when the copy ends its status is told, and when the caller is gone the copy is ended too.
+A call has two processes: the caller's `keepsake` (a few lines, quick to start), and the copy. The one that waits looks
+after both: when the copy ends its status is told, and when the caller is gone the copy is ended too.
 """
 
 from __future__ import annotations
 
-import array
-import json
 import os
+import select
+import signal
 import socket
+import subprocess
 import sys
-
-if __name__ != "__main__":  # a call loads only what it needs
-    import subprocess
-    from collections.abc import Iterator
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 SIZE = 8  # bytes that say how long the rest is
+
+# The caller's end: hand over what a process has, and wait for how it ends. It loads nothing but what is built in.
+CALL = """
+import _socket, posix, sys
+args = [each.encode("utf-8", "surrogateescape") for each in sys.argv[2:]]
+environment = [name + b"=" + value for name, value in posix.environ.items()]
+asked = b"\\0".join([b"%d" % len(args), *args, posix.getcwdb(), *environment])
+line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+line.connect(sys.argv[1])
+files = b"".join(fd.to_bytes(4, sys.byteorder) for fd in (0, 1, 2))
+line.sendmsg([len(asked).to_bytes(8)], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, files)])
+while asked:
+    asked = asked[line.send(asked):]
+posix._exit(int(line.recv(16) or 70))
+"""
 
 
 def program_in(folder: Path) -> Iterator[Path]:
@@ -31,9 +46,10 @@ def program_in(folder: Path) -> Iterator[Path]:
     program = folder / "keepsake"
     with TemporaryDirectory(prefix="keepsake-", dir="/tmp") as short:  # an address may have 107 letters
         address = f"{short}/calls"
-        program.write_text(f"#!/bin/sh\nexec '{sys.executable}' -IS '{__file__}' call '{address}' \"$@\"\n")
+        Path(f"{short}/call").write_text(CALL)
+        program.write_text(f"#!/bin/sh\nexec '{sys.executable}' -IS {short}/call {address} \"$@\"\n")
         program.chmod(0o755)
-        order = [sys.executable, "-P", __file__, "serve", address]
+        order = [sys.executable, "-P", __file__, address]
         environment = {**os.environ, "LC_ALL": "C.UTF-8"}
         with subprocess.Popen(order, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
             assert server.stdout
@@ -41,79 +57,62 @@ def program_in(folder: Path) -> Iterator[Path]:
             yield program
 
 
-def call(address: str, args: list[str]) -> int:
-    """The caller's end: hand over what a process has, and wait for how it ends."""
-    asked = json.dumps([args, dict(os.environ), os.getcwd()]).encode()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        line.connect(address)
-        files = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))
-        line.sendmsg([len(asked).to_bytes(SIZE)], [files])
-        line.sendall(asked)
-        told = line.recv(16)
-    return int(told) if told else 70
-
-
 def serve(address: str) -> None:
     """Wait for calls, until whoever started this is gone. Returns in each copy, ready to run the program."""
-    import select
-
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
         door.bind(address)
         door.listen()
         os.write(1, b"ready\n")
-        between = set[int]()
+        calls: dict[int, tuple[int, socket.socket]] = {}  # by a pipe that closes with the copy: its process, its caller
         while True:
-            if sys.stdin.fileno() in select.select([door, sys.stdin.fileno()], [], [])[0]:
+            lines = {line.fileno(): ended for ended, (_, line) in calls.items()}
+            ready = select.select([door, 0, *calls, *lines], [], [])[0]
+            if 0 in ready:
                 os._exit(0)
-            line, _ = door.accept()
-            with line:
-                if (child := os.fork()) == 0:
-                    door.close()
-                    if _stand_between(line):
-                        return
-            between.add(child)
-            between -= {each for each in between if os.waitpid(each, os.WNOHANG)[0]}
+            for fd in ready:
+                if fd in calls:
+                    _end(fd, *calls.pop(fd))
+                elif fd in lines and lines[fd] in calls:  # the caller is gone
+                    os.killpg(calls[lines[fd]][0], signal.SIGKILL)
+                    _end(lines[fd], *calls.pop(lines[fd]))
+            if door in ready:
+                line = door.accept()[0]
+                size, files, _, _ = socket.recv_fds(line, SIZE, 3)
+                with line.makefile("rb") as told:
+                    asked = told.read(int.from_bytes(size))
+                ended, alive = os.pipe()
+                child = os.fork()
+                if child == 0:
+                    os.setpgid(0, 0)
+                    for fd in (ended, *calls, *lines, line.detach()):
+                        os.close(fd)
+                    _become(asked, files)  # `alive` stays open in it, and closes with it
+                    return
+                for fd in (alive, *files):
+                    os.close(fd)
+                calls[ended] = child, line
 
 
-def _stand_between(line: socket.socket) -> bool:
-    """True in the copy. The other never returns."""
-    import select
-    import signal
-
-    size, files, _, _ = socket.recv_fds(line, SIZE, 3)
-    with line.makefile("rb") as told:
-        asked = told.read(int.from_bytes(size))
-    ended, alive = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.setpgid(0, 0)
-        os.close(ended)
-        _become(asked, files)  # `alive` stays open in it, and closes with it
-        return True
-    for fd in (alive, *files):
-        os.close(fd)
-    if line in select.select([ended, line], [], [])[0]:
-        os.killpg(child, signal.SIGKILL)
+def _end(ended: int, child: int, line: socket.socket) -> None:
+    """Tell the caller how its copy ended."""
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    try:
+    os.close(ended)
+    with line, suppress(OSError):
         line.send(str(status if status >= 0 else 128 - status).encode())
-    finally:
-        os._exit(0)
 
 
 def _become(asked: bytes, files: list[int]) -> None:
     """Take on the caller's arguments, environment, folder and open files."""
-    import time
-
-    args, environment, folder = json.loads(asked)
+    number, *parts = asked.split(b"\0")
+    args, (folder, *environment) = parts[: int(number)], parts[int(number) :]
     for fd, given in enumerate(files):
         os.dup2(given, fd)
         os.close(given)
-    os.environ.clear()
-    os.environ.update(environment)
+    os.environb.clear()
+    os.environb.update(each.split(b"=", 1) for each in environment)
     os.chdir(folder)
     time.tzset()
-    sys.argv = ["keepsake", *args]
+    sys.argv = ["keepsake", *(each.decode("utf-8", "surrogateescape") for each in args)]
     for fd, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         old, lines = getattr(sys, name), 1 if name == "stderr" else -1
         new = os.fdopen(fd, mode, lines, encoding=old.encoding, errors=old.errors, closefd=False)
@@ -123,7 +122,6 @@ def _become(asked: bytes, files: list[int]) -> None:
 def load() -> None:
     """What the commands load, early or late. Whatever is missing here is loaded by the copy that needs it."""
     import pkgutil
-    from contextlib import suppress
     from importlib import import_module
 
     for package in ("exchange", "ledger", "memory", "models", "recall", "repair", "surfaces"):
@@ -161,15 +159,12 @@ def run() -> None:
 
 
 def main() -> None:
-    what, address, *args = sys.argv[1:]
-    if what == "call":
-        os._exit(call(address, args))
     import gc
 
     load()
     gc.collect()
     gc.freeze()  # a copy that never looks at what was loaded never has to copy it
-    serve(address)
+    serve(sys.argv[1])
     run()
 
 
