@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from keepsake.projections.markdown.fold import Statement
 from keepsake.projections.markdown.preserve import preserved
 from keepsake.projections.markdown.preserve_notes import Note, joined, parted
+from tests.growth import assert_linear
 from tests.strategies import texts
 
 # A word in brackets is a fact: nothing of it may go. | stands between the texts.
@@ -127,22 +128,22 @@ def test_notes_are_read_as_they_were_written(current, notes):
 
 
 @pytest.mark.parametrize(
-    "text",
+    "piece",
     [
-        "1," * 300_000, "1,111" * 150_000, "`" * 500_001, "(Until " * 20_000, "(Until 2026-05-03: " * 20_000,
-        " (Until 2026-05-03: x)" * 10_000, "漢" * 20_000, "A" * 500_000, "not, " * 20_000, "http://(" * 60_000,
-        " " * 500_000 + "x", "'" * 300_000, "+1" * 200_000, "5 kg " * 20_000,
+        "1,", "1,111", "`", "(Until ", "(Until 2026-05-03: ", " (Until 2026-05-03: x)", "漢", "A", "not, ", "http://(",
+        " ", "'", "+1", "5 kg ",
     ],
-    ids=lambda text: text[:12],
 )  # fmt: skip
-def test_a_long_and_hostile_text_is_read_in_seconds(text):
-    before = Statement("a", "2026-05-01", text, ("a",))
-    start = time.process_time()
+def test_the_time_for_a_hostile_text_grows_with_it_and_no_faster(piece):
+    def took(size: int) -> float:
+        text = (piece * size)[: size - 1] + "x"
+        before = Statement("a", "2026-05-01", text, ("a",))
+        start = time.process_time()
+        preserved([before], [replace(before, text=text[:-1] + "y")])
+        preserved([before], [replace(before, text="")])
+        return time.process_time() - start
 
-    preserved([before], [replace(before, text=text[:-1] + "y")])
-    preserved([before], [replace(before, text="")])
-
-    assert time.process_time() - start < 10
+    assert_linear(took, 8_000, 80_000)
 
 
 def test_half_a_surrogate_pair_is_a_sign_like_any_other():
@@ -171,16 +172,4 @@ def test_ten_times_as_many_statements_take_about_ten_times_as_long(damage):
         assert bool(found) == (damage not in ("none", "words"))
         return time.process_time() - start
 
-    short, long = (min(took(count) for _ in range(3)) for count in (500, 5000))  # Python clears up when it likes
-    assert long < 40 * short + 0.05
-
-
-def test_ten_thousand_statements_are_checked_in_seconds():
-    page = [
-        Statement(f"id{at}", "2026-05-01T09:00:00", f"Host{at} of Ana is in room {at}.", ("a",)) for at in range(10_000)
-    ]
-    start = time.process_time()
-
-    assert preserved(page, [replace(each, text=f"Now {each.text}") for each in page]) == []
-
-    assert time.process_time() - start < 20
+    assert_linear(took, 300, 3000)
