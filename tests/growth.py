@@ -14,6 +14,6 @@ def assert_linear(took: Callable[[int], float], small: int, large: int) -> None:
     tries = []
     for _ in range(3):
         tries.append(took(large))
-        if tries[-1] < limit * short + 0.05:
+        if tries[-1] < limit * short + 0.02:
             return
     raise AssertionError(f"{large / small:g} times the size took {min(tries) / short:.0f} times as long")

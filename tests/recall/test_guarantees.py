@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +14,7 @@ from keepsake.memory.compared import Compared
 from keepsake.recall import sayings
 from keepsake.records.frame import Frame
 from keepsake.records.hit import Hit
+from tests.conftest import SOAK
 from tests.recall.test_frame import By, fill, hit, ids, why
 
 WEIGHTS = {"similarity": 1.0}
@@ -29,27 +29,25 @@ SAID = (
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, set[str]]]:
-    """A memory of 5,000 beliefs that a frame guarantees, by their tag or because they are always served."""
+    """A memory of thousands of beliefs that a frame guarantees, by their tag or because they are always served."""
     with Memory(tmp_path_factory.mktemp("full") / "memory", embedder="none") as memory:
         hows: tuple[dict[str, Any], ...] = ({"always": True}, {"tags": ["kept/thing"]})
         with memory.batch():
             made = {
                 memory.remember(f"Ana likes tea of kind {number}", agent="Ana", **hows[number % 2]).id
-                for number in range(5_000)
+                for number in range(5_000 if SOAK else 1_500)
             }  # fmt: skip
         yield memory, made
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("scope", [{}, {"agent": "Ana"}])
-def test_each_of_5000_guaranteed_beliefs_is_shown_or_reported(
+def test_each_of_thousands_of_guaranteed_beliefs_is_shown_or_reported(
     full: tuple[Memory, set[str]], scope: dict[str, str]
 ) -> None:
     memory, made = full
-    memory.recall("tea")
-    begun = time.perf_counter()
     framed = memory.frame(ALL, "what does Ana like?", **scope)
 
-    assert time.perf_counter() - begun < 30
     assert 0 < len(framed.hits) < 100
     assert framed.used <= 400
     shown, dropped = {each.id for each in framed.hits}, {each.id for each in framed.dropped if each.guaranteed}
