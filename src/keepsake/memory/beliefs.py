@@ -12,6 +12,8 @@ from keepsake.records.notebook import listing
 from keepsake.records.timeline import Moment
 from keepsake.stores.shelf import Shelf
 
+_ANY = (None, None, None)
+
 
 @answering
 @listing
@@ -64,7 +66,11 @@ class BeliefsOf:
         min_confidence: float | None = None, about: str | None = None, tag: str | None = None, containing: str = "",
         believed_at: Moment | None = None, user: str | None = None, path: str | None = None,
     ) -> list[tuple[int, Belief]]:  # fmt: skip
-        """Those that fit and were first stated after an event, each with the number of the one that first did."""
+        """Those that fit and were first stated after an event, each with the number of the one that first did.
+
+        Only words that the caller may read can fit: nobody finds out by asking what is withheld from them.
+        """
+        outlet = self._shelf.outlet
         needle, found = containing.casefold(), list[tuple[int, Belief]]()
         with self._shelf.known(believed_at) as known:
             held = known.query(
@@ -75,8 +81,9 @@ class BeliefsOf:
                 if len(found) == most:
                     break
                 belief = each.belief()
-                is_about = about in (None, belief.about) and (tag is None or tag in belief.tags)
-                if is_about and needle in belief.text.casefold():
+                read = outlet.reader.belief(belief) if outlet and (needle or (about, tag, kind) != _ANY) else belief
+                is_about = about in (None, read.about) and (tag is None or tag in read.tags)
+                if is_about and kind in (None, read.kind) and needle in read.text.casefold():
                     found.append((each.first, belief))
         return found
 
