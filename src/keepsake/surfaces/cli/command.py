@@ -22,7 +22,7 @@ EXITS = {
     0: "done",
     1: "refused or not found: change the request",
     2: "wrong usage",
-    3: "busy, or the disk refused: try again",
+    3: "busy, or the disk refused: the message says what to do",
     4: "damaged or not whole: run `keepsake check`",
 }
 
