@@ -74,6 +74,37 @@ class Watched(Disk):
         super().make_folder(path)
 
 
+class Listing(Watched):
+    """Writes down each call, for those who choose at which of them to die."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listed: list[str] = []
+        self.writes: list[int] = []  # the numbers of the calls, from 1 on, that have a halfway
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+        at = len(self.listed)
+        fd = super().open(path, flags, mode)
+        if flags & (os.O_CREAT | os.O_TRUNC):
+            self.listed[at] = "create"
+        return fd
+
+    def reach(self, call: str, what: object = None, size: int = 0) -> None:
+        super().reach(call)
+        self.listed.append(call)
+        if size:
+            self.writes.append(len(self.listed))
+
+    @property
+    def changed(self) -> list[int]:
+        """The calls before which a death leaves what no death at an earlier call does: the call before changed files.
+
+        A sync changes none: what a process has written is there for the next one, unless the power fails.
+        """
+        alike = ("open", "sync", "sync_folder")
+        return [1, *(at for at, before in enumerate(self.listed[:-1], 2) if before not in alike)]
+
+
 class DyingDisk(Watched):
     """The process ends at the n-th call: before it, or, for a write, in the middle of it. Nothing is cleaned up."""
 
