@@ -45,7 +45,7 @@ def test_whoever_dies_at_any_disk_call_leaves_it_as_before_or_as_after(play, hal
     calls = calls_of(play, play.again(), play.operate)
     assert len(calls.listed) >= 5
     assert calls.writes
-    for at in calls.writes if halfway else some_of(everywhere(calls)):
+    for at in some_of(calls.writes if halfway else everywhere(calls)):
         base = play.again()
         assert dies(play, base, play.operate, at, halfway)
         play.is_whole(base)
