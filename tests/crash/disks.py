@@ -186,6 +186,9 @@ class Child:
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
 
+    def ended(self) -> bool:
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
     def wait(self) -> int:
         """Its status is 0 if it ended, DIED if its disk ended it, -9 if it was killed; errors raise here."""
         with self._told:

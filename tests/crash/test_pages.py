@@ -9,8 +9,6 @@ import errno
 import os
 import random
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,8 +22,7 @@ from keepsake.ledger import append as ledger_append
 from keepsake.ledger import backup as ledger_backup
 from keepsake.projections.markdown import parse
 from keepsake.projections.pages.file import PagesFile
-from tests.conftest import ROOT
-from tests.crash.disks import DyingDisk, FailingDisk, Watched, in_a_child
+from tests.crash.disks import Child, DyingDisk, FailingDisk, Watched, in_a_child
 from tests.crash.shelf import SOAK
 from tests.memory.paged import everything_in, files_of, folder_in, is_settled, page_at
 
@@ -202,43 +199,33 @@ def test_a_disk_that_fails_under_a_page_holds_up_nobody_who_remembers(place, cal
         is_settled(m)
 
 
-WRITER = """
-import random, sys, pathlib
-from keepsake import Memory
-folder, name, count, mixed = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "mixed"
-drawn = random.Random(name)
-with Memory(folder) as m:
-    page = pathlib.Path(folder) / "memory" / "person-ana.md"
-    for number in range(count):
-        words = f"{name} says {number}"
-        how = drawn.choice(["append", "remember", "sync", "hand"]) if mixed else "append"
-        if how == "remember":
-            m.remember(words, about="person-ana", tags=["x"])
-        elif how == "hand" and page.exists():
-            with open(page, "a") as file:
-                file.write(f"\\n## #hand\\n{words}\\n")
-        else:
-            m.pages.append("person-ana", words, ["x"])
-        if how == "sync":
-            m.pages.sync()
-"""
+def write(folder: Path, name: str, count: int, mixed: bool) -> None:
+    drawn = random.Random(name)
+    with Memory(folder) as m:
+        page = folder / "memory" / "person-ana.md"
+        for number in range(count):
+            words = f"{name} says {number}"
+            how = drawn.choice(["append", "remember", "sync", "hand"]) if mixed else "append"
+            if how == "remember":
+                m.remember(words, about="person-ana", tags=["x"])
+            elif how == "hand" and page.exists():
+                with open(page, "a") as file:
+                    file.write(f"\n## #hand\n{words}\n")
+            else:
+                m.pages.append("person-ana", words, ["x"])
+            if how == "sync":
+                m.pages.sync()
 
 
-def write_together(folder: Path, count: int, how: str) -> None:
-    order = [sys.executable, "-c", WRITER, str(folder)]
-    both = [
-        subprocess.Popen([*order, name, str(count), how], cwd=ROOT, stderr=subprocess.PIPE, text=True)
-        for name in ("one", "two")
-    ]
-    for process in both:
-        wrong = process.communicate(timeout=180)[1]
-        assert process.returncode == 0, wrong
+def write_together(folder: Path, count: int, *, mixed: bool) -> None:
+    for process in [Child(lambda name=name: write(folder, name, count, mixed)) for name in ("one", "two")]:
+        assert process.wait() == 0
 
 
 def test_two_processes_that_append_two_hundred_entries_to_one_page_keep_two_hundred(place):
     folder = folder_in(place / "kept")
 
-    write_together(folder, 100, "append")
+    write_together(folder, 100, mixed=False)
 
     with Memory(folder) as m:
         page = parse(page_at(m, "person-ana.md").read_bytes())
@@ -256,7 +243,7 @@ def test_two_processes_that_append_two_hundred_entries_to_one_page_keep_two_hund
 def test_two_processes_and_a_person_who_write_one_page_lose_nothing(place, count):
     folder = folder_in(place / "kept")
 
-    write_together(folder, count, "mixed")
+    write_together(folder, count, mixed=True)
 
     with Memory(folder) as m:
         m.pages.sync()
