@@ -9,6 +9,8 @@ import errno
 import os
 import random
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,6 +24,7 @@ from keepsake.ledger import append as ledger_append
 from keepsake.ledger import backup as ledger_backup
 from keepsake.projections.markdown import parse
 from keepsake.projections.pages.file import PagesFile
+from tests.conftest import ROOT
 from tests.crash.disks import Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
 from tests.crash.shelf import SOAK
 from tests.memory.paged import everything_in, files_of, folder_in, is_settled, page_at
@@ -208,7 +211,7 @@ def test_a_disk_that_fails_under_a_page_holds_up_nobody_who_remembers(place, beg
         is_settled(m)
 
 
-def write(folder: Path, name: str, count: int, mixed: bool) -> None:
+def write(folder: Path, name: str, count: int, *, mixed: bool) -> None:
     drawn = random.Random(name)
     with Memory(folder) as m:
         page = folder / "memory" / "person-ana.md"
@@ -226,15 +229,35 @@ def write(folder: Path, name: str, count: int, mixed: bool) -> None:
                 m.pages.sync()
 
 
-def write_together(folder: Path, count: int, *, mixed: bool) -> None:
-    for process in [Child(lambda name=name: write(folder, name, count, mixed)) for name in ("one", "two")]:
+def write_together(folder: Path, count: int) -> None:
+    for process in [Child(lambda name=name: write(folder, name, count, mixed=False)) for name in ("one", "two")]:
         assert process.wait() == 0
+
+
+MIXED = """
+import sys, pathlib
+from tests.crash.test_pages import write
+write(pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), mixed=True)
+"""
+
+
+def write_and_edit_together(folder: Path, count: int) -> None:
+    """As two programs that were started, and not at the same moment: what a hand is writing while the page is replaced
+    is lost, if the replacement comes between its `open` and its `write`."""
+    order = [sys.executable, "-c", MIXED, str(folder)]
+    both = [
+        subprocess.Popen([*order, name, str(count)], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        for name in ("one", "two")
+    ]
+    for process in both:
+        wrong = process.communicate(timeout=180)[1]
+        assert process.returncode == 0, wrong
 
 
 def test_two_processes_that_append_two_hundred_entries_to_one_page_keep_two_hundred(place):
     folder = folder_in(place / "kept")
 
-    write_together(folder, 100, mixed=False)
+    write_together(folder, 100)
 
     with Memory(folder) as m:
         page = parse(page_at(m, "person-ana.md").read_bytes())
@@ -252,7 +275,7 @@ def test_two_processes_that_append_two_hundred_entries_to_one_page_keep_two_hund
 def test_two_processes_and_a_person_who_write_one_page_lose_nothing(place, count):
     folder = folder_in(place / "kept")
 
-    write_together(folder, count, mixed=True)
+    write_and_edit_together(folder, count)
 
     with Memory(folder) as m:
         m.pages.sync()
