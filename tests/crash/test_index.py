@@ -272,7 +272,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
 def every_death(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prepare: Callable[[Path], object], work: Callable[[Path], object]
 ) -> Iterator[Path]:
-    """The folder after a death at each disk call of `work` (every third, in everyday tests), and after none."""
+    """The folder after a death at each disk call of `work` (every eighth or so, in everyday tests), and after none."""
     before, now, at = tmp_path / "before", tmp_path / "now", 1
     prepare(before)
     drawn = random.Random(3)
@@ -289,7 +289,7 @@ def every_death(
         yield now
         if status != DIED:
             break
-        at += 1 if SOAK else drawn.randint(2, 8)
+        at += 1 if SOAK else drawn.randint(4, 12)
     assert at > 10
 
 
@@ -334,7 +334,7 @@ def test_one_who_had_it_open_is_not_troubled_by_an_eraser_who_died(tmp_path: Pat
                 assert len(other.recall("tea", k=50, words=True)) == 10
             if status != DIED:
                 break
-            at += 1 if SOAK else 6
+            at += 1 if SOAK else 9
         assert recorded
 
 
