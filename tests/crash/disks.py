@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import traceback
 import warnings
 from collections import Counter
@@ -71,6 +72,37 @@ class Watched(Disk):
     def make_folder(self, path: Path) -> None:
         self.reach("make_folder", path)
         super().make_folder(path)
+
+
+class Listing(Watched):
+    """Writes down each call, for those who choose at which of them to die."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listed: list[str] = []
+        self.writes: list[int] = []  # the numbers of the calls, from 1 on, that have a halfway
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+        at = len(self.listed)
+        fd = super().open(path, flags, mode)
+        if flags & (os.O_CREAT | os.O_TRUNC):
+            self.listed[at] = "create"
+        return fd
+
+    def reach(self, call: str, what: object = None, size: int = 0) -> None:
+        super().reach(call)
+        self.listed.append(call)
+        if size:
+            self.writes.append(len(self.listed))
+
+    @property
+    def changed(self) -> list[int]:
+        """The calls before which a death leaves what no death at an earlier call does: the call before changed files.
+
+        A sync changes none: what a process has written is there for the next one, unless the power fails.
+        """
+        alike = ("open", "sync", "sync_folder")
+        return [1, *(at for at, before in enumerate(self.listed[:-1], 2) if before not in alike)]
 
 
 class DyingDisk(Watched):
@@ -138,20 +170,37 @@ class ShortDisk(Watched):
         return super().pwrite(fd, data[: 1 + self.calls["pwrite"] % 7], offset)
 
 
+class Child:
+    """A forked process that does `work`. It has the imports of this one behind it, and shares none of its locks."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        read, write = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # from 3.12 on: threads are not copied. None is used
+            self.pid = os.fork()
+        if self.pid == 0:
+            _work_and_leave(work, write)
+        os.close(write)
+        self._told = open(read, encoding="utf-8")  # noqa: SIM115
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+    def ended(self) -> bool:
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def wait(self) -> int:
+        """Its status is 0 if it ended, DIED if its disk ended it, -9 if it was killed; errors raise here."""
+        with self._told:
+            wrong = self._told.read()
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        assert not wrong, wrong
+        return status
+
+
 def in_a_child(work: Callable[[], object]) -> int:
-    """Run `work` in a forked process. Its status is 0 if it ended, DIED if its disk ended it; errors raise here."""
-    read, write = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # from 3.12 on: other threads are not copied. None is used
-        child = os.fork()
-    if child == 0:
-        _work_and_leave(work, write)
-    os.close(write)
-    with open(read, encoding="utf-8") as told:
-        wrong = told.read()
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert not wrong, wrong
-    return status
+    """Run `work` in a forked process, to its end."""
+    return Child(work).wait()
 
 
 def _work_and_leave(work: Callable[[], object], tell: int) -> None:

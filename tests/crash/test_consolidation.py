@@ -1,19 +1,17 @@
-"""Whoever dies while a rule is at work leaves each portion whole or not at all, and whoever goes on ends the same.
-
-As a program, `python -m tests.crash.test_consolidation FOLDER`, this runs the rule.
-"""
+"""Whoever dies while a rule is at work leaves each portion whole or not at all, and whoever goes on ends the same."""
 
 import errno
+import os
 import random
 import shutil
-import subprocess
-import sys
+import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -23,8 +21,7 @@ from keepsake.memory import consolidation
 from keepsake.records.errors import NotWritten, Unfinished
 from keepsake.records.rule import ConsolidationRule
 from keepsake.stores import shelf
-from tests.conftest import ROOT
-from tests.crash.disks import DIED, DyingDisk, FailingDisk, Watched, in_a_child
+from tests.crash.disks import DIED, Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
 from tests.crash.shelf import SOAK
 
 ALL = ConsolidationRule(id="all", then_emits=["people"])
@@ -99,23 +96,32 @@ def uninterrupted(base: Path, root: Path, portion: int) -> list:
     return came_to(whole)
 
 
+def calls_of(base: Path, root: Path, portion: int) -> Listing:
+    """The disk calls of a run in which nobody dies."""
+    copied, disk = base / "listed", Listing()
+    shutil.copytree(root, copied)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(consolidation, "PORTION", portion)
+        patch.setattr(shelf, "Ledger", partial(Ledger, disk=disk))
+        run(copied, portion)
+    return disk
+
+
 @pytest.mark.parametrize("halfway", [False, True], ids=["before the call", "halfway through it"])
 def test_whoever_dies_at_any_disk_call_leaves_whole_portions_and_the_next_ends_the_same(tmp_path, halfway):
     root, now = tmp_path / "memory", tmp_path / "now"
     fill(root, 24)
-    whole, at, seen = uninterrupted(tmp_path, root, 8), 1, set()
-    while True:
+    whole, calls, seen = uninterrupted(tmp_path, root, 8), calls_of(tmp_path, root, 8), set()
+    everywhere = calls.writes if halfway else range(1, len(calls.listed) + 1)
+    for at in everywhere if SOAK else calls.writes[::2] if halfway else calls.changed[::3]:
         shutil.copytree(root, now)
         disk = DyingDisk(at, halfway=halfway)
-        if in_a_child(lambda disk=disk: run(now, 8, disk)) != DIED:
-            break
+        assert in_a_child(lambda disk=disk: run(now, 8, disk)) == DIED
         seen.add(is_whole(now, whole))
         assert in_a_child(lambda: run(now, 8)) == 0
         assert came_to(now) == whole
         shutil.rmtree(now)
-        at += 1 if SOAK else 3
     assert {0, 1, 2} <= seen
-    assert came_to(now) == whole
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO], ids=["full", "failing"])
@@ -123,7 +129,7 @@ def test_a_disk_that_refuses_leaves_whole_portions_and_the_next_run_ends_the_sam
     root, seen = tmp_path / "memory", set()
     fill(root, 24)
     whole = uninterrupted(tmp_path, root, 8)
-    for at in range(1, 9):
+    for at in range(1, 9) if SOAK else range(1 + (code == errno.EIO), 9, 2):
         now = tmp_path / f"now{at}"
         shutil.copytree(root, now)
         disk = FailingDisk(("write",), at, code, for_good=True, short=True)
@@ -142,20 +148,23 @@ def refused(root: Path, disk: FailingDisk) -> None:
 
 def killed(root: Path, drawn: random.Random) -> bool:
     """Whether a process that runs the rule was killed: some time after it was through with a portion or two."""
-    worker = worker_on(root)
-    assert worker.stdout is not None
-    for _ in range(drawn.randint(1, 3)):
-        worker.stdout.readline()
-    time.sleep(drawn.random() * 0.03)
-    worker.kill()
-    wrong = worker.communicate(timeout=60)[1]
-    assert worker.returncode in (0, -9), wrong
-    return worker.returncode == -9
+    worker, told = worker_on(root)
+    with told:
+        for _ in range(drawn.randint(1, 3)):
+            told.readline()
+        time.sleep(drawn.random() * 0.03)
+        worker.kill()
+        status = worker.wait()
+    assert status in (0, -signal.SIGKILL)
+    return status != 0
 
 
-def worker_on(root: Path) -> subprocess.Popen:
-    order = [sys.executable, "-m", "tests.crash.test_consolidation", str(root)]
-    return subprocess.Popen(order, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def worker_on(root: Path) -> tuple[Child, IO[bytes]]:
+    """A process that runs the rule, and a line from it for each portion."""
+    read, write = os.pipe()
+    worker = Child(lambda: run(root, 10, tick=lambda _: os.write(write, b"a portion\n")))
+    os.close(write)
+    return worker, open(read, "rb")
 
 
 def kill_loop(tmp_path: Path, rounds: int, seed: int) -> None:
@@ -187,11 +196,8 @@ def test_two_processes_that_run_a_rule_at_once_consider_each_episode_once(tmp_pa
     root = tmp_path / "memory"
     fill(root, 80)
     whole = uninterrupted(tmp_path, root, 10)
-    for worker in [worker_on(root) for _ in "ab"]:
-        wrong = worker.communicate(timeout=60)[1]
-        assert worker.returncode == 0, wrong
+    for worker, told in [worker_on(root) for _ in "ab"]:
+        with told:
+            assert told.readlines()
+        assert worker.wait() == 0
     assert came_to(root) == whole
-
-
-if __name__ == "__main__":
-    run(Path(sys.argv[1]), 10, tick=lambda _: print("a portion", flush=True))

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from keepsake.ledger import erase
-from tests.crash.disks import DIED, DyingDisk, Watched, in_a_child
+from tests.crash.disks import DIED, DyingDisk, Listing, in_a_child
 from tests.crash.shelf import SOAK, World, files_with, fresh_copy, settled, some_of, wal
 from tests.crash.stages import OPERATIONS, nothing, stage, with_everything
 
@@ -23,26 +23,13 @@ def dies(play, base, operate, at, halfway):
     return in_a_child(lambda: operate(play.world(base, DyingDisk(at, halfway=halfway)))) == DIED
 
 
-class Listing(Watched):
-    """Writes down each call, and whether there is a halfway through it."""
-
-    def __init__(self):
-        super().__init__()
-        self.listed = []
-
-    def reach(self, call, what=None, size=0):
-        super().reach(call)
-        self.listed.append(size > 0)
-
-
-def calls_of(play):
-    """The disk calls of the operation when nobody dies, from 1 on: whether each has a halfway."""
+def calls_of(play, base, operate):
+    """The disk calls of the operation when nobody dies."""
     disk = Listing()
-    world = play.world(play.again(), disk)
-    play.operate(world)
-    listed = dict(enumerate(disk.listed, 1))
+    world = play.world(base, disk)
+    operate(world)
     world.ledger.close()
-    return listed
+    return disk
 
 
 def died_at(play, at, halfway):
@@ -55,42 +42,49 @@ def died_at(play, at, halfway):
 @pytest.mark.parametrize("halfway", [False, True], ids=["before the call", "halfway through it"])
 def test_whoever_dies_at_any_disk_call_leaves_it_as_before_or_as_after(play, halfway):
     """Halfway through a call that writes nothing is before it, and already told."""
-    calls = calls_of(play)
-    assert len(calls) >= 5
-    assert any(calls.values())
-    for at in some_of([at for at, writes in calls.items() if writes or not halfway]):
+    calls = calls_of(play, play.again(), play.operate)
+    assert len(calls.listed) >= 5
+    assert calls.writes
+    for at in some_of(calls.writes if halfway else everywhere(calls)):
         base = play.again()
         assert dies(play, base, play.operate, at, halfway)
         play.is_whole(base)
     base = play.again()
-    assert not dies(play, base, play.operate, len(calls) + 1, halfway)
+    assert not dies(play, base, play.operate, len(calls.listed) + 1, halfway)
     assert play.is_whole(base, before=play.after) == play.after
+
+
+def everywhere(calls):
+    """At length: before every call. Everyday: wherever a death leaves something else than one before."""
+    return range(1, len(calls.listed) + 1) if SOAK else calls.changed
 
 
 def test_whoever_dies_while_setting_right_what_another_left_harms_nothing_either(play):
     """Two deaths in a row: the second while opening what the first left."""
     drawn = random.Random(7)
-    count = len(calls_of(play)) + 1
-    first_deaths = range(1, count) if SOAK else sorted(drawn.sample(range(1, count), min(2, count - 1)))
-    for first in first_deaths:
-        second = 1
-        left = {halfway: died_at(play, first, halfway) for halfway in (False, True)}
-        while True:
-            base = fresh_copy(left[drawn.random() < 0.5], play.base.with_name("now"))
-            if not dies(play, base, nothing, second, drawn.random() < 0.5):
-                break
+    calls = calls_of(play, play.again(), play.operate)
+    places = [(at, False) for at in everywhere(calls)] + [(at, True) for at in calls.writes]
+    for first, halfway in places if SOAK else drawn.sample(places, 2):
+        left = died_at(play, first, halfway)
+        opening = calls_of(play, fresh_copy(left, play.base.with_name("now")), nothing)
+        seconds = [(at, False) for at in everywhere(opening)] + [(at, True) for at in opening.writes]
+        for second, again in seconds if SOAK else sorted(drawn.sample(seconds, (len(seconds) + 3) // 4)):
+            base = fresh_copy(left, play.base.with_name("now"))
+            assert dies(play, base, nothing, second, again)
             play.is_whole(base)
-            second += 1 if SOAK else drawn.randint(2, 5)
 
 
 def test_an_erasure_too_large_for_one_event_happens_as_one(tmp_path, monkeypatch):
     """Here an event holds one line's name; there it is thousands."""
     monkeypatch.setattr(erase, "PER_EVENT", 1)
     play = stage(tmp_path, "an erasure")
-    at = 1
-    while dies(play, base := play.again(), play.operate, at, False):
+    calls = calls_of(play, play.again(), play.operate)
+    for at in some_of(everywhere(calls)):
+        base = play.again()
+        assert dies(play, base, play.operate, at, False)
         play.is_whole(base)
-        at += 1 if SOAK else 3
+    base = play.again()
+    assert not dies(play, base, play.operate, len(calls.listed) + 1, False)
     assert play.is_whole(base, before=play.after) == play.after
 
 

@@ -1,14 +1,9 @@
-"""A writer that is killed loses nothing that was acknowledged, and leaves no half of anything.
-
-As a program, `python -m tests.crash.test_sqlite_stores FOLDER NAME`, this is that writer.
-"""
+"""A writer that is killed loses nothing that was acknowledged, and leaves no half of anything."""
 
 import asyncio
 import os
 import random
 import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,8 +12,8 @@ import pytest
 from keepsake.records.delta import AddDelta, DeltaScope, UpdateDelta
 from keepsake.records.fact import FactPattern
 from keepsake.stores import SQLiteFactStore, SQLiteMemoryStore
-from tests.conftest import ROOT
 from tests.contracts.providers import ALL, NOON, told
+from tests.crash.disks import Child
 from tests.crash.shelf import SOAK
 
 SCOPE = {"user": "ana", "session": "S1", "agent": "rag"}
@@ -54,18 +49,17 @@ def kill_loop(folder: Path, rounds: int, seed: int) -> None:
     drawn = random.Random(seed)
     for number in range(rounds):
         names = [f"r{number}a", f"r{number}b"]
-        order = [sys.executable, "-m", "tests.crash.test_sqlite_stores", str(folder)]
-        writers = [subprocess.Popen([*order, name], cwd=ROOT, stderr=subprocess.PIPE, text=True) for name in names]
+        writers = [Child(lambda name=name: asyncio.run(write_for_ever(folder, name))) for name in names]
         deadline = time.monotonic() + 30
         while min(acknowledged(folder, name)[1] for name in names) < 0 and time.monotonic() < deadline:
-            assert [writer.poll() for writer in writers] == [None, None], "a writer gave up"
+            if any(writer.ended() for writer in writers):
+                break
             time.sleep(0.005)
         for writer in writers:
             time.sleep(drawn.random() * (0.1 if SOAK else 0.02))  # what was written by then is all read below
             writer.kill()
         for writer in writers:
-            wrong = writer.communicate()[1]
-            assert writer.returncode == -9, wrong
+            assert writer.wait() == -9
         asyncio.run(is_whole(folder, names))
 
 
@@ -90,14 +84,10 @@ async def is_whole(folder: Path, names: list[str]) -> None:
 
 
 def test_a_writer_killed_in_a_loop_loses_nothing_that_was_acknowledged(tmp_path):
-    kill_loop(tmp_path, 3, 0)
+    kill_loop(tmp_path, 5, 0)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(4))
 def test_a_writer_killed_in_a_long_loop_loses_nothing_that_was_acknowledged(tmp_path, seed):
     kill_loop(tmp_path, 40, seed)
-
-
-if __name__ == "__main__":
-    asyncio.run(write_for_ever(Path(sys.argv[1]), sys.argv[2]))

@@ -1,4 +1,4 @@
-"""A writer as a process of its own: `python -m tests.crash.writers FOLDER NAME ACKNOWLEDGED DURABILITY COUNT`.
+"""A writer, for a process of its own.
 
 It writes down the name of each event in `acknowledged` after the write returned, and not before.
 """
@@ -6,18 +6,17 @@ It writes down the name of each event in `acknowledged` after the write returned
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from tests.crash.shelf import open_ledger
 from tests.ledger.books import put
 
 
-def main(folder: str, name: str, acknowledged: str, durability: str, count: str) -> None:
-    ledger = open_ledger(Path(folder), durability=durability, patience=60.0)
+def write(root: Path, name: str, acknowledged: Path, durability: str, count: int) -> None:
+    ledger = open_ledger(root, durability=durability, patience=60.0)
     told = os.open(acknowledged, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     number = 0
-    while number < int(count):
+    while number < count:
         names = [f"{name}-{number + more}" for more in range(1 + number % 3)]
         if number % 5 == 4:
             with ledger.batch():
@@ -30,7 +29,3 @@ def main(folder: str, name: str, acknowledged: str, durability: str, count: str)
         os.write(told, "".join(f"{each}\n" for each in names).encode())
         number += len(names)
     ledger.close()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

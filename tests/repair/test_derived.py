@@ -35,15 +35,30 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    with Memory(tmp_path / "memory") as memory:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory in use. Nobody changes it: each test has a copy."""
+    place = tmp_path_factory.mktemp("derived")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+            patch.delenv(name, raising=False)
+        patch.setenv("HOME", str(place / "home"))
+        use(place / "memory")
+    return place / "memory"
+
+
+def use(root: Path) -> None:
+    with Memory(root) as memory:
         memory.remember("Ana likes tea", key="ana", about="person-ana")
         memory.remember("Bob likes rum", key="bob", about="person-bob", tags=["drinks"])
         memory.observe("Ana said that she likes tea")
         memory.revise("bob", "Bob likes gin")
         assert memory.recall("tea")
-    return tmp_path / "memory"
+
+
+@pytest.fixture
+def root(made: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made, tmp_path / "memory")
 
 
 def checked(root: Path) -> list[Finding]:

@@ -10,9 +10,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
-from copy import copy
 from functools import partial
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -25,7 +23,7 @@ from keepsake.records.errors import KeepsakeError
 from keepsake.repair.check import check
 from keepsake.repair.findings import CODES
 from keepsake.repair.mend import apply
-from tests.crash.disks import DIED, DyingDisk, in_a_child
+from tests.crash.disks import DIED, DyingDisk, Listing, in_a_child
 from tests.repair.folders import (
     LINE,
     backup,
@@ -168,34 +166,55 @@ def look_in(root: Path) -> None:
         Ledger(root, Beliefs(), patience=5.0).close()
 
 
+Deaths = list[tuple[int, bool, bool]]  # at which call, whether halfway through it, and whether somebody looks in then
+
+
+def some(calls: Listing, first: int) -> Deaths:
+    """A fourth of the calls before which files were changed, and halfway through every other write.
+
+    Each case begins with another, so that together they die everywhere; every other one is visited.
+    """
+    before = [(at, False) for at in calls.changed[first % 4 :: 4]]
+    halfway = [(at, True) for at in calls.writes[first % 2 :: 2]]
+    return [(at, half, (number + first) % 2 == 0) for number, (at, half) in enumerate(sorted(before + halfway))]
+
+
+def all_of(calls: Listing, first: int, *, halfway: bool, visited: bool) -> Deaths:
+    return [(at, halfway, visited) for at in range(1, len(calls.listed) + 1)]
+
+
 @pytest.mark.parametrize(
-    ("visited", "halfway", "calls"),
+    "deaths",
     [
-        pytest.param(False, True, count(1, 4), id="halfway through a write"),
-        pytest.param(True, False, count(3, 4), id="before a call, and visited"),
+        pytest.param(some, id="somewhere"),
         *(
-            pytest.param(visited, halfway, count(1), id=f"{how} any call{then}", marks=pytest.mark.soak)
+            pytest.param(
+                partial(all_of, halfway=halfway, visited=visited), id=f"{how} any call{then}", marks=pytest.mark.soak
+            )
             for visited, then in ((False, ""), (True, ", and visited"))
             for halfway, how in ((False, "before"), (True, "halfway through"))
         ),
     ],
 )
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-def test_a_repair_that_dies_is_finished_by_the_next(tmp_path, case: Callable[[Path], None], visited, halfway, calls):
-    """Everyday, at every other call, in one of two ways in turn. At length, at every call in all four."""
+def test_a_repair_that_dies_is_finished_by_the_next(
+    tmp_path, case: Callable[[Path], None], deaths: Callable[[Listing, int], Deaths]
+):
     first, root = tmp_path / "first", tmp_path / "memory"
     case(first)
     codes = list(dict.fromkeys(finding.code for finding in check(first) if CODES[finding.code].mend))
     assert codes
-    whole = tmp_path / "whole"
+    whole, calls = tmp_path / "whole", Listing()
     shutil.copytree(first, whole)
-    apply(whole, codes)
+    apply(whole, codes, disk=calls)
     expected = texts(whole)
+    assert len(calls.listed) > 8
 
-    for at in copy(calls):
+    for at, halfway, visited in [*deaths(calls, CASES.index(case)), (len(calls.listed) + 1, False, True)]:
         shutil.copytree(first, root)
         disk = DyingDisk(at, halfway=halfway)
         died = in_a_child(partial(apply, root, codes, disk=disk, patience=5.0))
+        assert (died == DIED) == (at <= len(calls.listed))
         if visited:
             look_in(root)
         assert mend(root) == [], f"after call {at}"
@@ -203,9 +222,6 @@ def test_a_repair_that_dies_is_finished_by_the_next(tmp_path, case: Callable[[Pa
         assert verify(root).ok, f"after call {at}: {verify(root).bad}"
         assert kept(root) or not kept(whole), f"after call {at}"
         shutil.rmtree(root)
-        if died != DIED:
-            break
-    assert at > 8
 
 
 def test_the_cases_are_what_their_names_say(tmp_path):
