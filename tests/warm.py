@@ -6,7 +6,8 @@ as any process ends. What it cannot show is how the program starts: what it load
 start (PYTHON…, LC_…). Tests of that call the installed program.
 
 Three processes take part in a call: the caller's `keepsake` (a few lines, quick to start), the copy, and between them
-one that waits for both: when the copy ends its status is told, and when the caller is gone the copy is ended too.
+one that waits for both: when the copy ends its status is told, when the caller is gone the copy is ended too, and a
+signal that asks the caller to end is passed on.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def program_in(folder: Path) -> Iterator[Path]:
         program.chmod(0o755)
         order = [sys.executable, "-P", __file__, "serve", address]
         environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-        with subprocess.Popen(order, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        # In a session of its own it has no terminal: a call has the one that its caller hands over, or none.
+        with subprocess.Popen(order, env=environment, start_new_session=True, **pipes) as server:
             assert server.stdout
             assert server.stdout.readline() == b"ready\n"
             yield program
@@ -43,14 +46,22 @@ def program_in(folder: Path) -> Iterator[Path]:
 
 def call(address: str, args: list[str]) -> int:
     """The caller's end: hand over what a process has, and wait for how it ends."""
+    import signal
+
     asked = json.dumps([args, dict(os.environ), os.getcwd()]).encode()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
         line.connect(address)
         files = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))
         line.sendmsg([len(asked).to_bytes(SIZE)], [files])
         line.sendall(asked)
+        for sign in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            signal.signal(sign, lambda number, _: line.send(bytes([number])))
         told = line.recv(16)
-    return int(told) if told else 70
+    status = int(told) if told else 70
+    if status < 0:  # as the copy ended
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    return status
 
 
 def serve(address: str) -> None:
@@ -90,19 +101,22 @@ def _stand_between(line: socket.socket) -> bool:
         os.close(ended)
         _become(asked, files)  # `alive` stays open in it, and closes with it
         return True
+    os.setpgid(child, child)  # whichever of both is first
     for fd in (alive, *files):
         os.close(fd)
-    if line in select.select([ended, line], [], [])[0]:
-        os.killpg(child, signal.SIGKILL)
+    while ended not in select.select([ended, line], [], [])[0]:
+        for number in line.recv(16) or [signal.SIGKILL]:
+            os.killpg(child, number)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     try:
-        line.send(str(status if status >= 0 else 128 - status).encode())
+        line.send(str(status).encode())
     finally:
         os._exit(0)
 
 
 def _become(asked: bytes, files: list[int]) -> None:
     """Take on the caller's arguments, environment, folder and open files."""
+    import signal
     import time
 
     args, environment, folder = json.loads(asked)
@@ -113,6 +127,7 @@ def _become(asked: bytes, files: list[int]) -> None:
     os.environ.update(environment)
     os.chdir(folder)
     time.tzset()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever tests in the background ignores it
     sys.argv = ["keepsake", *args]
     for fd, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         old, lines = getattr(sys, name), 1 if name == "stderr" else -1

@@ -45,11 +45,11 @@ class Hostile:
 
 
 @pytest.fixture(scope="module")
-def served(browser: Browser, home: Path) -> Iterator[Hostile]:
+def served(browser: Browser, home: Path, warm_program: Path) -> Iterator[Hostile]:
     episode = hostile.made(home / "hostile")
     with Memory(home / "hostile") as m:
         review = m.reviews.waiting()[0].id
-    with serving(home / "hostile") as server:
+    with serving(home / "hostile", program=warm_program) as server:
         yield Hostile(logged_in(browser, server, home / "hostile"), {"review": review, "episode": episode})
 
 
