@@ -69,14 +69,18 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, *options: str, home: Path | None = None) -> Iterator[Served]:
-    """`keepsake serve` for `folder` on a free port, until the block ends. Its home is beside the folder."""
+def serving(folder: Path, *options: str, home: Path | None = None, program: Path | None = None) -> Iterator[Served]:
+    """`keepsake serve` for `folder` on a free port, until the block ends. Its home is beside the folder.
+
+    To start it takes seconds; `program` may be one that has its imports behind it (`warm_program`).
+    """
     home = home or folder.parent
     env = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("KEEPSAKE_", "XDG_"))},
         "HOME": str(home), "PYTHONPATH": os.pathsep.join((str(SRC), os.environ.get("PYTHONPATH", ""))),
     }  # fmt: skip
-    order = [sys.executable, "-m", "keepsake", "serve", "--port", "0", "-C", str(folder), *options]
+    cold = [sys.executable, "-m", "keepsake"]
+    order = [*([program] if program else cold), "serve", "--port", "0", "-C", str(folder), *options]
     with subprocess.Popen(order, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield _ready(process, folder, env)

@@ -57,3 +57,16 @@ def test_a_caller_that_is_gone_takes_the_call_along(warm_program, home):
         assert caller.stdout
         assert caller.stdout.read() == b""
     assert not (home / "memory" / "events.wal").exists()
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_to_the_caller_ends_the_call_as_it_would_end_the_program(warm_program, home, sign):
+    def ended(*program: str | Path) -> int:
+        order, pipe = [*program, "log", "--follow"], subprocess.PIPE
+        with subprocess.Popen(order, stdout=pipe, stderr=pipe) as caller:
+            assert caller.stdout
+            assert caller.stdout.readline()
+            caller.send_signal(sign)
+            return caller.wait(30)
+
+    assert run([warm_program], "remember", "tea")[0] == 0
+    assert ended(warm_program) == ended(*INSTALLED)

@@ -6,7 +6,8 @@ as any process ends. What it cannot show is how the program starts: what it load
 start (PYTHON…, LC_…). Tests of that call the installed program.
 
 A call has two processes: the caller's `keepsake` (a few lines, quick to start), and the copy. The one that waits looks
-after both: when the copy ends its status is told, and when the caller is gone the copy is ended too.
+after both: when the copy ends its status is told, when the caller is gone the copy is ended too, and a signal that asks
+the caller to end is passed on.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SIZE = 8  # bytes that say how long the rest is
 
 # The caller's end: hand over what a process has, and wait for how it ends. It loads nothing but what is built in.
 CALL = """
-import _socket, posix, sys
+import _signal, _socket, posix, sys
 args = [each.encode("utf-8", "surrogateescape") for each in sys.argv[2:]]
 environment = [name + b"=" + value for name, value in posix.environ.items()]
 asked = b"\\0".join([b"%d" % len(args), *args, posix.getcwdb(), *environment])
@@ -37,7 +38,14 @@ files = b"".join(fd.to_bytes(4, sys.byteorder) for fd in (0, 1, 2))
 line.sendmsg([len(asked).to_bytes(8)], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, files)])
 while asked:
     asked = asked[line.send(asked):]
-posix._exit(int(line.recv(16) or 70))
+for sign in (_signal.SIGHUP, _signal.SIGINT, _signal.SIGTERM):
+    _signal.signal(sign, lambda number, _: line.send(bytes([number])))
+status = int(line.recv(16) or 70)
+if status < 0:  # as the copy ended
+    if _signal.getsignal(-status):
+        _signal.signal(-status, _signal.SIG_DFL)
+    posix.kill(posix.getpid(), -status)
+posix._exit(status)
 """
 
 
@@ -51,7 +59,9 @@ def program_in(folder: Path) -> Iterator[Path]:
         program.chmod(0o755)
         order = [sys.executable, "-P", __file__, address]
         environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-        with subprocess.Popen(order, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        # In a session of its own it has no terminal: a call has the one that its caller hands over, or none.
+        with subprocess.Popen(order, env=environment, start_new_session=True, **pipes) as server:
             assert server.stdout
             assert server.stdout.readline() == b"ready\n"
             yield program
@@ -72,9 +82,10 @@ def serve(address: str) -> None:
             for fd in ready:
                 if fd in calls:
                     _end(fd, *calls.pop(fd))
-                elif fd in lines and lines[fd] in calls:  # the caller is gone
-                    os.killpg(calls[lines[fd]][0], signal.SIGKILL)
-                    _end(lines[fd], *calls.pop(lines[fd]))
+                elif lines.get(fd) in calls:
+                    child, line = calls[lines[fd]]
+                    for number in line.recv(16) or [signal.SIGKILL]:  # no more, once the caller is gone
+                        os.killpg(child, number)
             if door in ready:
                 line = door.accept()[0]
                 size, files, _, _ = socket.recv_fds(line, SIZE, 3)
@@ -84,10 +95,12 @@ def serve(address: str) -> None:
                 child = os.fork()
                 if child == 0:
                     os.setpgid(0, 0)
-                    for fd in (ended, *calls, *lines, line.detach()):
+                    for fd in (ended, *calls, *(each.detach() for _, each in calls.values()), line.detach()):
                         os.close(fd)
                     _become(asked, files)  # `alive` stays open in it, and closes with it
                     return
+                with suppress(OSError):  # it has ended already
+                    os.setpgid(child, child)  # whichever of both is first
                 for fd in (alive, *files):
                     os.close(fd)
                 calls[ended] = child, line
@@ -98,7 +111,7 @@ def _end(ended: int, child: int, line: socket.socket) -> None:
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os.close(ended)
     with line, suppress(OSError):
-        line.send(str(status if status >= 0 else 128 - status).encode())
+        line.send(str(status).encode())
 
 
 def _become(asked: bytes, files: list[int]) -> None:
@@ -112,6 +125,7 @@ def _become(asked: bytes, files: list[int]) -> None:
     os.environb.update(each.split(b"=", 1) for each in environment)
     os.chdir(folder)
     time.tzset()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever tests in the background ignores it
     sys.argv = ["keepsake", *(each.decode("utf-8", "surrogateescape") for each in args)]
     for fd, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         old, lines = getattr(sys, name), 1 if name == "stderr" else -1

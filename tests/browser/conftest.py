@@ -92,8 +92,8 @@ def everything(home: Path) -> Everything:
 
 
 @pytest.fixture(scope="package")
-def server(everything: Everything) -> Iterator[Served]:
-    with serving(everything.folder) as server:
+def server(everything: Everything, warm_program: Path) -> Iterator[Served]:
+    with serving(everything.folder, program=warm_program) as server:
         yield server
 
 

@@ -150,7 +150,8 @@ def walked(visit: Visit) -> list[str]:
     page = visit.page
     page.evaluate(_FOCUS)
     for _ in range(page.evaluate("stops => document.querySelectorAll(stops).length", STOPS) + _BESIDE):
-        page.keyboard.press("Tab")
+        page.keyboard.down("Tab")  # held down, as one does: half the messages
+    page.keyboard.up("Tab")
     if not page.evaluate("window.ended"):
         return ["Tab does not come to the end of the page"]
     page.evaluate("document.activeElement.blur()")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 from playwright.sync_api import Browser, expect
@@ -40,17 +39,17 @@ def test_what_is_erased_elsewhere_leaves_the_pages_that_are_open(browser: Browse
         belief.wrong.clear()
 
 
-def typed(server: Served, *words: str) -> None:
+def typed(program: Path, server: Served, *words: str) -> None:
     """What somebody types in a terminal meanwhile."""
-    order = [sys.executable, "-m", "keepsake", "-C", str(server.folder), *words]
+    order = [program, "-C", str(server.folder), *words]
     done = subprocess.run(order, env=server.env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
 def test_a_fresh_memory_says_what_to_do_first_and_follows_what_is_said_elsewhere(
-    browser: Browser, home: Path, axe: str
+    browser: Browser, home: Path, axe: str, warm_program: Path
 ):  # fmt: skip
-    with serving(home / "fresh") as server, visiting(browser, server.url) as visit:
+    with serving(home / "fresh", program=warm_program) as server, visiting(browser, server.url) as visit:
         page = visit.page
         page.goto(server.link)
         page.wait_for_url(f"{server.url}/")
@@ -59,7 +58,7 @@ def test_a_fresh_memory_says_what_to_do_first_and_follows_what_is_said_elsewhere
         page.evaluate("window.stays = true")
         page.get_by_label("What should be remembered?").fill("half a thought")
 
-        typed(server, "remember", "Ana prefers tea over coffee", "--about", "person-ana")
+        typed(warm_program, server, "remember", "Ana prefers tea over coffee", "--about", "person-ana")
 
         expect(page.locator("[data-live]").get_by_text("Ana prefers tea over coffee")).to_be_visible()
         expect(page.locator(".fresh")).to_have_count(1)

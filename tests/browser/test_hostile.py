@@ -5,6 +5,7 @@ That no page holds more than our own tags, however it is reached, is in `tests/s
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +28,8 @@ PAGES = [
     f"/graph?at={quote(NASTY)}", "/reviews", "/reviews/{review}", "/episodes/{episode}", "/integrity",
 ]  # fmt: skip
 ASKS = f"/search?q={quote(ASKED)}"
-_TAGS = """() => [...document.querySelectorAll('*')].map(
-  one => [one.localName, Object.fromEntries([...one.attributes].map(a => [a.name, a.value]))])"""
+_TAGS = """() => JSON.stringify([...document.querySelectorAll('*')].map(
+  one => [one.localName, Object.fromEntries([...one.attributes].map(a => [a.name, a.value]))]))"""
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,11 @@ class Hostile:
 
 
 @pytest.fixture(scope="module")
-def served(browser: Browser, home: Path) -> Iterator[Hostile]:
+def served(browser: Browser, home: Path, warm_program: Path) -> Iterator[Hostile]:
     episode = hostile.made(home / "hostile")
     with Memory(home / "hostile") as m:
         review = m.reviews.waiting()[0].id
-    with serving(home / "hostile") as server:
+    with serving(home / "hostile", program=warm_program) as server:
         yield Hostile(logged_in(browser, server, home / "hostile"), {"review": review, "episode": episode})
 
 
@@ -58,7 +59,7 @@ def test_hostile_text_is_text_wherever_it_is_shown(browser: Browser, served: Hos
     with served.site.visiting(browser, viewport={"width": 360, "height": 740}) as visit:
         for address in PAGES:
             page = visit.go(served.address(address))
-            tags = [(tag, attributes) for tag, attributes in page.evaluate(_TAGS)]
+            tags = [(tag, attributes) for tag, attributes in json.loads(page.evaluate(_TAGS))]
             found = [*hostile.wrong_in(tags), *sideways(page), *visit.wrong]
             visit.wrong.clear()
             wrong += [f"{address[:60]}: {one}" for one in found]

@@ -88,14 +88,14 @@ def process(warm_program: Path) -> Callable[..., Ended]:
 
 
 @pytest.fixture
-def terminal() -> Callable[..., Ended]:
+def terminal(warm_program: Path) -> Callable[..., Ended]:
     """Run the program on a terminal of 100 columns, and type `typed`. What it draws on either stream is in `out`."""
 
     def call(*args: str, typed: str = "", columns: int = 100, **env: str) -> Ended:
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
         child = subprocess.Popen(
-            [*PROGRAM, *args],
+            [warm_program, *args],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,

@@ -5,7 +5,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
@@ -197,10 +196,10 @@ def test_a_name_may_be_typed_in_either_spelling_only_if_it_was_given_in_that_one
     assert keepsake("show", "cafe\u0301", "--json").json["text"] == "decomposed"
 
 
-def test_following_prints_what_others_write_as_it_comes(process, home):
+def test_following_prints_what_others_write_as_it_comes(process, home, warm_program):
     process("remember", "before")
     child = subprocess.Popen(
-        [sys.executable, "-m", "keepsake", "log", "--follow", "--json"],
+        [warm_program, "log", "--follow", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whoever tests in the background ignores it
@@ -217,19 +216,19 @@ def test_following_prints_what_others_write_as_it_comes(process, home):
     assert (child.returncode, err.strip()) == (130, b"")
 
 
-def test_a_reader_that_goes_away_is_no_error(process):
+def test_a_reader_that_goes_away_is_no_error(process, warm_program):
     for number in range(3):
         process("remember", stdin=f"number {number} ".encode() * 50_000)
-    piped = f"set -o pipefail; {shlex.quote(sys.executable)} -m keepsake log --json | head -c 10"
+    piped = f"set -o pipefail; {shlex.quote(str(warm_program))} log --json | head -c 10"
     done = subprocess.run(["bash", "-c", piped], capture_output=True)
 
     assert (done.stdout, done.stderr, done.returncode) == (b'[{"seq": 0', b"", 141)
 
 
-def test_output_that_cannot_be_written_is_an_error(process):
+def test_output_that_cannot_be_written_is_an_error(process, warm_program):
     process("remember", "one")
     with open("/dev/full", "w") as full:
-        done = subprocess.run([sys.executable, "-m", "keepsake", "log"], stdout=full, stderr=subprocess.PIPE)
+        done = subprocess.run([warm_program, "log"], stdout=full, stderr=subprocess.PIPE)
 
     assert done.returncode == 3
     assert done.stderr.count(b"\n") == 1

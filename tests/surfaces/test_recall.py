@@ -297,10 +297,10 @@ def test_standard_input_that_is_no_text_is_refused(process):
 # -- pipes -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_hit_can_be_piped_to_the_next_command(process, keepsake):
+def test_a_hit_can_be_piped_to_the_next_command(warm_program, keepsake):
     keepsake("remember", "Ana prefers tea", "--key", "ana")
-    program = f"{shlex.quote(sys.executable)} -m keepsake"
-    pick = f"{shlex.quote(sys.executable)} -c 'import json, sys; print(json.load(sys.stdin)[0][\"id\"])'"
+    program = shlex.quote(str(warm_program))
+    pick = f"{shlex.quote(sys.executable)} -IS -c 'import json, sys; print(json.load(sys.stdin)[0][\"id\"])'"
     done = subprocess.run(
         ["bash", "-c", f"{program} forget $({program} recall tea --json | {pick})"], capture_output=True, text=True
     )
@@ -308,10 +308,10 @@ def test_a_hit_can_be_piped_to_the_next_command(process, keepsake):
     assert (done.returncode, done.stdout, done.stderr) == (0, "Forgot ana: Ana prefers tea\n", "")
 
 
-def test_a_reader_that_goes_away_is_no_error(process):
+def test_a_reader_that_goes_away_is_no_error(process, warm_program):
     for number in range(5):
         process("remember", stdin=f"tea {number} ".encode() * 50_000)
-    piped = f"set -o pipefail; {shlex.quote(sys.executable)} -m keepsake recall tea --json | head -c 3"
+    piped = f"set -o pipefail; {shlex.quote(str(warm_program))} recall tea --json | head -c 3"
     done = subprocess.run(["bash", "-c", piped], capture_output=True)
 
     assert (done.stdout, done.stderr) == (b"[\n ", b"")

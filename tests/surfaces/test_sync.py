@@ -15,7 +15,6 @@ import pytest
 from keepsake import Memory
 from keepsake.surfaces.cli.watch import LOOK
 from tests.projections.markdown.samples import SAMPLE
-from tests.surfaces.conftest import PROGRAM
 
 
 @pytest.fixture
@@ -177,8 +176,8 @@ def test_vectors_alone_leave_the_pages_as_they_are(keepsake, bob):
 class Watch:
     """A watch that runs as a process of its own."""
 
-    def __init__(self, *args):
-        command = [*PROGRAM, "sync", "--watch", *args]
+    def __init__(self, program, *args):
+        command = [program, "sync", "--watch", *args]
         self.child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.out = self.child.stdout.fileno()
         self.seen = ""
@@ -204,8 +203,8 @@ class Watch:
 
 
 @contextmanager
-def watch(*args):
-    watching = Watch(*args)
+def watch(program, *args):
+    watching = Watch(program, *args)
     try:
         watching.until("watching" if not args else r"\{")
         yield watching
@@ -215,8 +214,8 @@ def watch(*args):
         watching.child.stdout.close()
 
 
-def test_a_watch_takes_in_each_edit_and_follows_what_others_write(bob, folder):
-    with watch() as watching:
+def test_a_watch_takes_in_each_edit_and_follows_what_others_write(bob, warm_program, folder):
+    with watch(warm_program) as watching:
         edit(bob, "plays chess", "plays go")
         watching.until(r"person-bob\.md:\d+: edited \S+\nwrote person-bob\.md\n")
 
@@ -240,8 +239,8 @@ def test_a_watch_takes_in_each_edit_and_follows_what_others_write(bob, folder):
         assert [entry.text for entry in m.pages.read("person-bob").entries] == ["Bob plays go", "Bob is tall."]
 
 
-def test_a_watch_goes_on_in_a_folder_that_was_removed_and_grew_back(bob, folder, tmp_path):
-    with watch() as watching:
+def test_a_watch_goes_on_in_a_folder_that_was_removed_and_grew_back(bob, warm_program, folder, tmp_path):
+    with watch(warm_program) as watching:
         time.sleep(LOOK * 2)  # it watches by now
         (folder / "memory").rename(tmp_path / "away")
         shutil.rmtree(tmp_path / "away")
@@ -253,8 +252,8 @@ def test_a_watch_goes_on_in_a_folder_that_was_removed_and_grew_back(bob, folder,
         assert watching.end(signal.SIGINT) == 0
 
 
-def test_a_watch_tells_of_what_it_does_not_understand_and_goes_on(bob, folder):
-    with watch() as watching:
+def test_a_watch_tells_of_what_it_does_not_understand_and_goes_on(bob, warm_program, folder):
+    with watch(warm_program) as watching:
         (folder / "memory/notes.md").write_text("shopping")
         watching.until(r"notes\.md: its name is no page's")
         edit(bob, "plays chess", "plays go")
@@ -265,8 +264,8 @@ def test_a_watch_tells_of_what_it_does_not_understand_and_goes_on(bob, folder):
     assert watching.seen.count("notes.md") == 1
 
 
-def test_a_watch_prints_json_an_object_a_line(bob):
-    with watch("--json") as watching:
+def test_a_watch_prints_json_an_object_a_line(bob, warm_program):
+    with watch(warm_program, "--json") as watching:
         edit(bob, "plays chess", "plays go")
         watching.until(r"(?s)\{.*\}\n\{.*\}\n")
         assert watching.end() == 0

@@ -13,11 +13,11 @@ SILENT = 1100
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(tmp_path_factory, warm_program):
     folder = tmp_path_factory.mktemp("served") / "notes"
     folder.mkdir()
     (folder / "keepsake.toml").write_text('[recall]\nembedder = "none"\n')
-    with serving(folder) as server:
+    with serving(folder, program=warm_program) as server:
         yield server
 
 

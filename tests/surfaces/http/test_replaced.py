@@ -43,14 +43,14 @@ def begin(served):
     return headers
 
 
-def test_a_server_whose_folder_was_replaced_serves_nothing_from_the_other_one(tmp_path):
+def test_a_server_whose_folder_was_replaced_serves_nothing_from_the_other_one(tmp_path, warm_program):
     folder, away = tmp_path / "notes", tmp_path / "away"
     for place, text in ((folder, BELIEF), (tmp_path / "other", "Mallory keeps bees")):
         place.mkdir()
         (place / "keepsake.toml").write_text('[recall]\nembedder = "none"\n')
         with Memory(place) as memory:
             memory.remember(text, key="bees")
-    with serving(folder, "--trust", "human", "--rate", "0") as served:
+    with serving(folder, "--trust", "human", "--rate", "0", program=warm_program) as served:
         cookie, session = served.log_in(), begin(served)
         assert BELIEF.encode() in ask(served, "GET /v1/beliefs/bees", served.bearer)[2]  # MCP has not opened it yet
         folder.rename(away)

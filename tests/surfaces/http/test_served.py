@@ -21,12 +21,12 @@ from tests.surfaces.http.test_end import HELLO
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory):
+def killed(tmp_path_factory, warm_program):
     """A folder that was served and written to when the server was killed, and what it had acknowledged."""
     folder, told = tmp_path_factory.mktemp("served") / "notes", []
     folder.mkdir()
     (folder / "keepsake.toml").write_text('[recall]\nembedder = "none"\n')
-    with serving(folder) as server:
+    with serving(folder, program=warm_program) as server:
         writer = threading.Thread(target=write_until_it_is_gone, args=(server, told))
         writer.start()
         while len(told) < 8 and writer.is_alive():

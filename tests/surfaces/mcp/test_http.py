@@ -8,7 +8,6 @@ import signal
 import socket
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -71,7 +70,7 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory, warm_program: Path) -> Iterator[Served]:
     home = tmp_path_factory.mktemp("http")
     folder = home / "notes"
     with Memory(folder) as memory:
@@ -80,7 +79,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         **{name: value for name, value in os.environ.items() if not name.startswith(("KEEPSAKE_", "XDG_"))},
         "HOME": str(home), "PYTHONPATH": os.pathsep.join((str(SRC), os.environ.get("PYTHONPATH", ""))),
     }  # fmt: skip
-    order = [sys.executable, "-m", "keepsake", "mcp", "--http", "--port", "0", "-C", str(folder)]
+    order = [warm_program, "mcp", "--http", "--port", "0", "-C", str(folder)]
     with subprocess.Popen(order, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stderr
         said = process.stderr.readline() + process.stderr.readline()

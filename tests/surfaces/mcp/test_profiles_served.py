@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import sys
 
 import mcp_types as types
 from mcp import Client
@@ -12,12 +11,11 @@ from mcp.client.stdio import StdioServerParameters
 from keepsake import Memory
 
 
-def served(scene, *options, **how):
+def served(program, scene, *options, **how):
     """Play a scene with a client of `keepsake mcp` with these options."""
 
     async def play():
-        args = ["-m", "keepsake", "mcp", *options]
-        server = StdioServerParameters(command=sys.executable, args=args, env=dict(os.environ))
+        server = StdioServerParameters(command=str(program), args=["mcp", *options], env=dict(os.environ))
         async with Client(server, read_timeout_seconds=60, **how) as client:
             await scene(client)
 
@@ -28,7 +26,7 @@ async def says_yes(_, __):
     return types.ElicitResult(action="accept", content={"answer": "yes"})
 
 
-def test_three_profiles_of_one_server_share_one_memory_and_a_person_is_asked_through_the_client(home):
+def test_three_profiles_of_one_server_share_one_memory_and_a_person_is_asked_through_the_client(home, warm_program):
     with Memory() as memory:
         memory.remember("Ana prefers tea", about="person-ana")
 
@@ -79,10 +77,10 @@ def test_three_profiles_of_one_server_share_one_memory_and_a_person_is_asked_thr
         assert (unknown.is_error, unknown.content[0].text) == (True, "Entity with name N not found; create it first")
 
     profiles = [word for name in ("pages", "claude", "reference") for word in ("--profile", name)]
-    served(scene, *profiles, "--agent", "tester", elicitation_callback=says_yes)
+    served(warm_program, scene, *profiles, "--agent", "tester", elicitation_callback=says_yes)
 
 
-def test_chatgpts_tools_answer_with_one_text_of_json_also_in_the_older_era(home):
+def test_chatgpts_tools_answer_with_one_text_of_json_also_in_the_older_era(home, warm_program):
     with Memory() as memory:
         belief = memory.remember("Ana prefers tea over coffee", about="person-ana")
 
@@ -94,7 +92,7 @@ def test_chatgpts_tools_answer_with_one_text_of_json_also_in_the_older_era(home)
         document = await client.call_tool("fetch", {"id": belief.id})
         assert json.loads(document.content[0].text)["text"] == belief.text
 
-    served(scene, "--profile", "chatgpt", mode="legacy")
+    served(warm_program, scene, "--profile", "chatgpt", mode="legacy")
 
 
 def test_two_profiles_with_a_tool_of_one_name_are_refused_at_the_start(keepsake, folder):

@@ -163,9 +163,9 @@ def test_what_nobody_waits_for_does_not_keep_it_from_ending(folder, warm_program
     assert time.monotonic() - began < stdio._PATIENCE
 
 
-def test_it_ends_at_the_systems_word(folder):
+def test_it_ends_at_the_systems_word(folder, warm_program):
     with subprocess.Popen(
-        [*PROGRAM, "-C", folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [warm_program, "mcp", "-C", folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as server:
         assert server.stdin
         assert server.stdout

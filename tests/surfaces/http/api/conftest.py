@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,12 @@ from keepsake.surfaces.http.api import made
 from keepsake.surfaces.http.problems import answer
 
 TOKEN = "the-token-of-these-tests"
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """The description of the API: it takes a second to make, and is the same for every memory."""
+    return made(None, None).openapi()
 
 
 class OneLook:
@@ -48,6 +54,7 @@ class Api(TestClient):
         self.m = m
         self.hold = Holder(partial(Memory, m.folder, by="http:local", trust=trust, user=m.user))
         self.bare = made(self.hold, feed or OneLook())
+        self.bare.openapi = openapi
         super().__init__(Door(self.bare), base_url="http://127.0.0.1:8722", raise_server_exceptions=False)
         self.headers["Authorization"] = f"Bearer {TOKEN}"
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from keepsake import Memory
 from keepsake.memory.aio import NOUNS
-from keepsake.surfaces.http.api import made
 from keepsake.surfaces.http.offers import LEFT_OUT, SERVED
 from keepsake.surfaces.http.reference import page
+from tests.surfaces.http.api.conftest import openapi
 
 ROOT = Path(__file__).parents[4]
 GOLDEN = ROOT / "tests" / "golden" / "openapi.json"
-TOLD = made(None, None).openapi()
+TOLD = openapi()
 OPERATIONS = {
     each["operationId"]: (method, path, each) for path, those in TOLD["paths"].items() for method, each in those.items()
 }  # fmt: skip
