@@ -153,9 +153,11 @@ def test_what_is_served_without_being_asked_for_and_what_a_frame_guarantees_neve
     memory.remember("I am kind", tags=["self/constitutional"])
     memory.remember("Buy milk", tags=["errand/today"])
     memory.frames.put("errands", {"recency": 1.0}, guarantees=("errand/%",))
-    work(memory, clock, 100_000)
+    memory.remember("Ana likes tea")
+    work(memory, clock, 20)
+    memory.config.set("prune_threshold", "1")  # whatever is not as fresh as new
 
-    assert tidy.proposals() == []
+    assert [each.texts for each in tidy.proposals()] == [("Ana likes tea",)]
 
 
 def test_what_was_used_lately_has_not_faded(memory, tidy, clock):
