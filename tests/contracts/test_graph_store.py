@@ -17,6 +17,7 @@ from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, MemoryGraphStore, diagnose
 from keepsake.stores.graph.merging import find_same, likeness, merge, name_key, unmerge
 from keepsake.stores.graph.walk import Limits, expand, neighbourhood, resolve, shortest_path
+from tests.conftest import at_most
 from tests.strategies import HOSTILE, json_objects, names, texts
 
 OPEN: list[Memory] = []
@@ -303,7 +304,7 @@ envelopes = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=40)
+@settings(max_examples=at_most(40))
 @given(envelopes, st.lists(profiles, max_size=2, unique_by=lambda profile: profile.id))
 def test_whatever_was_exported_importing_it_gives_the_same_envelope(make, tmp_path_factory, given, more):
     others = [profile for profile in more if given.profile and profile.id != given.profile.id]

@@ -22,7 +22,7 @@ from keepsake.stores.event_log import JsonlMemoryEventLog
 from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from keepsake.stores.phase_runtime import PhaseMemoryRuntime
 from keepsake.stores.phase_turn import Turn
-from tests.conftest import ROOT
+from tests.conftest import ROOT, at_most
 from tests.crash.disks import DIED, DyingDisk, FailingDisk, in_a_child
 from tests.crash.shelf import SOAK
 from tests.stores.test_local_workspace import Workspace, one_step, steps
@@ -135,7 +135,7 @@ def test_a_graph_without_events_is_recorded_as_it_comes_and_the_rest_is_kept_bes
     assert graph_of(runtime) == BARE
 
 
-@settings(max_examples=30)
+@settings(max_examples=at_most(30))
 @given(st.lists(steps, max_size=20))
 def test_whatever_happened_an_export_taken_in_elsewhere_is_the_same_workspace(story):
     space = Workspace(InMemoryMemoryGraphStore())
