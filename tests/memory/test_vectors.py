@@ -25,7 +25,7 @@ from keepsake.stores.chrono import ChronoStore
 from tests.conftest import at_most
 from tests.projections.vectors.doubles import Fast, Slow, traces
 
-QUESTIONS = ("green tea", "who likes coffee", "what about the loud cat", "tea", "red bicycle")
+QUESTIONS = ("green tea", "what about the loud cat", "red bicycle")  # each is answered with all that there is
 USERS = ("me", "bob", "ana")
 MANY = 1_000
 
@@ -240,8 +240,8 @@ def test_vectors_of_another_embedder_are_never_looked_at(root: Path) -> None:
     for embedder in (one, two, wide, one, two, wide):
         with Memory(root, embedder=embedder) as m:
             m.remember(f"one more thing for {len(embedder.asked)}", key="more")
-            assert answers(m) == from_nothing(root, embedder)
             expected[embedder.identity.key] = answers(m)
+            assert expected[embedder.identity.key] == from_nothing(root, embedder)
     assert len(expected) == 3
     assert len({repr(each) for each in expected.values()}) > 1
     assert len(vectors_in(root)) == 3
