@@ -17,6 +17,7 @@ from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, MemoryGraphStore, diagnose
 from keepsake.stores.graph.merging import find_same, likeness, merge, name_key, unmerge
 from keepsake.stores.graph.walk import Limits, expand, neighbourhood, resolve, shortest_path
+from tests.conftest import SOAK, at_most
 from tests.strategies import HOSTILE, json_objects, names, texts
 
 OPEN: list[Memory] = []
@@ -180,7 +181,11 @@ def test_an_edge_added_after_a_list_stands_in_its_place_in_the_next(store):
     assert ids(store.list_edges(source="a")) == ["a-knows-b", "a-knows-c", "a-knows-d"]
 
 
-@pytest.mark.parametrize("name", [*filter(None, HOSTILE), "../../etc/passwd", "CON", "a/b", ".", "x" * 1_000_000])
+LONG = "x" * (1_000_000 if SOAK else 100_000)
+
+
+@pytest.mark.longer
+@pytest.mark.parametrize("name", [*filter(None, HOSTILE), "../../etc/passwd", "CON", "a/b", ".", LONG])
 def test_any_name_that_is_not_empty_will_do(store, name):
     store.save_nodes([node(name, label=name, properties={name: name}), node(name.swapcase() + "2")])
     store.save_edge(edge(name, name, kind=name))
@@ -303,7 +308,7 @@ envelopes = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=40)
+@settings(max_examples=at_most(40))
 @given(envelopes, st.lists(profiles, max_size=2, unique_by=lambda profile: profile.id))
 def test_whatever_was_exported_importing_it_gives_the_same_envelope(make, tmp_path_factory, given, more):
     others = [profile for profile in more if given.profile and profile.id != given.profile.id]

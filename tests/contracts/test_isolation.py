@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from keepsake.records.delta import DeleteDelta, DeltaScope, UpdateDelta
 from keepsake.records.errors import Refused
 from keepsake.records.fact import FactPattern
+from tests.conftest import at_most
 from tests.contracts.providers import ALL, NOON, promote, put, told
 
 PIECES = [
@@ -26,7 +27,7 @@ def everything(number, scope):
 
 
 @given(everyone=st.lists(scopes, min_size=2, max_size=6, unique=True))
-@settings(max_examples=25)
+@settings(max_examples=at_most(25))
 def test_each_scope_reads_its_own_and_nothing_else(provider, everyone):
     async def scene(stores):
         for number, (user, session, agent) in enumerate(everyone):
@@ -45,7 +46,7 @@ def test_each_scope_reads_its_own_and_nothing_else(provider, everyone):
 
 
 @given(everyone=st.lists(scopes, min_size=2, max_size=6, unique_by=lambda scope: scope[0]))
-@settings(max_examples=25)
+@settings(max_examples=at_most(25))
 def test_consolidation_and_what_comes_of_it_stay_with_their_user(provider, everyone):
     async def scene(stores):
         for number, (user, session, agent) in enumerate(everyone):
@@ -61,7 +62,7 @@ def test_consolidation_and_what_comes_of_it_stay_with_their_user(provider, every
 
 
 @given(ana=ids, bob=ids, wrong=st.sampled_from(["update", "delete", "unpin"]), by=st.sampled_from(["fact", "episode"]))
-@settings(max_examples=40)
+@settings(max_examples=at_most(40))
 def test_no_update_delete_or_unpin_reaches_across(provider, ana, bob, wrong, by):
     assume(ana != bob)
 

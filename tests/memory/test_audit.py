@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import json
-import multiprocessing
 import os
 import stat
+from functools import partial
 from itertools import islice
 
 import pytest
@@ -19,6 +19,7 @@ from keepsake.memory.audit import AuditFile
 from keepsake.records.errors import NeedsApproval
 from keepsake.records.event import Draft
 from keepsake.repair.check import check
+from tests.crash.disks import at_once
 from tests.records.leaks import drawn
 
 
@@ -197,14 +198,12 @@ def _write(folder, number):
 
 
 def test_programs_that_write_at_once_leave_each_act_once_and_in_order(memory, home):
-    started = [multiprocessing.get_context("spawn").Process(target=_write, args=(home / "m", n)) for n in range(3)]
-    for process in started:
-        process.start()
-    for process in started:
-        process.join()
-    memory.remember("the last")
-    assert lines(memory) == of_the_ledger(memory)
-    assert len(lines(memory)) == 47
+    memory.close()
+    at_once(*(partial(_write, home / "m", number) for number in range(3)))
+    with Memory(home / "m") as memory:
+        memory.remember("the last")
+        assert lines(memory) == of_the_ledger(memory)
+        assert len(lines(memory)) == 47
 
 
 @pytest.mark.parametrize("torn", [b'{"act', b"\x00" * 700, b"nonsense", b'{"action":"remember"}'])

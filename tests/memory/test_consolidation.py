@@ -11,6 +11,7 @@ from keepsake import Memory, NeedsApproval, Refused
 from keepsake.memory import consolidation
 from keepsake.records.errors import Busy, ConsolidationRuleError, NotWritable
 from keepsake.records.rule import ConsolidationRule
+from tests.conftest import at_most
 from tests.memory.told import ALL, NEW_YEAR, OTHER, Reader, held, known, refolded, tell, told_of
 from tests.strategies import json_objects, json_values
 
@@ -299,7 +300,7 @@ def test_where_nothing_may_be_written_it_is_refused_in_a_line_and_looking_goes_o
 # -- nonsense ----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=20)
+@settings(max_examples=at_most(20))
 @given(st.lists(st.dictionaries(st.sampled_from(KEYS), odd, max_size=5) | json_objects, min_size=1, max_size=8))
 def test_whatever_metadata_says_it_is_a_fact_or_a_finding_and_the_rest_goes_on(tmp_path_factory, said):
     with Memory(tmp_path_factory.mktemp("m")) as memory:

@@ -133,7 +133,9 @@ class Gate(RuleBasedStateMachine):
         return self.human.beliefs.all()
 
     def length(self) -> int:
-        return self.human.status().events
+        ledger = self.human._shelf.ledger
+        with ledger.reading():
+            return ledger.end.seq + 1
 
     def left(self, length: int) -> list[str]:
         """What was recorded since, but for the snapshots that the ledger makes by itself."""

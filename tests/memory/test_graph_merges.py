@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from keepsake import Memory
 from keepsake.records.errors import NotApproved, NotFound, Refused
 from keepsake.stores.graph import diagnose
+from tests.conftest import at_most
 from tests.memory.test_graph import arrows, edge, ids, node, seqs, tell
 
 
@@ -170,7 +171,7 @@ NAMES = ["a", "b", "c", "d", "person-ana"]
 pairs = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=5)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=at_most(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(merges=pairs, order=st.randoms(use_true_random=False))
 def test_merges_taken_back_in_any_order_leave_the_bytes_that_were(tmp_path_factory, merges, order):
     with Memory(tmp_path_factory.mktemp("memory")) as memory:

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import shutil
-import subprocess
-import sys
 import time
+import warnings
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 
 import pytest
 
 from keepsake import Memory
 from keepsake.ledger import append
-from tests.conftest import ROOT
 from tests.crash.disks import DIED, DyingDisk, in_a_child
 
-FOLD = """
-import sys
-from keepsake import Memory
-from keepsake.records.errors import Moved
-with Memory(sys.argv[1]) as memory:
-    print("ready", flush=True)
-    sys.stdin.readline()
-    done = memory.pages.fold("topic-ports")
-    print(len(done.changes), flush=True)
-"""
+FORK = multiprocessing.get_context("fork")
 
 
 @pytest.fixture
@@ -90,13 +82,23 @@ def test_whoever_dies_at_any_disk_call_leaves_the_old_or_the_new(place, monkeypa
     assert at > 5
 
 
-def start(place: Path) -> subprocess.Popen[str]:
-    order = [sys.executable, "-c", FOLD, str(place)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(order, cwd=ROOT, text=True, **pipes)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
+def fold_when_told(place: Path, line: Connection) -> None:
+    with Memory(place) as memory:
+        line.send("ready")
+        line.recv()
+        line.send(len(memory.pages.fold("topic-ports").changes))
+
+
+def start(place: Path) -> tuple[ForkProcess, Connection]:
+    """Another process that folds as soon as it is told to. Nothing in the folder may be open here."""
+    line, theirs = FORK.Pipe()
+    process = FORK.Process(target=fold_when_told, args=(place, theirs))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # from 3.12 on: other threads are not copied. None is used
+        process.start()
+    theirs.close()
+    assert line.recv() == "ready"
+    return process, line
 
 
 def test_whoever_is_killed_at_any_moment_leaves_the_old_or_the_new(place):
@@ -105,24 +107,25 @@ def test_whoever_is_killed_at_any_moment_leaves_the_old_or_the_new(place):
     wanted, drawn = (before[:2], state(done)[:2]), random.Random(5)
     for _ in range(6):
         base = again(place)
-        process = start(base)
-        process.stdin.write("\n")
-        process.stdin.flush()
+        process, line = start(base)
+        line.send("go")
         time.sleep(drawn.random() * 0.06)
         process.kill()
-        process.communicate()
+        process.join()
+        line.close()
         assert state(base)[:2] in wanted
 
 
 def test_two_processes_that_fold_at_once_fold_once(place):
     base = again(place)
     both = [start(base) for _ in range(2)]
-    for process in both:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    told = [process.communicate(timeout=60) for process in both]
+    for _, line in both:
+        line.send("go")
 
-    assert sorted(out.strip() for out, _ in told) == ["0", "3"], told
+    assert sorted(line.recv() for _, line in both) == [0, 3]
+    for process, line in both:
+        process.join()
+        line.close()
     with Memory(base) as memory:
         ops = [event.op for event in memory.log()]
     assert ops.count("page.fold/1") == 1
@@ -132,13 +135,13 @@ def test_two_processes_that_fold_at_once_fold_once(place):
 
 def test_what_is_appended_meanwhile_is_not_lost(place):
     base = again(place)
-    folding = start(base)
+    folding, line = start(base)
     with Memory(base) as memory:
-        folding.stdin.write("\n")
-        folding.stdin.flush()
+        line.send("go")
         for number in range(10):
             memory.pages.append("topic-ports", f"Bob came by {number} times.", ["visit"])
-    out, wrong = folding.communicate(timeout=60)
+    assert line.recv() == 3
+    folding.join()
+    line.close()
 
-    assert out.strip() == "3", wrong
     assert len(state(base)[0]) == 12

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory
+from tests.conftest import at_most
 from tests.memory.conftest import Clock
 from tests.strategies import texts
 
@@ -62,7 +63,7 @@ def rows(memory: Memory) -> list[object]:
     return [tuple(each[1:14]) for each in db.entries("topic-x.md")] + [(file.tokens, file.entry_count, file.status)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=at_most(25), deadline=None)
 @given(steps=steps)
 def test_pages_that_followed_along_are_pages_made_anew(tmp_path_factory, steps):
     clock, place = Clock(), tmp_path_factory.mktemp("memory")
@@ -82,7 +83,7 @@ def test_pages_that_followed_along_are_pages_made_anew(tmp_path_factory, steps):
         assert memory.pages.sync().adopted == ()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=at_most(25), deadline=None)
 @given(steps=steps)
 def test_a_fold_keeps_every_word_and_a_second_one_changes_nothing(tmp_path_factory, steps):
     clock = Clock()

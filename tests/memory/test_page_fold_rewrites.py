@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.records.errors import KeepsakeError, Refused
+from tests.conftest import at_most
 from tests.memory.conftest import Clock
 from tests.strategies import HOSTILE, texts
 
@@ -314,7 +315,7 @@ def test_a_page_that_somebody_wrote_by_hand_is_folded_as_it_is_written(memory):
 # -- anything at all ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=at_most(30), deadline=None)
 @given(data=st.data())
 def test_no_rewrite_whatever_breaks_the_page(tmp_path_factory, data):
     said = [text for text in data.draw(st.lists(texts, min_size=1, max_size=4)) if text.strip()] or ["Ana."]

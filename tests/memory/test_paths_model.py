@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from keepsake import KeepsakeError, Memory, Refused
+from tests.conftest import at_most
 
 IN_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # nobody pulls the plug here
 
@@ -223,7 +224,7 @@ class Walk(RuleBasedStateMachine):
 
 
 def test_whatever_is_said_each_path_sees_its_own_line():
-    run_state_machine_as_test(Walk, settings=settings(max_examples=25, stateful_step_count=25, deadline=None))
+    run_state_machine_as_test(Walk, settings=settings(max_examples=at_most(25), stateful_step_count=25, deadline=None))
 
 
 @pytest.mark.soak

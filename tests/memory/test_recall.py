@@ -16,6 +16,7 @@ from keepsake.projections.index.address import address
 from keepsake.projections.index.block import Block
 from keepsake.records.hit import Hit
 from keepsake.records.timeline import beliefs_at
+from tests.conftest import at_most
 
 MANY = 10_000
 
@@ -175,7 +176,7 @@ TAGS = st.lists(st.sampled_from(["x", "y"]), unique=True)
 SAID = st.tuples(st.sampled_from(WORDS), st.sampled_from(["human", "agent", "web"]), TAGS)
 
 
-@settings(max_examples=25)
+@settings(max_examples=at_most(25))
 @given(USERS, USERS, st.lists(SAID, min_size=1, max_size=5), st.lists(SAID, min_size=1, max_size=5), st.randoms())
 def test_nothing_that_another_user_says_is_seen_or_changes_what_is(mine, others, my_words, their_words, drawn):
     """Once alone, once with the other among them: the same hits, words, scores, sources, tags and reinforcement."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.records.errors import KeepsakeError
+from tests.conftest import at_most
 from tests.strategies import HOSTILE
 
 
@@ -292,7 +293,7 @@ ACTS = st.sampled_from(
 WORDS = st.sampled_from(["The kettle is hot", "Ana has a kettle", "tea", "kettle", "漢字", *HOSTILE])
 
 
-@settings(max_examples=25)
+@settings(max_examples=at_most(25))
 @given(st.lists(st.tuples(ACTS, WORDS, st.integers(0, 5)), min_size=1, max_size=12))
 def test_whatever_is_done_on_a_branch_the_parent_sees_the_same_memories_with_the_same_scores(acts) -> None:
     folder = Path(tempfile.mkdtemp())

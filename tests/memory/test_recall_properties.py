@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.records.errors import KeepsakeError
+from tests.conftest import at_most
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 USERS, PATHS, SESSIONS = ["me", "ana"], ["", "branch", "other"], ["", "s1", "s2"]
@@ -70,7 +71,7 @@ def opened(folder: str) -> Memory:
     return Memory(Path(folder) / "memory", clock=lambda: NOW)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=at_most(40), deadline=None)
 @given(STORY, QUESTION, st.sampled_from(USERS), st.sampled_from(PATHS), st.integers(1, 8))
 def test_a_reader_sees_only_what_is_held_for_that_user_on_that_path(story, question, user, path, k):
     with tempfile.TemporaryDirectory() as folder, opened(folder) as memory:
@@ -91,7 +92,7 @@ def test_a_reader_sees_only_what_is_held_for_that_user_on_that_path(story, quest
         assert not [text for text in hidden if f" n{text.rpartition(' n')[2]} " in shown]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=at_most(40), deadline=None)
 @given(STORY, QUESTION, st.integers(0, 120), st.sampled_from(["self", "attention", "task"]))
 def test_a_frame_is_never_over_its_budget_and_what_it_guarantees_is_in_it_or_reported(story, question, budget, name):
     with tempfile.TemporaryDirectory() as folder, opened(folder) as memory:
@@ -119,7 +120,7 @@ def _is_guaranteed(frame, always: bool, tags) -> bool:
     return always and (not patterns or any(tag.startswith("self/") for tag in tags))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=at_most(30), deadline=None)
 @given(STORY, QUESTION, st.integers(1, 14))
 def test_what_was_held_then_is_what_is_found_then(story, question, after):
     """The answer at a past moment holds nothing that came later, and nothing that had gone by then."""
@@ -144,7 +145,7 @@ def _tells(question: str, text: str) -> bool:
     return any(word in PLAIN and word in text.split() for word in question.split())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=at_most(25), deadline=None)
 @given(STORY, QUESTION)
 def test_the_same_ledger_and_question_give_the_same_answer_after_a_rebuild(story, question):
     with tempfile.TemporaryDirectory() as folder:

@@ -198,7 +198,7 @@ def test_what_waits_has_a_bound(memory, receipts):
 
 
 def test_many_threads_keep_and_none_is_lost_or_doubled(memory, receipts):
-    kept = [[made(memory) for _ in range(100)] for _ in range(6)]
+    kept = [[made(memory) for _ in range(GROUP)] for _ in range(6)]
 
     def work(mine: list[Receipt]) -> None:
         for receipt in mine:

@@ -22,9 +22,10 @@ from keepsake.projections.vectors.sweep import is_swept
 from keepsake.recall import meaning
 from keepsake.recall.meaning import NoVectors
 from keepsake.stores.chrono import ChronoStore
+from tests.conftest import at_most
 from tests.projections.vectors.doubles import Fast, Slow, traces
 
-QUESTIONS = ("green tea", "who likes coffee", "what about the loud cat", "tea", "red bicycle")
+QUESTIONS = ("green tea", "what about the loud cat", "red bicycle")  # each is answered with all that there is
 USERS = ("me", "bob", "ana")
 MANY = 1_000
 
@@ -32,10 +33,9 @@ MANY = 1_000
 def answers(m: Memory) -> list[object]:
     return [
         [(hit.text, round(hit.score, 5)) for hit in m.recall(question, user=user, k=MANY, floor=0.0)]
-        + [round(m.recall(question, user=user).floor, 5)]
         for question in QUESTIONS
         for user in USERS
-    ]
+    ] + [round(m.recall(QUESTIONS[0], user=user).floor, 5) for user in USERS]
 
 
 def from_nothing(root: Path, embedder: Slow | None = None) -> list[object]:
@@ -240,8 +240,8 @@ def test_vectors_of_another_embedder_are_never_looked_at(root: Path) -> None:
     for embedder in (one, two, wide, one, two, wide):
         with Memory(root, embedder=embedder) as m:
             m.remember(f"one more thing for {len(embedder.asked)}", key="more")
-            assert answers(m) == from_nothing(root, embedder)
             expected[embedder.identity.key] = answers(m)
+            assert expected[embedder.identity.key] == from_nothing(root, embedder)
     assert len(expected) == 3
     assert len({repr(each) for each in expected.values()}) > 1
     assert len(vectors_in(root)) == 3
@@ -354,7 +354,7 @@ STEPS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=25)
+@settings(max_examples=at_most(25))
 @given(steps=STEPS, batch=st.integers(1, 4))
 def test_a_story_of_several_users_ends_in_the_answers_that_its_ledger_gives(steps: list[tuple], batch: int) -> None:  # type: ignore[type-arg]
     with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:

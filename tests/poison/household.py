@@ -6,8 +6,8 @@ as good as one that is recorded and kept out of recall: what counts is what reca
 """
 
 import json
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -63,16 +63,19 @@ def attacker(folder: Path, trust: str) -> Memory:
     return Memory(folder, by=DOORS[trust], trust=trust, embedder="none")
 
 
-def feed(folder: Path, poison: dict[str, Any], trust: str = "") -> None:
-    """Try it. Whatever keepsake refuses, or puts to a person, is refused or waits."""
-    with attacker(folder, trust or poison["trust"]) as bad, suppress(KeepsakeError):
-        WAYS[poison["how"]](bad, poison, _target(folder, poison))
+def feed(folder: Path, poisons: Iterable[dict[str, Any]], trust: str = "") -> None:
+    """Try each. Whatever keepsake refuses, or puts to a person, is refused or waits."""
+    with ExitStack() as opened:
+        me = opened.enter_context(person(folder))
+        doors = {name: opened.enter_context(attacker(folder, name)) for name in DOORS}
+        for poison in poisons:
+            with suppress(KeepsakeError):
+                WAYS[poison["how"]](doors[trust or poison["trust"]], poison, _target(me, poison))
 
 
-def _target(folder: Path, poison: dict[str, Any]) -> str:
-    with person(folder) as me:
-        found = me.get(poison["attacks"]) if poison["attacks"] else None
-        return found.id if found else ""
+def _target(me: Memory, poison: dict[str, Any]) -> str:
+    found = me.get(poison["attacks"]) if poison["attacks"] else None
+    return found.id if found else ""
 
 
 def _more(poison: dict[str, Any]) -> dict[str, Any]:

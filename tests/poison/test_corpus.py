@@ -53,8 +53,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def poisoned(clean: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("poisoned") / "memory"
     shutil.copytree(clean, folder)
-    for poison in CORPUS:
-        feed(folder, poison)
+    feed(folder, CORPUS)
     return folder
 
 
@@ -149,9 +148,8 @@ def test_two_words_of_a_person_take_all_of_it_out_even_of_what_can_be_asked_for(
 def test_one_word_undoes_what_a_trusted_agent_did_under_its_influence(clean: Path, tmp_path: Path) -> None:
     folder = tmp_path / "agent"
     shutil.copytree(clean, folder)
-    for poison in CORPUS:
-        if poison["how"] not in ("other-user", "claim", "agent-rests-on", "person-rests-on", "outcome"):
-            feed(folder, poison, trust="agent")
+    left_out = ("other-user", "claim", "agent-rests-on", "person-rests-on", "outcome")
+    feed(folder, (poison for poison in CORPUS if poison["how"] not in left_out), trust="agent")
     with person(folder) as me, person(clean) as before:
         questions = [*QUESTIONS, *(poison["words"] for poison in CORPUS)]
         wanted = {question: answers(before, question) for question in questions}

@@ -1,11 +1,9 @@
 """A graph that follows its log: all or nothing, whoever dies meanwhile, and never past the gate."""
 
 import errno
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -22,8 +20,8 @@ from keepsake.stores.event_log import JsonlMemoryEventLog
 from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from keepsake.stores.phase_runtime import PhaseMemoryRuntime
 from keepsake.stores.phase_turn import Turn
-from tests.conftest import ROOT
-from tests.crash.disks import DIED, DyingDisk, FailingDisk, in_a_child
+from tests.conftest import at_most
+from tests.crash.disks import DIED, DyingDisk, FailingDisk, at_once, in_a_child
 from tests.crash.shelf import SOAK
 from tests.stores.test_local_workspace import Workspace, one_step, steps
 
@@ -135,7 +133,7 @@ def test_a_graph_without_events_is_recorded_as_it_comes_and_the_rest_is_kept_bes
     assert graph_of(runtime) == BARE
 
 
-@settings(max_examples=30)
+@settings(max_examples=at_most(30))
 @given(st.lists(steps, max_size=20))
 def test_whatever_happened_an_export_taken_in_elsewhere_is_the_same_workspace(story):
     space = Workspace(InMemoryMemoryGraphStore())
@@ -365,27 +363,20 @@ def test_a_note_that_cannot_be_cleared_is_no_reason_to_call_what_is_done_failed(
 
 # -- several at once ---------------------------------------------------------------------------------------------------
 
-WRITER = """
-import sys
-from pathlib import Path
-from keepsake.records.graph import MemoryNode
-from keepsake.records.memory_event import MemoryEvent
-from tests.stores.test_phase_follows import NINE, runtime_on
-runtime = runtime_on(Path(sys.argv[1]))
-for number in range(20):
-    node = MemoryNode(id=f"n{number % 4}", kind="fact", label=f"{sys.argv[2]} {number}")
-    put = {"node": node.to_dict()}
-    runtime.record([MemoryEvent.new("node.put", NINE, path_id="main", subject_ids=[node.id], payload=put)])
-"""
+
+def write_some(root, name):
+    runtime = runtime_on(root)
+    for number in range(20):
+        node = MemoryNode(id=f"n{number % 4}", kind="fact", label=f"{name} {number}")
+        put = {"node": node.to_dict()}
+        runtime.record([MemoryEvent.new("node.put", NINE, path_id="main", subject_ids=[node.id], payload=put)])
 
 
 def test_two_processes_that_record_at_once_leave_a_graph_that_is_as_the_log_says(tmp_path):
     root = tmp_path / "w"
     runtime_on(root).record([branch(1, "main")])
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
-    running = [subprocess.Popen([sys.executable, "-c", WRITER, str(root), name], env=env) for name in "xy"]
 
-    assert [each.wait(60) for each in running] == [0, 0]
+    assert at_once(*(partial(write_some, root, name) for name in "xy")) == [0, 0]
     runtime = runtime_on(root)
     assert len(runtime.log) == 41
     assert runtime.compare().differences == ()

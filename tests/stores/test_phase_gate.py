@@ -21,6 +21,7 @@ from keepsake.stores.event_log import InMemoryMemoryEventLog
 from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from keepsake.stores.phase_runtime import PhaseMemoryRuntime
 from keepsake.surfaces.cli.root import keepsake as program
+from tests.conftest import at_most
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 TEA = MemoryNode(id="a", kind="fact", label="tea")
@@ -316,7 +317,7 @@ def finished(events):
     return runtime
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=at_most(40), deadline=None)
 @given(logs)
 def test_whatever_is_put_nothing_ends_without_an_approval_and_every_way_gives_the_same_graph(events):
     found = graph(appended(events))

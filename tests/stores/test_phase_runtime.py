@@ -20,6 +20,7 @@ from keepsake.stores.graph.merging import unmerge
 from keepsake.stores.phase_findings import rings
 from keepsake.stores.phase_paths import branch
 from keepsake.stores.phase_runtime import PhaseMemoryRuntime
+from tests.conftest import at_most
 from tests.crash.disks import FailingDisk
 from tests.strategies import HOSTILE
 
@@ -644,4 +645,4 @@ class Gate(RuleBasedStateMachine):
 
 
 TestGate = Gate.TestCase
-TestGate.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestGate.settings = settings(max_examples=at_most(40), stateful_step_count=30, deadline=None)

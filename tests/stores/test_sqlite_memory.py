@@ -2,13 +2,13 @@
 
 import asyncio
 import gc
-import multiprocessing
 import os
 import sqlite3
 import threading
 import tracemalloc
 import warnings
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -32,6 +32,7 @@ from keepsake.records.health import MigrationPlan
 from keepsake.records.rule import ConsolidationRule
 from keepsake.stores import SQLiteMemoryStore, file_system, sqlite_episodes, sqlite_file
 from tests.contracts.providers import ALL, NOON, told
+from tests.crash.disks import at_once
 
 SCOPE = {"user": "ana", "session": "S1", "agent": "rag"}
 SEED = """
@@ -628,14 +629,7 @@ def write_some(path, name, count):
 
 
 def test_two_processes_that_bootstrap_and_write_at_once_both_keep_everything(path):
-    spawn = multiprocessing.get_context("spawn")
-    writers = [spawn.Process(target=write_some, args=(str(path), name, 60)) for name in "ab"]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(60)
-
-    assert [writer.exitcode for writer in writers] == [0, 0]
+    assert at_once(*(partial(write_some, str(path), name, 60) for name in "ab")) == [0, 0]
     assert rows(path, "SELECT count(*) FROM episodes") == [(120,)]
 
 

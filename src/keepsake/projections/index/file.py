@@ -53,7 +53,7 @@ class IndexFile(Database):
     def __init__(self, path: Path | str, *, making: bool = False) -> None:
         self._names: set[Name] = set()  # that are in the file for certain, so that they need not be written again
         self.times = Times()  # which of the times in it are doubted: whoever asks sets it
-        super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), sql.SCHEMA)
+        super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), sql.SCHEMA, alone=making)
 
     def bookmark(self) -> Bookmark:
         row = self.db.execute(sql.BOOKMARK).fetchone()
