@@ -17,7 +17,7 @@ from keepsake.records.rule import ConsolidationRule
 from keepsake.records.schema import SCHEMA, WORDS, words_in
 from keepsake.repair.check import check
 
-MARK = "zxq"
+MARK = "zuxu"  # no id has a u
 
 NOT_ENTERED = {  # fields that hold words, and no call of a person's or a program's that fills them
     ("graph.put/1", "events"): "events of a graph come with an envelope, as nodes do",
@@ -152,7 +152,8 @@ def holding(*folders: Path) -> list[str]:
 def where(folder: Path) -> list[str]:
     """The marked words that are left, each with the file that has it."""
     found = [(path.name, path.read_bytes().lower()) for path in folder.rglob("*") if path.is_file()]
-    return sorted({f"{name}: {each!r}" for name, data in found for each in re.findall(rb".{0,30}zxq\w*", data)})
+    marked = re.compile(rb".{0,30}%b\w*" % MARK.encode())
+    return sorted({f"{name}: {each!r}" for name, data in found for each in marked.findall(data)})
 
 
 def parts_of(memory: Memory) -> dict[str, Any]:

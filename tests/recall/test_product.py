@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import keepsake
-from keepsake.projections.vectors.product import product
+from keepsake.projections.vectors.product import product, steady
 
 _OTHERS = {"matmul", "dot", "inner", "vdot", "tensordot"}
 
@@ -20,6 +20,17 @@ def test_it_is_the_product() -> None:
     assert product(left, right, out=into) is into
     assert into.tolist() == [[20, 23, 26, 29], [56, 68, 80, 92]]
     assert product(left[1], right).tolist() == [56, 68, 80, 92]
+
+
+def test_a_steady_product_is_the_same_wherever_a_row_stands() -> None:
+    dice = np.random.default_rng(7)
+    rows, columns = dice.random((40, 256), dtype=np.float32), dice.random((256, 5), dtype=np.float32)
+    whole, one = steady(rows, columns), steady(rows, columns[:, 0])
+    assert np.allclose(whole, rows.astype(np.float64) @ columns, rtol=1e-5)
+    for start in range(40):
+        for end in range(start + 1, 41):
+            assert (steady(rows[start:end], columns) == whole[start:end]).all()
+            assert (steady(rows[start:end], columns[:, 0]) == one[start:end]).all()
 
 
 def test_a_flag_that_the_processor_sets_is_no_warning() -> None:

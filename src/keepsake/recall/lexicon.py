@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keepsake.projections.vectors.product import product
+from keepsake.projections.vectors.product import steady
 from keepsake.recall.text import STOP, is_short, parts_of, share_asked, spelled, stem, without_possessive
 from keepsake.records.embedder import Embedder, TokenVectors
 
@@ -149,7 +149,7 @@ class Lexicon:
         if self._static is None or not len(words):
             return same
         vectors = self._known_vectors()
-        near = np.clip(product(vectors.take(words, axis=0), vectors[numbers].T).T, 0, 1)
+        near = np.clip(steady(vectors[numbers], vectors.take(words, axis=0).T), 0, 1)
         np.maximum(same, near**power if power != _ROOT else near * np.sqrt(near), out=same)
         return same
 

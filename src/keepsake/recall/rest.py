@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keepsake.projections.vectors.product import product
+from keepsake.projections.vectors.product import steady
 from keepsake.recall.text import STOP, without_possessive
 
 Floats = NDArray[np.float32]
@@ -83,7 +83,7 @@ def covers_of_rest(alike: Floats, share: Floats, called: Sequence[int]) -> tuple
 
     `alike` is a row for each word of the question, and `share` what each of them is worth.
     """
-    covered: Floats = product(share, alike).astype(np.float32)
+    covered: Floats = steady(alike.T, share).astype(np.float32)
     holds = np.zeros(alike.shape[1], dtype=np.bool_)
     for place in called:
         first = (alike[place] >= _THE_SAME) & ~holds

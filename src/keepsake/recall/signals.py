@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keepsake.projections.index.fulltext import Told
-from keepsake.projections.vectors.product import product
+from keepsake.projections.vectors.product import steady
 from keepsake.recall.candidates import Candidates
 from keepsake.recall.lexicon import Lexicon, Reading
 from keepsake.recall.question import Question
@@ -99,7 +99,7 @@ def measure(
     alike, held, lengths = _alike(question, units, lexicon)
     here = alike[:, : units.mine]
     around = np.maximum(_BEFORE * alike[:, units.before], _AFTER * alike[:, units.after])
-    covered = _with_names(question, rarity, found, units, product(share, np.maximum(here, around)), states)
+    covered = _with_names(question, rarity, found, units, steady(np.maximum(here, around).T, share), states)
     near, pair, onward = _nearness(units, rows, vector, toward)
     best = _best_parts(units, covered, near)
     sessions = _sessions(units.links)
@@ -111,7 +111,7 @@ def measure(
         "speaker": _speaker(question, found, states), "date": _date(question, found, states),
         **_form(question, units, found, read, best),
     }  # fmt: skip
-    bare = product(share, here)[best].astype(np.float32)
+    bare = steady(here[:, best].T, share)
     rest = _rest(question, covers_of_rest(here[:, best], share, question.called), onward[best], found, states)
     return Measured(units.blocks, signals, near[best], bare, units.part_of[best].tolist(), rest)
 
@@ -181,7 +181,7 @@ def _alike(question: Question, units: _Units, lexicon: Lexicon) -> tuple[Floats,
 def _ranked(rarity: Floats, held: Floats, lengths: Places) -> Floats:
     """How well each holds the very words: the second time counts less than the first, and so does a longer text."""
     size = _LESS * (1 - _BY_LENGTH + _BY_LENGTH * lengths / _USUAL_LENGTH)
-    ranks: Floats = product(rarity, held * (1 + _LESS) / (held + size)).astype(np.float32)
+    ranks: Floats = steady((held * (1 + _LESS) / (held + size)).T, rarity).astype(np.float32)
     return ranks
 
 
@@ -220,13 +220,13 @@ def _nearness(
     has = np.flatnonzero(row_of >= 0)
     every = np.zeros(len(row_of), dtype=np.float32)
     vectors = np.asarray(rows.matrix)[row_of[has]]
-    every[has] = product(vectors, vector)
+    every[has] = steady(vectors, vector)
     before = units.before
     with_before = np.where(row_of[before] >= 0, (every[:count] + every[before]) / 2, every[:count])
     onward = every
     if toward is not None:
         onward = np.zeros_like(every)
-        onward[has] = product(vectors, toward)
+        onward[has] = steady(vectors, toward)
     return every[:count], with_before.astype(np.float32), onward[:count]
 
 

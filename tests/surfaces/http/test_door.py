@@ -251,6 +251,9 @@ def test_who_asks_too_often_is_told_when_to_come_again_and_others_are_answered(h
     assert house.ask("/", house.cookie)[1]["retry-after"] == "1"
     assert [house.status("/healthz") for _ in range(4)] == [200, 200, 200, 429]
     assert house.status("/healthz", client="127.0.0.2") == 200
+    house.limits.usual = Buckets(1, 3)
+    assert [house.status("/healthz") for _ in range(4)] == [200, 200, 200, 429]
+    assert house.status("/healthz", BEARER) == 200  # what strangers use up at the same place is not its share
 
 
 def test_wrong_tokens_are_counted_apart_and_lock_out_nobody_who_has_the_right_one(house):

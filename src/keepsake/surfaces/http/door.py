@@ -168,10 +168,11 @@ class Door:
     def _locked(self, place: Place, scope: Scope) -> Refusal | None:
         """Why whoever asks does not have the key to that address, or has used it too often."""
         client = address_of(scope)
-        if place.key is Key.TOKEN:
-            if refusal := guard.not_trusted(scope["headers"], self._token):
-                seconds = self._limits.wrong.wait(client)
-                return too_often(seconds) if seconds else refusal
+        refusal = guard.not_trusted(scope["headers"], self._token) if place.key is not Key.COOKIE else None
+        if place.key is Key.TOKEN and refusal:
+            seconds = self._limits.wrong.wait(client)
+            return too_often(seconds) if seconds else refusal
+        if place.key is not Key.COOKIE and not refusal:  # also where none is needed: no stranger uses up its share
             client = "token"
         elif session := self._sessions.of(said(scope["headers"], b"cookie")):
             scope.setdefault("state", {}).update(csrf=session.csrf, session=session)
