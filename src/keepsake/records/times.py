@@ -5,7 +5,7 @@ Between two writes a clock may go on by any amount, because a memory may lie unu
 clock was wrong, and are recorded before the write that shows them, as `ledger.time/1`:
 
     stepped back   The clock is more than `LIMIT` behind the latest believed time. The clock that was seen last counts:
-                   every believed event that is dated more than `LIMIT` after it is doubted.
+                   every believed event that is dated after it is doubted.
     came back      It then jumps forward again, to the time of the events doubted by a step back, and by more than the
                    time that was lived since. They are believed again, and all that was recorded since is doubted. The
                    time lived is the sum of the gaps between events, none of which counts for more than `GAP`.
@@ -88,9 +88,9 @@ class Times:
 
     def note(self, seq: int, ts: str, body: dict[str, Any]) -> None:
         """What event `seq` says about the clock."""
-        fresh, again = _spans(body["doubted"]), {each["first"] for each in body.get("again", ())}
+        fresh, again = _spans(body["doubted"]), {each.first: each.latest for each in _spans(body.get("again", ()))}
         old = [each for each in self.doubted if each.first not in again and not _is_in(each, fresh)]
-        self.doubted, self.latest = sorted([*old, *fresh]), ts
+        self.doubted, self.latest = sorted([*old, *fresh]), max(ts, *again.values(), "")
         if "again" in body:
             self.open = [each for each in self.open if each.since < fresh[0].first]
         else:
@@ -105,7 +105,7 @@ class Times:
     def jump(self, clock: str, first: int, end: int, time_of: TimeOf) -> dict[str, Any] | None:
         """What to record before a write at `clock` that is not plain, behind the events `first` to `end`."""
         if clock < self.latest:
-            found = self._after(later(clock), first, end, time_of)
+            found = self._after(clock, first, end, time_of)
             return self._body(clock, [each._replace(at=each.at or clock) for each in found])
         for each in self.open:
             if each.level <= clock and seconds(self.latest, clock) > each.lived:
