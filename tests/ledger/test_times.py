@@ -198,7 +198,7 @@ jump = st.sampled_from([24 * 365 * 10, -24 * 365 * 10, -24 * 365 * 56, 24 * 40, 
 
 @given(st.lists(hour | jump, min_size=1, max_size=12))
 @example([-1, -24, -1])  # what is dated between the clock and the limit after it
-@example([0, -49, 48, -23, -23])  # the same when it comes back
+@example([-49, 26, -23])  # the same when it comes back
 def test_whatever_clocks_do_the_order_holds_and_every_reader_agrees(steps: list[int]) -> None:
     moments, offset = [NOON], 0
     for step in steps:
