@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keepsake import Memory
@@ -218,6 +218,7 @@ def test_no_text_is_slow_or_too_much(doors, text):
 
 
 @given(st.text(max_size=200), st.text(max_size=40))
+@example("0; ¼", "0")  # of several sentences, each of which is too short to be known by itself
 def test_whatever_is_served_is_known_again_by_itself_and_inside_a_page(text, around):
     from keepsake.records.echo import marks_of, whole_marks
 

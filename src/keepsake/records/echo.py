@@ -24,6 +24,7 @@ _DENSE = 6  # letters, in a script that puts no space between words
 
 _WORD = re.compile(r"[^\W_]+")
 _BREAK = re.compile(r"(?<=[.!?;。！？；…])[\"'”’)\]]*\s+|[\r\n\v\f\x85\u2028\u2029]+")
+_LINE_END = re.compile(r"[\r\n\v\f\x85\u2028\u2029]")
 _BULLET = re.compile(r"\s*(?:[-*+•·–>|#]+|\d{1,3}[.)])\s+|\s*[>|]+")
 _LABEL = re.compile(r"\s*(?:\[[^\]\n]{0,200}\]|[^\W_][^:\n]{0,40}:)\s*")
 _ASIDE = re.compile(r"\s*(?:; against that: [^\n]{0,200}|\([^()\n]{0,80}\)|\[[^\]\n]{0,80}\])\s*[.!]?\s*$")
@@ -56,15 +57,22 @@ def whole_marks(text: str) -> list[str]:
 
 
 def _pieces(text: str, most: int) -> Iterator[str]:
+    """The whole, its sentences, and each line that has several of them: they may be too short one by one."""
     yield from _bare(text)
-    start, count = 0, 0
+    line = start = count = 0
     for cut in _BREAK.finditer(text):
         yield from _bare(text[start : cut.start()])
+        if _LINE_END.search(cut[0]):
+            if line < start:
+                yield from _bare(text[line : cut.start()])
+            line = cut.end()
         start, count = cut.end(), count + 1
         if count >= most:
             return
     if start:
         yield from _bare(text[start:])
+    if 0 < line < start:
+        yield from _bare(text[line:])
 
 
 def _bare(text: str) -> Iterator[str]:
