@@ -148,7 +148,7 @@ def events_on(disk: Path) -> dict[str, str]:
     """The events that callers recorded, by their hashes, wherever their files lie now."""
     files = [*disk.rglob("events.wal"), *(path for path in disk.rglob("*-*.wal") if path.is_file())]
     lines = [orjson.loads(line) for path in files for line in path.read_bytes().split(b"\n")[:-1]]
-    return {line["hash"]: line["op"] for line in lines if not line["op"].startswith("ledger.")}
+    return {line["hash"]: line["op"] for line in lines if not line["op"].startswith(("ledger.", "snapshot/"))}
 
 
 def is_said_well(args: list[str], status: int, err: str) -> None:

@@ -63,6 +63,8 @@ class StoppingDisk(Disk):
     def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
         if flags & os.O_RDWR and not flags & os.O_APPEND:
             self._reach("overwrite", path)
+        if flags & os.O_CREAT:
+            self._reach("create", path)
         return super().open(path, flags, mode)
 
 
@@ -353,6 +355,15 @@ def test_an_erasure_that_was_not_finished_is_told(root):
     fill(root, 5)
     with pytest.raises(Stop):
         erase(root, "k2", StoppingDisk("overwrite", "events.wal"))
+
+    assert codes(root) == ["erasure-unfinished"]
+
+
+def test_a_snapshot_that_an_unfinished_erasure_will_replace_is_no_finding_of_its_own(root):
+    fill(root, 5)
+    compact(root)
+    with pytest.raises(Stop):
+        erase(root, "k2", StoppingDisk("create", "snapshot.json"))
 
     assert codes(root) == ["erasure-unfinished"]
 
