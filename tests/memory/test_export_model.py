@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from keepsake import Memory
 from keepsake.repair.check import check
@@ -84,8 +84,16 @@ def test_joining_changes_nothing_that_is_here_and_joining_again_nothing_at_all(l
     shutil.rmtree(place)
 
 
+RESTS_ON_WHAT_IS_ERASED = [  # before it is joined: then it rests on nothing there
+    ("change", 0, "revise", "x"), ("page", "append", "y"), ("change", 0, "rest", "../.."),
+    ("remember", "x", "", "", "human", "b"), ("erase", 58), ("remember", "x", "", "", "human", "b"),
+    ("remember", "y", "", "", "human", ""), ("remember", "'", "", "", "human", ""),
+]  # fmt: skip
+
+
 @settings(max_examples=settings().max_examples // 2)
 @given(lives, lives, lives)
+@example(RESTS_ON_WHAT_IS_ERASED, [], [])
 def test_the_export_of_a_memory_that_another_was_joined_to_comes_in_anywhere_and_says_the_same(life, other, after):
     place = Path(tempfile.mkdtemp(dir=IN_MEMORY))
     os.environ["HOME"] = str(place)
