@@ -303,6 +303,24 @@ def test_taking_a_mark_off_is_judged_by_the_mark(memory: Memory, write: Write, d
     assert memory.show("k").tags == ("pinned",)
 
 
+@pytest.mark.parametrize(
+    ("verb", "change"),
+    [
+        ("forget", {"status": "tombstone"}), ("invalidate", {"status": "invalidated"}),
+        ("invalidate", {"valid_to": "2020-01-01"}), ("promote", {"is_hypothesis": False}),
+    ],
+)  # fmt: skip
+def test_a_revision_is_judged_by_what_it_does(write: Write, door: Door, verb: str, change: dict[str, object]) -> None:
+    agent = door("agent")
+    agent.remember("a guess", key="k", is_hypothesis=True)
+    agent.revise("k", "another guess")
+    write(f"[[policy.rules]]\naction = '{verb}'\nthen = 'refuse'\n")
+
+    agent.revise("k", "a third guess")
+    with pytest.raises(NotApproved):
+        agent.revise("k", **change)
+
+
 def test_confidence_is_that_of_what_would_be_said(memory: Memory, write: Write, door: Door) -> None:
     agent = door("agent")
     agent.remember("a guess", key="low", confidence=0.2)
