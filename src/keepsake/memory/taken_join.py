@@ -132,9 +132,8 @@ class Join:
         if not before:
             self._count("belief", belief)
         belief["key"] = self._key(belief, path)
-        if "rests_on" in belief:  # what was erased there, or stays there, is no ground here
-            if here := [each for each in belief.pop("rests_on") if self._is_here(each)]:
-                belief["rests_on"] = here
+        if here := [each for each in belief.pop("rests_on", ()) if self._is_here(each)]:
+            belief["rests_on"] = here  # what was erased there, or stays there, is no ground here
         names = ("approved", "idempotency_key", "echo")
         return {**{each: said for each, said in body.items() if each not in names}, "belief": belief}
 
