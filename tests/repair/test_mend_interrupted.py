@@ -210,11 +210,11 @@ def test_a_repair_that_dies_is_finished_by_the_next(
     expected = texts(whole)
     assert len(calls.listed) > 8
 
-    ended = set[int]()
     for at, halfway, visited in [*deaths(calls, CASES.index(case)), (len(calls.listed) + 1, False, True)]:
         shutil.copytree(first, root)
         disk = DyingDisk(at, halfway=halfway)
-        ended.add(in_a_child(partial(apply, root, codes, disk=disk, patience=5.0)))
+        died = in_a_child(partial(apply, root, codes, disk=disk, patience=5.0)) == DIED
+        assert died or at > len(calls.listed) - 4, "it may need a few calls less than when it was listed"
         if visited:
             look_in(root)
         assert mend(root) == [], f"after call {at}"
@@ -222,7 +222,7 @@ def test_a_repair_that_dies_is_finished_by_the_next(
         assert verify(root).ok, f"after call {at}: {verify(root).bad}"
         assert kept(root) or not kept(whole), f"after call {at}"
         shutil.rmtree(root)
-    assert ended == {0, DIED}
+    assert not died
 
 
 def test_the_cases_are_what_their_names_say(tmp_path):

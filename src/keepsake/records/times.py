@@ -90,7 +90,7 @@ class Times:
         """What event `seq` says about the clock."""
         fresh, again = _spans(body["doubted"]), {each.first: each.latest for each in _spans(body.get("again", ()))}
         old = [each for each in self.doubted if each.first not in again and not _is_in(each, fresh)]
-        self.doubted, self.latest = sorted([*old, *fresh]), max(ts, *again.values(), "")
+        self.doubted, self.latest = sorted([*old, *fresh]), max([ts, *again.values()])
         if "again" in body:
             self.open = [each for each in self.open if each.since < fresh[0].first]
         else:
