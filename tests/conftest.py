@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.warm import program_in
+from tests.warm import LARGE_PAGES, program_in
 
 ROOT = Path(__file__).parent.parent
 SOAK = os.environ.get("KEEPSAKE_SOAK") == "1"
@@ -33,6 +33,10 @@ if not SOAK and "TMPDIR" not in os.environ and has_room(MEMORY):
     os.environ["TMPDIR"] = MEMORY
     tempfile.tempdir = None  # ask again
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for name in LARGE_PAGES:  # this process has begun with them, and whatever a test starts begins as anywhere
+        os.environ.pop(name, None)
+
 # Hundreds of processes are started here, and NumPy's threads would look for work in each that loads it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -51,6 +55,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
 def at_most(examples: int) -> int:
     """`max_examples` of a property whose every example is a long story in a folder: so many at length, 15 by day."""
     return min(examples, settings().max_examples)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    os.environ.update(LARGE_PAGES)
 
 
 @pytest.hookimpl(trylast=True)

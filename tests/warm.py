@@ -26,6 +26,10 @@ from tempfile import TemporaryDirectory
 
 SIZE = 8  # bytes that say how long the rest is
 
+# For a process that is forked often: a fork copies the list of its pages, and of large ones there are few. Where there
+# are no such pages these change nothing.
+LARGE_PAGES = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+
 # The caller's end: hand over what a process has, and wait for how it ends. It loads nothing but what is built in.
 CALL = """
 import _signal, _socket, posix, sys
@@ -58,7 +62,7 @@ def program_in(folder: Path) -> Iterator[Path]:
         program.write_text(f"#!/bin/sh\nexec '{sys.executable}' -IS {short}/call {address} \"$@\"\n")
         program.chmod(0o755)
         order = [sys.executable, "-P", __file__, address]
-        environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+        environment = {**os.environ, **LARGE_PAGES, "LC_ALL": "C.UTF-8"}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         # In a session of its own it has no terminal: a call has the one that its caller hands over, or none.
         with subprocess.Popen(order, env=environment, start_new_session=True, **pipes) as server:
