@@ -437,3 +437,64 @@ def test_erasing_what_is_in_doubt_leaves_nothing_to_bear_out(doors):
     doors["me"].erase(page.id)
     doors["me"].remember("The shop opens at nine.")
     assert "trust.corroborate/1" not in ops(doors["me"])
+
+
+# -- in the graph ------------------------------------------------------------------------------------------------------
+
+
+def graphed(memory: Memory) -> tuple[list[str], dict[str, object]]:
+    """The relations that hold now, and what is told of Ana."""
+    graph = memory.graph
+    held = [edge for edge in graph.list_edges() if not edge.valid_to]
+    return [f"{edge.source} {edge.kind} {edge.target}" for edge in held], dict(graph.load_node("person-ana").properties)
+
+
+def a_related_story(doors) -> None:
+    doors["a"].remember("Ana lives in Oslo.", key="home", about="person-ana", triple=("Ana", "lives in", "Oslo"))
+    doors["a"].remember("Bob drinks tea.", about="person-bob", triple=("Bob", "drinks", "tea"))
+    doors["b"].revise("home", "Ana lives in Bergen.", triple=("Ana", "lives in", "Bergen"))
+    doors["b"].remember("Ana knows Bob.", key="knows", about="person-ana", triple=("Ana", "knows", "Bob"))
+
+
+def test_the_graph_leaves_a_source_out_and_has_it_back_with_one_word(doors):
+    a_related_story(doors)
+    before = [graphed(door) for door in doors.values()]
+    assert before == [(["person-ana knows person-bob"], {"lives in": ["Bergen"]})] * 5
+
+    doors["me"].distrust("mcp:b")
+    assert [graphed(door) for door in doors.values()] == [([], {"lives in": ["Oslo"]})] * 5
+    doors["b"].remember("Bob knows Ana.", key="bob", about="person-bob", triple=("Bob", "knows", "Ana"))
+    assert graphed(doors["a"]) == ([], {"lives in": ["Oslo"]})
+
+    doors["me"].trust_again("mcp:b")
+    doors["me"].forget("bob")
+    assert [graphed(door) for door in doors.values()] == before
+
+
+def test_in_the_graph_who_replaces_what_a_distrusted_source_said_replaces_what_stood_before_it(doors):
+    a_related_story(doors)
+    doors["me"].distrust("mcp:b")
+    doors["me"].revise("home", "Ana lives in Rome.", triple=("Ana", "lives in", "Rome"))
+
+    assert graphed(doors["tool"]) == ([], {"lives in": ["Rome"]})
+
+
+def test_in_the_graph_what_a_distrusted_source_withdrew_stands(doors):
+    a_related_story(doors)
+    doors["a"].remember("Bob knows Ana.", key="bob", about="person-bob", triple=("Bob", "knows", "Ana"))
+    doors["b"].forget("bob")
+    assert graphed(doors["a"])[0] == ["person-ana knows person-bob"]
+
+    doors["me"].distrust("mcp:b")
+    assert graphed(doors["a"])[0] == ["person-bob knows person-ana"]
+
+
+def test_a_graph_that_followed_along_and_one_made_anew_leave_out_the_same(doors):
+    a_related_story(doors)
+    doors["me"].distrust("mcp:b", since="2026-05-20T12:00:04Z")
+    doors["me"].revise("home", "Ana lives in Rome.", triple=("Ana", "lives in", "Rome"))
+    followed = doors["me"].graph.export_envelope().to_bytes()
+
+    doors["me"].rebuild_index()
+    assert doors["me"].graph.export_envelope().to_bytes() == followed
+    assert b"Rome" in followed

@@ -96,6 +96,10 @@ class GraphAt(Level[GraphFile]):
     def _is_mine(self, db: GraphFile) -> bool:
         return db.ledger == self.ledger_id and super()._is_mine(db)
 
+    def _level_with(self, db: GraphFile) -> GraphFile:
+        db.distrust(self.book.distrusts.all())
+        return super()._level_with(db)
+
     def _read_on(self, db: GraphFile, mark: Bookmark) -> Bookmark:
         """From the bookmark on; where that was moved away, what is held now."""
         end, first, needed = self.ledger.end, self.ledger.chain().first, self.book.graph.first()

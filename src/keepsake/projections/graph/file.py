@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import orjson
+
 from keepsake.projections.followed import Followed
 from keepsake.projections.graph import fold
 from keepsake.projections.graph.compose import Merge
@@ -19,6 +21,7 @@ from keepsake.records.entity import thing_key
 from keepsake.records.event import Event
 from keepsake.records.graph_book import ProposedMerge
 from keepsake.records.graph_fields import Told
+from keepsake.records.trust import Distrust
 
 
 class GraphFile(Followed):
@@ -29,13 +32,22 @@ class GraphFile(Followed):
 
     def __init__(self, path: Path | str, ledger: str) -> None:
         self.ledger = ledger
+        self._distrusts: list[Distrust] = []
         super().__init__(path)
 
     def take(self, events: Iterable[Event]) -> None:
-        rows = Rows(self.db, self.ledger)
+        rows = Rows(self.db, self.ledger, self._distrusts)
         for event in events:
             fold.apply(rows, event)
         rows.flush()
+        self.db.execute("INSERT OR REPLACE INTO distrusted VALUES (1, ?)", (_sources(self._distrusts),))
+
+    def distrust(self, distrusts: list[Distrust]) -> None:
+        """From now on what these sources said is left out. Rows that were made while others were are emptied."""
+        self._distrusts = distrusts
+        row = self.db.execute("SELECT sources FROM distrusted").fetchone()
+        if row and row[0] != _sources(distrusts):
+            self.empty()
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -132,3 +144,7 @@ class GraphFile(Followed):
             "SELECT node FROM names WHERE user = ? AND key = ? GROUP BY node ORDER BY min(seq), node", (user, key)
         ).fetchall()  # fmt: skip
         return list(dict.fromkeys([*(node for (node,) in found), *([key] if self.line(user, "nodes", key) else [])]))
+
+
+def _sources(distrusts: list[Distrust]) -> str:
+    return orjson.dumps(sorted((each.user, each.source, each.first) for each in distrusts)).decode()

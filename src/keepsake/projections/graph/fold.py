@@ -1,9 +1,10 @@
-"""What each event does to the graph. Only the event and the rows decide, so a graph that followed along and one made
-anew are the same.
+"""What each event does to the graph. Only the event, the rows and who is distrusted now decide, so a graph that
+followed along and one made anew are the same.
 
 What somebody saved is there as it was saved. A belief on the main path that is about an entity, or says something of
 one, is there as soon as it is held, and ends with it: what was superseded or withdrawn stays, with the time at which it
-ended. What tools and web pages told is in no graph before a person says yes.
+ended. What tools and web pages told is in no graph before a person says yes. Of beliefs, a source that is distrusted
+counts as if it had said nothing: what it replaced or withdrew stands, until somebody else replaces or withdraws it.
 """
 
 from __future__ import annotations
@@ -100,8 +101,12 @@ def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     belief, replaced = body["belief"], list(body.get("replaces", ()))
     if belief.get("path"):
         return
-    waited = [name for name in replaced if _waiting(rows, name)]
     before = {fact.id: fact for name in replaced if (fact := rows.facts.of_version(name))}
+    if rows.is_distrusted(event, belief.get("user", OWNER), belief):
+        for fact in before.values():
+            rows.facts.belongs(belief["id"], fact)  # whoever replaces this one replaces them
+        return
+    waited = [name for name in replaced if _waiting(rows, name)]
     took_over = bool(before) and not waited
     if belief.get("trust", "human") in DEFAULT.quarantined and "approved" not in body and not took_over:
         _wait(rows, event.ts, belief)
@@ -128,7 +133,7 @@ def _withdraw(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     """A belief is no longer held."""
     _waiting(rows, body["id"])
     fact = rows.facts.of_version(body["id"])
-    if fact is not None:
+    if fact is not None and not rows.is_distrusted(event, fact.user, {"trust": ""}):
         rows.facts.end(fact, event.ts)
 
 

@@ -7,7 +7,7 @@ however often it was touched meanwhile.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -17,7 +17,9 @@ from keepsake.projections.graph.facts import Fact, Facts, Key, keys_of
 from keepsake.projections.graph.merges import family_of, is_there, merge_of, merges_into, ways_of
 from keepsake.projections.pages.rows import title_of
 from keepsake.records.entity import THING, kind_of
+from keepsake.records.event import Event
 from keepsake.records.graph_fields import Told, line_of
+from keepsake.records.trust import Distrust
 
 _SHOWN = 20  # beliefs of a node that are named as its sources
 _ATTRIBUTES = 50  # of a node
@@ -32,10 +34,11 @@ _NOT_YET = b""  # it was saved a moment ago, and nobody has seen it yet
 
 
 class Rows:
-    """The part of the tables that is being changed. `ledger` is the name that derived records carry."""
+    """The part of the tables that is being changed. `ledger` is the name that derived records carry; what comes from
+    `distrusts` is left out."""
 
-    def __init__(self, db: sqlite3.Connection, ledger: str) -> None:
-        self.db, self._ledger = db, ledger
+    def __init__(self, db: sqlite3.Connection, ledger: str, distrusts: Iterable[Distrust] = ()) -> None:
+        self.db, self._ledger, self._distrusts = db, ledger, distrusts
         self.facts = Facts(db)
         self.pieces: list[str] = []  # of a record that came in several events
         self._nodes: set[Key] = set()
@@ -43,6 +46,11 @@ class Rows:
         self._plain: dict[str, list[tuple[Any, ...]]] = {"nodes": [], "edges": []}
         self._has_programs = self._any("programs")
         self._is_plain = self.facts.is_empty and not self._any("merges") and not self._any("nodes")
+
+    def is_distrusted(self, event: Event, user: str, said: Mapping[str, Any]) -> bool:
+        """Whether that user does not trust the source of what an event says."""
+        told = {"agent": said.get("agent", ""), "session": said.get("session", ""), "trust": said.get("trust", "human")}
+        return any(each.user == user and each.covers(by=event.by, seq=event.seq, **told) for each in self._distrusts)
 
     def _any(self, table: str) -> bool:
         return self.db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None

@@ -11,7 +11,7 @@ which nodes go by a name, and since when. `mentions` and `entities` count what i
 
 from __future__ import annotations
 
-SHAPE = 4  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 5  # of what the fold writes; raise it when the same events give other rows
 
 TABLES = (
     """CREATE TABLE bookmark (
@@ -77,9 +77,11 @@ TABLES = (
     # what tools and web pages told is in no graph before a person says yes
     "CREATE TABLE waiting (id TEXT PRIMARY KEY, at TEXT NOT NULL, belief TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE asked (review TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (review, id)) WITHOUT ROWID",
+    # who was distrusted when the rows were made, as JSON
+    "CREATE TABLE distrusted (only INTEGER PRIMARY KEY CHECK (only = 1), sources TEXT NOT NULL)",
 )
 
 NAMES = (
     "nodes", "edges", "others", "programs", "heads", "merges", "proposals", "facts", "names", "mentions", "entities",
-    "versions", "waiting", "asked", "bookmark",
+    "versions", "waiting", "asked", "distrusted", "bookmark",
 )  # fmt: skip
