@@ -60,9 +60,10 @@ def test_every_line_of_a_full_life_is_as_the_schema_says(memory):
         ("remember", "It is late", "project-x", "", "agent", ""),
         ("change", 0, "revise", "Ana prefers mate"), ("change", 0, "rest", "It rests"), ("observe", "Hello", "b", "k1"),
         ("remember", "From the web", "", "", "web", ""), ("answer", 0, True), ("remember", "Tool", "", "", "tool", "c"),
-        ("walk", "branch", "d"), ("page", "describe", "A friend"), ("use", "distrust", "lies"),
+        ("walk", "branch", "d"), ("page", "describe", "A friend"),
         ("use", "rule", ""), ("use", "frame", ""), ("use", "recall", "tea"), ("graph", "node", "Oslo"),
         ("graph", "edge", ""), ("graph", "ask", ""), ("use", "start", ""), ("happened", 0, "retract"),
+        ("use", "distrust", "lies"),
     ):  # fmt: skip
         live(memory, *step)
     lines = [json.loads(line) for line in memory.export_lines()]

@@ -28,7 +28,7 @@ from keepsake.memory.echo import NO_ECHO, Echo
 from keepsake.memory.secrets import Cleared, Masker, refuse_name
 from keepsake.memory.speaker import Decision, Speaker
 from keepsake.records.belief import Belief
-from keepsake.records.errors import Moved, NeedsApproval, Refused
+from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.pages import NOTES
 from keepsake.records.policy import ALLOW, BELIEF, REFUSE, is_above, thing
@@ -80,7 +80,7 @@ class Gated(Speaker):
         """Say it otherwise, with this program's own trust, or with the lower one that is named."""
         reason = self.masks.fields(changes, reason)
         said, grounds = changes.get("text", ""), changes.get("rests_on", ())
-        trust, echo = self.worth(trust or self.trust, said, grounds, user, path)
+        trust, echo = self.worth(self.asker(trust or None), said, grounds, user, path)
 
         def decision(draw: Draw) -> list[Draft]:
             drafts = decide.revise(self._book, name, changes, draw, reason=reason, user=user, path=path)
@@ -134,10 +134,14 @@ class Gated(Speaker):
 
     def write(self, kind: str, decision: Decision, *, trust: str = "", **asked: Any) -> list[Event]:
         """Record what `decision` comes to, if an action of that kind may do it. `asked` are fields of the action."""
-        asker = trust or self.trust
+        asker = self.asker(trust or None)
+
+        def decided(draw: Draw) -> list[Draft]:
+            return self._without_distrusted(decision(draw))
+
         if self.is_free(asker):
-            return self._shelf.ledger.write(lambda: self._freely(decision), by=self.by)
-        return self._record(lambda draw: self._judge(kind, decision, {**asked, "trust": asker}, draw))
+            return self._shelf.ledger.write(lambda: self._freely(decided), by=self.by)
+        return self._record(lambda draw: self._judge(kind, decided, {**asked, "trust": asker}, draw))
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -167,6 +171,8 @@ class Gated(Speaker):
         """
         if self._is_anothers(action, approval):
             return self._record(lambda _: refusal.refuse(self._book, action, "name"))
+        if approval is None and (action.merged or (action.noun != "path" and not action.is_plain)):
+            raise Refused("such an action is not for a program to build; build it with `memory.action`")
         asked = self.as_said(action) if action.noun == BELIEF else action
         if approval is not None:
             now = self._shelf.ledger.now
@@ -203,7 +209,7 @@ class Gated(Speaker):
         if action.noun == "path":
             drafts = path_action.carried_out(self._book, self.policy, action, draw, several=self.several())
             return list(self._judged(action, drafts, draw))  # whose words were not looked through for secrets yet
-        drafts = carried_out(self._book, action, draw, may_be_done=True)
+        drafts = self._without_distrusted(carried_out(self._book, action, draw, may_be_done=True))
         drafts = _marked(worth.lowered(self._book, drafts), echo)
         if action.kind == "trust":
             drafts = review.trusted(self._book, action, draw)
@@ -307,6 +313,21 @@ class Gated(Speaker):
             self.record(lambda _: refusal.refuse(self._book, action, "refused", message=message))
 
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _without_distrusted(self, drafts: list[Draft]) -> list[Draft]:
+        """Without what changes a statement of a distrusted source: whoever says it again, even less surely, would free
+        its words. Only a person does that, or the source itself. NotFound, if that is what was asked for: the first.
+        """
+        if self.trust == "human" or not self._book.distrusts.all():
+            return drafts
+        kept = [draft for draft in drafts if not any(map(self._is_distrusted, targets([draft])))]
+        if drafts[:1] != kept[:1]:
+            raise NotFound(f"{targets(drafts)[0]} is withheld, because its source is not trusted; a person changes it")
+        return kept
+
+    def _is_distrusted(self, version: str) -> bool:
+        held = self._book.version(version)
+        return held is not None and held.by != self.by and worth.withheld(self._book, held) is not None
 
     def _record(self, decision: Decision) -> list[Event]:
         return self._passed(self.record(decision))

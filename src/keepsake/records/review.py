@@ -71,6 +71,11 @@ class Action(Shown):
             raise Refused(f"cannot be written: {error}") from None
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is done to what its kind means by itself."""
+        return self.noun == _noun_of(self.kind)
+
+    @property
     def digest(self) -> str:
         """What was shown to the person: equal for equal actions, whatever they are called, and for no others."""
         shown = {name: value for name, value in self.to_body().items() if name != "called"}
@@ -98,7 +103,7 @@ class Action(Shown):
     def to_body(self) -> dict[str, Any]:
         """What the ledger records: the fields that say something."""
         told = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) or f.name == "kind"}
-        if self.noun == _noun_of(self.kind):
+        if self.is_plain:
             del told["noun"]
         return told
 
