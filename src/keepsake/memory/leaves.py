@@ -40,8 +40,8 @@ class Leaves(Graphs):
 
         if format not in FORMATS:
             raise Refused(f"format is one of {', '.join(FORMATS)}, not {format!r}")
-        self._must_read_all()
         whose, disk = self._whose(user), self._shelf.ledger.disk
+        self._must_read_all(whose)
         place = settled(to, self.folder, replace=replace)
         if format == GRAPH:
             envelope = self._graph_of(whose).export_envelope()
@@ -63,8 +63,9 @@ class Leaves(Graphs):
 
     def export_lines(self, *, user: str | None = None, history: bool = True) -> Iterator[bytes]:
         """The lines of such a file, one after the other, to be sent somewhere."""
-        self._must_read_all()
-        yield from self._lines(self._whose(user), history)
+        whose = self._whose(user)
+        self._must_read_all(whose)
+        yield from self._lines(whose, history)
 
     def take_in(
         self,
@@ -103,11 +104,11 @@ class Leaves(Graphs):
         pages = PagesOf(self._shelf, self._gated, self._pages_at, user, self._settings)
         return TakingPages(self._pages_at, pages, user).run(folder)
 
-    def _must_read_all(self) -> None:
+    def _must_read_all(self, user: str) -> None:
         """NotApproved, if there are words that this program may not read: an export has all, or it is none."""
         outlet = self._shelf.outlet
         reader = None if outlet is None or outlet.reader.is_person else outlet.reader
-        if reader and any(reader.event(each).body != each.body for each in self._shelf.events_of(self.user)):
+        if reader and any(reader.event(each).body != each.body for each in self._shelf.events_of(user)):
             trust = self._gated.trust
             raise NotApproved(
                 f"a person leaves with what is pending (`keepsake export`), and this program has the trust of {trust}"

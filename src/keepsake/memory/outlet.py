@@ -49,7 +49,11 @@ class Outlet:
             raise
         self.reader.stated.after = before
         try:
-            return found if name == "action" else self.reader.out(found)  # an action is made of the caller's own words
+            if name == "action":  # it is made of the caller's own words
+                return found
+            if noun == "path" and isinstance(found, str):
+                return self.reader.path_name(self._rule.user, found)
+            return self.reader.out(found)
         finally:
             self.reader.stated.after = None
 
@@ -103,7 +107,8 @@ class Outlet:
         known = [] if self.reader.is_person else self._rule.book.paths.all(self._rule.user)
         for found in known:
             shown = self.reader.path(found)
-            message = message.replace(repr(found.path_id), repr(shown.path_id))
+            for name in (repr(found.path_id), f"{found.path_id!r:.80}"):  # as errors name a path
+                message = message.replace(name, repr(shown.path_id))
             if found.abandoned_reason:
                 message = message.replace(found.abandoned_reason, shown.abandoned_reason)
         return message

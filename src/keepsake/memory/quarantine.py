@@ -18,8 +18,10 @@ from keepsake.records.beliefs import PUT, SUPERSEDE
 from keepsake.records.errors import KeepsakeError
 from keepsake.records.event import Event
 from keepsake.records.merged import MERGED_FROM
+from keepsake.records.pages import PAGE
 from keepsake.records.policy import DEFAULT
 from keepsake.records.schema import PERSONS, WRITER_TRUST
+from keepsake.records.trust import LATEST
 from keepsake.stores.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class Quarantine:
         self.shelf, self.book, self.gated, self.user = shelf, shelf.book, gated, user
         self._trusts = DEFAULT.quarantined
         self._writers: dict[int, tuple[str, str, str]] = {}  # by event: its writer's trust, its source, its id
+        self._described: tuple[object, frozenset[str]] = (None, frozenset())  # pages, and of when that is known
 
     def refresh(self) -> None:
         """Look at the policy as it is now; at the default, if it cannot be read."""
@@ -111,7 +114,22 @@ class Quarantine:
 
     def is_written_by(self, seq: int) -> bool:
         """Whether the words of an event that are no belief's and no episode's are quarantined."""
-        return self.is_quarantined(self._written(seq)[0])
+        trust, by, _ = self._written(seq)
+        return self.is_quarantined(trust) or self.is_distrusted(by, trust, seq)
+
+    def is_distrusted(self, by: str, trust: str, seq: int = LATEST) -> bool:
+        """Whether whoever said something is not trusted."""
+        return self.book.distrusts.against(self.user, by=by, seq=seq, trust=trust) is not None
+
+    def is_described(self, user: str, about: str) -> bool:
+        """Whether somebody who is not trusted described a page."""
+        ledger = self.shelf.ledger
+        known = (ledger.end.seq, user, tuple(each.seq for each in self.book.distrusts.of(user)))
+        if known[2] and known != self._described[0]:
+            told = (event for event in self.shelf.events_of(user) if event.op == PAGE and event.body is not None)
+            pages = frozenset(event.body["about"] for event in told if event.body and self.is_written_by(event.seq))
+            self._described = (known, pages)
+        return bool(known[2]) and about in self._described[1]
 
     def writer_in(self, event: Event) -> str:
         """The trust of who wrote an event."""

@@ -32,6 +32,9 @@ class Questioned(Protocol):
     @property
     def episodes(self) -> EpisodesOf: ...
 
+    @property
+    def trust(self) -> str: ...
+
     def get(self, name: str, **which: Any) -> Belief | None: ...
 
     def recall(self, question: str, **asked: Any) -> list[Hit]: ...
@@ -102,6 +105,8 @@ class _Putting:
         return Verdict(asked, places, tuple(wrong))
 
     def _hits(self) -> list[Hit]:
+        if self._said.get("quarantined") and self._memory.trust != "human":
+            raise Refused("a question about what is pending is a person's to put; leave `quarantined` out")
         if self._frame is None:
             return self._memory.recall(self._asked.ask, k=self._k, **self._said)
         said = {name: value for name, value in self._said.items() if name != "words"}

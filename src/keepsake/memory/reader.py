@@ -19,10 +19,12 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from keepsake.consolidate.classify import Deltas, Malformed
+from keepsake.decide.action import on_page
 from keepsake.memory.gated import Gated
 from keepsake.memory.paths import Tree
-from keepsake.memory.quarantine import PENDING, Quarantine
+from keepsake.memory.quarantine import NOT_TRUSTED, PENDING, Quarantine
 from keepsake.memory.reader_fields import OPEN, emptied, is_record, names_in, remade
+from keepsake.projections.pages.rows import title_of
 from keepsake.records import schema
 from keepsake.records.audit import AuditLine
 from keepsake.records.belief import Belief
@@ -31,15 +33,18 @@ from keepsake.records.episode import Episode
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Event
 from keepsake.records.fact import Fact
+from keepsake.records.folding import Folding
 from keepsake.records.graph_fields import line_of
 from keepsake.records.hit import Hit
 from keepsake.records.memory_path import ABANDONED, MemoryPath
 from keepsake.records.merged import Conflict, Merged
 from keepsake.records.notebook import Listed
-from keepsake.records.page import PageEntry
+from keepsake.records.page import PageEntry, PageInfo
+from keepsake.records.pages import NOTES
 from keepsake.records.recalled import Recalled, Replayed
 from keepsake.records.review import Action, Review
 from keepsake.records.rules import NOOP, Finding
+from keepsake.records.said import Said
 from keepsake.records.timeline import Change
 from keepsake.records.use import Receipt
 from keepsake.records.verdict import Verdicts
@@ -65,6 +70,10 @@ class Reader:
     def withholds(self, version: str) -> bool:
         """Whether the words of a belief's version, or of an episode's event, are withheld from this program."""
         return not self.is_person and self.rule.withholds(version)
+
+    def may_read(self, seq: int) -> bool:
+        """Whether this program may read what an event says that is no belief's and no episode's."""
+        return self.is_person or not self.rule.is_written_by(seq)
 
     # -- any record --------------------------------------------------------------------------------------------------
 
@@ -107,7 +116,7 @@ class Reader:
             made = emptied(made, id=found.id, key=found.id, text=found.text, withheld="")
         if self.is_person:
             return made
-        changes: dict[str, Any] = {"path": self._path_name(user, found.path)}
+        changes: dict[str, Any] = {"path": self.path_name(user, found.path)}
         if made.reason and not why:
             changes["reason"] = "" if rule.is_written_by(found.seq) else rule.reason(user, made.reason)
         if made.views:
@@ -121,7 +130,7 @@ class Reader:
         made = self._judged(found, why, found.seq, id=found.source)
         if not why and not self.is_person and self.rule.is_text_alone(found.source, found.trust):
             made = emptied(made, id=found.source, content=found.content, withheld="")
-        return remade(made, {"path": self._path_name(found.user, found.path)})
+        return remade(made, {"path": self.path_name(found.user, found.path)})
 
     def fact(self, found: Fact) -> Fact:
         held = self.rule.book.version(found.version)
@@ -168,6 +177,24 @@ class Reader:
         is_own = before is not None and held is not None and held.seq > before  # this very call stated it
         return emptied(found) if self.withholds(found.id) and not is_own else found
 
+    def page(self, found: PageInfo) -> PageInfo:
+        """A page at a glance: without what was said of it by somebody who is not trusted."""
+        if self.is_person or not self.rule.is_described(self._user, found.about):
+            return found
+        return remade(found, {"title": title_of(found.about), "description": "", "tags": ()})
+
+    def folding(self, found: Folding) -> Folding:
+        """What becomes of a page. It shows all of it, so words that are withheld on it withhold its texts."""
+        about = found.path.removesuffix(".md")
+        versions = on_page(self.rule.book, found.user, "" if about == NOTES else about)
+        is_read = self.is_person or not any(map(self.withholds, versions))
+        return found if is_read else remade(found, {"text": "", "diff": "", "losses": (), "changes": ()})
+
+    def said(self, found: Said) -> Said:
+        """What stands beside a statement, without the words of what is withheld."""
+        pairs = zip(found.contradicts, found.why, strict=True)
+        return remade(found, {"why": tuple(PLACEHOLDER if self.withholds(name) else why for name, why in pairs)})
+
     # -- the story of a belief ---------------------------------------------------------------------------------------
 
     def change(self, found: Change) -> Change:
@@ -191,7 +218,7 @@ class Reader:
         return remade(made, {"key": made.theirs.key, "why": PLACEHOLDER})
 
     def merged(self, found: Merged) -> Merged:
-        named = {name: self._path_name(self._user, getattr(found, name)) for name in ("path", "into")}
+        named = {name: self.path_name(self._user, getattr(found, name)) for name in ("path", "into")}
         return self._parts(found, **named)
 
     # -- reviews -----------------------------------------------------------------------------------------------------
@@ -199,26 +226,31 @@ class Reader:
     def action(self, found: Action) -> Action:
         if self.is_person:
             return found
-        path = self._path_name(found.user, found.path)
-        if self._is_withheld(found.trust, found.kind, found.target, found.merged):
+        path = self.path_name(found.user, found.path)
+        if self._is_withheld(found.by, found.trust, found.kind, found.target, found.merged):
             return emptied(found, path=path)
-        return remade(found, {"path": path, "reason": self.rule.reason(found.user, found.reason)})
+        named = {"path": self.path_name(found.user, found.changes["path"])} if found.changes.get("path") else {}
+        return remade(found, {
+            "path": path, "reason": self.rule.reason(found.user, found.reason), "changes": {**found.changes, **named},
+        })  # fmt: skip
 
     def review(self, found: Review) -> Review:
         """A question. If it was withdrawn, the reason is its asker's, and stands in the event that says so."""
         if self.is_person:
             return found
         asked, is_withdrawn = found.action, found.status == "stale" and found.answered_by == found.action.by
-        is_ours = asked.kind == "trust" or not self._is_withheld(asked.trust, asked.kind, asked.target, asked.merged)
+        is_ours = asked.kind == "trust" or not self._is_withheld(
+            asked.by, asked.trust, asked.kind, asked.target, asked.merged
+        )  # fmt: skip
         why = self.rule.quoting(asked.user, found.why) if is_ours else PLACEHOLDER
-        return remade(found, {
-            "action": self.action(asked), "why": why, "reason": "" if is_withdrawn else found.reason,
-        })  # fmt: skip
+        reason = "" if is_withdrawn else self.rule.quoting(asked.user, found.reason)
+        return remade(found, {"action": self.action(asked), "why": why, "reason": reason})
 
-    def _is_withheld(self, trust: str, kind: str, target: Iterable[str], merged: Iterable[str]) -> bool:
+    def _is_withheld(self, by: str, trust: str, kind: str, target: Iterable[str], merged: Iterable[str]) -> bool:
         """Whether an action holds words that are: its asker's, or those of what it would merge or bring over."""
         taken = (*merged, *(target if kind == "merge" else ()))
-        return self.rule.is_quarantined(trust) or any(map(self.withholds, taken))
+        is_askers = self.rule.is_quarantined(trust) or self.rule.is_distrusted(by, trust)
+        return is_askers or any(map(self.withholds, taken))
 
     def must_read(self, versions: Iterable[str]) -> None:
         """NotFound, if this program would take up words that it may not read."""
@@ -228,7 +260,7 @@ class Reader:
 
     # -- paths -------------------------------------------------------------------------------------------------------
 
-    def _path_name(self, user: str, path: str) -> str:
+    def path_name(self, user: str, path: str) -> str:
         if self.is_person or not path:
             return path
         before = getattr(self.stated, "after", None)
@@ -240,15 +272,15 @@ class Reader:
         if self.is_person or not known.is_known(user, found.path_id):
             return found
         changes: dict[str, Any] = {
-            name: self._path_name(user, getattr(found, name)) for name in ("path_id", "parent_id", "merged_into")
+            name: self.path_name(user, getattr(found, name)) for name in ("path_id", "parent_id", "merged_into")
         }  # fmt: skip
-        changes["merged_from"] = tuple(sorted(self._path_name(user, name) for name in found.merged_from))
+        changes["merged_from"] = tuple(sorted(self.path_name(user, name) for name in found.merged_from))
         if found.state == ABANDONED and self.rule.is_written_by(known.ended(user, found.path_id)):
             changes["abandoned_reason"] = PLACEHOLDER
         return remade(found, changes)
 
     def tree(self, found: Tree) -> Tree:
-        return self._parts(found, name=self._path_name(self._user, found.name))
+        return self._parts(found, name=self.path_name(self._user, found.name))
 
     def envelope(self, found: GraphEnvelope) -> GraphEnvelope:
         shown = sorted(map(self.path, found.paths), key=lambda each: each.path_id)
@@ -261,6 +293,8 @@ class Reader:
             return found
         user = self.rule.shelf.owner(found) or self._user
         made = self._words(found, found.body, user)
+        if found.op.startswith("review.") and isinstance(made.get("reason"), str):
+            made["reason"] = self.rule.quoting(user, made["reason"])
         self._name_paths(made, found.body, user)
         return found._replace(body={name: self.rule.without_names(value, user) for name, value in made.items()})
 
@@ -281,15 +315,18 @@ class Reader:
     def _asked_for(self, action: dict[str, Any], asked: str, why: str, user: str) -> dict[str, Any]:
         """The action of a question, and why it is asked."""
         about = [action.get(name, ()) for name in ("target", "merged")]
-        if why or self._is_withheld(action.get("trust", "human"), action["kind"], *about):
+        if why or self._is_withheld(action.get("by", ""), action.get("trust", "human"), action["kind"], *about):
             return {"action": {**schema.wordless(action, schema.RECORDS["action"]), "withheld": why or PENDING}}
         reason = {"reason": self.rule.reason(user, action["reason"])} if "reason" in action else {}
         return {"action": {**action, **reason}, "why": self.rule.quoting(user, asked)}
 
     def _why_event(self, event: Event, body: Mapping[str, Any]) -> str:
         """Why the words of an event are withheld that are no belief's and no episode's."""
-        if self.rule.is_quarantined(self.rule.writer_in(event)):
+        writer = self.rule.writer_in(event)
+        if self.rule.is_quarantined(writer):
             return PENDING
+        if self.rule.is_distrusted(event.by, writer, event.seq):
+            return NOT_TRUSTED
         step = body.get("step") if event.op == NOOP else None
         sources = step.get("sources", ()) if isinstance(step, dict) else ()
         told = body.get("ids", ()) if event.op.startswith("rule.") else sources
@@ -312,10 +349,10 @@ class Reader:
     def _name_paths(self, made: dict[str, Any], body: dict[str, Any], user: str) -> None:
         for name in ("path", "into", "parent"):
             if isinstance(body.get(name), str) and body[name]:
-                made[name] = self._path_name(user, body[name])
+                made[name] = self.path_name(user, body[name])
         for part in ("belief", "episode", "action"):
             if isinstance(said := body.get(part), dict) and said.get("path"):
-                made[part] = {**made[part], "path": self._path_name(user, said["path"])}
+                made[part] = {**made[part], "path": self.path_name(user, said["path"])}
         if isinstance(made.get("receipts"), list):
             made["receipts"] = [
                 {**each, "asked": self._asked(each["asked"], user)} if isinstance(each.get("asked"), dict) else each
@@ -323,7 +360,7 @@ class Reader:
             ]
 
     def _asked(self, asked: dict[str, Any], user: str) -> dict[str, Any]:
-        return {**asked, "path": self._path_name(user, asked["path"])} if asked.get("path") else asked
+        return {**asked, "path": self.path_name(user, asked["path"])} if asked.get("path") else asked
 
     def receipt(self, found: Receipt) -> Receipt:
         return remade(found, {"asked": self._asked(found.asked, found.user)})
@@ -333,7 +370,7 @@ class Reader:
             return found
         if found.op.startswith("path."):
             user = found.user or self._user
-            return remade(found, {"subject": tuple(self._path_name(user, name) for name in found.subject)})
+            return remade(found, {"subject": tuple(self.path_name(user, name) for name in found.subject)})
         is_written = self.rule.is_written_by(found.seq)
         return remade(found, {"subject": (self.rule.event_id(found.seq),)}) if is_written else found
 
@@ -346,7 +383,7 @@ class Reader:
             return found
         user = scope.user if scope else self._user
         path = scope.path if scope else ""
-        if self._path_name(user, path) != path or any(self._is_told_withheld(user, name) for name in names):
+        if self.path_name(user, path) != path or any(self._is_told_withheld(user, name) for name in names):
             return NOTHING
         said: dict[str, Any] = found.model_dump(include={"corroborates"})
         return found.model_copy(update=self.rule.without_names(said, user))
@@ -368,7 +405,8 @@ class Reader:
 
 _ACTS: dict[type, Callable[[Any, Any], Any]] = {
     Belief: Reader.belief, Episode: Reader.episode, Event: Reader.event, Fact: Reader.fact, Hit: Reader.hit,
-    Recalled: Reader.recalled, Replayed: Reader.replayed, PageEntry: Reader.entry, Change: Reader.change,
+    Recalled: Reader.recalled, Replayed: Reader.replayed, PageEntry: Reader.entry, PageInfo: Reader.page,
+    Folding: Reader.folding, Said: Reader.said, Change: Reader.change,
     Why: Reader.reasons, Conflict: Reader.conflict, Merged: Reader.merged, Action: Reader.action,
     Review: Reader.review, MemoryPath: Reader.path, Tree: Reader.tree, Receipt: Reader.receipt,
     AuditLine: Reader.line, Finding: Reader.finding, Deltas: Reader.deltas, Malformed: Reader.malformed,

@@ -220,6 +220,8 @@ class RecallOf:
         if ranking is not None:
             most = min(_SHOWN, _FEW + (frame.token_budget if budget is None else max(budget, 0)) // _A_LINE)
             guaranteed, hits = map(ranking.hits, ranking.served(ask, most))
+            if self._shelf.outlet is not None:  # a line shows what this program may read
+                guaranteed, hits = ([*map(self._shelf.outlet.reader.hit, each)] for each in (guaranteed, hits))
         filled = framed(
             frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget, compare=self._compared
         )  # fmt: skip

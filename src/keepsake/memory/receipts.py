@@ -125,7 +125,9 @@ class ReceiptsOf:
             return []
         for event in ledger.events(seq, seq + 1):
             if event.op == RECEIPTS and event.body is not None:
-                return [Receipt.from_body(body) for body in event.body["receipts"]]
+                found, outlet = [Receipt.from_body(body) for body in event.body["receipts"]], self._shelf.outlet
+                is_read = outlet is None or outlet.reader.may_read(seq)
+                return found if is_read else [replace(each, question="") for each in found]
             if event.op != RECEIPTS:
                 raise Damaged(f"event {seq} is not the receipt it is known as; run `keepsake check`")
         return []

@@ -80,6 +80,8 @@ class States(Tends, Trusts):
         """What is held beside a belief now: what contradicts it and what nearly repeats it, as `remember` answered."""
         with self._shelf.known() as known:
             belief = known.get(name, user=self._user(user), path=path).belief()
+            if self._shelf.outlet is not None:
+                self._shelf.outlet.reader.must_read((belief.id,))
         said = {each: getattr(belief, each) for each in ("text", "user", "path", "session", "agent", "triple")}
         answer = self._answered(belief, KNOWN, self._around({**said, "trust": None})).answer
         assert answer is not None
