@@ -62,6 +62,15 @@ def test_an_event_is_dated_by_the_clock_as_it_was(tmp_path: Path) -> None:
     assert not ledger.standing.times.doubted
 
 
+@pytest.mark.parametrize("behind", [BEHIND, NOON - timedelta(days=100)], ids=["1970", "hundred days"])
+def test_of_two_wrong_clocks_one_after_the_other_both_are_doubted_and_nothing_else(tmp_path: Path, behind) -> None:
+    before, after = at(0, 24 * 31, 24 * 62), at(24 * 93, 24 * 94, 24 * 124)
+    ledger = written(tmp_path, *before, AHEAD, behind, *after)
+    assert doubted(ledger) == ["3", "4"]
+    again = Ledger(tmp_path, Tally())
+    assert again.standing.times == ledger.standing.times
+
+
 def test_one_write_far_ahead_is_doubted_by_the_next_and_dates_nothing_else(tmp_path: Path) -> None:
     ledger = written(tmp_path, *at(0, 1), AHEAD, AHEAD + timedelta(hours=1), *at(2, 3))
     assert doubted(ledger) == ["2", "3"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,10 @@ import pytest
 
 from keepsake import Memory, MemoryNode, NeedsApproval, Refused
 from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.errors import NotWritten
 from keepsake.records.event import Draft
-from keepsake.records.graph import MemoryEdge, MemoryProfile
+from keepsake.records.graph import MemoryEdge, MemoryProfile, Provenance
+from keepsake.records.memory_event import MemoryEvent
 from keepsake.records.rule import ConsolidationRule
 from keepsake.records.schema import SCHEMA, WORDS, words_in
 from keepsake.repair.check import check
@@ -255,3 +259,90 @@ def test_no_program_erases_what_is_no_belief(memory: Memory) -> None:
 def test_a_key_that_looks_like_a_page_is_erased_as_the_belief_it_names(memory: Memory) -> None:
     memory.remember("words", key="page:person-bob")
     assert [belief.key for belief in memory.erase("page:person-bob").beliefs] == ["page:person-bob"]
+
+
+def erased(memory: Memory, *names: str) -> list[str]:
+    """The files that hold the mark after an erasure, here and in copies; the memory is as its ledger says."""
+    folder = memory.folder
+    memory.receipts.flush()
+    memory.erase(*names)
+    memory.close()
+    assert [each for each in check(folder) if each.severity == "error"] == []
+    found = [path for path in folder.rglob("*") if path.is_file() and MARK.encode() in path.read_bytes()]
+    return [str(path.relative_to(folder)) for path in found] + [str(path) for path in folder.rglob(f"*{MARK}*")]
+
+
+def test_with_a_path_goes_what_was_asked_and_told_of_what_was_said_on_it(memory: Memory) -> None:
+    memory.remember("The office is in Bonn", key="office")
+    memory.paths.branch("plan")
+    said = memory.remember(word("office"), key="office", path="plan")
+    memory.observe(word("told"), id="told", path="plan")
+    memory.fade("told", reason=word("fade"))
+    memory.recall(word("question"), path="plan", receipt=True, keep_question=True)
+    told = Provenance(sources=(said.id,))
+    memory.graph.save_node(MemoryNode(id="n", kind="thing", label=word("label"), provenance=told))
+    memory.revise("office", "The office is in Cologne")
+    memory.paths.merge("plan", conflicts="review")
+    memory.backup()
+
+    assert erased(memory, "path:plan") == []
+
+
+def test_the_name_of_a_path_is_in_no_snapshot_once_it_is_erased(memory: Memory) -> None:
+    memory.paths.branch(word("path"))
+    memory.paths.abandon(word("path"), "x")
+    memory.paths.reopen(word("path"), "y")
+    memory.recall("tea", path=word("path"), receipt=True)
+    with Memory(memory.folder, by="mcp:agent", trust="agent") as agent:
+        agent.paths.branch(word("agents"))
+
+    assert erased(memory, f"path:{word('path')}", f"path:{word('agents')}") == []
+
+
+def test_with_what_was_served_goes_how_it_was_asked_for(memory: Memory) -> None:
+    memory.remember("The harbour is deep", key="harbour", about=f"person-{word('about')}", tags=[word("tag")])
+    memory.remember("The harbour is old", key="other")
+    for filters in ({"about": f"person-{word('about')}"}, {"tags": [word("tag")]}):
+        assert memory.recall("the harbour", filters=filters, receipt=True)
+
+    assert erased(memory, "harbour") == []
+
+
+def test_with_a_node_goes_what_happened_to_it(memory: Memory) -> None:
+    memory.graph.save_node(MemoryNode(id=word("node"), kind="thing", label="x"))
+    put = MemoryEvent.new(
+        "custom", "2026-05-20T12:00:00.000000Z", subject_ids=[word("node")], payload={"label": word("label")}
+    )
+    memory.graph.import_envelope(GraphEnvelope(events=(put,)))
+
+    assert erased(memory, f"node:{word('node')}") == []
+
+
+def test_a_page_goes_from_what_a_restore_set_aside(memory: Memory) -> None:
+    memory.pages.create(f"person-{word('page')}", description=word("description"))
+    copy, folder = memory.backup(), memory.folder
+    memory.close()
+    with Memory.restore(copy, folder) as restored:
+        assert list(folder.glob(f"backup/*-before-restore/memory/person-{word('page')}.md"))
+        assert erased(restored, f"page:person-{word('page')}") == []
+
+
+@pytest.mark.parametrize("part", ["memory", "backup", "memory/person-bob.md"])
+def test_nothing_is_erased_while_a_part_cannot_be_read(memory: Memory, part: str, monkeypatch) -> None:
+    memory.remember(word("text"), key="bob", about="person-bob")
+    memory.backup()
+    size, place = memory.ledger.size, memory.folder / part
+    look, may = os.scandir, os.access
+
+    def scandir(path):
+        if str(path) == str(place):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return look(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", scandir)
+        patch.setattr(os, "access", lambda path, *how, **said: str(path) != str(place) and may(path, *how, **said))
+        with pytest.raises(NotWritten, match=rf"{part} cannot be read \(Permission denied\)"):
+            memory.erase("bob")
+    assert memory.ledger.size == size
+    assert erased(memory, "bob") == []

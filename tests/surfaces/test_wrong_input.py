@@ -4,10 +4,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 
+from keepsake.memory.settings import tokens_folder
+from keepsake.records.errors import Refused
 from tests.surfaces.test_map import ALL
 
 ODD = (
@@ -90,6 +93,33 @@ def test_where_no_memory_can_be_or_none_is_nothing_is_made_by_looking(story, hom
     assert (home / "work/a-file").read_text() == "mine"
 
 
+@pytest.mark.parametrize("line", ["-C {} status", "-C {} remember x", "backup --to {}", "restore {}", "test {}",
+                                  "ledger prune {} --yes", "import {}", "export {}"])  # fmt: skip
+def test_a_home_that_nobody_has_is_one_line(story, line):
+    done = story(*line.format("~no-such-user/x").split())
+    check(done, line)
+    assert done.status in (1, 2)
+    assert "this is a fault" not in done.err
+
+
+def test_a_home_that_is_no_folder_keeps_nobody_from_asking(story, monkeypatch, folder):
+    monkeypatch.setenv("HOME", "/dev/null")
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert "Ana prefers tea" in story("-C", str(folder), "recall", "tea").out
+    assert story("-C", str(folder), "check").status == 0
+
+
+def test_a_user_without_a_home_is_told_what_to_set(story, monkeypatch):
+    def home() -> None:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", home)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    with pytest.raises(Refused, match="set HOME"):
+        tokens_folder()
+
+
 def damage(folder):
     wal = folder / "events.wal"
     wal.write_bytes(wal.read_bytes().replace(b"prefers tea", b"prefers rum"))
@@ -160,5 +190,5 @@ def test_a_closed_or_full_stream_is_no_fault(story, line, status, says):
     done = subprocess.run(["bash", "-c", line.replace("keepsake", program, 1)], capture_output=True, text=True)
 
     assert done.returncode == status
-    assert says in done.stderr
+    assert says in done.err
     assert done.stderr.count("\n") == bool(says)

@@ -20,10 +20,9 @@ from keepsake.records.entity import thing_key
 from keepsake.records.episodes import OBSERVE, RETRACT, mark_of
 from keepsake.records.errors import KeyReused, Moved, Refused
 from keepsake.records.event import Draft, Event
-from keepsake.records.graph_book import GRAPH
 from keepsake.records.lineage import grown, sources_in, trimmed
 from keepsake.records.rules import FOUND, NOOP
-from keepsake.records.use import FADE, OUTCOME, RECEIPTS
+from keepsake.records.use import FADE, OUTCOME, RECEIPTS, has_words
 
 Draw = Callable[[], str]
 
@@ -238,18 +237,10 @@ def erase(
     def speaks(event: Event) -> bool:
         body = event.body or {}
         belief = body.get("belief", {})
-        if event.op.startswith("review."):
-            return _asks_of(body, gone, reviews)
         if event.op == OBSERVE:
             return _tells(event, user, episodes, gone)
-        if event.op in (RECEIPTS, OUTCOME, FADE, RETRACT, FOUND):
-            return _holds_words_of(body, gone)
-        if event.op.startswith(GRAPH):
-            return tells_of(event, user, gone, alone=True) or merges_thing(event, user, things)
-        if event.op == NOOP:  # it has the teller's own name for an episode
-            return any(source in gone for source in body.get("step", {}).get("sources", ()))
         if not event.op.startswith("belief."):
-            return False
+            return names_one_of(event, user, gone, reviews) or merges_thing(event, user, things)
         key = (belief.get("user", OWNER), belief.get("path", ""), belief.get("key"))
         if key in keys or any(name in gone for name in (belief.get("id"), body.get("id"), *body.get("replaces", ()))):
             gone.update({name: None for name in (belief.get("id"), body.get("id")) if name})
@@ -289,6 +280,21 @@ def _tells(event: Event, user: str, names: list[str], gone: dict[str, None]) -> 
     return True
 
 
+def names_one_of(event: Event, user: str, gone: Mapping[str, None], reviews: set[str]) -> bool:
+    """Whether an event that states none of what goes has words about it: a question, a reason, a record of the graph.
+
+    `reviews` are the questions about it; asked of events in order, those that are found join them.
+    """
+    body = event.body or {}
+    if event.op.startswith("review."):
+        return _asks_of(body, gone, reviews)
+    if event.op in (RECEIPTS, OUTCOME, FADE, RETRACT, FOUND):
+        return _holds_words_of(body, gone)
+    if event.op == NOOP:  # it has the teller's own name for an episode
+        return any(source in gone for source in body.get("step", {}).get("sources", ()))
+    return tells_of(event, user, gone, alone=True)
+
+
 def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str]) -> bool:
     """Whether a question is about what goes, or an answer, with its reason, about such a question."""
     action = body.get("action", {})
@@ -302,8 +308,8 @@ def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str
 
 
 def _holds_words_of(body: Mapping[str, Any], gone: Mapping[str, None]) -> bool:
-    """Whether a question that was kept, or the reason of an outcome or a fading, is about what goes. Ids may stay."""
-    asked = (receipt["hits"] for receipt in body.get("receipts", ()) if receipt.get("question"))
+    """Whether a receipt with words, or the reason of an outcome or a fading, is about what goes. Ids may stay."""
+    asked = (receipt["hits"] for receipt in body.get("receipts", ()) if has_words(receipt))
     if any(name in gone for hits in asked for name, *_ in hits):
         return True
     return "reason" in body and any(name in gone for name in body.get("ids", ()))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from keepsake.decide.belief import names_one_of
 from keepsake.decide.graph import tells_of
 from keepsake.records.belief import OWNER
 from keepsake.records.book import Book
@@ -81,9 +82,13 @@ def _path(known: Book, path: str, user: str) -> Words:
     gone.update(dict.fromkeys(known.reviews.on(user, path)))
     gone.update(dict.fromkeys(known.paths.events_on(user, path)))
 
+    reviews = set[str]()
+
     def speak(event: Event) -> bool:
         body = event.body or {}
         if event.op.startswith("review.") and body.get("review") in gone:
+            return True
+        if names_one_of(event, user, gone, reviews) or _asked_on(body, user, path):
             return True
         if event.id in gone or body.get("id") in gone or any(each in gone for each in body.get("replaces", ())):
             return True
@@ -179,6 +184,12 @@ def _graph_metadata(_: Book, name: str, user: str) -> Words:
     if name != "metadata":
         raise Refused(f"graph:{name} is no part of the graph that is erased so; it is graph:metadata, or node:NAME")
     return Words([], (), speak)
+
+
+def _asked_on(body: dict[str, Any], user: str, path: str) -> bool:
+    """Whether one of some receipts is of a question that was asked on a path."""
+    receipts = (each for each in body.get("receipts", ()) if each.get("user", OWNER) == user)
+    return any(each.get("asked", {}).get("path") == path for each in receipts)
 
 
 def _owner(body: dict[str, Any]) -> str:

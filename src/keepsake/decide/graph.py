@@ -166,6 +166,7 @@ def is_of(told: Told, names: Collection[str]) -> bool:
 
 
 def _named_in(told: Told) -> Iterator[str]:
-    """Everything that a record names: itself, its ends, its sources."""
+    """Everything that a record names: itself, its ends, its sources, what it happened to."""
     yield from (told[key] for key in ("id", "path_id", "source", "target") if key in told)
     yield from told.get("provenance", {}).get("sources", ())
+    yield from told.get("subject_ids", ())

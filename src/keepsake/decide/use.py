@@ -15,7 +15,7 @@ from keepsake.records.belief import OWNER
 from keepsake.records.book import Book
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft
-from keepsake.records.use import FADE, OUTCOME, RECEIPTS, Receipt
+from keepsake.records.use import FADE, OUTCOME, RECEIPTS, Receipt, has_words
 
 HEAVIEST = 10.0  # what one outcome may weigh
 
@@ -25,7 +25,7 @@ _IDS = 5_000  # in one event
 
 
 def receipts(given: Iterable[Receipt]) -> list[Draft]:
-    """Record what was served: an event for each user's, and one for each question that is kept.
+    """Record what was served: an event for each user's, and one for each that has words (see `has_words`).
 
     A receipt that no line of the ledger can hold is left out.
     """
@@ -36,7 +36,7 @@ def receipts(given: Iterable[Receipt]) -> list[Draft]:
         size = len(orjson.dumps(body))
         if size > _MOST:
             continue
-        if receipt.question:
+        if has_words(body):
             drafts.append(Draft(RECEIPTS, {"receipts": [body]}))
             continue
         group, held = together.get(receipt.user, ([], 0))

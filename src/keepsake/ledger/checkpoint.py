@@ -104,14 +104,14 @@ class Keyring:
         """The ledger that was last pinned at a folder; nothing if none was."""
         try:
             return self._place(root).read_text().strip()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return ""
 
     def home(self, ledger: str) -> Path | None:
         """The folder at which a ledger was last pinned."""
         try:
             return Path(os.fsdecode((self._pins / f"{safe_name(ledger)}.home").read_bytes()))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
 
     def _place(self, root: Path) -> Path:
@@ -122,7 +122,7 @@ class Keyring:
         """The lines of a ledger that were erased, as far as the pin was told."""
         try:
             return set((self._pins / f"{safe_name(ledger)}.erased").read_text().split())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return set()
 
     def add_erased(self, ledger: str, lines: Iterable[str]) -> None:

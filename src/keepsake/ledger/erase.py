@@ -12,6 +12,7 @@ a disk keeps in blocks it has let go of.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -19,11 +20,13 @@ from pathlib import Path
 import orjson
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger.disk import Disk, copy, overwrite, replace
+from keepsake.ledger.disk import Disk, copy, overwrite, remove_all, replace
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.read import first_line, is_foreign, raw_lines
+from keepsake.records.errors import NotWritten
 
 _BY_IDS = ("belief.", "episode.", "review.", "erase", "outcome.")  # events of which the audit has ids alone
+_EFFECTIVE = os.access in os.supports_effective_ids
 PER_EVENT = 8000  # line hashes that fit in one event with room to spare
 
 
@@ -36,6 +39,25 @@ def hollow_out_folder(disk: Disk, folder: Folder, lines: Collection[str]) -> Non
             _note_in_copy(disk, copied, lines)
             hollow_out(disk, copied, lines)
     hollow_out(disk, folder, lines)
+
+
+def remove_page(disk: Disk, folder: Folder, path: str) -> None:
+    """Remove a page from all copies: what was said of it goes, and the rest of it stands in the copy's ledger."""
+    for copied in folder.copies():
+        remove_all(disk, [copied.pages / path])
+
+
+def must_reach(folder: Folder) -> None:
+    """NotWritten, if there are pages or copies that cannot be read: words in them would stay."""
+
+    def refuse(error: OSError) -> None:
+        raise NotWritten(f"{error.filename} cannot be read ({error.strerror}); give yourself access, or move it away")
+
+    for top in (folder.pages, folder.backups):
+        for place, _, names in os.walk(top, onerror=refuse) if top.exists() else ():
+            for path in (os.path.join(place, name) for name in names):
+                if not os.path.islink(path) and not os.access(path, os.R_OK, effective_ids=_EFFECTIVE):
+                    refuse(PermissionError(errno.EACCES, os.strerror(errno.EACCES), path))
 
 
 def _is_foreign(folder: Folder) -> bool:

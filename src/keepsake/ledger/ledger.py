@@ -189,6 +189,7 @@ class Ledger(Writer):
         """
         self._refuse_in_batch("erase")
         with self._writing():
+            erase.must_reach(self.folder)  # before anything is recorded
             gone, speaks = choose()
             chain = self.chain()
             lines = [line.hash for line in chain.lines(chain.first) if line.sound and speaks(line.event())]
@@ -215,6 +216,7 @@ class Ledger(Writer):
         pending = dict(self.standing.erasing)
         if not pending:
             return
+        erase.must_reach(self.folder)
         remove_all(self._disk, self.folder.index_files())
         unfinished.discard(self.folder.backups)
         if self._reach is not None:

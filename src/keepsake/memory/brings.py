@@ -41,7 +41,8 @@ class Brings(Opened):
         wrote, its export or its pages, unless a person says that it is `mine`. `tick` is told of bytes.
         """
         from keepsake.memory.bringing import Bringing
-        from keepsake.memory.sources import Source, is_export, place_of, sources_in
+        from keepsake.memory.settings import place_of
+        from keepsake.memory.sources import Source, is_export, sources_in
 
         if format and format not in formats():
             raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from keepsake.ledger.disk import Disk, write_all
-from keepsake.memory.sources import place_of
+from keepsake.memory.settings import place_of
 from keepsake.records.errors import NotWritten, Refused
 
 _LONGEST_NAME = 230  # bytes; disks take 255, and a name that is being filled has some more

@@ -83,7 +83,7 @@ class Leaves(Graphs):
         wait. What is here already is never changed. Of a folder of Markdown the pages are taken in, as if a person had
         put them here: only if they are `mine`.
         """
-        from keepsake.memory.sources import place_of
+        from keepsake.memory.settings import place_of
         from keepsake.memory.taken_in import opened, take_in
         from keepsake.memory.taking import Taking
 

@@ -213,7 +213,7 @@ class LedgerOf:
     def prune(self, to: str | Path) -> list[Path]:
         """Move closed stretches to a folder of yours; return where they are."""
         self._must("ledger", "prune")
-        return self._ledger.prune(Path(to).expanduser())
+        return self._ledger.prune(settings.place_of(to))
 
     def note_erasures(self) -> None:
         """Tell the pin what was erased, so that a restore of an older copy erases it again."""

@@ -308,14 +308,19 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         A name may be an episode's too, or that of something else which has words, with what it is before it: `page:`,
         `path:`, `source:`, `frame:`, `rule:`, `setting:`, `receipt:`, `session:`, `node:`, or `graph:metadata`.
         """
+        from keepsake.ledger.erase import must_reach, remove_page
         from keepsake.memory.status import split_names
+        from keepsake.projections.pages.rows import path_of
 
+        ledger = self._shelf.ledger
+        must_reach(ledger.folder)
         self._follower.look_at_all()  # a page may hold words of it that are not imported yet
         going, whose = self.what_would_go(*names, user=user, path=path), self._user(user)
         plain, things = split_names(self._shelf, names, whose)
         self._gated.restate(things, user=whose)
         for about in [name.removesuffix(".md") for noun, name in things if noun == "page"]:
             self._pages_at.render_again(whose, about)
+            remove_page(ledger.disk, ledger.folder, path_of(whose, about))
         if nodes := [name for noun, name in things if noun == "node"]:
             self._graph_of(whose).erase(*nodes)
         rest = [each for each in things if each[0] != "node"]
@@ -349,7 +354,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         asked = Action(kind="restore", noun="ledger", by=by, trust=trust)
         if (verdict := gate(DEFAULT, asked, ())).kind != ALLOW:
             raise NotApproved(verdict.why, "refused")
-        restore(folder, Path(source).expanduser(), settings.keyring(), by=by, clock=clock)
+        restore(folder, settings.place_of(source), settings.keyring(), by=by, clock=clock)
         return cls(folder, by=by, trust=trust, clock=clock)
 
     # -- inside ------------------------------------------------------------------------------------------------------

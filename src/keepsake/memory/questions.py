@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from keepsake.memory.episodes import EpisodesOf
 from keepsake.memory.question_file import read_questions
+from keepsake.memory.settings import place_of
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Closed, Refused
 from keepsake.records.framed import Framed
@@ -56,7 +57,7 @@ def put_all(
 
 def _asked(questions: str | Path | Iterable[Mapping[str, Any]]) -> list[Asked]:
     if isinstance(questions, str | Path):
-        return read_questions(Path(questions).expanduser())
+        return read_questions(place_of(questions))
     found = []
     for number, each in enumerate(questions, 1):
         if not isinstance(each, Mapping):

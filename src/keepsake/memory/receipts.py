@@ -22,7 +22,7 @@ from keepsake.memory.gated import Gated
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound, Refused
 from keepsake.records.notebook import listing
 from keepsake.records.policy import DEFAULT
-from keepsake.records.use import RECEIPTS, Receipt
+from keepsake.records.use import RECEIPTS, WORDED, Receipt, has_words
 from keepsake.stores.shelf import Shelf
 
 GROUP = 32  # receipts that are written together
@@ -78,12 +78,13 @@ class ReceiptsOf:
             del self._waiting[: len(waiting)]
 
     def _without_erased(self, receipt: Receipt) -> Receipt:
-        """The receipt; without its question, if what that was answered with was erased while the receipt waited."""
-        if not receipt.question:
+        """The receipt; without its words, if what was served was erased while the receipt waited."""
+        if not has_words(receipt.to_body()):
             return receipt
         known = self._shelf.book
         there = (known.owner(source) or known.episodes.owner(source) for source, _ in receipt.hits)
-        return receipt if all(there) else replace(receipt, question="")
+        asked = {name: value for name, value in receipt.asked.items() if name not in WORDED}
+        return receipt if all(there) else replace(receipt, question="", asked=asked)
 
     # -- looking -----------------------------------------------------------------------------------------------------
 

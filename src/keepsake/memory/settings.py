@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keepsake.ledger.settings_file import brief, read_toml
-from keepsake.records.errors import Refused
+from keepsake.records.errors import NotFound, Refused
 from keepsake.stores.file_system import is_remote, kind_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,22 @@ def locate(path: str | Path | None = None) -> Path:
     for folder in (here, *here.parents):
         if (folder / NAME).is_dir():
             return folder / NAME
-    return Path.home() / NAME
+    return _own_home() / NAME
+
+
+def place_of(given: str | Path) -> Path:
+    """Where something lies that a person named. NotFound, if it begins with a home that nobody has."""
+    try:
+        return Path(given).expanduser()
+    except RuntimeError:
+        raise NotFound(f"nobody has the home that {str(given)[:200]!r} begins with; write ./ before it") from None
+
+
+def _own_home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise Refused("this user has no home folder; set HOME to one that keepsake may write to") from None
 
 
 def holds_other_things(folder: Path) -> bool:
@@ -105,7 +120,7 @@ def _folder(path: str | Path, what: str) -> Path:
     """A folder as it was named. Of an address only the beginning is repeated: the rest may hold a password."""
     if isinstance(path, str) and (address := _ADDRESS.match(path)):
         raise Refused(f"{what} is a folder on this machine, and {address[0]}… is an address; name a folder instead")
-    return Path(path).expanduser()
+    return place_of(path)
 
 
 def read_settings(folder: Path) -> Settings:
@@ -265,7 +280,7 @@ def tokens_folder() -> Path:
 
 
 def _home(variable: str, otherwise: str) -> Path:
-    return Path(os.environ.get(variable) or Path.home() / otherwise)
+    return Path(os.environ.get(variable) or _own_home() / otherwise)
 
 
 def wants_colour() -> bool:
@@ -275,7 +290,7 @@ def wants_colour() -> bool:
 
 def unsafe_place(folder: Path) -> str:
     """Why this folder is a risky place for a memory, or nothing: locks and syncs mean little on a network."""
-    place = folder.expanduser().absolute()
+    place = place_of(folder).absolute()
     if any(name in part.lower() for part in place.parts for name in _SYNCED):
         return f"{folder} looks like a cloud-synced folder: another machine's copy may overwrite it; keep it elsewhere"
     kind = kind_of(place)

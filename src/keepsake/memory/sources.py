@@ -89,14 +89,6 @@ class Source:
             raise CannotRead(_why(error)) from None
 
 
-def place_of(given: str | Path) -> Path:
-    """Where something lies that a person named. NotFound, if it begins with a home that nobody has."""
-    try:
-        return Path(given).expanduser()
-    except RuntimeError:
-        raise NotFound(f"nobody has the home that {str(given)[:200]!r} begins with; write ./ before it") from None
-
-
 def sources_in(given: Path | bytes) -> Iterator[Source | Skipped]:
     """The files that were given, those of a folder in the order of their names."""
     if isinstance(given, bytes):

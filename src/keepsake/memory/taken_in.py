@@ -27,6 +27,7 @@ from keepsake.exchange import keepsake_events as events
 from keepsake.exchange import keepsake_ndjson as ndjson
 from keepsake.exchange.keepsake_ndjson import Reader
 from keepsake.ledger.format import HOUSEKEEPING
+from keepsake.memory.settings import place_of
 from keepsake.memory.taken_join import Join
 from keepsake.memory.taken_plain import Plain
 from keepsake.memory.taking import Taking
@@ -119,7 +120,7 @@ def opened(file: str | Path | IO[bytes]) -> Iterator[Iterator[bytes]]:
     if not isinstance(file, str | Path):
         yield _lines(file)
         return
-    with _open(Path(file).expanduser()) as found:
+    with _open(place_of(file)) as found:
         yield _lines(found)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keepsake.ledger.backup import back_up
+from keepsake.memory import settings
 from keepsake.memory.audit import Accounts
 from keepsake.memory.learns import Learns
 from keepsake.memory.receipts import ReceiptsOf
@@ -63,7 +64,7 @@ class Tends(Learns, Accounts):
     def backup(self, to: str | Path | None = None) -> Path:
         """Make a checked copy under `backup/` (or under `to`) and return its place."""
         self._gated.must("ledger", "backup")
-        return back_up(self._shelf.ledger, Path(to).expanduser() if to else None)
+        return back_up(self._shelf.ledger, settings.place_of(to) if to else None)
 
     def rebuild_index(self, *, pages: bool = True, tick: Callable[[int], None] | None = None) -> int:
         """Make the index anew from the ledger; return how many events it was made from. Readers keep the old one.

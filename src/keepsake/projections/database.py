@@ -71,7 +71,7 @@ class Database:
             before = os.stat(path)
             if not before.st_size or os.path.exists(journal):
                 return False
-            with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)) as source:
+            with closing(sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1", uri=True)) as source:
                 source.backup(self.db)
             after = os.stat(path)
         except (OSError, sqlite3.Error):

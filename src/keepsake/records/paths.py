@@ -169,6 +169,9 @@ class Paths(Undoable):
                     self._drop(self._events[user, path], event)
                 self._drop(self._told.get((user, path), {}), name)
                 self._drop(self._named, name)
+        for place in [place for place, stands in self._events.items() if not stands]:
+            self._drop(self._makers, place)
+            self._drop(self._past, place)
 
     def _unsay(self, place: _Place, seq: int) -> None:
         """What one event said of a path was erased."""

@@ -8,7 +8,8 @@ clock was wrong, and are recorded before the write that shows them, as `ledger.t
                    every believed event that is dated after it is doubted.
     came back      It then jumps forward again, to the time of the events doubted by a step back, and by more than the
                    time that was lived since. They are believed again, and all that was recorded since is doubted. The
-                   time lived is the sum of the gaps between events, none of which counts for more than `GAP`.
+                   time lived is the sum of the gaps between events, none of which counts for more than `GAP`. If some
+                   of them are dated more than `FAR` after the clock, two clocks were wrong: these stay in doubt.
 
 No clock is right that is before `FLOOR`, the year this format was made: that counts as a step back at event 0.
 
@@ -34,6 +35,7 @@ from typing import Any, NamedTuple
 TIME = "ledger.time/1"
 LIMIT = timedelta(hours=24)
 GAP = timedelta(days=31)
+FAR = timedelta(days=366)
 FLOOR = "2026-01-01T00:00:00.000000Z"
 
 _NAMED = 5  # ranges that are named in a line
@@ -88,9 +90,10 @@ class Times:
 
     def note(self, seq: int, ts: str, body: dict[str, Any]) -> None:
         """What event `seq` says about the clock."""
-        fresh, again = _spans(body["doubted"]), {each.first: each.latest for each in _spans(body.get("again", ()))}
-        old = [each for each in self.doubted if each.first not in again and not _is_in(each, fresh)]
-        self.doubted, self.latest = sorted([*old, *fresh]), max([ts, *again.values()])
+        fresh, again = _spans(body["doubted"]), _spans(body.get("again", ()))
+        kept = [each for each in self.doubted if not any(_is_in(part, [each]) for part in again)]
+        old = [each for each in kept if not _is_in(each, fresh)]
+        self.doubted, self.latest = sorted([*old, *fresh]), max([ts, *(each.latest for each in again)])
         if "again" in body:
             self.open = [each for each in self.open if each.since < fresh[0].first]
         else:
@@ -108,13 +111,34 @@ class Times:
             found = self._after(clock, first, end, time_of)
             return self._body(clock, [each._replace(at=each.at or clock) for each in found])
         for each in self.open:
-            if each.level <= clock and seconds(self.latest, clock) > each.lived:
-                at = time_of(each.since - 1) if each.since > first else clock
+            again, still = self._reached(each, clock, time_of)
+            if (each.level <= clock or again) and seconds(self.latest, clock) > each.lived:
+                at = again[-1].latest if still else time_of(each.since - 1) if each.since > first else clock
                 runs = self.runs(max(each.since, first), end)
                 dated = [*(time_of(start) for start, _ in runs), *(time_of(stop) for _, stop in runs), self.last]
                 wrong = Span(each.since, end, min(dated), max(dated), at)
-                return self._body(clock, [wrong]) | {"again": _dicts(each.spans)}
+                return self._body(clock, [wrong, *still]) | {"again": _dicts(again)}
         return None
+
+    def _reached(self, step: StepBack, clock: str, time_of: TimeOf) -> tuple[list[Span], list[Span]]:
+        """The events that a step back put in doubt and `clock` has come to, and those that are dated far after it.
+
+        None of the first, if it has come to none of them, or has some of the others before it soon.
+        """
+        if step.level <= clock:
+            return step.spans, []
+        again, still = list[Span](), list[Span]()
+        for span in step.spans:
+            cuts = [span.first, *(each for each in self.steps if span.first < each <= span.last), span.last + 1]
+            for start, stop in pairwise(cuts):
+                cut = bisect_right(range(start, stop), clock, key=time_of) + start
+                if cut > start:
+                    again.append(Span(start, cut - 1, time_of(start), time_of(cut - 1), span.at))
+                if cut < stop:
+                    before = again[-1].latest if again else span.at
+                    still.append(Span(cut, stop - 1, time_of(cut), time_of(stop - 1), before))
+        is_far = all(seconds(clock, each.earliest) > FAR.total_seconds() for each in still)
+        return (again, still) if is_far else ([], still)
 
     def _body(self, clock: str, doubted: list[Span]) -> dict[str, Any]:
         return {"clock": clock, "latest": self.latest, "doubted": _dicts(doubted)}

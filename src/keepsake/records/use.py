@@ -35,6 +35,14 @@ LONGEST_QUESTION = 1 << 16  # characters; of a longer one nothing is kept, for h
 _ALWAYS = ("id", "at", "head", "hits", "k")
 
 
+WORDED = ("filters", "without")  # what of the way in which something was asked has words of its subject
+
+
+def has_words(receipt: Mapping[str, Any]) -> bool:
+    """Whether a receipt, as the ledger holds it, says what was asked about: it goes when what was served is erased."""
+    return bool(receipt.get("question")) or any(receipt.get("asked", {}).get(name) for name in WORDED)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt(Shown):
     """What one recall served, and from which state of the ledger: enough to make the answer again."""

@@ -14,7 +14,7 @@ from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE
 from keepsake.records.event import Event
 from keepsake.records.undo import Undoable
-from keepsake.records.use import FADE, OUTCOME, RECEIPTS
+from keepsake.records.use import FADE, OUTCOME, RECEIPTS, has_words
 
 
 class _Group(NamedTuple):
@@ -90,5 +90,5 @@ class Uses(Undoable):
 
 def _group(receipts: list[dict[str, Any]]) -> _Group:
     names = [receipt["id"] for receipt in receipts]
-    served = {name: None for receipt in receipts if receipt.get("question") for name, *_ in receipt["hits"]}
+    served = {name: None for receipt in receipts if has_words(receipt) for name, *_ in receipt["hits"]}
     return _Group(intern(receipts[0].get("user", OWNER)), min(names), max(names), tuple(served))

@@ -33,7 +33,7 @@ def _journal(path: Path) -> int:
 
 
 def _as_it_stands(path: Path) -> sqlite3.Connection:
-    return _connect(f"file:{quote(str(path))}?mode=ro&immutable=1")
+    return _connect(f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1")
 
 
 def _copied(path: Path) -> sqlite3.Connection:

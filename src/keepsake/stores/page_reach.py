@@ -13,6 +13,7 @@ from keepsake.ledger.folder import Folder
 from keepsake.projections.markdown import parse
 from keepsake.projections.markdown.heading import ID
 from keepsake.projections.pages.render import without
+from keepsake.records.errors import NotWritten
 from keepsake.stores.page_folder import NoPage, PageFolder, Raced
 
 _ID = re.compile(ID.encode())
@@ -31,6 +32,8 @@ def cut_out(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
                     break
                 except Raced:
                     continue
+            else:
+                raise NotWritten(f"{each.pages / path} keeps changing; close what writes to it")
 
 
 def _cut(pages: PageFolder, path: str, gone: frozenset[bytes]) -> None:

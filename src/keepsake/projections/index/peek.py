@@ -51,4 +51,4 @@ def is_hash(value: object) -> bool:
 def only_looking(path: Path) -> sqlite3.Connection:
     """A connection that changes nothing. Without a journal beside it the file is all there is, and nothing is made."""
     how = "mode=ro" if os.path.exists(f"{path}-wal") else "mode=ro&immutable=1"
-    return sqlite3.connect(f"file:{quote(str(path))}?{how}", uri=True, timeout=_PATIENCE, isolation_level=None)
+    return sqlite3.connect(f"file:{quote(os.fsencode(path))}?{how}", uri=True, timeout=_PATIENCE, isolation_level=None)

@@ -94,7 +94,8 @@ def _memory(call: Call, user: str | None, *, dry_run: bool) -> Iterator[Memory]:
 def _brought(
     memory: Memory, sources: tuple[str, ...], format_: str, *, quarantine: bool, mine: bool, dry_run: bool
 ) -> Imported:  # fmt: skip
-    from keepsake.memory.sources import place_of, size_of
+    from keepsake.memory.settings import place_of
+    from keepsake.memory.sources import size_of
     from keepsake.records.imported import Imported
 
     given = [read_given(each)[1] if each == STANDARD_INPUT else place_of(each) for each in sources]
