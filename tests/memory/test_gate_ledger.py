@@ -25,6 +25,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from keepsake import Event, Memory, Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.errors import NotApproved
 from keepsake.records.review import Action, Approval, Review
+from tests.conftest import at_most
 
 PROGRAMS = {
     "cli:ana": "human", "python:bob": "human", "mcp:1": "agent", "import:1": "import", "tool:1": "tool", "web:1": "web",
@@ -448,5 +449,7 @@ class Gate(RuleBasedStateMachine):
 
 TestWhatTheLedgerSaysWasAllowed = Gate.TestCase
 TestWhatTheLedgerSaysWasAllowed.settings = settings(
-    stateful_step_count=30, phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
+    stateful_step_count=30,
+    max_examples=at_most(400),
+    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
 )
