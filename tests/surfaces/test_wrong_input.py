@@ -190,5 +190,5 @@ def test_a_closed_or_full_stream_is_no_fault(story, line, status, says):
     done = subprocess.run(["bash", "-c", line.replace("keepsake", program, 1)], capture_output=True, text=True)
 
     assert done.returncode == status
-    assert says in done.err
+    assert says in done.stderr
     assert done.stderr.count("\n") == bool(says)
