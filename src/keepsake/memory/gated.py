@@ -208,6 +208,9 @@ class Gated(Speaker):
     def _judge_action(self, action: Action, draw: Draw, echo: Echo) -> list[Draft]:
         if action.noun == "path":
             drafts = path_action.carried_out(self._book, self.policy, action, draw, several=self.several())
+            brought = (version for draft in drafts for version in draft.body.get("merged", ()))
+            if self.trust != "human" and any(map(self._is_distrusted, brought)):
+                raise Refused("something was said on this path whose source is not trusted; a person merges it")
             return list(self._judged(action, drafts, draw))  # whose words were not looked through for secrets yet
         drafts = self._without_distrusted(carried_out(self._book, action, draw, may_be_done=True))
         drafts = _marked(worth.lowered(self._book, drafts), echo)
