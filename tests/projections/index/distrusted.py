@@ -110,19 +110,21 @@ def seen_at(events: Sequence[Event]) -> set[str]:
             if "belief" in event.body:
                 led[event.body["belief"]["id"]] = event.body.get("replaces", [])
         elif event.op.startswith("belief."):
-            beliefs.apply(_without(event, led, beliefs))
+            for each in _without(event, led, beliefs):
+                beliefs.apply(each)
     held = [each.body() for each in beliefs.held.values() if each.status == "active"]
     return {body["id"] for body in held if body.get("text")} | set(told)
 
 
-def _without(event: Event, led: dict[str, list[str]], known: Beliefs) -> Event:
-    """The event, about what stood before those who are not trusted spoke."""
+def _without(event: Event, led: dict[str, list[str]], known: Beliefs) -> list[Event]:
+    """The event, about what stood before those who are not trusted spoke; about each that they joined."""
     body = dict(event.body or {})
     if "replaces" in body:
         body["replaces"] = [name for each in body["replaces"] for name in _before(each, led)]
     if event.op in (TOMBSTONE, INVALIDATE):
-        body["id"] = next((name for name in _before(body["id"], led) if known.taken(name)), body["id"])
-    return event._replace(body=body)
+        names = [name for name in _before(body["id"], led) if known.taken(name)] or [body["id"]]
+        return [event._replace(body={**body, "id": name}) for name in names]
+    return [event._replace(body=body)]
 
 
 def _before(name: str, led: dict[str, list[str]]) -> list[str]:
