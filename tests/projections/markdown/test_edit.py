@@ -260,6 +260,7 @@ def test_an_edit_of_one_entry_leaves_every_other_byte(first, body, last, newline
 
 
 @given(any_texts.map(lambda text: f"{text}\n{HEADING}\nSaid.\n{text}"), bodies)
+@example(f"{HEADING}\nSaid.\n~~#superseded-by:20260420-1630-3f0e99", "Told.")
 def test_an_edit_of_any_page_changes_the_entry_alone(text, body):
     page = parse(text)
     place = next(place for place, entry in enumerate(page.entries) if entry.id == KMING)

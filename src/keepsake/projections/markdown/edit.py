@@ -188,7 +188,8 @@ def _entry_splices(page: Page, entry: Entry, change: _Change) -> list[Splice]:
     if is_new and text:
         splices.append(Splice(end, end, page.newline + text))
     elif not is_new:
-        splices.append(Splice(*entry.body_span, text))
+        is_close = page.text[entry.body_span.end :].startswith("#")  # a mark, right behind `~~`
+        splices.append(Splice(*entry.body_span, f"{text} " if is_close else text))
     return splices
 
 
