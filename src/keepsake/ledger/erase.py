@@ -51,7 +51,7 @@ def must_reach(folder: Folder) -> None:
     """NotWritten, if there are pages or copies that cannot be read: words in them would stay."""
 
     def refuse(error: OSError) -> None:
-        raise NotWritten(f"{error.filename} cannot be read ({error.strerror}); give yourself access, or move it away")
+        raise NotWritten(f"{error.filename} cannot be read ({error.strerror}); make it readable, or move it away")
 
     for top in (folder.pages, folder.backups):
         for place, _, names in os.walk(top, onerror=refuse) if top.exists() else ():

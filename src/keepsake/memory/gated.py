@@ -172,7 +172,7 @@ class Gated(Speaker):
         if self._is_anothers(action, approval):
             return self._record(lambda _: refusal.refuse(self._book, action, "name"))
         if approval is None and (action.merged or (action.noun != "path" and not action.is_plain)):
-            raise Refused("such an action is not for a program to build; build it with `memory.action`")
+            raise Refused("this action cannot be made by hand; build it with `memory.action`")
         asked = self.as_said(action) if action.noun == BELIEF else action
         if approval is not None:
             now = self._shelf.ledger.now

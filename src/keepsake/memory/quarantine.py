@@ -121,7 +121,7 @@ class Quarantine:
         """Whether whoever said something is not trusted."""
         return self.book.distrusts.against(self.user, by=by, seq=seq, trust=trust) is not None
 
-    def is_described(self, user: str, about: str) -> bool:
+    def has_distrusted_description(self, user: str, about: str) -> bool:
         """Whether somebody who is not trusted described a page."""
         ledger = self.shelf.ledger
         known = (ledger.end.seq, user, tuple(each.seq for each in self.book.distrusts.of(user)))

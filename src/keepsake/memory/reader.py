@@ -179,7 +179,7 @@ class Reader:
 
     def page(self, found: PageInfo) -> PageInfo:
         """A page at a glance: without what was said of it by somebody who is not trusted."""
-        if self.is_person or not self.rule.is_described(self._user, found.about):
+        if self.is_person or not self.rule.has_distrusted_description(self._user, found.about):
             return found
         return remade(found, {"title": title_of(found.about), "description": "", "tags": ()})
 

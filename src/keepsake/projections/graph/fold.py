@@ -1,5 +1,5 @@
 """What each event does to the graph. Only the event, the rows and who is distrusted now decide, so a graph that
-followed along and one made anew are the same.
+followed along and one that was rebuilt are the same.
 
 What somebody saved is there as it was saved. A belief on the main path that is about an entity, or says something of
 one, is there as soon as it is held, and ends with it: what was superseded or withdrawn stays, with the time at which it
