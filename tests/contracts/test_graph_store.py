@@ -273,6 +273,7 @@ nodes = st.builds(
 edges = st.builds(MemoryEdge, id=names, source=names, target=names, kind=names, properties=json_objects)
 
 
+@settings(max_examples=at_most(400))
 @given(some=st.lists(nodes, max_size=4), more=st.lists(edges, max_size=4), told=json_objects)
 def test_whatever_is_in_it_import_after_export_gives_the_same(make, tmp_path_factory, some, more, told):
     one, two, three = (make(tmp_path_factory.mktemp("graph")) for _ in range(3))

@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from tests.conftest import at_most
 from tests.crash.disks import DyingDisk, in_a_child
 from tests.crash.shelf import World, chain_of, files_with, fold, open_ledger
 from tests.ledger.books import put
@@ -162,4 +163,4 @@ class Told(RuleBasedStateMachine):
 
 
 TestTold = Told.TestCase
-TestTold.settings = settings(stateful_step_count=25, max_examples=max(20, settings().max_examples // 2))
+TestTold.settings = settings(stateful_step_count=25, max_examples=max(20, at_most(400)))

@@ -13,12 +13,13 @@ from hypothesis import example, given, settings
 
 from keepsake import Memory
 from keepsake.repair.check import check
+from tests.conftest import at_most
 from tests.memory.moved import Life, lines_of, lives, pages_of, told_of
 
 IN_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # nobody pulls the plug here
 
 
-@settings(max_examples=settings().max_examples * 4 // 5)
+@settings(max_examples=at_most(400))
 @given(lives)
 def test_a_memory_that_is_made_from_an_export_is_the_same_memory(life):
     place = Path(tempfile.mkdtemp(dir=IN_MEMORY))
@@ -55,7 +56,7 @@ def moves_the_clock_unseen(life: list[tuple[Any, ...]]) -> bool:
     return any({"erase", "other", "compact"}.intersection(map(str, step)) for step in life)
 
 
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=at_most(400) // 2)
 @given(lives, lives)
 def test_joining_changes_nothing_that_is_here_and_joining_again_nothing_at_all(life, other):
     place = Path(tempfile.mkdtemp(dir=IN_MEMORY))
@@ -91,7 +92,7 @@ RESTS_ON_WHAT_IS_ERASED = [  # before it is joined: then it rests on nothing the
 ]  # fmt: skip
 
 
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=at_most(400) // 2)
 @given(lives, lives, lives)
 @example(RESTS_ON_WHAT_IS_ERASED, [], [])
 def test_the_export_of_a_memory_that_another_was_joined_to_comes_in_anywhere_and_says_the_same(life, other, after):

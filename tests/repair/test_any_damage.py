@@ -18,6 +18,7 @@ from keepsake.records.errors import Refused
 from keepsake.repair.check import check
 from keepsake.repair.findings import CODES
 from keepsake.repair.mend import apply
+from tests.conftest import at_most
 from tests.repair.folders import backup, compact, erase, fill, lines, opened, rebuilt, say_together, texts, wal
 
 Damage = tuple[str, float, int]
@@ -49,7 +50,7 @@ def folder(request, tmp_path_factory) -> Path:
 
 
 @given(damages)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=at_most(400), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_damage_is_noticed_and_costs_no_line_that_can_be_read(folder, damage):
     root = folder.parent / "broken"
     shutil.rmtree(root, ignore_errors=True)

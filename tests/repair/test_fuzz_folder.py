@@ -23,6 +23,7 @@ from keepsake.memory import care
 from keepsake.memory.memory import Memory
 from keepsake.records.errors import NotFound
 from keepsake.repair.findings import CODES
+from tests.conftest import at_most
 from tests.repair.folders import compact, everything, opened
 
 _TOO_LONG = 30  # seconds
@@ -82,7 +83,10 @@ def ending_soon() -> Iterator[None]:
 
 
 @given(damages)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@settings(
+    max_examples=at_most(400), deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)  # fmt: skip
 def test_a_check_of_any_folder_ends_changes_nothing_and_names_what_matters(folders, damage):
     whole, earlier = folders
     root = whole.parent / "broken"

@@ -37,7 +37,9 @@ _STREAM = "text/event-stream"
     "/v1/events/stream", operation_id="follow_events", response_class=Response, tags=["ledger"],
     summary="Follow the ledger", responses={**also(), 200: {
         "description": "Server-sent events: `id` is an event's number, `event` its op, `data` the event as JSON.",
-        "content": {_STREAM: {"schema": {"type": "string"}}},
+        "content": {_STREAM: {"schema": {
+            "type": "object", "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
+        }}},
     }},
 )  # fmt: skip
 async def follow_events(

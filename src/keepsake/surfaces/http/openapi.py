@@ -8,6 +8,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from keepsake.surfaces.http.problems import PROBLEM, Problem, Wrong
+from keepsake.surfaces.http.shape import VALUE
 from keepsake.surfaces.http.tells import REASONS
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _made(app: FastAPI) -> dict[str, Any]:
     _, more = models_json_schema(
         [(Problem, "serialization"), (Wrong, "serialization")], ref_template="#/components/schemas/{model}"
     )
-    parts["schemas"] = dict(sorted({**parts["schemas"], **more["$defs"]}.items()))
+    parts["schemas"] = dict(sorted({**parts["schemas"], **more["$defs"], "Value": VALUE}.items()))
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer", "description": "The server's own token."}}
     parts["responses"] = {_name(status): _response(status, what) for status, what in _ANSWERS.items()}
     found["security"] = [{"token": []}]

@@ -79,6 +79,8 @@ def _answers(responses: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
 def _model(name: str, model: Mapping[str, Any]) -> Iterator[str]:
     yield f"### {name}\n"
     yield f"{model['description']}\n"
+    if "properties" not in model:
+        return
     yield "| field | | |"
     yield "|---|---|---|"
     needed = model.get("required", ())

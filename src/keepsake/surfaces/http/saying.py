@@ -14,7 +14,7 @@ from keepsake.records.belief import Belief as Held
 from keepsake.records.errors import Moved
 from keepsake.surfaces.http.answers import Json, ask, plain, plains
 from keepsake.surfaces.http.route import router as made
-from keepsake.surfaces.http.shape import Shape, shaped
+from keepsake.surfaces.http.shape import Shape, Values, shaped
 from keepsake.surfaces.http.shapes import Erasure, Gone, Ids, Observed, Said, Trust, Weakened
 from keepsake.surfaces.http.tells import IfMatch, also
 
@@ -40,7 +40,7 @@ class Fields(Shape):
     valid_to: str | None = Field(default=None, description="Until when.")
     expires: str | None = Field(default=None, description="From when on it should no longer be recalled.")
     always: bool | None = Field(default=None, description="Serve it in every frame that it passes.")
-    data: dict[str, Any] | None = Field(default=None, description="Any JSON of yours.")
+    data: Values | None = Field(default=None, description="Any JSON of yours.")
     session: str | None = Field(default=None, description="Label of the conversation.")
     agent: str | None = Field(default=None, description="Name of the agent that speaks.")
     path: str = Field(default="", description="Branch of the conversation; empty: the main one.")
@@ -108,7 +108,7 @@ class Observe(Shape):
     session: str = Field(default="", description="The conversation.")
     agent: str = Field(default="", description="Who said or did it.")
     at: str | None = Field(default=None, description="When it happened; left out: now.")
-    metadata: dict[str, Any] | None = Field(default=None, description="What else there is to know.")
+    metadata: Values | None = Field(default=None, description="What else there is to know.")
     id: str = Field(default="", description="Your own name for it, once in a session of an agent.")
     source_node: str = Field(default="", description="The node of a graph of agents that it came from.")
     trust: Trust | None = Field(default=None, description="Whose word it is, if that is less than the server's own.")

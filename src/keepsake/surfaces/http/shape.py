@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, WithJsonSchema
+
+from keepsake.records.strict_json import LEAST, MOST
+
+_REF = {"$ref": "#/components/schemas/Value"}
+VALUE: dict[str, Any] = {
+    "description": "Any JSON whose numbers fit into 64 bits.",
+    "examples": [{"rows": [1, 2.5, None], "is_draft": True}],
+    "anyOf": [
+        {"type": "null"}, {"type": "boolean"}, {"type": "string"},
+        {"type": "number", "minimum": LEAST, "maximum": MOST},
+        {"type": "array", "items": _REF}, {"type": "object", "additionalProperties": _REF},
+    ],
+}  # fmt: skip
+Values = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "additionalProperties": _REF})]
 
 
 def whole(value: Any) -> Any:

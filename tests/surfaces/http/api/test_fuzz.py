@@ -40,7 +40,7 @@ def play(api: Api, examples: int, mode: GenerationMode, only: str = "") -> int:
 
 
 def play_one(api: Api, operation, examples: int, mode: GenerationMode) -> int:
-    of, seen = known(operation.path, api.m), []
+    of, seen, keys = known(operation.path, api.m), [], set()
 
     @settings(
         max_examples=min(examples, 2) if operation.label in LONG else examples, derandomize=True, database=None,
@@ -51,6 +51,9 @@ def play_one(api: Api, operation, examples: int, mode: GenerationMode) -> int:
         seen.append(case)
         if len(seen) % 2 and mode is GenerationMode.POSITIVE:
             case.path_parameters = {name: of.get(name, value) for name, value in (case.path_parameters or {}).items()}
+        if (key := (case.headers or {}).get("Idempotency-Key")) in keys - {None}:
+            del case.headers["Idempotency-Key"]  # other words under a used key are refused, as they should be
+        keys.add(key)
         case.call_and_validate(headers=TOLD)
 
     is_answered()
