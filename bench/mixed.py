@@ -61,7 +61,7 @@ def measured(folder: Path, home: Path, seconds: float, clients: int) -> Iterator
 
 def main() -> None:
     options = options_of(__doc__)
-    options.add_argument("--seconds", type=float, default=sized(SECONDS, 3))
+    options.add_argument("--seconds", type=float, default=sized(SECONDS, 1))
     options.add_argument("--clients", type=int, default=sized(CLIENTS, 6))
     options.add_argument("--blocks", type=int, default=sized(BLOCKS, 50))
     chosen = options.parse_args()

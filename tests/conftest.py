@@ -41,7 +41,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Machines are noisy: a slow disk is not a failed property.
-for profile, examples in (("everyday", 15), ("deep", 2000)):
+for profile, examples in (("everyday", 10), ("deep", 2000)):
     settings.register_profile(
         profile,
         max_examples=examples,
@@ -53,7 +53,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
 
 
 def at_most(examples: int) -> int:
-    """`max_examples` of a property whose every example is a long story in a folder: so many at length, 15 by day."""
+    """`max_examples` of a property whose every example is a long story in a folder: so many at length, 10 by day."""
     return min(examples, settings().max_examples)
 
 

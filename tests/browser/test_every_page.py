@@ -19,7 +19,12 @@ def visit(browser: Browser, site: Site) -> Iterator[Visit]:
         yield visit
 
 
-@pytest.mark.parametrize("name", ADDRESSES)
+AGAIN = ("search", "search-nothing", "search-then", "timeline-filtered", "graph-of-one")  # with other words
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.soak] if name in AGAIN else []) for name in ADDRESSES]
+)
 def test_a_page_can_be_read_and_used_by_everyone(visit: Visit, everything: Everything, axe: str, name: str):
     visit.wrong.clear()
     visit.go(everything.address(name))

@@ -15,6 +15,8 @@ import pytest
 import keepsake
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.soak
+
 # What is taken out of the ledger's code (what stands there, what is put in its place), and the test that must notice.
 SABOTAGE = {
     "lines need not follow one another": (

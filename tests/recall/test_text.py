@@ -53,6 +53,7 @@ def test_names_go_whole_and_in_any_letters_and_nothing_else_does():
     assert without_names("tea", []) == "tea"
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("piece", ["word ", "x", "?", "a.", "'", "a'", "? "])
 def test_ten_times_the_text_takes_about_ten_times_as_long(piece):
     def taken(times: int) -> float:

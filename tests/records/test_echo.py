@@ -41,6 +41,7 @@ def test_marks_are_the_same_each_time_and_none_is_there_twice(text):
     assert len(marks) == len(set(marks))
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("piece", ["a. ", "\n", "- [x] ", "a: ", "(", "[", "> ", "1. ", "é", "x y z.\n"])
 def test_time_grows_with_the_text_and_no_faster(piece):
     def taken(size):

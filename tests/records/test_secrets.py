@@ -141,6 +141,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("name", HOSTILE)
 def test_time_grows_with_the_text_and_no_faster(name):
     def taken(size: int) -> float:

@@ -221,6 +221,7 @@ def test_any_page_folds_without_a_loss_into_no_more_words_and_only_once(page):
     assert fold(page, today=date(2020, 1, 1)) == page
 
 
+@pytest.mark.longer
 def test_ten_times_as_many_entries_fold_in_about_ten_times_the_time():
     def took(count: int) -> float:
         page = [
@@ -239,6 +240,7 @@ def test_ten_times_as_many_entries_fold_in_about_ten_times_the_time():
     assert_linear(took, 300, 3_000)
 
 
+@pytest.mark.longer
 def test_so_does_one_long_chain():
     def took(count: int) -> float:
         page = [

@@ -127,6 +127,7 @@ def test_notes_are_read_as_they_were_written(current, notes):
     assert found == current.rstrip()
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize(
     "piece",
     [
@@ -153,6 +154,7 @@ def test_half_a_surrogate_pair_is_a_sign_like_any_other():
     assert preserved(page, [replace(page[0], text="Ana tea")])
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("damage", ["none", "words", "all", "dates", "entries"])
 def test_ten_times_as_many_statements_take_about_ten_times_as_long(damage):
     def took(count: int) -> float:
