@@ -299,6 +299,19 @@ def test_the_name_of_a_path_is_in_no_snapshot_once_it_is_erased(memory: Memory) 
     assert erased(memory, f"path:{word('path')}", f"path:{word('agents')}") == []
 
 
+def test_what_was_merged_stays_without_the_name_of_the_path_that_it_came_from(memory: Memory) -> None:
+    memory.remember("The office is in Bonn", key="office")
+    memory.paths.branch(word("path"))
+    on = memory.on(word("path"))
+    on.revise("office", "The office is in Cologne")
+    on.remember("It has a garden", key="garden", rests_on=["office"])
+    memory.paths.merge(word("path"))
+
+    assert erased(memory, f"path:{word('path')}") == []
+    with Memory(memory.folder) as again:
+        assert [again.show(key).text for key in ("office", "garden")] == ["The office is in Cologne", "It has a garden"]
+
+
 def test_with_what_was_served_goes_how_it_was_asked_for(memory: Memory) -> None:
     memory.remember("The harbour is deep", key="harbour", about=f"person-{word('about')}", tags=[word("tag")])
     memory.remember("The harbour is old", key="other")

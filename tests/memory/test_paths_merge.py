@@ -58,8 +58,8 @@ def test_what_was_said_and_changed_on_a_branch_is_brought_over_and_the_path_ends
     assert (sorted(keys(done.brought)), done.conflicts, done.reviews) == (["a", "gone", "new", "wrong"], (), ())
     assert memory.show("kept") == kept
     assert (memory.show("new").tags, memory.show("new").path) == (("x",), "")
-    assert memory.show("a").reason == "merged from path b"
-    assert memory.show("gone").reason == "merged from path b: unwanted"
+    assert memory.show("a").reason == "merged from a path"
+    assert memory.show("gone").reason == "merged from a path: unwanted"
     assert memory.paths.get("b").state == "merged"
     [event] = memory.log(op="path.merge")
     assert [changed.id, memory.show("a").id] in event.body["brought"]
@@ -161,7 +161,7 @@ def test_what_proved_wrong_on_a_branch_takes_its_consequences_along(memory: Memo
     memory.paths.merge("b")
 
     assert memory.show("cold").confidence == 0.4
-    assert "weakened: sensor is no longer held (merged from path b: broken)" in str(memory.why("cold"))
+    assert "weakened: sensor is no longer held (merged from a path: broken)" in str(memory.why("cold"))
 
 
 def conflicting(memory: Memory) -> None:

@@ -374,7 +374,7 @@ def test_a_person_reads_over_mcp_what_its_tools_tell_of(planted):
 
 TOLD_OVER_MCP = (
     "about", "after", "agent", "beforeforget", "brought", "city", "content", "creature", "entry", "episode", "file",
-    "key", "kind", "line", "meeting", "merged", "naming", "newtag", "observed", "other", "page", "payload",
+    "key", "kind", "line", "meeting", "naming", "newtag", "observed", "other", "page", "payload",
     "reasonforget", "reasoninvalidate", "reasonretract", "reasonrevise", "relation", "room", "second", "session",
     "species", "tag", "takenback", "tellagain", "teller", "text", "witness",
 )  # fmt: skip

@@ -26,7 +26,7 @@ from keepsake.records.book import Book
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
 from keepsake.records.memory_path import ABANDONED, MERGED
-from keepsake.records.merged import BRANCH, MERGED_FROM, NEWEST, RULES, Conflict
+from keepsake.records.merged import BRANCH, BY_MERGE, NEWEST, RULES, Conflict
 from keepsake.records.merged import REVIEW as ASKED
 from keepsake.records.paths import MERGE, shown
 from keepsake.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, is_above, lower
@@ -221,10 +221,9 @@ def _why_asked(known: Book, step: Step, planned: Plan, asker: Asker) -> str:
 def _brought(known: Book, step: Step, planned: Plan, name: str, there: Mapping[str, str]) -> Draft:
     """A branch's belief, said where it is merged into."""
     mine, target = step.mine.belief(), step.target
-    why = f"{MERGED_FROM}{planned.path}"
     fields = {
         **carried(mine), "id": name, "key": target.key if target else mine.key, "path": planned.into,
-        "reason": why if mine.is_held or not mine.reason else f"{why}: {mine.reason}",
+        "reason": BY_MERGE if mine.is_held or not mine.reason else f"{BY_MERGE}: {mine.reason}",
         "rests_on": _refs(known, mine.rests_on, planned, there),
         "weakened": tuple(_refs(known, pair, planned, there) for pair in mine.weakened),
     }  # fmt: skip
@@ -253,16 +252,14 @@ def _action(known: Book, step: Step, planned: Plan, there: Mapping[str, str], as
         said = {name: value for name, value in carried(mine).items() if name in _ASKED or name == "key"}
         said["rests_on"] = _refs(known, mine.rests_on, planned, there)
         said["trust"] = lower((mine.trust, asker.trust))
-        reason = f"{MERGED_FROM}{planned.path}"
-        return Action(kind="remember", changes=said, reason=reason, merged=(mine.id,), **asked)
+        return Action(kind="remember", changes=said, reason=BY_MERGE, merged=(mine.id,), **asked)
     stands = step.target.belief()
     said = {name: getattr(mine, name) for name in mine.to_body().keys() | stands.to_body().keys() if name in _ASKED}
     said["rests_on"] = _refs(known, mine.rests_on, planned, there)
     changes = {name: value for name, value in said.items() if value != getattr(stands, name)}
     if not is_above(mine.trust, asker.trust):
         changes["trust"] = mine.trust
-    reason = f"{MERGED_FROM}{planned.path}"
-    return Action(kind="revise", target=(stands.id,), changes=changes, reason=reason, merged=(mine.id,), **asked)
+    return Action(kind="revise", target=(stands.id,), changes=changes, reason=BY_MERGE, merged=(mine.id,), **asked)
 
 
 def _ask(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:

@@ -17,7 +17,6 @@ from keepsake.records import timeline
 from keepsake.records.beliefs import PUT, SUPERSEDE
 from keepsake.records.errors import KeepsakeError
 from keepsake.records.event import Event
-from keepsake.records.merged import MERGED_FROM
 from keepsake.records.pages import PAGE
 from keepsake.records.policy import DEFAULT
 from keepsake.records.schema import PERSONS, WRITER_TRUST
@@ -178,14 +177,6 @@ class Quarantine:
             return path
         seq = self.book.paths.branched(user, path)
         return f"path-{self.event_id(seq)[-6:].lower()}" if self.is_written_by(seq) else path
-
-    def reason(self, user: str, reason: str) -> str:
-        """A reason; that of a merge without the name of a path that is replaced, and without what the branch said."""
-        if not reason.startswith(MERGED_FROM):
-            return reason
-        said = reason.removeprefix(MERGED_FROM)
-        names = (name for name in self.book.paths.names(user) if said == name or said.startswith(f"{name}: "))
-        return MERGED_FROM + self.path_name(user, max(names, key=len, default=""))
 
     def quoting(self, user: str, text: str) -> str:
         """A text of ours in which paths stand in quotes, without the names that are replaced."""

@@ -37,7 +37,7 @@ from keepsake.records.folding import Folding
 from keepsake.records.graph_fields import line_of
 from keepsake.records.hit import Hit
 from keepsake.records.memory_path import ABANDONED, MemoryPath
-from keepsake.records.merged import Conflict, Merged
+from keepsake.records.merged import Conflict, Merged, without_quote
 from keepsake.records.notebook import Listed
 from keepsake.records.page import PageEntry, PageInfo
 from keepsake.records.pages import NOTES
@@ -118,7 +118,7 @@ class Reader:
             return made
         changes: dict[str, Any] = {"path": self.path_name(user, found.path)}
         if made.reason and not why:
-            changes["reason"] = "" if rule.is_written_by(found.seq) else rule.reason(user, made.reason)
+            changes["reason"] = "" if rule.is_written_by(found.seq) else without_quote(made.reason)
         if made.views:
             changes["views"] = rule.without_names(made.views, user)
         return remade(made, changes)
@@ -231,7 +231,7 @@ class Reader:
             return emptied(found, path=path)
         named = {"path": self.path_name(found.user, found.changes["path"])} if found.changes.get("path") else {}
         return remade(found, {
-            "path": path, "reason": self.rule.reason(found.user, found.reason), "changes": {**found.changes, **named},
+            "path": path, "reason": without_quote(found.reason), "changes": {**found.changes, **named},
         })  # fmt: skip
 
     def review(self, found: Review) -> Review:
@@ -317,7 +317,7 @@ class Reader:
         about = [action.get(name, ()) for name in ("target", "merged")]
         if why or self._is_withheld(action.get("by", ""), action.get("trust", "human"), action["kind"], *about):
             return {"action": {**schema.wordless(action, schema.RECORDS["action"]), "withheld": why or PENDING}}
-        reason = {"reason": self.rule.reason(user, action["reason"])} if "reason" in action else {}
+        reason = {"reason": without_quote(action["reason"])} if "reason" in action else {}
         return {"action": {**action, **reason}, "why": self.rule.quoting(user, asked)}
 
     def _why_event(self, event: Event, body: Mapping[str, Any]) -> str:
@@ -344,7 +344,7 @@ class Reader:
         if self.rule.is_text_alone(event.id if kind == "episode" else said["id"], trust):
             text = "content" if kind == "episode" else "text"
             return {**schema.wordless(said, schema.RECORDS[kind]), **named, text: said.get(text, "")}
-        return {**said, "reason": self.rule.reason(user, said["reason"])} if said.get("reason") else dict(said)
+        return {**said, "reason": without_quote(said["reason"])} if said.get("reason") else dict(said)
 
     def _name_paths(self, made: dict[str, Any], body: dict[str, Any], user: str) -> None:
         for name in ("path", "into", "parent"):

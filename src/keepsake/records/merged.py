@@ -13,7 +13,7 @@ PARENT = "parent"  # what stands there stays
 BRANCH = "branch"  # what the branch says takes its place
 NEWEST = "newest"  # whichever was recorded later
 REVIEW = "review"  # what stands there stays, and a person is asked
-MERGED_FROM = "merged from path "  # and its name: the reason of what a merge brought over
+BY_MERGE = "merged from a path"  # the reason of what a merge brought over; a path's name can be erased, a belief stays
 RULES = (REVIEW, PARENT, BRANCH, NEWEST)
 
 
@@ -60,6 +60,11 @@ class Merged(Shown):
             f"<Merged {self.path} into {shown(self.into)}: {len(self.brought)} brought, "
             f"{len(self.conflicts)} conflicts, {len(self.reviews)} to review>"
         )
+
+
+def without_quote(reason: str) -> str:
+    """The reason of what a merge brought over, without the words that it quotes from the branch; any other as it is."""
+    return BY_MERGE if reason.startswith(BY_MERGE) else reason
 
 
 def _short(belief: Belief) -> str:
