@@ -124,6 +124,36 @@ def test_a_program_that_is_not_trusted_like_a_person_does_not_change_what_one_sa
     assert memory.graph.load_node("a").label == "Ana"
 
 
+def test_nor_what_follows_from_what_one_said(memory):
+    memory.remember("Ana works at Acme", about="person-ana", triple=("Ana", "works at", "Acme"))
+    memory.remember("Acme makes paint", about="org-acme", triple=("Acme", "makes", "paint"))
+    [edge] = memory.graph.list_edges()
+    with Memory(memory.folder, trust="agent") as agent:
+        agent.remember("Bob works at Bolt", about="person-bob", triple=("Bob", "works at", "Bolt"))
+        agent.graph.save_node(node("person-bob", label="Robert"))
+        with pytest.raises(Refused, match="node 'person-ana' follows from what a person said"):
+            agent.graph.save_node(node("person-ana", label="Eve"))
+        with pytest.raises(Refused, match="edge .* follows from what a person said"):
+            agent.graph.save_edge(replace(edge, target="person-bob"))
+        agent.graph.save_edge(MemoryEdge(id="met", source="person-ana", target="person-bob", kind="met"))
+
+    assert memory.graph.load_edge(edge.id) == edge
+    assert [each.label for each in memory.graph.list_nodes() if each.id.startswith("person-")] == ["Ana", "Robert"]
+
+
+def test_nor_what_a_persons_envelope_says_of_itself(memory):
+    memory.graph.import_envelope(GraphEnvelope(metadata={"title": "ours"}, extra={"x": 1}))
+    with Memory(memory.folder, trust="agent") as agent:
+        agent.graph.import_envelope(GraphEnvelope(metadata={"title": "ours", "run": 1}))
+        agent.graph.import_envelope(GraphEnvelope(metadata={"run": 2}))
+        for other in (GraphEnvelope(metadata={"title": "mine"}), GraphEnvelope(extra={"x": 2})):
+            with pytest.raises(Refused, match="was saved by a person"):
+                agent.graph.import_envelope(other)
+    memory.rebuild_index()
+
+    assert memory.graph.export_envelope().metadata == {"title": "ours", "run": 2}
+
+
 def test_users_are_walled_off(memory):
     tell(memory)
     memory.graph.save_node(node("mine"))

@@ -24,7 +24,7 @@ from keepsake.memory.graph_at import GraphAt
 from keepsake.memory.graph_rows import GraphRows, is_text
 from keepsake.projections.graph.compose import is_derived_here, plain_edge, plain_node
 from keepsake.projections.graph.file import GraphFile
-from keepsake.records.envelope import KEYS, KINDS, GraphEnvelope, Records, key_of, record_in, record_of
+from keepsake.records.envelope import KEYS, KINDS, GraphEnvelope, Records, key_of, keys_in, record_in, record_of
 from keepsake.records.errors import Busy, NotApproved, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile
@@ -159,7 +159,7 @@ class GraphStore:
         """Take in all of it, or nothing. What is here already under the same id is replaced; an event never is."""
         given, head = _given(envelope)
         self._gated.must("graph", "put", user=self._user)
-        self._write(lambda db: self._put(self._fresh(db, given, is_import=True), _news(db, self._user, head)))
+        self._write(lambda db: self._put(self._fresh(db, given, is_import=True), self._news(db, head)))
 
     def would_import(self, envelope: GraphEnvelope) -> dict[str, dict[str, int]]:
         """What an import would do, part by part: how many records are new, changed, the same as here, or follow."""
@@ -219,19 +219,43 @@ class GraphStore:
                 continue
             known = None if is_empty else db.line(self._user, saved.part, _name(saved))
             if found := self._settled(db, saved, known, is_import=is_import):
-                self._may_change(db, found, known is not None)
+                self._may_put(db, saved.part, _name(saved), known is not None)
+                if found.told.get("merged"):
+                    self._may_merge(_name(saved))
                 yield found
 
-    def _may_change(self, db: GraphFile, saved: Saved, is_known: bool) -> None:
-        """NotApproved, if the policy does not let this program say that; a record that says it is merged merges."""
+    def _news(self, db: GraphFile, head: Told) -> Told:
+        """What an envelope says of itself that was not said before."""
+        known, fresh = db.head(self._user), _fresh_in(db, self._user, head)
+        said = set(keys_in(known))
+        for part, name in keys_in(fresh):
+            self._may_put(db, part, name, (part, name) in said)
+        return fresh
+
+    def _may_put(self, db: GraphFile, part: str, name: str, is_known: bool) -> None:
+        """NotApproved, if the policy does not let this program say that, or say otherwise what a person said."""
         if self._gated.is_free(self._gated.trust):
             return
-        is_persons, name = is_known and db.is_persons(self._user, saved.part, _name(saved)), ascii(_name(saved))[:60]
-        told = {"user": self._user, "what": f"{saved.part[:-1]} {name} was saved by a person" if is_persons else ""}
-        stated = "human" if is_persons else self._gated.trust if is_known else ""
-        self._gated.may("graph", "put", thing(stated, self._user), **told)
-        if saved.told.get("merged") and self._gated.may("graph", "merge", **told).kind != ALLOW:
-            raise Refused(f"node {name} is merged by a person; propose it with `graph.merge`")
+        user, what = self._user, f"{part.removesuffix('s')} {ascii(name)[:60]}"
+        if is_known and db.is_persons(user, part, name):
+            why = f"{what} was saved by a person"
+        elif is_known and any(map(self._is_persons_belief, db.beliefs_behind(user, part, name))):
+            why = f"{what} follows from what a person said"
+        else:
+            why = ""
+        stated = "human" if why else self._gated.trust if is_known else ""
+        self._gated.may("graph", "put", thing(stated, user), user=user, what=why)
+
+    def _is_persons_belief(self, name: str) -> bool:
+        held = self._at.book.version(name)
+        return held is not None and held.user == self._user and held.body().get("trust", "human") == "human"
+
+    def _may_merge(self, name: str) -> None:
+        """Refused, if a record says that it is merged, and this program may not merge."""
+        if self._gated.is_free(self._gated.trust):
+            return
+        if self._gated.may("graph", "merge", user=self._user).kind != ALLOW:
+            raise Refused(f"node {ascii(name)[:60]} is merged by a person; propose it with `graph.merge`")
 
     def _settled(self, db: GraphFile, saved: Saved, known: bytes | None, *, is_import: bool) -> Saved | None:
         """A record as it is to be recorded; None, if there is nothing new in it."""
@@ -280,8 +304,7 @@ def _saved(part: str, line: bytes) -> Saved:
     return Saved(part, line, orjson.loads(line))
 
 
-def _news(db: GraphFile, user: str, head: Told) -> Told:
-    """What an envelope says of itself that was not said before."""
+def _fresh_in(db: GraphFile, user: str, head: Told) -> Told:
     known = db.head(user)
     fresh = {
         name: {key: value for key, value in head[name].items() if _is_news(known.get(name, {}), key, value)}

@@ -51,6 +51,14 @@ def key_of(part: str, told: object) -> str:
     return cast(str, told[name])
 
 
+def keys_in(head: Told) -> Iterator[tuple[str, str]]:
+    """What envelopes say of themselves, key by key: the part that it stands in, and its name there."""
+    for part in ("metadata", "extra"):
+        yield from ((part, name) for name in head.get(part, {}))
+    if head.get("head"):
+        yield "head", "profile"
+
+
 def record_of(part: str, told: Mapping[str, Any]) -> Any:
     """The record that a dictionary tells."""
     return KINDS[part].from_dict(told)

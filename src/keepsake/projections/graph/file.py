@@ -18,6 +18,7 @@ from keepsake.projections.graph.merges import merge_of, merges_into
 from keepsake.projections.graph.rows import Rows, said_in
 from keepsake.projections.graph.tables import NAMES, SHAPE, TABLES
 from keepsake.records.entity import thing_key
+from keepsake.records.envelope import KINDS
 from keepsake.records.event import Event
 from keepsake.records.graph_book import ProposedMerge
 from keepsake.records.graph_fields import Told
@@ -78,11 +79,18 @@ class GraphFile(Followed):
         return said_in(*row) if row else None
 
     def is_persons(self, user: str, part: str, name: str) -> bool:
-        """Whether a person saved that record last."""
-        if self.said_line(user, part, name) is None:
+        """Whether a person saved that record, or that key of what envelopes say of themselves, last."""
+        if part in KINDS and self.said_line(user, part, name) is None:
             return False
         lesser = "SELECT 1 FROM programs WHERE user = ? AND part = ? AND id = ?"
         return self.db.execute(lesser, (user, part, name)).fetchone() is None
+
+    def beliefs_behind(self, user: str, part: str, name: str) -> list[str]:
+        """The beliefs that a node or an edge follows from, held or not; an edge has the name of its one."""
+        if part != "nodes":
+            return [name] if part == "edges" else []
+        found = self.db.execute("SELECT fact FROM mentions WHERE user = ? AND node = ?", (user, name))
+        return [fact for (fact,) in found]
 
     def has_any(self, user: str) -> bool:
         """Whether there is any record of that user."""

@@ -19,7 +19,7 @@ from keepsake.projections.graph.facts import Fact
 from keepsake.projections.graph.rows import Rows
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
-from keepsake.records.envelope import KEYS, KINDS
+from keepsake.records.envelope import KEYS, KINDS, keys_in
 from keepsake.records.event import Event
 from keepsake.records.graph_book import (
     GRAPH_DISMISS,
@@ -60,6 +60,8 @@ def _put(rows: Rows, event: Event, body: dict[str, Any]) -> None:
             rows.note_teller(user, part, told[key], is_persons)
     if "head" in body:
         rows.head(user, body["head"])
+        for part, name in keys_in(body["head"]):
+            rows.note_teller(user, part, name, is_persons)
 
 
 def _joined(rows: Rows, body: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ which nodes go by a name, and since when. `mentions` and `entities` count what i
 
 from __future__ import annotations
 
-SHAPE = 5  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 6  # of what the fold writes; raise it when the same events give other rows
 
 TABLES = (
     """CREATE TABLE bookmark (
