@@ -1,5 +1,6 @@
 """Whatever is typed, piped in or found in the folder: a clear line and a status; never a fault or a trace."""
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -125,10 +126,10 @@ def damage(folder):
     wal.write_bytes(wal.read_bytes().replace(b"prefers tea", b"prefers rum"))
 
 
-def a_folder_for(name):
+def in_place_of_the_ledger(make):
     def spoil(folder):
-        (folder / name).unlink()
-        (folder / name).mkdir()
+        (folder / "events.wal").unlink()
+        make(folder / "events.wal")
 
     return spoil
 
@@ -139,7 +140,8 @@ def a_folder_for(name):
         pytest.param(damage, id="damaged"),
         pytest.param(lambda folder: (folder / "events.wal").write_bytes(b"\xff\x00\n" * 99), id="garbage"),
         pytest.param(lambda folder: (folder / "events.wal").unlink(), id="gone"),
-        pytest.param(a_folder_for("events.wal"), id="ledger-is-a-folder"),
+        pytest.param(in_place_of_the_ledger(os.mkdir), id="ledger-is-a-folder"),
+        pytest.param(in_place_of_the_ledger(os.mkfifo), id="ledger-is-a-pipe"),
         pytest.param(lambda folder: (folder / "keepsake.toml").write_bytes(b"\xff = ="), id="settings"),
         pytest.param(lambda folder: (folder / "keepsake.toml").write_text("a = " + "[" * 9000), id="nested-settings"),
     ],

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -24,9 +25,18 @@ _NEAR = 1 << 16
 
 
 def first_line(path: Path) -> bytes:
-    """The first line of a file, newline included; what there is of it if it has no end."""
-    with open(path, "rb") as file:
+    """The first line of a file, newline included; what there is of it if it has no end. Damaged, if it is no file."""
+    with open(path, "rb", opener=_at_once) as file:
         return file.readline(fmt.MAX_LINE + 1)
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file, without waiting for another program as at the end of a pipe."""
+    fd = os.open(path, flags | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise Damaged(f"{path} is no file; put the ledger back in its place: `keepsake check` tells more")
+    return fd
 
 
 def first_of(path: Path) -> fmt.Line:

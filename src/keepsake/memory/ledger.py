@@ -47,7 +47,7 @@ def is_old(folder: Path) -> bool:
     try:
         if not is_foreign(first_line(folder / "events.wal")):
             return False
-    except (FileNotFoundError, IsADirectoryError):
+    except FileNotFoundError:
         return False
     from keepsake.stores import takeover
 
