@@ -345,17 +345,38 @@ def test_nothing_is_erased_while_a_part_cannot_be_read(memory: Memory, part: str
     memory.remember(word("text"), key="bob", about="person-bob")
     memory.backup()
     size, place = memory.ledger.size, memory.folder / part
-    look, may = os.scandir, os.access
+    look, read = os.scandir, os.open
 
     def scandir(path):
         if str(path) == str(place):
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
         return look(path)
 
+    def opened(path, *how, **said):
+        if str(path) == str(place):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return read(path, *how, **said)
+
     with monkeypatch.context() as patch:
         patch.setattr(os, "scandir", scandir)
-        patch.setattr(os, "access", lambda path, *how, **said: str(path) != str(place) and may(path, *how, **said))
+        patch.setattr(os, "open", opened)
         with pytest.raises(NotWritten, match=rf"{part} cannot be read \(Permission denied\)"):
             memory.erase("bob")
     assert memory.ledger.size == size
     assert erased(memory, "bob") == []
+
+
+def test_a_page_that_is_replaced_meanwhile_keeps_nobody_from_erasing(memory: Memory, monkeypatch) -> None:
+    memory.remember(word("text"), key="bob", about="person-bob")
+    fresh, read = memory.folder / "memory" / ".person-bob.md.new", os.open
+
+    def opened(path, *how, **said):
+        if str(path) == str(fresh):
+            fresh.unlink(missing_ok=True)  # its writer has put it in place
+        return read(path, *how, **said)
+
+    fresh.write_text("another's, half written")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", opened)
+        assert [belief.key for belief in memory.erase("bob").beliefs] == ["bob"]
+    assert not fresh.exists()

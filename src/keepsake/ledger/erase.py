@@ -12,7 +12,6 @@ a disk keeps in blocks it has let go of.
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -26,7 +25,6 @@ from keepsake.ledger.read import first_line, is_foreign, raw_lines
 from keepsake.records.errors import NotWritten
 
 _BY_IDS = ("belief.", "episode.", "review.", "erase", "outcome.")  # events of which the audit has ids alone
-_EFFECTIVE = os.access in os.supports_effective_ids
 PER_EVENT = 8000  # line hashes that fit in one event with room to spare
 
 
@@ -51,13 +49,17 @@ def must_reach(folder: Folder) -> None:
     """NotWritten, if there are pages or copies that cannot be read: words in them would stay."""
 
     def refuse(error: OSError) -> None:
-        raise NotWritten(f"{error.filename} cannot be read ({error.strerror}); make it readable, or move it away")
+        if not isinstance(error, FileNotFoundError):  # others replace their pages meanwhile
+            raise NotWritten(f"{error.filename} cannot be read ({error.strerror}); make it readable, or move it away")
 
     for top in (folder.pages, folder.backups):
-        for place, _, names in os.walk(top, onerror=refuse) if top.exists() else ():
+        for place, _, names in os.walk(top, onerror=refuse):
             for path in (os.path.join(place, name) for name in names):
-                if not os.path.islink(path) and not os.access(path, os.R_OK, effective_ids=_EFFECTIVE):
-                    refuse(PermissionError(errno.EACCES, os.strerror(errno.EACCES), path))
+                if not os.path.islink(path):
+                    try:
+                        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+                    except OSError as error:
+                        refuse(error)
 
 
 def _is_foreign(folder: Folder) -> bool:
