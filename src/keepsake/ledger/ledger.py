@@ -202,8 +202,9 @@ class Ledger(Writer):
             try:
                 self._finish_erasing()
             except (OSError, NotWritten) as error:
+                advice = "; make room" if isinstance(error, OSError) or error.__cause__ else ""  # ours says what to do
                 raise Unfinished(
-                    f"the erasure is recorded, and not finished: {_reason(error)}; make room:"
+                    f"the erasure is recorded, and not finished: {_reason(error)}{advice}:"
                     f" whoever opens {self.folder.root} next finishes it"
                 ) from error
             return own
