@@ -41,7 +41,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Machines are noisy: a slow disk is not a failed property.
-for profile, examples in (("everyday", 10), ("deep", 2000)):
+for profile, examples in (("everyday", 10), ("deep", 1000)):
     settings.register_profile(
         profile,
         max_examples=examples,
