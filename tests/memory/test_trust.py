@@ -432,6 +432,25 @@ def test_what_was_set_aside_bears_nothing_out(doors):
     assert says(doors["me"], "when does the shop open?") == []
 
 
+def test_what_was_erased_bears_nothing_out(doors):
+    (doors["me"].folder / "keepsake.toml").write_text("[policy]\ncorroborate = 2\n")
+    doors["web"].remember("The shop opens at nine.")
+    said = doors["a"].remember("The shop opens at nine.")
+    doors["me"].erase(said.id)
+    doors["b"].remember("The shop opens at nine.")
+    assert "trust.corroborate/1" not in ops(doors["me"])
+
+
+def test_what_was_said_before_a_page_said_it_again_bears_out_the_first_time_alone(doors):
+    (doors["me"].folder / "keepsake.toml").write_text("[policy]\ncorroborate = 2\n")
+    first = doors["web"].remember("The shop opens at nine.", key="one")
+    doors["a"].remember("The shop opens at nine.")
+    doors["tool"].remember("The shop opens at nine.", key="two")
+    doors["b"].remember("The shop opens at nine.")
+    [event] = doors["me"].log(op="trust.corroborate")
+    assert event.body["ids"] == [first.id]
+
+
 def test_erasing_what_is_in_doubt_leaves_nothing_to_bear_out(doors):
     page = doors["web"].remember("The shop opens at nine.")
     doors["me"].erase(page.id)

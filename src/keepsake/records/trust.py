@@ -124,7 +124,8 @@ class Distrusts(Undoable):
         self._none: dict[tuple[str, str], Distrust] = {}  # by user and source
         self._doubts: dict[str, _Doubt] = {}  # by the version's or episode's id
         self._marked: dict[tuple[str, str], dict[str, None]] = {}  # (user, mark) → ids
-        self._voices: dict[tuple[str, str], dict[str, None]] = {}  # (user, mark) → who said the same since
+        self._voices: dict[str, dict[str, str]] = {}  # id of what is in doubt → who said the same since, by its id
+        self._repeated: dict[str, tuple[str, str]] = {}  # id of what said the same → (user, mark)
         self._borne_out: dict[str, None] = {}  # ids
         self._echoes: dict[str, tuple[str, ...]] = {}  # a version's or episode's id → what it repeats
 
@@ -167,8 +168,10 @@ class Distrusts(Undoable):
         if is_doubtful:
             self._set(self._doubts, name, _Doubt(*key, event.by))
             self._set(self._marked.setdefault(key, {}), name, None)
-        elif self._marked.get(key) and speaks_for_all(said):
-            self._set(self._voices.setdefault(key, {}), voice(event.by, trust), None)
+        elif (marked := self._marked.get(key)) and speaks_for_all(said):
+            self._set(self._repeated, name, key)
+            for doubted in marked:
+                self._set(self._voices.setdefault(doubted, {}), name, voice(event.by, trust))
 
     def _bear_out(self, _: Event, body: dict[str, Any]) -> None:
         for name in body["ids"]:
@@ -182,8 +185,10 @@ class Distrusts(Undoable):
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         for name in body.get("ids", ()):
             self._settle(name)
-            self._drop(self._borne_out, name)
-            self._drop(self._echoes, name)
+            for doubted in self._marked.get(self._repeated.get(name, ("", "")), ()):
+                self._drop(self._voices.get(doubted, {}), name)
+            for table in (self._repeated, self._borne_out, self._echoes):
+                self._drop(table, name)
 
     def _settle(self, name: str) -> None:
         """It is in doubt no more, or there no more."""
@@ -193,8 +198,7 @@ class Distrusts(Undoable):
         key = (doubt.user, doubt.mark)
         self._drop(self._doubts, name)
         self._drop(self._marked[key], name)
-        if not self._marked[key]:
-            self._drop(self._voices, key)
+        self._drop(self._voices, name)
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -244,7 +248,7 @@ class Distrusts(Undoable):
             return
         key = (user, exactly(text))
         for name in self._marked.get(key, ()):
-            yield name, self._doubts[name].by, set(self._voices.get(key, ()))
+            yield name, self._doubts[name].by, set(self._voices.get(name, {}).values())
 
     # -- snapshots ---------------------------------------------------------------------------------------------------
 
@@ -252,7 +256,7 @@ class Distrusts(Undoable):
         return {
             "none": [asdict(each) for each in self._none.values()],
             "doubts": [[name, *doubt] for name, doubt in self._doubts.items()],
-            "voices": [[*key, list(voices)] for key, voices in self._voices.items() if voices],
+            "repeated": [[name, list(said.items())] for name, said in self._voices.items() if said],
             "borne_out": list(self._borne_out),
             "echoes": list(self._echoes.items()),
         }
@@ -264,8 +268,9 @@ class Distrusts(Undoable):
         for name, user, mark, by in dumped.get("doubts", ()):
             self._doubts[name] = _Doubt(user, mark, by)
             self._marked.setdefault((user, mark), {})[name] = None
-        for user, mark, voices in dumped.get("voices", ()):
-            self._voices[user, mark] = dict.fromkeys(voices)
+        for name, said in dumped.get("repeated", ()):
+            self._voices[name] = dict(said)
+            self._repeated.update(dict.fromkeys(self._voices[name], self._doubts[name][:2]))
         self._borne_out.update(dict.fromkeys(dumped.get("borne_out", ())))
         self._echoes.update({name: tuple(echoed) for name, echoed in dumped.get("echoes", ())})
 
