@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -230,6 +230,7 @@ def test_any_description_and_entity_come_back(description, tags, entity):
 
 
 @given(fronts, bodies)
+@example("---\ndescription: # none\n|\n---\n", "")
 def test_only_the_fields_that_were_set_say_anything_else(front, body):
     page = parse(front + body, AHEAD)
     assume(not page.front.fault)

@@ -140,9 +140,7 @@ def _change(page: Page, field: Field, value: str | tuple[str, ...]) -> Splice:
     if start == end:
         return Splice(start, end, f" {_value(field.name, value)}")
     indent = page.text[page.text.rfind("\n", 0, start) + 1 : start]
-    if not field.is_block:
-        return Splice(start, end, _value(field.name, value))
-    if not isinstance(value, tuple):
+    if not field.is_block or not isinstance(value, tuple):
         return Splice(start, end, ("" if indent else "  ") + _value(field.name, value))
     old = field.value or ()
     items = [f"- {text_of(item)}" for item in value]
