@@ -1,7 +1,7 @@
 # Everything a developer types. The environment is made once, in .venv, and made again when the pins change.
 
 PYTHON ?= python3
-JOBS ?= 3 # for two cores: some tests wait
+JOBS ?= 2
 PY := .venv/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check -qq
 PYTEST := $(PY) -m pytest --quiet --numprocesses $(JOBS) --dist worksteal
