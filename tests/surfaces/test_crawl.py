@@ -38,7 +38,7 @@ from keepsake.surfaces.mcp.tools import TOOLS
 from tests.surfaces.http.api.conftest import Api
 
 PROGRAMS = ("agent", "tool", "web")
-MARK = re.compile("zq[a-z0-9]+qz", re.IGNORECASE)
+MARK = re.compile("zq(?:tool|web|liar)[a-z0-9]+qz", re.IGNORECASE)  # whose words they are: an id has no mark by chance
 
 
 class Plant:
