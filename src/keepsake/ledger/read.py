@@ -35,7 +35,7 @@ def _at_once(path: str, flags: int) -> int:
     fd = os.open(path, flags | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise Damaged(f"{path} is no file; put the ledger back in its place: `keepsake check` tells more")
+        raise Damaged(f"{path} is not a file; put the ledger back there, or run `keepsake check`")
     return fd
 
 
