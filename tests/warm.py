@@ -155,27 +155,6 @@ def load() -> None:
         choose().count("word")
 
 
-def run() -> None:
-    """What the installed program does. Its last steps are taken here, because taking all modules down takes longest."""
-    import atexit
-    import threading
-
-    from keepsake.surfaces.cli import main as program
-
-    status = 1
-    try:
-        program()
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
-    threading._shutdown()
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
-
-
 def main() -> None:
     import gc
 
@@ -183,7 +162,9 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # a copy that never looks at what was loaded never has to copy it
     serve(sys.argv[1])
-    run()
+    from keepsake.surfaces.cli import main as program
+
+    program()
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ from keepsake.ledger.ledger import Ledger
 from keepsake.ledger.verify import verify
 from keepsake.records.clock import stamp
 from keepsake.records.errors import NotWritten, Refused
-from keepsake.records.event import Event
-from keepsake.records.times import LIMIT, TIME, Times, seconds
+from keepsake.records.event import TIME, Event
+from keepsake.records.times import LIMIT, Times, seconds
 from tests.ledger.books import Tally, put
 
 NOON = datetime(2026, 5, 20, 12, tzinfo=UTC)

@@ -180,14 +180,12 @@ def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(keep
 
 def test_help_loads_no_command_and_nothing_heavy():
     code = """
-import sys
+import atexit, sys
 sys.argv = ["keepsake", "--help"]
 from keepsake.surfaces.cli import main
-try:
-    main()
-except SystemExit:
-    told = {"keepsake", "rich", "orjson", "cryptography", "sqlite3", "sqlalchemy", "numpy"}
-    print(*(name for name in sys.modules if name.split(".")[0] in told), file=sys.stderr)
+told = {"keepsake", "rich", "orjson", "cryptography", "sqlite3", "sqlalchemy", "numpy"}
+atexit.register(lambda: print(*(name for name in sys.modules if name.split(".")[0] in told), file=sys.stderr))
+main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     ours = {f"keepsake.surfaces.cli.{name}" for name in ("call", "command", "ending", "map", "root")}

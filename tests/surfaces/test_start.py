@@ -78,7 +78,8 @@ HEAVY = {"sqlalchemy", "numpy", "alembic", "greenlet", "aiosqlite", "ruamel.yaml
 DRAWS_NOTHING = ("remember x", "recall tea", "show", "log", "status", "ledger verify", "backup")
 UNNEEDED = {  # dates, secrets, servers, signing, writing, drawing, old folders: who does not need it does not load it
     "ledger verify": {
-        "cryptography", "subprocess", "pickle", "tomllib", "keepsake.ledger.ledger", "keepsake.ledger.note",
+        "cryptography", "locale", "pickle", "shutil", "subprocess", "tomllib", "keepsake.ledger.ledger",
+        "keepsake.ledger.note", "keepsake.ledger.snapshot", "keepsake.records.times",
     },
     "recall tea": {
         "cryptography", "mcp", "numpy.ma", "pydantic", "starlette", "tomllib", "uvicorn", "zipfile", "fastapi",

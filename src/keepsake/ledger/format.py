@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from keepsake.records.errors import Refused
-from keepsake.records.event import Event, as_told
-from keepsake.records.times import TIME
+from keepsake.records.event import TIME, Event, as_told
 
 FORMAT = 1
 ZERO = "0" * 64

@@ -19,8 +19,7 @@ from keepsake.ledger.folder import Stretch
 from keepsake.ledger.merkle import leaf_hash
 from keepsake.ledger.scan import Place
 from keepsake.records.errors import NotWritten, Refused, Unfinished
-from keepsake.records.event import Draft, Event
-from keepsake.records.times import TIME
+from keepsake.records.event import TIME, Draft, Event
 
 Erased = Callable[[], Iterable[str]]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keepsake.ledger import format as fmt
-from keepsake.records.event import Event
-from keepsake.records.times import TIME, Times
+from keepsake.records.event import TIME, Event
+from keepsake.records.times import Times
 
 
 @dataclass(slots=True)

@@ -23,8 +23,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keepsake.ledger import begin, parts, recover, snapshot
 from keepsake.ledger import format as fmt
+from keepsake.ledger import parts, recover
 from keepsake.ledger.erase import erased_in_copy
 from keepsake.ledger.folder import Folder, Stretch
 from keepsake.ledger.lock import Witness, look
@@ -142,6 +142,8 @@ def _check(folder: Folder, heard: Sequence[Heard], processes: int, tree: bool, p
 
 def _from_snapshot(folder: Folder, living: Stretch, roots: Roots) -> Roots:
     """Where the first events were moved away, the newest snapshot still has the tree of what came before it."""
+    from keepsake.ledger import snapshot
+
     for candidate in snapshot.candidates(folder):
         if candidate.stretch == living.first:
             return Roots(0, roots.wanted, all=roots.all, base=candidate.tree, snapshot=candidate.digest)
@@ -287,8 +289,10 @@ def _why_no_successor(expected: int, first: int) -> str:
 
 def _is_prepared(folder: Folder, end: Place, notes: list[str]) -> bool:
     """Whether a compaction stopped between its two renames, with the next stretch ready."""
+    from keepsake.ledger.begin import fresh_wal
+
     try:
-        line = fmt.parse(first_line(begin.fresh_wal(folder)))
+        line = fmt.parse(first_line(fresh_wal(folder)))
     except (OSError, fmt.BadLine):
         return False
     if not line.sound or (line.seq, line.prev) != (end.seq + 1, end.hash):

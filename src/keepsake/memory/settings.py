@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keepsake.ledger.settings_file import brief, read_toml
 from keepsake.records.errors import NotFound, Refused
-from keepsake.stores.file_system import is_remote, kind_of
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -290,6 +289,8 @@ def wants_colour() -> bool:
 
 def unsafe_place(folder: Path) -> str:
     """Why this folder is a risky place for a memory, or nothing: locks and syncs mean little on a network."""
+    from keepsake.stores.file_system import is_remote, kind_of
+
     place = place_of(folder).absolute()
     if any(name in part.lower() for part in place.parts for name in _SYNCED):
         return f"{folder} looks like a cloud-synced folder: another machine's copy may overwrite it; keep it elsewhere"

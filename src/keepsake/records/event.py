@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from keepsake.records.notebook import html_of
 
+TIME = "ledger.time/1"  # which times are believed, said by the ledger itself
 ELSEWHERE = "elsewhere"  # {"id": …, "ts": …, "by": …, "source"?: …}, beside what an event says
 
 

@@ -32,7 +32,6 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-TIME = "ledger.time/1"
 LIMIT = timedelta(hours=24)
 GAP = timedelta(days=31)
 FAR = timedelta(days=366)

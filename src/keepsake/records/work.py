@@ -15,9 +15,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from keepsake.records.event import Event
+from keepsake.records.event import TIME, Event
 from keepsake.records.taken import DONE, TAKE
-from keepsake.records.times import TIME
 from keepsake.records.undo import Undoable
 
 START = "session.start/1"

@@ -22,12 +22,11 @@ from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Refused
-from keepsake.records.event import Event
+from keepsake.records.event import TIME, Event
 from keepsake.records.pages import CLEAN, FOLD, PAGE, USUAL, is_about
 from keepsake.records.policy import DEFAULT
 from keepsake.records.reviews import ANSWER, ASK
 from keepsake.records.taken import TAKE
-from keepsake.records.times import TIME
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)  # as the ledger writes it
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 Sections = Sequence[tuple[str, Sequence[Entry]]]
 
-NAMES = {"help_option_names": ["-h", "--help"]}
 EXITS = {
     0: "done",
     1: "refused or not found: change the request",
@@ -54,6 +53,19 @@ def everywhere(but: Sequence[str] = ()) -> list[click.Option]:
     return [option for option in options if option.human_readable_name not in but]
 
 
+def _show_help(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+# Click's own looks for a translation of its one sentence, in every place where some could be.
+HELP = click.Option(
+    ["wants_help", "-h", "--help"], is_flag=True, expose_value=False, is_eager=True, callback=_show_help,
+    help="Show this message and exit.",
+)  # fmt: skip
+
+
 class Command(click.Command):
     """A command with an example, its exit statuses, and the options that all have."""
 
@@ -65,11 +77,13 @@ class Command(click.Command):
         without: Sequence[str] = (),
         **rest: Any,
     ) -> None:
-        rest["context_settings"] = NAMES
         super().__init__(*args, **rest)
         self.example, self.exits = example, {**EXITS, **(exits or {})}
         self.common = everywhere(without)
         self.params += self.common
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:  # noqa: ARG002
+        return HELP
 
     def invoke(self, ctx: click.Context) -> Any:
         from keepsake.memory import settings
@@ -81,7 +95,7 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         own = [p for p in self.params if p not in self.common]
         write_options(ctx, formatter, "Options", own)
-        write_options(ctx, formatter, "Everywhere", [*self.common, *_help_option(self, ctx)])
+        write_options(ctx, formatter, "Everywhere", [*self.common, HELP])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         if self.example:
@@ -105,9 +119,11 @@ class Group(click.Group):
     """Commands that are files; each is loaded when it is called."""
 
     def __init__(self, *args: Any, sections: Sections = (), within: str = PACKAGE, **rest: Any) -> None:
-        rest["context_settings"] = NAMES
         super().__init__(*args, **rest)
         self.sections, self.within = sections, within
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:  # noqa: ARG002
+        return HELP
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return [entry.name for _, entries in self.sections for entry in entries]
@@ -142,12 +158,7 @@ class Group(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_commands(ctx, formatter)
-        write_options(ctx, formatter, "Options", [*self.params, *_help_option(self, ctx)])
-
-
-def _help_option(command: click.Command, ctx: click.Context) -> list[click.Parameter]:
-    option = command.get_help_option(ctx)
-    return [option] if option else []
+        write_options(ctx, formatter, "Options", [*self.params, HELP])
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Sections) -> None:

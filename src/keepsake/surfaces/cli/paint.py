@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator
 
@@ -14,7 +13,11 @@ NAMES = 12  # cells of the first column
 
 def width() -> int:
     """How much fits on a line."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED
+    if not sys.stdout.isatty():
+        return PIPED
+    from shutil import get_terminal_size  # it loads every way to pack a file
+
+    return get_terminal_size().columns
 
 
 def dim(text: str) -> str:

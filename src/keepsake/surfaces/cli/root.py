@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -109,4 +110,8 @@ def keepsake(ctx: click.Context) -> None:
 
 def main() -> None:
     """The program, as installed."""
-    keepsake.main()
+    gc.set_threshold(10_000)  # most commands end before there is much to collect
+    try:
+        keepsake.main()
+    except SystemExit as end:
+        ending.leave(end.code if isinstance(end.code, int) else 0)

@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-_OBEYED = re.compile(
+_OBEYED = (
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -30,12 +30,13 @@ _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 def shown(text: str) -> str:
     """`text` with everything that a terminal would obey made visible."""
-    return _OBEYED.sub(_escaped(_python), text)
+    return text if text.isascii() and text.isprintable() else re.sub(_OBEYED, _escaped(_python), text)
 
 
 def shown_in_json(text: str) -> str:
     """JSON that means the same, with such characters as JSON writes them in ASCII."""
-    return "\n".join(_OBEYED.sub(_escaped(_json), line) for line in text.split("\n"))  # newlines stand between values
+    lines = text.split("\n")  # they stand between values
+    return "\n".join(re.sub(_OBEYED, _escaped(_json), line) for line in lines)
 
 
 def short(text: str, room: int) -> str:
