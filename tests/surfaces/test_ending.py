@@ -190,3 +190,26 @@ def test_a_user_who_may_not_write_reads_and_is_told_so(keepsake, open_place):
 def test_as_a_module_and_as_a_program_it_is_called_keepsake(process):
     assert process("--help").out.startswith("Usage: keepsake ")
     assert "keepsake" in process("--version").out
+
+
+AT_THE_END = """
+import atexit, sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
+from keepsake.surfaces.cli import main
+idle = ThreadPoolExecutor(1)
+idle.submit(time.sleep, 0).result()  # its thread waits for more
+def slow():
+    time.sleep(0.3)
+    print("a thread")
+threading.Thread(target=slow).start()
+atexit.register(lambda: print("at exit"))
+sys.argv = ["keepsake", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(("args", "status"), [(["--version"], 0), (["no-such"], 2)])
+def test_the_program_ends_with_its_status_once_threads_and_whatever_was_asked_for_are_done(args, status):
+    done = subprocess.run([sys.executable, "-c", AT_THE_END, *args], capture_output=True, text=True, timeout=120)
+
+    assert (done.returncode, done.stdout.split("\n")[-3:]) == (status, ["a thread", "at exit", ""])

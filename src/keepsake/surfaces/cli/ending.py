@@ -50,9 +50,7 @@ def leave(status: int) -> NoReturn:
 
     Only what was loaded is not taken apart first, which would take longer than most commands run.
     """
-    for thread in threading.enumerate():
-        if not thread.daemon and thread is not threading.current_thread():
-            thread.join()
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as Python does
     atexit._run_exitfuncs()
     with suppress(OSError, ValueError):
         sys.stderr.flush()
