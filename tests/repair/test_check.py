@@ -14,6 +14,7 @@ from keepsake import Memory
 from keepsake.ledger import format as fmt
 from keepsake.ledger.backup import back_up, restore_from
 from keepsake.ledger.disk import Disk
+from keepsake.ledger.folder import Folder
 from keepsake.ledger.lock import Lock
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft
@@ -600,6 +601,20 @@ def test_files_that_others_may_read_are_warned_of(root):
     assert [finding.code for finding in found] == ["modes-wide"] * 2
     assert [finding.place for finding in found] == [str(root), "events.wal"]
     assert found[1].text == "its mode is 0644"
+
+
+def test_an_index_that_somebody_begins_to_make_while_files_are_listed_is_not_foreign(root, monkeypatch):
+    fill(root, 3)
+    listed = Folder.index_files
+
+    def and_then_one_comes(folder):
+        names = listed(folder)
+        folder.new_index().touch(mode=0o600)
+        return names
+
+    monkeypatch.setattr(Folder, "index_files", and_then_one_comes)
+
+    assert check(root) == []
 
 
 def test_files_that_do_not_belong_are_noted(root):

@@ -84,6 +84,10 @@ class Folder:
         """A name for an index that is being made. It tells whose it is, so that others know whether he still lives."""
         return self.index.with_name(f"{self.index.name}.{os.getpid()}-{os.urandom(4).hex()}{_MAKING}")
 
+    def is_new_index(self, path: Path) -> bool:
+        """Whether that is the name of an index that is being made; one may come while others are looked for."""
+        return path.name.startswith(f"{self.index.name}.") and path.name.endswith(_MAKING)
+
     def abandoned_indexes(self) -> list[Path]:
         """What a process that is no more was making."""
         return [path for path in self.root.glob(f"{self.index.name}.*{_MAKING}") if not _maker_lives(path)]

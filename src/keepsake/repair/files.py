@@ -41,7 +41,8 @@ def is_ready(folder: Folder) -> bool:
 
 def foreign(folder: Folder) -> Iterator[Path]:
     """Files and folders that are none of the memory's own."""
-    yield from _others(folder.root, _OWN | {path.name for path in [*folder.index_files(), *derived(folder)]})
+    own = _OWN | {path.name for path in [*folder.index_files(), *derived(folder)]}
+    yield from (path for path in _others(folder.root, own) if not folder.is_new_index(path))
     yield from _others_in_sealed(folder)
     yield from _others_in_pages(folder.pages)
     yield from _others_in_vectors(folder.root / "vectors")
