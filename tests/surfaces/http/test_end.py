@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import threading
-import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +20,7 @@ from keepsake.surfaces.http.told import Told
 from keepsake.surfaces.listening import Where
 
 ANY = Where(port=0)
+HANGS = 120  # seconds after which nobody believes that it still ends
 HELLO = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
@@ -72,14 +72,14 @@ def play(folder, scene, *, where=ANY, **how):
         headers = {"authorization": f"Bearer {token}"}
         base = links[0].partition("/login")[0]
         async with (
-            httpx2.AsyncClient(base_url=base, timeout=20) as browser,
-            httpx2.AsyncClient(base_url=base, headers=headers, timeout=20) as client,
+            httpx2.AsyncClient(base_url=base, timeout=HANGS) as browser,
+            httpx2.AsyncClient(base_url=base, headers=headers, timeout=HANGS) as client,
         ):
             found = await scene(Stage(task, client, browser, links[0], api, said))
-        await asyncio.wait_for(task, 15)
+        await asyncio.wait_for(task, HANGS)
         return found
 
-    return asyncio.run(asyncio.wait_for(all_of_it(), 40))
+    return asyncio.run(asyncio.wait_for(all_of_it(), 2 * HANGS))
 
 
 def tell_to_end(sign=signal.SIGTERM):
@@ -120,7 +120,7 @@ def test_told_twice_it_waits_for_no_client(home):
         await asyncio.sleep(0.5)
         assert not stage.task.done()  # it waits for what was begun
         tell_to_end()
-        await asyncio.wait_for(stage.task, 8)
+        await asyncio.wait_for(stage.task, HANGS)
         line.close()
 
     play(home / "notes", scene)
@@ -128,6 +128,7 @@ def test_told_twice_it_waits_for_no_client(home):
 
 def test_a_client_that_says_nothing_and_one_that_reads_nothing_hold_up_no_end(home, monkeypatch):
     monkeypatch.setattr("keepsake.surfaces.listening._MOMENT", 0.4)
+    monkeypatch.setattr("keepsake.surfaces.listening._PATIENCE", 10 * HANGS)
     with Memory(home / "notes") as memory:
         for number in range(12):
             memory.observe(f"{number} " + "long " * 120_000)
@@ -142,14 +143,12 @@ def test_a_client_that_says_nothing_and_one_that_reads_nothing_hold_up_no_end(ho
         for line, head in zip(lines, heads, strict=True):
             line.write("\r\n".join((*head, "", "")).encode())
         await asyncio.sleep(0.5)
-        begun = time.monotonic()
         tell_to_end()
-        await asyncio.wait_for(stage.task, 12)
+        await asyncio.wait_for(stage.task, HANGS)
         for line in lines:
             line.close()
-        return time.monotonic() - begun
 
-    assert play(home / "notes", scene) < 3
+    play(home / "notes", scene)
 
 
 def test_who_listens_to_other_machines_is_warned_and_tells_strangers_no_path(home):
@@ -236,7 +235,10 @@ def test_a_damaged_memory_is_served_as_far_as_it_can_be_read_and_says_so(home):
     assert "prefers gin" not in page.text
 
 
-def test_a_stream_of_mcp_ends_too_and_one_that_asks_there_is_answered(home):
+def test_a_stream_of_mcp_ends_too_and_one_that_asks_there_is_answered(home, monkeypatch):
+    for name in ("_MOMENT", "_PATIENCE"):  # nothing but the stream's own end lets the server end
+        monkeypatch.setattr(f"keepsake.surfaces.listening.{name}", 10 * HANGS)
+
     async def scene(stage):
         accept = {"accept": "application/json, text/event-stream"}
         begun = await stage.client.post("/mcp", json=HELLO, headers=accept)
@@ -246,6 +248,4 @@ def test_a_stream_of_mcp_ends_too_and_one_that_asks_there_is_answered(home):
             tell_to_end()
             return [line async for line in stream.aiter_lines()]
 
-    began = time.monotonic()
     assert play(home / "notes", scene) == []
-    assert time.monotonic() - began < 10
