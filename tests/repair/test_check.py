@@ -651,10 +651,12 @@ def test_settings_that_cannot_be_read_are_an_error(root):
     assert (finding.code, finding.place) == ("settings-unreadable", "keepsake.toml")
 
 
-def test_a_file_that_cannot_be_read_is_an_error_of_its_own(root):
+@pytest.mark.parametrize(("is_compacted", "is_living"), [(True, False), (True, True), (False, True)])
+def test_a_file_that_cannot_be_read_is_an_error_of_its_own(root, is_compacted, is_living):
     fill(root, 5)
-    compact(root)
-    [stretch] = (root / "sealed").iterdir()
+    if is_compacted:
+        compact(root)
+    stretch = wal(root) if is_living else next((root / "sealed").iterdir())
     stretch.unlink()
     stretch.mkdir(mode=0o700)
 

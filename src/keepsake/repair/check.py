@@ -245,7 +245,7 @@ def is_compacting(seen: Survey) -> bool:
         return False
     try:
         line = fmt.parse(first_line(begin.fresh_wal(seen.folder)))
-    except (OSError, fmt.BadLine):
+    except (OSError, Damaged, fmt.BadLine):
         return False
     end = seen.readings[-1].found.end
     return line.sound and (line.seq, line.prev) == (end.seq + 1, end.hash)

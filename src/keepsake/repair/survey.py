@@ -172,7 +172,7 @@ def _living_first(folder: Folder) -> int:
         line = fmt.parse(first_line(folder.wal))
         if line.op in (fmt.BEGIN, fmt.SEAL):
             return line.seq
-    except (OSError, fmt.BadLine):
+    except (OSError, Damaged, fmt.BadLine):
         pass
     sealed = folder.sealed_stretches()
     return 1 + ((sealed[-1].last or 0) if sealed else _last_moved_away(folder.wal))
@@ -227,7 +227,7 @@ def _start(seen: Survey, stretch: Stretch) -> Place:
         return START
     try:
         return Place(0, stretch.first - 1, fmt.parse(first_line(stretch.path)).prev)
-    except (OSError, fmt.BadLine):
+    except (OSError, Damaged, fmt.BadLine):
         return Place(0, stretch.first - 1, fmt.ZERO)
 
 
