@@ -1,24 +1,54 @@
-"""How time grows with size: a ratio of two sizes in one run, never so many seconds."""
+"""How long work takes: against its own at another size, or against other work in the same run, never in seconds."""
 
+import time
 from collections.abc import Callable
 
 from tests.conftest import SOAK
 
+TRIES = 5  # Python clears up when it likes, and machines are noisy: the best of them counts
 
-def assert_linear(took: Callable[[int], float], small: int, large: int) -> None:
+
+def seconds(work: Callable[[], object]) -> float:
+    """Of the processor, in this process."""
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun
+
+
+def assert_linear(took: Callable[[int], float], small: int, large: int, *, deeper: int = 1) -> None:
     """Fail if what `took` times grows much faster than its size. A square grows by `large / small` once more.
 
-    By day both sizes are a quarter of what they are in `make soak`: mark such a test as `longer`. Python clears up when
-    it likes, and machines are noisy: the large size has three tries.
+    In `make soak`, both sizes are `deeper` times as large: mark such a test as `longer`.
     """
-    if not SOAK:
-        small, large = small // 4, large // 4
+    if SOAK:
+        small, large = small * deeper, large * deeper
     limit = large / small * 4
     assert limit * 2 <= (large / small) ** 2, "a square must be well beyond the limit"
     short = min(took(small) for _ in range(3))
     tries = []
-    for _ in range(3):
+    for _ in range(TRIES):
         tries.append(took(large))
         if tries[-1] < limit * short + 0.02:
             return
     raise AssertionError(f"{large / small:g} times the size took {min(tries) / short:.0f} times as long")
+
+
+def assert_text_linear(read: Callable[[str], object], piece: str, letters: int = 250_000, *, deeper: int = 1) -> None:
+    """The same, for whatever reads a text: the piece over and over, up to so many letters, and a tenth of them."""
+
+    def took(size: int) -> float:
+        text = piece * (size // len(piece) + 1)
+        return seconds(lambda: read(text))
+
+    assert_linear(took, letters // 10, letters, deeper=deeper)
+
+
+def assert_no_slower(work: Callable[[], object], other: Callable[[], object], times: float) -> None:
+    """Fail if the work takes more than so many times as long as the other."""
+    least = min(seconds(other) for _ in range(3))
+    tries = []
+    for _ in range(TRIES):
+        tries.append(seconds(work))
+        if tries[-1] < times * least + 0.02:
+            return
+    raise AssertionError(f"it took {min(tries) / least:.0f} times as long; {times:g} is the most")

@@ -39,7 +39,7 @@ class Served:
 
     def raw(self, data: bytes, *, is_head: bool = False) -> bytes:
         """What comes back for these bytes: the first answer, whole."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as line, line.makefile("rb") as coming:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=120) as line, line.makefile("rb") as coming:
             line.sendall(data)
             head = b"".join(iter(coming.readline, b"\r\n"))
             length = re.search(rb"(?i)content-length: (\d+)", head)
@@ -88,7 +88,7 @@ def serving(folder: Path, *options: str, home: Path | None = None, program: Path
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
                 try:
-                    process.wait(15)
+                    process.wait(120)
                 except subprocess.TimeoutExpired:
                     process.kill()
 

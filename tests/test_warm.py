@@ -20,7 +20,7 @@ def home(tmp_path, monkeypatch):
 
 
 def run(program: list[str | Path], *args: str | bytes, stdin: bytes = b"", **env: str) -> tuple[int, bytes, bytes]:
-    done = subprocess.run([*program, *args], input=stdin, capture_output=True, env={**os.environ, **env}, timeout=60)
+    done = subprocess.run([*program, *args], input=stdin, capture_output=True, env={**os.environ, **env}, timeout=120)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -118,14 +117,11 @@ def test_whatever_a_file_says_is_a_cadence_or_one_error(given: dict[str, Any]) -
 
 
 @given(st.lists(st.text("0123456789*/,-#LWMONJA", min_size=1, max_size=6), min_size=5, max_size=5))
-def test_whatever_looks_like_a_cron_line_is_one_or_one_error_and_quickly(fields: list[str]) -> None:
-    began = time.monotonic()
+def test_whatever_looks_like_a_cron_line_is_one_or_one_error(fields: list[str]) -> None:
     try:
         cadence = Cadence.of({"cron": " ".join(fields), "zone": "Europe/Berlin"})
     except ConsolidationRuleError:
         return
-    finally:
-        assert time.monotonic() - began < 1
     found = next_after(cadence, at("2026-03-28 12:00"))
 
     assert found is not None

@@ -170,7 +170,7 @@ def test_closing_while_threads_write_ends_them_and_harms_nothing(tmp_path):
                 time.sleep(0.001)
             ledger.close()
             for thread in threads:
-                thread.join(timeout=30)
+                thread.join(timeout=120)
                 assert not thread.is_alive()
         assert {type(error).__name__ for error in errors} == {"Closed"}
         kept = held(root)

@@ -63,7 +63,7 @@ def through_http(folder, notes, name, _):
     with serving(folder, "--rate", "100000") as server:
 
         def say():
-            with closing(HTTPConnection("127.0.0.1", server.port, timeout=30)) as line:
+            with closing(HTTPConnection("127.0.0.1", server.port, timeout=120)) as line:
                 for number in range(10**6):
                     text, what = f"{name} says {number}", ("remember", "observe")[number % 2]
                     headers = {**server.bearer, "Content-Type": "application/json"}

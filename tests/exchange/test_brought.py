@@ -1,7 +1,6 @@
 """What people bring from elsewhere: read with patience, no branch lost, and what was passed over is told."""
 
 import json
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -25,6 +24,7 @@ from keepsake.exchange.brought import (
 )
 from keepsake.exchange.detect import FORMATS, detected
 from tests.exchange.reading import Read, exported, line, lines, node, told
+from tests.growth import assert_linear, assert_text_linear, seconds
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 
@@ -54,15 +54,12 @@ def test_a_list_that_is_cut_off_gives_what_is_whole_and_says_so() -> None:
 
 @pytest.mark.parametrize("piece", [b'\\"', b'"', b"[", b"{", b"\\", b'"\\', b",", b"[]"])
 def test_a_hostile_list_is_taken_apart_in_time_that_grows_with_it(piece: bytes) -> None:
-    def seconds(size: int) -> float:
-        start = time.process_time()
+    def read(size: int) -> None:
         with pytest.raises(ValueError, match="cut off"):
             for _ in elements(b'["' + piece * size):
                 pass
-        return time.process_time() - start
 
-    small = min(seconds(4_000) for _ in range(3))
-    assert seconds(40_000) < 40 * small + 0.2
+    assert_linear(lambda size: seconds(lambda: read(size)), 4_000, 40_000)
 
 
 @pytest.mark.parametrize(
@@ -210,13 +207,9 @@ def test_any_text_is_a_page(text: str) -> None:
     ["# ", "- [", "[[", "(", "`", "~~~\n", "<system-reminder", "<", " ", "#", "- [a] ((", "---\n", "[x](", "\t"],
 )
 def test_a_long_text_of_one_piece_is_read_in_time_that_grows_with_it(piece: str) -> None:
-    def seconds(size: int) -> float:
-        said = piece * size
-        start = time.process_time()
+    def read(said: str) -> None:
         list(markdown_notes.items("x.md", b"- a\n" + said.encode() + b"x"))
         list(markdown_notes.items("x.md", said.encode() + b"x"))
         claude_code.cleaned(said)
-        return time.process_time() - start
 
-    small = min(seconds(4_000) for _ in range(3))
-    assert seconds(40_000) < 40 * small + 0.2
+    assert_text_linear(read, piece, 100_000)

@@ -21,7 +21,7 @@ def play(scene, folder="memory", **how):
         async with AsyncMemory(folder, **how) as memory:
             return await scene(memory)
 
-    return asyncio.run(asyncio.wait_for(go(), 30))
+    return asyncio.run(asyncio.wait_for(go(), 120))
 
 
 def said(name, value="Acme"):
@@ -161,7 +161,7 @@ def test_following_keeps_nobody_waiting(home, monkeypatch):
         for number, where in enumerate(("Acme", "Initech")):
             await memory.episodes.put(said(f"e{number}", where), user="me", session="s", agent="a")
             await memory.consolidate(ALL)
-        await asyncio.wait_for(listening, 10)
+        await asyncio.wait_for(listening, 120)
         assert not logging.done()
         logging.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -227,7 +227,7 @@ def test_a_closed_memory_says_so_and_closing_twice_is_closing_once(home):
     play(scene)
     for thread in threading.enumerate():
         if thread.name.startswith("keepsake"):
-            thread.join(10)
+            thread.join(120)
             assert not thread.is_alive()
 
 

@@ -5,7 +5,7 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from keepsake import Memory
 from keepsake.memory import bringing
 from keepsake.memory.brings import formats
 from keepsake.records.errors import Refused
+from tests.growth import assert_linear, seconds
 from tests.memory.elsewhere import SESSION, TREE, chatgpt, line, node, tool, transcript, uuid
 
 TALK = (
@@ -116,8 +117,8 @@ def test_branches_deeper_than_paths_may_be_are_not_lost(memory):
     assert (done.episodes, len(done.paths), done.skipped) == (259, 129, ())
 
 
-def test_a_tree_of_many_branches_is_brought_in_in_time_that_grows_with_it(home):
-    def seconds(size: int) -> float:
+def test_a_tree_of_many_branches_is_brought_in_in_time_that_grows_with_it(memory):
+    def took(size: int) -> float:
         """Every turn leaves the branch before it, so that all of them hang on one another."""
         nodes = [node("n0", "", "user", "begin")]
         for depth in range(1, size):
@@ -125,12 +126,14 @@ def test_a_tree_of_many_branches_is_brought_in_in_time_that_grows_with_it(home):
                 node(f"x{depth}", f"n{depth - 1}", "user", "on"),
                 node(f"n{depth}", f"n{depth - 1}", "user", "no"),
             ]
-        start = process_time()
-        with Memory(home / str(size)) as memory:
-            assert len(memory.bring(chatgpt(*nodes, living="x1").encode(), dry_run=True).paths) == size - 1
-        return process_time() - start
+        tree = chatgpt(*nodes, living="x1").encode()
 
-    assert seconds(400) < 12 * seconds(100) + 1
+        def work() -> None:
+            assert len(memory.bring(tree, dry_run=True).paths) == size - 1
+
+        return seconds(work)
+
+    assert_linear(took, 40, 400)
 
 
 def test_a_branch_that_was_given_up_stays_so_and_the_rest_is_taken(memory):
@@ -385,7 +388,7 @@ def test_a_format_that_is_not_known_and_a_file_that_is_not_there_are_refused(mem
 
 
 def test_to_bring_in_at_once_is_quicker_than_one_by_one(memory, tmp_path):
-    def seconds(number: int) -> tuple[float, float]:
+    def took(number: int) -> tuple[float, float]:
         said = [f"tea number {number}-{n} is green" for n in range(60)]
         lines_ = [line(n + 100 * number, words, sessionId=str(number)) for n, words in enumerate(said, 1)]
         path = transcript(tmp_path / f"{number}.jsonl", *lines_)
@@ -396,7 +399,7 @@ def test_to_bring_in_at_once_is_quicker_than_one_by_one(memory, tmp_path):
             memory.observe(words, session="other")
         return middle - start, perf_counter() - middle
 
-    tries = [seconds(number) for number in range(4)]
+    tries = [took(number) for number in range(4)]
     assert min(one for one, _ in tries) < min(other for _, other in tries)
 
 

@@ -130,7 +130,7 @@ def test_a_follower_hears_what_another_process_emits(memory):
     memory.consolidate(ALL)
     tell(memory, "Ana works_at Initech", day=1)
     memory.consolidate(ALL)
-    assert enough.wait(10)
+    assert enough.wait(120)
     thread.join()
     assert heard == ["add", "update"]
 

@@ -585,7 +585,7 @@ with Memory(folder, trust="agent", by="agent:test") as m:
         assert racer.stdin
         racer.stdin.write("\n")
         racer.stdin.flush()
-    ends = sorted(racer.communicate(timeout=60)[0].strip() for racer in racers)
+    ends = sorted(racer.communicate(timeout=120)[0].strip() for racer in racers)
 
     assert ends == ["done", "used", "used"]
     assert len(list(memory.log(op="outcome"))) == 1

@@ -6,7 +6,6 @@ import os
 import shutil
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -413,7 +412,8 @@ def waits() -> Iterator[threading.Event]:
 @pytest.mark.parametrize("work", ["embed", "recall"])
 def test_no_write_waits_for_a_slow_embedder(root: Path, waits: threading.Event, work: str) -> None:
     reached = threading.Event()
-    slow = Slow(before=lambda: (reached.set(), waits.wait(30)))
+    told: list[bool] = []
+    slow = Slow(before=lambda: (reached.set(), told.append(waits.wait(120))))
     with Memory(root, embedder=slow) as m:
         fill(m)
         wrong: list[BaseException] = []
@@ -426,16 +426,14 @@ def test_no_write_waits_for_a_slow_embedder(root: Path, waits: threading.Event, 
 
         thread = threading.Thread(target=ask)
         thread.start()
-        assert reached.wait(10)
-        before = time.perf_counter()
+        assert reached.wait(120)
         m.remember("written meanwhile", key="w")
         with Memory(root, embedder=Fast()) as other:
             other.remember("by another", key="o")
-        took = time.perf_counter() - before
+        assert told == []  # it waits still
         waits.set()
-        thread.join(20)
+        thread.join(120)
         assert wrong == []
-        assert took < 5
         m.embed()
         assert m.unembedded() == 0
 

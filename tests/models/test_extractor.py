@@ -6,6 +6,7 @@ import json
 import logging
 import time
 import traceback
+from contextlib import suppress
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -18,6 +19,7 @@ from keepsake.models.extractor import MOST, EndpointExtractor, _claims_in, _read
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Busy, KeepsakeError, Refused
 from keepsake.records.extracted import Extracted, Extractor
+from tests.growth import assert_text_linear
 from tests.models.server import Say, Server, send, serving, status
 from tests.strategies import json_values, texts
 
@@ -348,7 +350,6 @@ def test_an_answer_that_is_not_what_was_asked_for_is_refused_in_one_short_line(
     server: Server, extractor: EndpointExtractor, text: str, reason: str
 ) -> None:
     server.script = [writes(text)]
-    began = time.monotonic()
 
     with pytest.raises(Refused, match=f"something else than claims: .*({reason})") as refusal:
         extractor.extract(episode())
@@ -356,7 +357,15 @@ def test_an_answer_that_is_not_what_was_asked_for_is_refused_in_one_short_line(
     assert "\n" not in str(refusal.value)
     assert len(str(refusal.value)) < 200
     assert len(server.seen) == 1  # asking again would not help
-    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("piece", ['{"claims": [', "[", '{"claims": ', "{", "9", '"', "</think>", "```json\n"])
+def test_a_long_answer_is_read_in_time_that_grows_with_it(piece: str) -> None:
+    def read(text: str) -> None:
+        with suppress(ValueError):
+            _claims_in('{"claims": ' + text)
+
+    assert_text_linear(read, piece)
 
 
 @pytest.mark.parametrize(
@@ -423,13 +432,11 @@ def test_whatever_a_model_writes_is_a_list_or_one_error(parts: list[str]) -> Non
     assert isinstance(found, list)
 
 
-def test_a_quote_of_endless_repeats_is_looked_for_without_delay() -> None:
-    content = "a" * 16_000
-    began = time.monotonic()
-    found = _reading([WORKS | {"quote": "a" * 2000, "object": str(n)} for n in range(64)], content, "bob")
+def test_a_quote_of_endless_repeats_is_looked_for_in_time_that_grows_with_the_text() -> None:
+    quotes = [WORKS | {"quote": "a" * 2000, "object": str(n)} for n in range(64)]
 
-    assert len(found.dropped) == 64
-    assert time.monotonic() - began < 1
+    assert len(_reading(quotes, "a" * 16_000, "bob").dropped) == 64
+    assert_text_linear(lambda content: _reading(quotes, content, "bob"), "a", 40_000)
 
 
 # -- a server that fails -----------------------------------------------------------------------------------------------
@@ -470,12 +477,10 @@ def test_all_attempts_together_keep_to_the_timeout(server: Server) -> None:
         send(handler, b"{}", 503)
 
     server.script = [slow] * 20
-    began = time.monotonic()
 
     with pytest.raises(Busy):
         EndpointExtractor(server.url, "m", timeout=1.5, retries=19).extract(episode())
 
-    assert time.monotonic() - began < 2.5
     assert len(server.seen) < 4
 
 
@@ -484,23 +489,23 @@ def test_the_last_attempt_has_only_the_time_that_is_left(server: Server) -> None
         time.sleep(0.4)
         send(handler, b"{}", 503)
 
-    server.script = [slow, lambda handler, _: time.sleep(3)]
-    began = time.monotonic()
+    ended: list[bool] = []
+    server.script = [slow, lambda handler, _: (time.sleep(30), ended.append(True))[0]]
 
-    with pytest.raises(Busy, match="asked 2 times"):
+    with pytest.raises(Busy):
         EndpointExtractor(server.url, "m", timeout=1.3).extract(episode())
 
-    assert time.monotonic() - began < 2
+    assert ended == []
 
 
 def test_a_slow_answer_is_given_up_on_in_time(server: Server) -> None:
-    server.script = [lambda handler, _: time.sleep(0.6)]
-    began = time.monotonic()
+    ended: list[bool] = []
+    server.script = [lambda handler, _: (time.sleep(30), ended.append(True))[0]]
 
     with pytest.raises(Busy, match="no answer within 0.2 s"):
         EndpointExtractor(server.url, "m", timeout=0.2).extract(episode())
 
-    assert time.monotonic() - began < 2
+    assert ended == []
 
 
 def test_nobody_at_the_address_is_said_plainly(waits: list[float]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +16,7 @@ from keepsake.records.errors import Refused
 from keepsake.records.frame import Frame
 from keepsake.records.framed import Dropped, Framed
 from keepsake.records.hit import Hit
+from tests.growth import assert_text_linear
 from tests.recall.test_render import hit as _hit
 from tests.recall.test_render import hostile
 
@@ -293,10 +293,9 @@ def test_the_letters_that_are_counted_grow_with_the_hits_and_not_with_their_squa
     assert letters(800) < 10 * letters(200)
 
 
-def test_a_megabyte_is_dropped_in_a_moment() -> None:
-    begun = time.perf_counter()
+@pytest.mark.parametrize("piece", ["x <|y ", "```"])
+def test_a_long_text_is_dropped_in_time_that_grows_with_it(piece: str) -> None:
+    def dropped(text: str) -> None:
+        assert ids(fill([hit("a", text), hit("b", "tea")], guaranteed=[hit("g", text)])) == ["b"]
 
-    result = fill([hit("a", "x <|y " * 170_000), hit("b", "tea")], guaranteed=[hit("g", "```" * 300_000)])
-
-    assert ids(result) == ["b"]
-    assert time.perf_counter() - begun < 2
+    assert_text_linear(dropped, piece)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from keepsake.projections.index.builtin import FRAMES
 from keepsake.recall.render import LONGEST_TEMPLATE, Page, check_template, line_of, named, safe, shortened
 from keepsake.records.errors import Refused
 from keepsake.records.hit import Hit
+from tests.growth import assert_text_linear
 from tests.strategies import HOSTILE
 
 MARKS = [
@@ -225,8 +225,6 @@ def test_a_template_chooses_and_loops_over_plain_values() -> None:
     ],
 )
 def test_a_template_that_cannot_be_filled_is_refused_in_one_line(template: str, why: str) -> None:
-    begun = time.process_time()
-
     with pytest.raises(Refused) as refused:
         check_template("mine", template)
 
@@ -234,7 +232,6 @@ def test_a_template_that_cannot_be_filled_is_refused_in_one_line(template: str, 
     assert str(refused.value).startswith("the template of frame 'mine'")
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 300
-    assert time.process_time() - begun < 2
 
 
 @given(st.lists(st.sampled_from([
@@ -270,10 +267,5 @@ def test_a_simple_template_does_not_wait_for_jinja() -> None:
 @pytest.mark.parametrize(
     "one", ["<", "<<5", "[A", "[", "{", "`", " ", "\u200b", "\ud800", "[AA", "A", "a b", "😀", "<|", "{{", "1", "\n"]
 )
-def test_a_megabyte_of_anything_is_read_in_a_moment(one: str) -> None:
-    text = one * (1_000_000 // len(one))
-    begun = time.process_time()
-
-    line_of(hit(text, agent=text, id=text), against=[hit(text)])
-
-    assert time.process_time() - begun < 2
+def test_ten_times_the_text_takes_about_ten_times_as_long(one: str) -> None:
+    assert_text_linear(lambda text: line_of(hit(text, agent=text, id=text), against=[hit(text)]), one)

@@ -1,12 +1,11 @@
 """What holds of claims, conflicts and repeats whatever the text: no text breaks them, and none takes long."""
 
-import time
-
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from keepsake.records.claim import Claim, claim_of, conflict, corrects, gist, is_repeat
+from tests.growth import assert_text_linear
 
 subjects = st.sampled_from(["the port", "Ana", "Ana's phone", "room 1", "the favourite colour of Ana", "I",
 "The user"])
@@ -106,22 +105,6 @@ def test_nothing_breaks_on_any_text(text):
      "of ", "@", "-1",
      "\u200b", "🙂", "\u0301", "\ud800", "as of ", "a@b.", "+1-", "\x00", '"', "a:"],
 )  # fmt: skip
-def test_a_text_of_a_million_letters_takes_no_longer_than_its_length(piece):
-    def seconds(size: int) -> float:
-        text = piece * (size // len(piece))
-        start = time.perf_counter()
-        claim_of(text)
-        claim_of("", (text, text, text))
-        gist(text)
-        return time.perf_counter() - start
-
-    assert seconds(19_000) < 0.5
-    assert seconds(1_000_000) < 0.5
-
-
-def test_a_short_statement_is_read_in_no_time():
-    text = "Ana does not like the green tea from the small shop near the old station in Berlin because of smell"
-    start = time.perf_counter()
-    for _ in range(1000):
-        claim_of(text)
-    assert time.perf_counter() - start < 0.5, "0.03 s on a quiet machine"
+@pytest.mark.parametrize("letters", [19_000, 1_000_000])  # as long as one may be, and far too long
+def test_ten_times_the_text_takes_about_ten_times_as_long(piece, letters):
+    assert_text_linear(lambda text: (claim_of(text), claim_of("", (text, text, text)), gist(text)), piece, letters)

@@ -127,10 +127,10 @@ def test_following_gives_what_comes_and_ends_when_told(sink):
 
     follower = threading.Thread(target=follow)
     follower.start()
-    assert ready.wait(20)
+    assert ready.wait(120)
     for action in ("one", "two", "last"):
         sink.record(action, "ana", NOON, "granted")
-    follower.join(20)
+    follower.join(120)
 
     assert not follower.is_alive()
     assert seen == ["one", "two", "last"]

@@ -589,7 +589,7 @@ def test_a_store_that_is_forgotten_leaves_no_warning_and_no_thread(path):
         gc.collect()
     for thread in threading.enumerate():
         if thread.name.startswith("keepsake-store"):
-            thread.join(5)
+            thread.join(120)
     assert threading.active_count() <= before
 
 

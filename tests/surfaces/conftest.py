@@ -81,7 +81,7 @@ def process(warm_program: Path) -> Callable[..., Ended]:
     def call(*args: str | bytes, stdin: bytes = b"", program: Sequence[str | Path] = (), **env: str) -> Ended:
         cold = PROGRAM if any(name.startswith(("PYTHON", "LC_")) for name in env) else [warm_program]
         order = [*(program or cold), *args]
-        done = subprocess.run(order, input=stdin, capture_output=True, env={**os.environ, **env}, timeout=60)
+        done = subprocess.run(order, input=stdin, capture_output=True, env={**os.environ, **env}, timeout=120)
         return Ended(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
 
     return call
@@ -112,6 +112,6 @@ def terminal(warm_program: Path) -> Callable[..., Ended]:
             pass
         finally:
             os.close(ours)
-        return Ended(child.wait(timeout=60), drawn.decode("utf-8").replace("\r\n", "\n"))
+        return Ended(child.wait(timeout=120), drawn.decode("utf-8").replace("\r\n", "\n"))
 
     return call

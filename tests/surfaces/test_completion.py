@@ -216,7 +216,7 @@ def test_zsh_completes(shells):
 
 def drawn_until(terminal: int, sign: bytes) -> bytes:
     """What is drawn, up to a sign; within reason."""
-    drawn, end = b"", time.monotonic() + 30
+    drawn, end = b"", time.monotonic() + 120
     while sign not in drawn and select.select([terminal], [], [], max(end - time.monotonic(), 0))[0]:
         drawn += os.read(terminal, 65536)
     return drawn

@@ -299,7 +299,7 @@ def served(folder, trust, profile, scene):
             offers.close()
             await hold.close()
 
-    return asyncio.run(asyncio.wait_for(go(), 60))
+    return asyncio.run(asyncio.wait_for(go(), 120))
 
 
 WRITES = frozenset((  # tools that only say something new: their answers hold nothing of others

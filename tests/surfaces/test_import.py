@@ -113,7 +113,7 @@ def test_a_session_that_is_over_is_recorded_while_nobody_waits(keepsake, folder,
     done = keepsake("import", "--hook", stdin=told)
 
     assert (done.status, done.err) == (0, "keepsake: recording this session\n")
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while not (folder / "events.wal").exists() or b"episode.put" not in (folder / "events.wal").read_bytes():
         assert time.monotonic() < until
         time.sleep(0.05)

@@ -209,7 +209,7 @@ def test_following_prints_what_others_write_as_it_comes(process, home, warm_prog
     process("remember", "after")
     seen.append(json.loads(child.stdout.readline()))
     child.send_signal(signal.SIGINT)
-    _, err = child.communicate(timeout=30)
+    _, err = child.communicate(timeout=120)
 
     assert [event["seq"] for event in seen] == [0, 1, 2]
     assert seen[2]["body"]["belief"]["text"] == "after"

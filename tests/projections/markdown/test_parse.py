@@ -1,6 +1,5 @@
 """Any text is a page. What is out there is read; what is not understood is kept and told; not a byte is lost."""
 
-import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from keepsake.projections.markdown import Edit, new_page, parse
 from keepsake.projections.markdown.front import LARGEST
 from keepsake.records.errors import NotFound, Refused
+from tests.growth import assert_text_linear
 from tests.projections.markdown.samples import BERLIN, HEADING, NOON, SAMPLE, any_texts, draft
 
 SHANGHAI = timezone(timedelta(hours=8))
@@ -246,22 +246,22 @@ BOMBS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("size", [250_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
+@pytest.mark.longer
 @pytest.mark.parametrize("piece", BOMBS, ids=repr)
-def test_many_characters_take_no_longer_than_their_number_explains(piece, size):
-    text = piece * (size // len(piece))
-    begun = time.process_time()
-    for page in (text, f"{HEADING}\n{text}", f"---\n{text}\n---\n", f"---\n{text[:16_000]}\n---\n"):
-        assert parse(page).text == page
-    assert time.process_time() - begun < 12 * size / 1_000_000  # its square would take minutes, or hours
+def test_a_long_page_is_read_in_time_that_grows_with_it(piece):
+    def read(text):
+        for page in (text, f"{HEADING}\n{text}", f"---\n{text}\n---\n", f"---\n{text[:16_000]}\n---\n"):
+            assert parse(page).text == page
+
+    assert_text_linear(read, piece, 160_000, deeper=5)
 
 
-@pytest.mark.parametrize("size", [80_000, pytest.param(200_000, marks=pytest.mark.soak)])
+@pytest.mark.longer
 @pytest.mark.parametrize("piece", BOMBS, ids=repr)
-def test_a_long_body_is_written_and_read_in_good_time(piece, size):
-    body = piece * (size // len(piece))
-    begun = time.process_time()
-    for is_retracted in (False, True):
-        [entry] = parse(new_page("", [], "", NOON, UTC, entries=[draft(body, is_retracted=is_retracted)])).entries
-        assert entry.body == body
-    assert time.process_time() - begun < 12 * size / 200_000
+def test_a_long_body_is_written_and_read_in_time_that_grows_with_it(piece):
+    def both(body):
+        for is_retracted in (False, True):
+            [entry] = parse(new_page("", [], "", NOON, UTC, entries=[draft(body, is_retracted=is_retracted)])).entries
+            assert entry.body == body
+
+    assert_text_linear(both, piece, 40_000, deeper=5)

@@ -126,7 +126,7 @@ def test_a_client_that_reads_its_file_starts_keepsake_and_finds_the_tools(keepsa
             assert not done.is_error
             return [tool.name for tool in (await client.list_tools()).tools]
 
-    found = asyncio.run(asyncio.wait_for(talk(), 60))
+    found = asyncio.run(asyncio.wait_for(talk(), 120))
 
     assert {"remember", "recall", "forget"} <= set(found)
     [belief] = keepsake("show", "--json").json

@@ -22,7 +22,7 @@ def served(tmp_path_factory, warm_program):
 
 
 def connected(served):
-    return socket.create_connection(("127.0.0.1", served.port), timeout=10)
+    return socket.create_connection(("127.0.0.1", served.port), timeout=120)
 
 
 def exchange(served, *parts):

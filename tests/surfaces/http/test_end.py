@@ -37,7 +37,7 @@ class Slow(Holder):
     async def run(self, work, tick=None):
         def slowly(desk):
             self.begun.set()
-            self.gate.wait(20)
+            self.gate.wait(120)
             return work(desk)
 
         return await super().run(slowly, tick)

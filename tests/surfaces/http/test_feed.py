@@ -33,7 +33,7 @@ def play(folder, scene, **how):
             await feed.close()
             await hold.close()
 
-    return asyncio.run(asyncio.wait_for(all_of_it(), 30))
+    return asyncio.run(asyncio.wait_for(all_of_it(), 120))
 
 
 async def soon(coming):

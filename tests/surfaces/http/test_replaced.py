@@ -14,7 +14,7 @@ BELIEF = "Ana keeps bees"
 
 def ask(served, order, headers, said=None):
     """The status, the headers and the whole body of an answer, however it is sent."""
-    with closing(HTTPConnection("127.0.0.1", served.port, timeout=20)) as line:
+    with closing(HTTPConnection("127.0.0.1", served.port, timeout=120)) as line:
         line.request(*order.split(), None if said is None else json.dumps(said), headers)
         answer = line.getresponse()
         return answer.status, answer.headers, answer.read()

@@ -35,7 +35,7 @@ def run(folder, opens, until, **how):
         await hold.close()
         await other.close()
 
-    asyncio.run(asyncio.wait_for(scene(), 30))
+    asyncio.run(asyncio.wait_for(scene(), 120))
     return done, failed
 
 

@@ -31,4 +31,4 @@ def play(
             offers.close()
             await hold.close()
 
-    return asyncio.run(asyncio.wait_for(go(), 30))
+    return asyncio.run(asyncio.wait_for(go(), 120))

@@ -30,7 +30,7 @@ def play(hold, scene, *, era, reply=YES, shown=None, tools=TOOLS):
         finally:
             await hold.close()
 
-    return asyncio.run(asyncio.wait_for(go(), 60))
+    return asyncio.run(asyncio.wait_for(go(), 120))
 
 
 def calling(name, **given):

@@ -90,7 +90,7 @@ def test_a_call_that_is_given_up_before_its_turn_is_not_made(hold):
 
     async def go():
         wait = threading.Event()
-        slow = asyncio.ensure_future(hold.run(lambda desk: wait.wait(10)))
+        slow = asyncio.ensure_future(hold.run(lambda desk: wait.wait(120)))
         given_up = asyncio.ensure_future(hold.run(lambda desk: made.append(desk.memory.user)))
         await asyncio.sleep(0.05)
         given_up.cancel()

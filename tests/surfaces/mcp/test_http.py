@@ -49,14 +49,14 @@ class Served:
     async def client(self, mode: str, **more: Any) -> Any:
         headers = {"authorization": f"Bearer {self.token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=20) as http,
+            httpx2.AsyncClient(headers=headers, timeout=120) as http,
             Client(streamable_http_client(self.url, http_client=http), mode=mode, **more) as client,
         ):
             yield client
 
     def raw(self, data: bytes) -> bytes:
         """What comes back for these bytes: the first answer, whole."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as line, line.makefile("rb") as coming:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=120) as line, line.makefile("rb") as coming:
             line.sendall(data)
             head = b"".join(iter(coming.readline, b"\r\n"))
             length = re.search(rb"(?i)content-length: (\d+)", head)
@@ -91,7 +91,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, warm_program: Path) -> Iter
 
 
 def play(scene: Any) -> Any:
-    return asyncio.run(asyncio.wait_for(scene, 60))
+    return asyncio.run(asyncio.wait_for(scene, 120))
 
 
 def test_it_says_where_it_is_and_where_the_token_is_and_not_the_token(served):
@@ -249,7 +249,7 @@ def test_a_refusal_is_one_line_that_repeats_nothing(served):
 
 def test_a_session_of_another_client_is_not_to_be_had_without_the_token(served):
     async def scene():
-        async with httpx2.AsyncClient(timeout=10) as http:
+        async with httpx2.AsyncClient(timeout=120) as http:
             hello = {
                 "jsonrpc": "2.0", "id": 1, "method": "initialize",
                 "params": {

@@ -33,7 +33,7 @@ def heard(stream, many):
 def test_a_ledger_is_followed_over_a_break_while_another_process_writes(tmp_path, warm_program):
     with Memory(tmp_path / "memory") as m, serving(tmp_path / "memory", program=warm_program) as served:
         curl_says_what_the_page_says(served)
-        with httpx2.Client(base_url=f"{served.url}/v1", headers=served.bearer, timeout=20) as http:
+        with httpx2.Client(base_url=f"{served.url}/v1", headers=served.bearer, timeout=120) as http:
             size = m.ledger.size
             with http.stream("GET", "/events/stream", params={"op": "episode"}) as stream:
                 assert stream.headers["content-type"].startswith("text/event-stream")

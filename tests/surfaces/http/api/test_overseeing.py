@@ -203,7 +203,7 @@ def test_what_is_written_while_a_stream_is_open_comes_once_and_in_order(m):
             await feed.news.put(number)
             await feed.news.put(number)  # said twice
         await feed.news.put(None)
-        await asyncio.wait_for(stream, 10)
+        await asyncio.wait_for(stream, 120)
         await api.hold.close()
         return first, parsed(b"".join(pieces).decode())
 
