@@ -33,7 +33,7 @@ def assert_linear(took: Callable[[int], float], small: int, large: int, *, deepe
     raise AssertionError(f"{large / small:g} times the size took {min(tries) / short:.0f} times as long")
 
 
-def assert_text_linear(read: Callable[[str], object], piece: str, letters: int = 250_000, *, deeper: int = 1) -> None:
+def assert_text_linear(read: Callable[[str], object], piece: str, letters: int = 100_000, *, deeper: int = 1) -> None:
     """The same, for whatever reads a text: the piece over and over, up to so many letters, and a tenth of them."""
 
     def took(size: int) -> float:

@@ -300,7 +300,7 @@ def test_a_file_is_refused_in_time_that_grows_with_it(tmp_path: Path, bomb: str)
         with pytest.raises(Refused):
             read_questions(put(tmp_path / "q.yaml", text))
 
-    assert_text_linear(refused, bomb, 30_000, deeper=8)
+    assert_text_linear(refused, bomb, 15_000, deeper=16)
 
 
 def test_a_file_that_multiplies_itself_is_refused_before_it_grows(tmp_path: Path) -> None:

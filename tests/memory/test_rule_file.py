@@ -128,7 +128,7 @@ def test_a_file_is_refused_in_time_that_grows_with_it(read, bomb, before):
         with pytest.raises(Refused):
             read(before + text)
 
-    assert_text_linear(refused, bomb, 15_000, deeper=8)
+    assert_text_linear(refused, bomb, 8_000, deeper=16)
 
 
 @given(st.text(max_size=200) | st.text("[]{}:,-'\"# \nida&*!|>%", max_size=60))

@@ -50,4 +50,4 @@ def test_time_grows_with_the_text_and_no_faster(piece):
         marks_of(text, KEPT)
         return time.process_time() - start
 
-    assert_linear(taken, 5_000, 50_000, deeper=4)
+    assert_linear(taken, 2_000, 20_000, deeper=10)

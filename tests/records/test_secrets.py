@@ -150,7 +150,7 @@ def test_time_grows_with_the_text_and_no_faster(name):
         find(text)
         return time.process_time() - began
 
-    assert_linear(taken, 5_000, 40_000, deeper=4)
+    assert_linear(taken, 2_000, 20_000, deeper=8)
 
 
 # -- nested data -------------------------------------------------------------------------------------------------------

@@ -253,7 +253,7 @@ def test_a_long_page_is_read_in_time_that_grows_with_it(piece):
         for page in (text, f"{HEADING}\n{text}", f"---\n{text}\n---\n", f"---\n{text[:16_000]}\n---\n"):
             assert parse(page).text == page
 
-    assert_text_linear(read, piece, 160_000, deeper=5)
+    assert_text_linear(read, piece, 80_000, deeper=10)
 
 
 @pytest.mark.longer
@@ -264,4 +264,4 @@ def test_a_long_body_is_written_and_read_in_time_that_grows_with_it(piece):
             [entry] = parse(new_page("", [], "", NOON, UTC, entries=[draft(body, is_retracted=is_retracted)])).entries
             assert entry.body == body
 
-    assert_text_linear(both, piece, 40_000, deeper=5)
+    assert_text_linear(both, piece, 20_000, deeper=10)
