@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from keepsake.consolidate.cadence import Cadence, is_due, next_after
 from keepsake.records.errors import ConsolidationRuleError, Refused
+from tests.growth import assert_no_slower
 from tests.strategies import json_values, texts
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -114,6 +116,15 @@ def test_whatever_a_file_says_is_a_cadence_or_one_error(given: dict[str, Any]) -
         said = str(refusal)
 
     assert said.isprintable()
+
+
+@pytest.mark.parametrize("line", ["59 23 29 2 1", "0 0 31 2,4,6 *", "*/59 */23 30 2 *", "0 0 29 2 MON#5", "0 0 L 2 7"])
+def test_no_cron_line_takes_longer_than_one_that_never_comes_round(line: str) -> None:
+    def read(cron: str) -> None:
+        with suppress(ConsolidationRuleError):
+            Cadence.of({"cron": cron, "zone": "Europe/Berlin"})
+
+    assert_no_slower(lambda: read(line), lambda: read("0 0 30 2 *"), 5)
 
 
 @given(st.lists(st.text("0123456789*/,-#LWMONJA", min_size=1, max_size=6), min_size=5, max_size=5))

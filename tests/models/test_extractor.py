@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from keepsake.models import wire
 from keepsake.models.extractor import MOST, EndpointExtractor, _claims_in, _reading, extractor_named
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Busy, KeepsakeError, Refused
@@ -484,7 +485,11 @@ def test_all_attempts_together_keep_to_the_timeout(server: Server) -> None:
     assert len(server.seen) < 4
 
 
-def test_the_last_attempt_has_only_the_time_that_is_left(server: Server) -> None:
+def test_the_last_attempt_has_only_the_time_that_is_left(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+    once = wire.Wire._once
+    monkeypatch.setattr(wire.Wire, "_once", lambda *asked: (given.append(asked[-1]), once(*asked))[1])
+
     def slow(handler: BaseHTTPRequestHandler, _: dict[str, Any]) -> None:
         time.sleep(0.4)
         send(handler, b"{}", 503)
@@ -492,10 +497,11 @@ def test_the_last_attempt_has_only_the_time_that_is_left(server: Server) -> None
     ended: list[bool] = []
     server.script = [slow, lambda handler, _: (time.sleep(30), ended.append(True))[0]]
 
-    with pytest.raises(Busy):
-        EndpointExtractor(server.url, "m", timeout=1.3).extract(episode())
+    with pytest.raises(Busy, match="asked 2 times"):
+        EndpointExtractor(server.url, "m", timeout=3).extract(episode())
 
     assert ended == []
+    assert given[1] < given[0] - 0.4  # what the first answer took is gone
 
 
 def test_a_slow_answer_is_given_up_on_in_time(server: Server) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from keepsake.projections.index.builtin import FRAMES
 from keepsake.recall.render import LONGEST_TEMPLATE, Page, check_template, line_of, named, safe, shortened
 from keepsake.records.errors import Refused
 from keepsake.records.hit import Hit
-from tests.growth import assert_text_linear
+from tests.growth import assert_no_slower, assert_text_linear
 from tests.strategies import HOSTILE
 
 MARKS = [
@@ -225,9 +226,14 @@ def test_a_template_chooses_and_loops_over_plain_values() -> None:
     ],
 )
 def test_a_template_that_cannot_be_filled_is_refused_in_one_line(template: str, why: str) -> None:
+    def check() -> None:
+        with suppress(Refused):
+            check_template("mine", template)
+
     with pytest.raises(Refused) as refused:
         check_template("mine", template)
 
+    assert_no_slower(check, lambda: check_template("mine", "{% for h in hits %}{{ blocks }}{% endfor %}" * 400), 10)
     assert why in str(refused.value)
     assert str(refused.value).startswith("the template of frame 'mine'")
     assert "\n" not in str(refused.value)
