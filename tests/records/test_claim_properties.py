@@ -20,7 +20,13 @@ values = st.sampled_from(
      "May"]
 )  # fmt: skip
 statements = st.builds("{} {} {}".format, subjects, verbs, values)
-texts = st.text() | st.text("aA1.,'\" :=-/@\n\u200b") | statements
+signs = st.lists(
+    st.sampled_from([
+        ":=", "==", "=>", "::", "->", "!=", "…", "–", "(", ")", "'s", " ", " ", " ", "a", "Ana", "is", "not",
+        "no longer", "likes", "that", "5", "3.5", "10:00", "ed", "s", "~",
+    ]), max_size=8,
+).map("".join)  # fmt: skip
+texts = st.text() | st.text("aA1.,'\" :=-/@\n\u200b") | statements | signs
 
 
 @given(texts, texts)
@@ -93,6 +99,8 @@ def test_no_text_repeats_another_that_differs_in_one_digit(text, data):
 @example("am 5 pm of may")
 @example("not not is")
 @example("-- --05 --05-xx is")
+@example(":=a")
+@example("x :=y")
 def test_nothing_breaks_on_any_text(text):
     claim = claim_of(text)
     assert claim is None or (claim.subject and claim.predicate and conflict(claim, claim) is None)

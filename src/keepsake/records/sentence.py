@@ -160,10 +160,10 @@ def _verb_at(words: list[Word]) -> int | None:
     """Where the statement turns from its subject to what is said of it."""
     bare: int | None = None
     for at, (text, kind) in enumerate(words):
-        if text not in _TURNS and kind != EQUALS:
-            continue
         if kind in (EQUALS, COLON) or text in _CARRIES:
             return at
+        if text not in _TURNS:
+            continue
         if text in RELATIVE:
             if at:
                 return bare if bare is not None and _is_order(words, bare) else None
@@ -177,7 +177,7 @@ def _verb_at(words: list[Word]) -> int | None:
 
 
 _CARRIES = BE.keys() | AUXILIARY
-_TURNS = _CARRIES | FORMS.keys() | RELATIVE | {":"}
+_TURNS = FORMS.keys() | RELATIVE
 _BEFORE_NOUNS = ARTICLES | OWNERS | {"'s"}
 
 
