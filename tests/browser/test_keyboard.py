@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -37,7 +39,7 @@ def test_ask_from_anywhere_and_look_back(browser: Browser, site: Site, everythin
             keys.press("ArrowLeft")
         expect(page.locator("[data-piece]")).to_contain_text("The wifi password is on the board")
         expect(page.locator("#moment")).to_contain_text(f"event {everything.then} of ")
-        assert f"at={everything.then}" in page.url
+        expect(page).to_have_url(re.compile(rf"\bat={everything.then}\b"))
         keys.press("End")
         expect(page.locator("[data-piece]")).to_contain_text("The wifi password is at the front desk")
 
@@ -52,7 +54,7 @@ def test_an_answer_comes_as_you_type_and_the_last_question_is_the_one_that_is_an
         expect(page.locator("[data-piece]")).to_contain_text("Bob is allergic to peanuts")
         expect(page.locator("[data-piece] .hit").first).not_to_contain_text("tea")
         assert page.locator("#q").input_value() == "who is allergic to peanuts?"
-        assert page.url.endswith("peanuts%3F")
+        expect(page).to_have_url(re.compile(r"peanuts%3F$"))  # an earlier question may have had the same answer
 
 
 def test_edit_an_entry_in_place(browser: Browser, site: Site):
