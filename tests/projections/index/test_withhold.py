@@ -2,7 +2,7 @@
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keepsake.projections.database import IN_MEMORY
@@ -34,7 +34,22 @@ def shown(index: IndexFile, at: int, *, quarantined: bool = False) -> set[str]:
     return {row[0] for row in index.db.execute(sql.SHOWN, {"ids": orjson.dumps(blocks).decode(), **scope})}
 
 
+def ended_and_joined(how: tuple, names: tuple[int, int], by: str) -> list[tuple]:
+    """Somebody who is not trusted ends what a person said; then it is joined with another thing that they said."""
+    said = [("say", 1, "tea", 0, "cli:local", ""), ("distrust", 1, "mcp:a", 0), how]
+    return [*said, ("say", 1, "milk", 2, "cli:local", ""), ("join", 1, "coffee", *names, by)]
+
+
 @given(doubts())
+@example(ended_and_joined(("change", 1, "tea", 0, "mcp:a", "deprecated"), (0, 1), "mcp:a"))
+@example(ended_and_joined(("change", 1, "tea", 0, "mcp:a", "deprecated"), (1, 0), "cli:local"))
+@example(ended_and_joined(("drop", 1, 0, "mcp:a", "forget"), (0, 1), "mcp:a"))
+@example(ended_and_joined(("drop", 1, 0, "mcp:a", "forget"), (1, 0), "cli:local"))
+@example(ended_and_joined(("drop", 1, 0, "cli:local", "forget"), (0, 1), "mcp:a"))
+@example([
+    ("say", 1, "tea", 0, "cli:local", ""), ("distrust", 1, "mcp:a", 0),
+    ("drop", 1, 0, "cli:local", "invalidate"), ("drop", 1, 0, "mcp:a", "forget"),
+])  # fmt: skip
 def test_a_reader_sees_at_every_moment_what_those_who_are_trusted_said(story):
     made = told(story)
     index = rebuilt(made)

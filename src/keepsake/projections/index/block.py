@@ -12,7 +12,6 @@ from keepsake.records.policy import DEFAULT
 
 QUARANTINED = DEFAULT.quarantined  # until a person approves, or someone who is trusted says the same
 PLAIN, AS_USUAL, WITHHELD, BACK = range(4)  # who sees a source: as ever, as ever again, only who asks, all again
-AGAIN = ""  # in the place of the version that came after: it had ended already, and was ended once more
 FAITH = 4.0  # how many uses a stated confidence is worth
 
 # How fast a block fades, for each hour of work.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Container, Iterable, Iterator
+from functools import cached_property
 
 import orjson
 
@@ -113,6 +114,10 @@ class Desk:
         refs = [ref, *(led for led in self._led if self._lead_of(led) == ref)]
         read = self._read_sources(sql.VERSIONS_OF_REFS, refs)
         return {source.id: source for source in (*read, *(new for each in refs for new in self._born.get(each, ())))}
+
+    def last(self, ref: str) -> Source | None:
+        """The last version of a belief, held or not."""
+        return max(self.versions(ref).values(), key=lambda each: each.since_seq, default=None)
 
     def distrusts(self, user: str) -> list[Distrust]:
         """The sources that a user does not rely on, as the index has it."""
@@ -220,6 +225,19 @@ class Desk:
             self._changed_blocks[row.id] = row
         else:
             self._changed_sources[row.id] = row
+
+    def end_again(self, source: Source, seq: int, by: str) -> None:
+        """What had ended already is ended once more."""
+        self.ends.setdefault(source.id, {})[seq] = by
+        self.later(sql.ADD_END, source.id, seq, by)
+
+    @cached_property
+    def ends(self) -> dict[str, dict[int, str]]:
+        """The versions that were ended more than once, in which events but the first, and by whom."""
+        found: dict[str, dict[int, str]] = {}
+        for name, seq, by in self._db.execute(sql.ENDS):
+            found.setdefault(name, {})[seq] = by
+        return found
 
     def lead(self, ref: str, to: str) -> None:
         """From now on the sources of `ref` are sources of `to`."""

@@ -53,6 +53,7 @@ from keepsake.projections.index.tables import (
     asked,
     bookmark,
     distrusts,
+    ends,
     hides,
     letters,
     lives,
@@ -179,6 +180,8 @@ def _of_what_hangs_on_them() -> dict[str, Any]:
         "DROP_DISTRUST": delete(distrusts).where(
             distrusts.c.user == bindparam("whose"), distrusts.c.source == bindparam("of")
         ),
+        "ADD_END": insert(ends).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in ends.c}),
+        "ENDS": select(*ends.c).order_by(ends.c.source_id, ends.c.seq),
         "REFS_FROM": _refs_from(),
         "ADD_SERVED": insert(served).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in served.c}),
         "DROP_ASKED": delete(asked).where(asked.c.review == bindparam("of")),
@@ -192,8 +195,12 @@ def _refs_from() -> Any:
         and_(bindparam("kind") == literal_column(f"'{kind}'"), sources.c[kind] == bindparam("name"))
         for kind in ("agent", "session", "trust")
     )
-    through = (func.substr(each, literal_column("1"), func.length(door)) == door for each in (said, closed))
-    is_from = or_(said == bindparam("source"), closed == bindparam("source"), *through, *named)
+    through = (func.substr(each, literal_column("1"), func.length(door)) == door for each in (said, closed, ends.c.by))
+    by_said, by_closed, by_ended = through
+    ended = select(ends.c.source_id).where(or_(ends.c.by == bindparam("source"), by_ended))
+    is_from = or_(
+        said == bindparam("source"), closed == bindparam("source"), by_said, by_closed, sources.c.id.in_(ended), *named
+    )  # fmt: skip
     found = select(sources.c.ref).distinct().where(sources.c.user == bindparam("user"), is_from)
     return found.order_by(sources.c.ref)
 

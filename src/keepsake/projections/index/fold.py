@@ -22,7 +22,6 @@ import orjson
 
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import (
-    AGAIN,
     DURABLE,
     EPHEMERAL,
     PERMANENT,
@@ -108,10 +107,11 @@ def apply(desk: Desk, event: Event) -> None:
 
 def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     """A belief is stated, be it new or in place of others."""
-    belief, replaced, went = body["belief"], list[str](), list[Source]()
+    belief, replaced, went, ended = body["belief"], list[str](), list[Source](), list[Source]()
     if names := body.get("replaces"):
         replaced = list(dict.fromkeys(ref for name in names if (ref := desk.ref_of(name))))
         went = [source for each in replaced if (source := desk.current(each))]
+        ended = [last for each in replaced if not desk.current(each) and (last := desk.last(each))]  # and is taken up
     ref = replaced[0] if replaced else belief["id"]
     source = _source(event, belief, ref)
     source.echo = int("echo" in body)
@@ -124,6 +124,9 @@ def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         _hide(desk, event, source, body.get("over", ()))
     for gone in went:
         desk.close(gone, event.seq, event.by, source.id)
+    for last in ended:
+        last.after = source.id
+        desk.touch(last)
     for other in replaced[1:]:
         desk.lead(other, ref)
     desk.add_source(source)
@@ -249,10 +252,8 @@ def _withdraw(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     if source is not None:
         desk.close(source, event.seq, event.by)
         settle(desk, event.seq, [source], "forgotten" if event.op == TOMBSTONE else "superseded")
-    elif ref and (versions := desk.versions(ref)):  # it was not held any more; who ended it for good is noted
-        source = max(versions.values(), key=lambda each: each.since_seq)
-        source.closed_by, source.after = event.by, AGAIN
-        desk.touch(source)
+    elif ref and (source := desk.last(ref)):  # it was not held any more; who else ended it is noted
+        desk.end_again(source, event.seq, event.by)
     if source is not None:
         see_again(desk, event.seq, source)
 

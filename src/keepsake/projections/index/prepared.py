@@ -19,6 +19,7 @@ SCHEMA = (
     'CREATE TABLE asked ( review TEXT NOT NULL, source_id TEXT NOT NULL, PRIMARY KEY (review, source_id) ) WITHOUT ROWID',
     'CREATE TABLE bookmark ( one INTEGER NOT NULL, shape INTEGER NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL, hours REAL NOT NULL, session TEXT NOT NULL, "by" TEXT NOT NULL, last TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (one) )',
     'CREATE TABLE distrusts ( user TEXT NOT NULL, source TEXT NOT NULL, first INTEGER NOT NULL, PRIMARY KEY (user, source) ) WITHOUT ROWID',
+    'CREATE TABLE ends ( source_id TEXT NOT NULL, seq INTEGER NOT NULL, "by" TEXT NOT NULL, PRIMARY KEY (source_id, seq) ) WITHOUT ROWID',
     'CREATE TABLE hides ( user TEXT NOT NULL, name TEXT NOT NULL, what TEXT NOT NULL, path TEXT NOT NULL, since_seq INTEGER NOT NULL, PRIMARY KEY (user, name, what, path) ) WITHOUT ROWID',
     'CREATE TABLE lives ( block_id TEXT NOT NULL, user TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, path TEXT NOT NULL, PRIMARY KEY (block_id), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE ) WITHOUT ROWID',
     "CREATE INDEX idx_lives_aside ON lives (user) WHERE path != ''",
@@ -58,6 +59,7 @@ EVERYTHING = {  # every row of every table
     'asked': 'SELECT asked.review, asked.source_id FROM asked ORDER BY asked.review, asked.source_id',
     'bookmark': 'SELECT bookmark.one, bookmark.shape, bookmark.seq, bookmark.hash, bookmark.hours, bookmark.session, bookmark."by", bookmark.last, bookmark.since FROM bookmark ORDER BY bookmark.one, bookmark.shape, bookmark.seq, bookmark.hash, bookmark.hours, bookmark.session, bookmark."by", bookmark.last, bookmark.since',
     'distrusts': 'SELECT distrusts.user, distrusts.source, distrusts.first FROM distrusts ORDER BY distrusts.user, distrusts.source, distrusts.first',
+    'ends': 'SELECT ends.source_id, ends.seq, ends."by" FROM ends ORDER BY ends.source_id, ends.seq, ends."by"',
     'hides': 'SELECT hides.user, hides.name, hides.what, hides.path, hides.since_seq FROM hides ORDER BY hides.user, hides.name, hides.what, hides.path, hides.since_seq',
     'lives': 'SELECT lives.block_id, lives.user, lives.since_seq, lives.until_seq, lives.path FROM lives ORDER BY lives.block_id, lives.user, lives.since_seq, lives.until_seq, lives.path',
     'names': 'SELECT names.user, names.name, names.what, names.as_written, names.path, names.since_seq FROM names ORDER BY names.user, names.name, names.what, names.as_written, names.path, names.since_seq',
@@ -167,8 +169,14 @@ SET_DISTRUST = 'INSERT INTO distrusts (user, source, first) VALUES (?, ?, ?) ON 
 # whose, of
 DROP_DISTRUST = 'DELETE FROM distrusts WHERE distrusts.user = ? AND distrusts.source = ?'
 
+# source_id, seq, by
+ADD_END = 'INSERT OR IGNORE INTO ends (source_id, seq, "by") VALUES (?, ?, ?)'
+
+# no parameters
+ENDS = 'SELECT ends.source_id, ends.seq, ends."by" FROM ends ORDER BY ends.source_id, ends.seq'
+
 # user, source, door, kind, name
-REFS_FROM = 'SELECT DISTINCT sources.ref FROM sources WHERE sources.user = :user AND (sources."by" = :source OR sources.closed_by = :source OR substr(sources."by", 1, length(:door)) = :door OR substr(sources.closed_by, 1, length(:door)) = :door OR :kind = \'agent\' AND sources.agent = :name OR :kind = \'session\' AND sources.session = :name OR :kind = \'trust\' AND sources.trust = :name) ORDER BY sources.ref'
+REFS_FROM = 'SELECT DISTINCT sources.ref FROM sources WHERE sources.user = :user AND (sources."by" = :source OR sources.closed_by = :source OR substr(sources."by", 1, length(:door)) = :door OR substr(sources.closed_by, 1, length(:door)) = :door OR sources.id IN (SELECT ends.source_id FROM ends WHERE ends."by" = :source OR substr(ends."by", 1, length(:door)) = :door) OR :kind = \'agent\' AND sources.agent = :name OR :kind = \'session\' AND sources.session = :name OR :kind = \'trust\' AND sources.trust = :name) ORDER BY sources.ref'
 
 # user, mark, block_id
 ADD_SERVED = 'INSERT OR IGNORE INTO served (user, mark, block_id) VALUES (?, ?, ?)'

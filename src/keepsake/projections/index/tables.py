@@ -178,6 +178,15 @@ asked = Table(
     sqlite_with_rowid=False,
 )
 
+ends = Table(
+    "ends",
+    own,
+    Column("source_id", Text, primary_key=True),  # a version that had ended already, and was ended once more
+    Column("seq", Integer, primary_key=True),
+    Column("by", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 Index("idx_lives_aside", lives.c.user, sqlite_where=lives.c.path != literal_column("''"))
 Index("idx_sources_ref", sources.c.ref)
 Index("idx_sources_block", sources.c.block_id)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import AGAIN, AS_USUAL, BACK, PLAIN, WITHHELD, Source
+from keepsake.projections.index.block import AS_USUAL, BACK, PLAIN, WITHHELD, Source
 from keepsake.projections.index.desk import Desk
 from keepsake.records.event import Event
 from keepsake.records.trust import NONE, Distrust, distrust_of
@@ -39,30 +39,34 @@ def look_again(desk: Desk, refs: Iterable[str], user: str, seq: int, *, always: 
     for ref in refs:
         versions = desk.versions(ref)
         for source in versions.values():
-            if _see(desk, source, _sight(against, source, versions), seq):
+            if _see(desk, source, _sight(desk, against, source, versions), seq):
                 changed.append(source)
     return changed
 
 
-def _sight(against: list[Distrust], source: Source, versions: Mapping[str, Source]) -> int:
+def _sight(desk: Desk, against: list[Distrust], source: Source, versions: Mapping[str, Source]) -> int:
     if _is_from(against, source):
         return WITHHELD if source.until_seq is None else PLAIN
     if source.until_seq is None or source.since_seq == source.until_seq:  # held; or never was
         return PLAIN
-    return BACK if _was_ended_by_them(against, source, versions) else PLAIN
+    return BACK if _was_ended_by_them(desk, against, source, versions) else PLAIN
 
 
-def _was_ended_by_them(against: list[Distrust], source: Source, versions: Mapping[str, Source]) -> bool:
+def _was_ended_by_them(
+    desk: Desk, against: list[Distrust], source: Source, versions: Mapping[str, Source]
+) -> bool:  # fmt: skip
     """Whether nobody but those who are not trusted has replaced or ended a version since."""
     last, seen = source, {source.id}
     while last.until_seq is not None:
-        after = versions.get(last.after or "")
+        after, seq = versions.get(last.after or ""), last.until_seq
+        if after is None or after.since_seq > seq:  # it ended, and nothing took its place, or only later
+            ends = dict(desk.ends.get(last.id, {}))
+            if last.since_seq != seq:  # else it was never held
+                ends[seq] = last.closed_by or ""
+            if not all(any(each.covers(by=by, seq=at) for each in against) for at, by in ends.items()):
+                return False
         if after is None:
-            by, seq = last.closed_by or "", last.until_seq
-            later = (each for each in versions.values() if each.since_seq > seq)
-            was_never = last.since_seq == seq and last.after != AGAIN
-            by_them = was_never or any(each.covers(by=by, seq=seq) for each in against)
-            return by_them and all(_is_from(against, version) for version in later)
+            return True
         if after.id in seen or not _is_from(against, after):
             return False
         seen.add(after.id)
