@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import stat
+import threading
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -488,6 +489,24 @@ def test_a_file_that_is_gone_or_empty_regrows(m, what):
     m.pages.sync()
 
     assert path.read_bytes() == before
+    is_settled(m)
+
+
+def test_a_page_that_is_emptied_and_then_written_as_some_editors_save_is_waited_for(m):
+    m.pages.append("person-ana", "one", ["x"])
+    path = page_at(m, "person-ana.md")
+    text = path.read_text().replace("\none\n", "\ntwo\n")
+    with path.open("w") as saving:  # empty from here on
+        m.remember("Bob sings", about="person-bob")  # does not wait for it
+        m.remember("Ana sings", about="person-ana")
+        assert path.stat().st_size == 0
+        writer = threading.Timer(0.3, lambda: (saving.write(text), saving.flush()))
+        writer.start()
+        told = m.pages.sync()
+        writer.join()
+
+    assert [each.what.split()[0] for each in told.adopted] == ["edited"]
+    assert sorted(entry.text for entry in m.pages.read("person-ana").entries) == ["Ana sings", "two"]
     is_settled(m)
 
 

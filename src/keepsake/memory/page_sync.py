@@ -29,6 +29,7 @@ from keepsake.stores.page_folder import NoPage, Raced, Read
 NOBODYS = "its folder is no user's"
 _TRIES = 5
 _PORTION = 50  # pages that are looked at in one transaction
+_PAUSE = 0.5  # seconds between two tries, where somebody is saving a page
 _BACK = "this is an earlier state of the page; it was brought up to date"
 
 
@@ -66,12 +67,16 @@ class Sync:
         self._folders: dict[str, str] | None = None  # → whose each is
         self._raced: set[str] = set()  # of this pass
         self._failed: set[str] = set()
+        self._is_saving = False  # whether somebody is, in this pass
         self._last: tuple[str, Read] | None = None  # the page that lags behind and was looked at last
 
     def run(self, only: Iterable[str] | None = None) -> Synced:
-        """Sync every page, or those that are named and those that lag behind."""
+        """Sync every page, or those that are named and those that lag behind. Whoever names none does not wait."""
         wanted, raced = None if only is None else set(only), set[str]()
-        for _ in range(_TRIES):
+        waits = wanted is None or bool(wanted)
+        for tried in range(_TRIES):
+            if tried and waits and self._is_saving:
+                time.sleep(_PAUSE)
             try:
                 raced = self._once(wanted)
             except sqlite3.Error as error:
@@ -90,7 +95,7 @@ class Sync:
     def _once(self, wanted: set[str] | None) -> set[str]:
         """One pass. Returns the pages that changed under our hands."""
         db = self._at.level()
-        self._raced, self._failed, self._last = set(), set(), None
+        self._raced, self._failed, self._last, self._is_saving = set(), set(), None, False
         seen = self._look(db, wanted)
         self._leave_what_moved(seen)
         for each in seen:
@@ -154,7 +159,10 @@ class Sync:
             self._problems.append(Told(path, 0, str(error)))
             return None
         if read is None or (file and is_blank(read.data)):
-            self._lost(db, [path] if file else [])
+            if read is not None and self._is_being_saved(read):
+                self._raced.add(path)
+            else:
+                self._lost(db, [path] if file else [])
             return None
         if file and read.digest == file.digest:
             if file.is_due:
@@ -279,6 +287,12 @@ class Sync:
         if last is not None and last[0] == path:
             return last[1]
         read = self._at.folder.read(path)
-        if read is not None and not is_blank(read.data) and read.digest != file.digest:
+        if read is not None and (self._is_being_saved(read) if is_blank(read.data) else read.digest != file.digest):
             raise Raced
         return read
+
+    def _is_being_saved(self, blank: Read) -> bool:
+        """Whether a page has only just been emptied: some editors do that first, and write it then."""
+        is_fresh = 0 <= time.time_ns() - blank.stamp.mtime < (_TRIES - 1) * _PAUSE * 1e9
+        self._is_saving |= is_fresh
+        return is_fresh
