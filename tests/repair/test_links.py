@@ -414,6 +414,20 @@ def test_a_backup_of_such_a_ledger_is_a_good_one(root):
     assert sorted(codes(root)) == ["replaces-nothing", "rests-on-nothing"]
 
 
+def test_what_was_erased_after_a_backup_is_no_loose_end_of_what_is_restored_from_it(root):
+    with Memory(root) as memory:
+        tea = memory.remember("I drink tea")
+        memory.remember("I drink tea")  # which is an outcome for the first
+        memory.remember("The kettle is mine", rests_on=[tea.id])
+        memory.backup()
+        memory.erase(tea.id)
+    Memory.restore(next((root / "backup").iterdir()), root).close()
+
+    assert codes(root) == []
+    record(root, put(3, rests_on=[version(9)]))
+    assert "rests-on-nothing" in codes(root)
+
+
 def test_a_ring_of_merges_is_gone_round_once(root):
     record(root, graph(nodes=("a", "b", "c")), same("a", "b"), same("b", "c"), same("c", "a"))
 

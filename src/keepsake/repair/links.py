@@ -90,6 +90,7 @@ class Surveyor:
         kinds = (MEMORY, EPISODES, REVIEW, RULES, PATHS, NODES)
         self._known: dict[str, set[Key]] = {kind: set() for kind in kinds}
         self._empty: Counter[str] = Counter()  # what was brought by events whose words are gone, by kind
+        self._hollow: set[str] = set()  # the lines of beliefs whose words are gone
         self._open: dict[tuple[str, ...], Loose] = {}
         self._edges: dict[Key, tuple[str, str, Spot]] = {}  # that had no two ends when they were put
         self._replaced: dict[str, list[str]] = {}
@@ -107,6 +108,7 @@ class Surveyor:
             self._known[MEMORY].add(("", event.id))
         if event.body is None:
             self._empty[_BRINGS.get(event.op, "")] += 1
+            self._hollow.update([event.hash] if event.op in (PUT, SUPERSEDE) else ())
         elif act := _ACTS.get(event.op):
             act(self, event, event.body, spot)
 
@@ -235,6 +237,10 @@ class Surveyor:
     def _erase(self, _: Event, body: dict[str, Any], __: Spot) -> None:
         self._known[MEMORY].update(("", each) for each in _texts(body.get("ids")))
 
+    def _restore(self, _: Event, body: dict[str, Any], __: Spot) -> None:
+        """What was erased after a copy was made is erased from it again: its lines are told, and no names."""
+        self._empty[MEMORY] += len(self._hollow.intersection(_texts(body.get("lines"))))
+
     def _settle(self, _: Event, body: dict[str, Any], __: Spot) -> None:
         """A repair put on record that these lead to nothing."""
         settled = body.get("settled")
@@ -247,15 +253,16 @@ class Surveyor:
     def loose(self, book: Beliefs) -> Iterator[Loose]:
         """What leads to nothing. `book` is what is held after the last event."""
         still = [each for each in self._open.values() if not self._is_there(each)]
+        for held, below in _resting(book):
+            still += [
+                Loose(RESTS, MEMORY, ("", name), held.ref, self._spot_of(book, held))
+                for name in below if ("", name) not in self._known[MEMORY]
+            ]  # fmt: skip
         unknown = Counter(kind for kind, _ in {(each.kind, each.key) for each in still})
         for each in still:
-            explained = each.kind in (EPISODES, REVIEW) and unknown[each.kind] <= self._empty[each.kind]
+            explained = unknown[each.kind] <= self._empty[each.kind]
             if not explained and (each.code != EVIDENCE or _is_held(book, each.by)):
                 yield each
-        for held, below in _resting(book):
-            for name in below:
-                if ("", name) not in self._known[MEMORY]:
-                    yield Loose(RESTS, MEMORY, ("", name), held.ref, self._spot_of(book, held))
         yield from self._loose_edges()
 
     def _is_there(self, each: Loose) -> bool:
@@ -334,5 +341,5 @@ _ACTS = {
     GRANT: Surveyor._answer, RULE: Surveyor._rule, RULE_GONE: Surveyor._no_rule, BRANCH: Surveyor._branch,
     **dict.fromkeys(_ENDS, Surveyor._end_path), GRAPH_PUT: Surveyor._graph, GRAPH_MERGE: Surveyor._join,
     GRAPH_UNMERGE: Surveyor._part,
-    fmt.ERASE: Surveyor._erase, fmt.REPAIR: Surveyor._settle,
+    fmt.ERASE: Surveyor._erase, fmt.RESTORE: Surveyor._restore, fmt.REPAIR: Surveyor._settle,
 }  # fmt: skip
