@@ -5,6 +5,7 @@ No belief is lost whose line can still be read, and nothing is ever believed tha
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -58,7 +59,8 @@ def test_any_damage_is_noticed_and_costs_no_line_that_can_be_read(folder, damage
     whole, before = wal(root).read_bytes(), texts(folder)
     for each in damage:
         wal(root).write_bytes(damaged(wal(root).read_bytes(), *each))
-    if wal(root).read_bytes() == whole:
+    if without_filling(wal(root).read_bytes()) == without_filling(whole):
+        assert is_as_it_was(root, before)
         return
     there = set(lines(wal(root)))
     readable = {key for key, line in putting(whole).items() if line in there}
@@ -78,6 +80,30 @@ def test_any_damage_is_noticed_and_costs_no_line_that_can_be_read(folder, damage
     assert after == rebuilt(root)
     assert after.items() <= before.items()
     assert after.keys() >= readable | sealed
+
+
+@pytest.mark.parametrize("spaces", [b"", b" " * 5, b" " * 900])
+def test_how_many_spaces_stand_in_the_place_of_what_was_erased_says_nothing(folder, spaces):
+    root = folder.parent / "filled"
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(folder, root)
+    wal(root).write_bytes(FILLING.sub(b'"data":null' + spaces + b"}", wal(root).read_bytes()))
+
+    assert is_as_it_was(root, texts(folder))
+    fill(root, 2, "more")
+    assert check(root) == []
+    assert texts(root).keys() > texts(folder).keys()
+
+
+def is_as_it_was(root: Path, before: dict[str, str]) -> bool:
+    return check(root) == [] and verify(root).ok and texts(root) == before == rebuilt(root)
+
+
+FILLING = re.compile(rb'"data":null *\}')
+
+
+def without_filling(content: bytes) -> bytes:
+    return FILLING.sub(b'"data":null}', content)
 
 
 def putting(content: bytes) -> dict[str, bytes]:
