@@ -223,6 +223,16 @@ def test_an_update_may_replace_several_and_one_of_them_by_its_own_id(play):
     play(scene)
 
 
+def test_an_add_meets_what_is_held_as_the_provider_says(play, provider):
+    async def scene(stores):
+        for number, city in enumerate(("Rome", "Rome", "Oslo")):
+            await put(stores, told(f"e{number}", city, after=number))
+            await stores.facts.apply_delta(AddDelta(**provenance(f"e{number}", after=number), fact_payload=said(city)))
+        assert await homes(stores) == (["Rome", "Rome", "Oslo"] if provider.adds_as_told else ["Oslo"])
+
+    play(scene)
+
+
 @pytest.mark.parametrize("names", [["ghost"], ["f-1", "ghost"]])
 def test_a_replaces_that_meets_nobody_is_reported_and_nothing_is_changed(play, names):
     async def scene(stores):

@@ -9,6 +9,7 @@ from keepsake.records.errors import ConsolidationRuleError, MemoryScopeError, Mi
 from keepsake.records.health import ADD_COLUMN_ONLY, NON_NULLABLE, MigrationPlan, StoreHealth
 from keepsake.records.rule import ConsolidationRule
 from keepsake.stores import MemoryStore
+from keepsake.stores._delta import _validate_delta_provenance
 from tests.contracts.providers import ALL, NOON, put, told
 
 
@@ -187,6 +188,7 @@ def test_the_table_of_deltas(play, metadata, kind, replaces):
     async def scene(stores):
         await put(stores, told("e1", **metadata))
         [delta] = await stores.episodes.consolidate(ALL)
+        _validate_delta_provenance(delta)
         assert delta.kind == kind
         assert getattr(delta, "replaces", None) == replaces
         assert (delta.source_episode_ids, delta.rule_id, delta.channels) == (["e1"], "everything", ["people"])
