@@ -106,7 +106,7 @@ def _own() -> dict[str, _Own]:
     }
 
 
-def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool, has_index: bool) -> None:
+def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool, has_index: bool = False) -> None:
     """Bring in one file, in the format that is wanted, or the one that it is in."""
     from keepsake.exchange.detect import FORMATS
     from keepsake.memory.sources import CannotRead
