@@ -33,11 +33,13 @@ if TYPE_CHECKING:
         Refused,
         RolledBack,
         Unfinished,
+        UnportableCypherError,
     )
     from keepsake.records.event import Event
     from keepsake.records.fact import Fact, FactPattern
     from keepsake.records.frame import Frame
     from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile
+    from keepsake.records.health import MigrationPlan, StoreHealth
     from keepsake.records.hit import Hit
     from keepsake.records.memory_event import MemoryEvent
     from keepsake.records.memory_path import MemoryPath
@@ -49,7 +51,9 @@ if TYPE_CHECKING:
     from keepsake.stores.chrono import ChronoStore
     from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
     from keepsake.stores.graph.file_backed import FileBackedMemoryGraphStore
+    from keepsake.stores.kg_promotion import PromoteTriplesToFacts
     from keepsake.stores.phase_runtime import PhaseMemoryRuntime
+    from keepsake.stores.protocols import FactStore, MemoryStore
     from keepsake.stores.sqlite_fact import SQLiteFactStore
     from keepsake.stores.sqlite_memory import SQLiteMemoryStore
 
@@ -73,6 +77,7 @@ __all__ = [
     "Event",
     "Fact",
     "FactPattern",
+    "FactStore",
     "FileBackedMemoryGraphStore",
     "Frame",
     "GraphEnvelope",
@@ -89,7 +94,9 @@ __all__ = [
     "MemoryPath",
     "MemoryProfile",
     "MemoryScopeError",
+    "MemoryStore",
     "MigrationNotSupported",
+    "MigrationPlan",
     "Moved",
     "NamedEntity",
     "NeedsApproval",
@@ -98,12 +105,15 @@ __all__ = [
     "NotFound",
     "NotWritten",
     "PhaseMemoryRuntime",
+    "PromoteTriplesToFacts",
     "Refused",
     "Relation",
     "RolledBack",
     "SQLiteFactStore",
     "SQLiteMemoryStore",
+    "StoreHealth",
     "Unfinished",
+    "UnportableCypherError",
     "UpdateDelta",
 ]
 
@@ -122,6 +132,7 @@ _HOMES = {
     "Event": "records.event",
     "Fact": "records.fact",
     "FactPattern": "records.fact",
+    "FactStore": "stores.protocols",
     "FileBackedMemoryGraphStore": "stores.graph.file_backed",
     "Frame": "records.frame",
     "GraphEnvelope": "records.envelope",
@@ -135,12 +146,16 @@ _HOMES = {
     "MemoryNode": "records.graph",
     "MemoryPath": "records.memory_path",
     "MemoryProfile": "records.graph",
+    "MemoryStore": "stores.protocols",
+    "MigrationPlan": "records.health",
     "NamedEntity": "records.named",
     "NoopDelta": "records.delta",
     "PhaseMemoryRuntime": "stores.phase_runtime",
+    "PromoteTriplesToFacts": "stores.kg_promotion",
     "Relation": "records.named",
     "SQLiteFactStore": "stores.sqlite_fact",
     "SQLiteMemoryStore": "stores.sqlite_memory",
+    "StoreHealth": "records.health",
     "UpdateDelta": "records.delta",
 }
 

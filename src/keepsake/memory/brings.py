@@ -59,11 +59,12 @@ class Brings(Opened):
             given = given / "pages" if (given / "pages").is_dir() else given
         found = list(sources_in(given))
         bringing.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
-        is_alone = sum(isinstance(each, Source) for each in found) == 1
+        files = [each for each in found if isinstance(each, Source)]
+        indexed = {each.folder for each in files if each.is_index}
         with self._shelf.in_steps():
             for each in found:
                 if isinstance(each, Source):
-                    _bring(bringing, each, format, is_alone=is_alone)
+                    _bring(bringing, each, format, is_alone=len(files) == 1, has_index=each.folder in indexed)
                 else:
                     bringing.skip(each.place, each.reason)
         return bringing.result()
@@ -105,13 +106,13 @@ def _own() -> dict[str, _Own]:
     }
 
 
-def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool) -> None:
+def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool, has_index: bool = False) -> None:
     """Bring in one file, in the format that is wanted, or the one that it is in."""
     from keepsake.exchange.detect import FORMATS
     from keepsake.memory.sources import CannotRead
 
     try:
-        name = wanted or _format(source)
+        name = wanted or _format(source, has_index)
         if not name and is_alone:
             ways = f"say which with --format: {', '.join(formats())}"
             raise Refused(f"{source.name[:200]} is in no format that is known; {ways}")
@@ -133,10 +134,19 @@ def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool) -
         bringing.skip(source.name, str(error))
 
 
-def _format(source: Source) -> str:
-    """The format that a file is in; empty if that is not known."""
-    from keepsake.exchange.detect import HEAD, MARKDOWN, detected
+def _format(source: Source, has_index: bool) -> str:
+    """The format that a file is in; empty if that is not known. CannotRead, if it is part of an assistant's program."""
+    from keepsake.exchange import agent_memory
+    from keepsake.exchange.detect import AGENT_MEMORY, HEAD, MARKDOWN, detected
+    from keepsake.memory.sources import CannotRead
 
     head = source.head(HEAD)
-    ours = next((name for name, each in _own().items() if each.looks_like(head)), "")
-    return ours or (MARKDOWN if source.is_markdown else detected(head))
+    if ours := next((name for name, each in _own().items() if each.looks_like(head)), ""):
+        return ours
+    if not source.is_markdown:
+        return detected(head)
+    if agent_memory.looks_like(source.place, head, has_index=has_index):
+        return AGENT_MEMORY
+    if agent_memory.is_program(source.place):
+        raise CannotRead("it is part of the program and no memory; say --format markdown if it is yours")
+    return MARKDOWN

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from keepsake.exchange.agent_memory import INDEX
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.exported import MARK
 from keepsake.records.imported import Skipped
@@ -43,11 +44,21 @@ class Source:
     name: str  # by which it is told of: its path in what was given
     size: int
     opened: Callable[[], IO[bytes]]
+    place: str = ""  # where it lies, all of the way
 
     @property
     def is_markdown(self) -> bool:
         """Whether its name says so. Any text is Markdown."""
         return self.name.lower().endswith(_MARKDOWN)
+
+    @property
+    def folder(self) -> str:
+        return self.place.rpartition("/")[0]
+
+    @property
+    def is_index(self) -> bool:
+        """Whether it is the list of an assistant's memory folder."""
+        return self.place.rpartition("/")[2] == INDEX
 
     def head(self, size: int) -> bytes:
         """How it begins."""
@@ -119,7 +130,8 @@ def _in_file(path: Path, name: str) -> Iterator[Source | Skipped]:
     if zipfile.is_zipfile(path):
         yield from _in_zip(path, name)
     else:
-        yield Source(name, path.stat().st_size, lambda: io.BufferedReader(io.FileIO(path)))
+        where = _safe(path.absolute().as_posix())
+        yield Source(name, path.stat().st_size, lambda: io.BufferedReader(io.FileIO(path)), where)
 
 
 def _in_folder(root: Path) -> Iterator[Source | Skipped]:
@@ -175,7 +187,8 @@ def _in_zip(path: Path, name: str) -> Iterator[Source | Skipped]:
             f"{name} would grow to {grown >> 20:,} MB when unpacked, more than {_AT_MOST} times; unpack it yourself"
         )
     for each in sorted(wanted, key=lambda each: each.filename):
-        yield Source(_safe(f"{name}/{each.filename}"), each.file_size, _opener(path, each))
+        inside = _safe(f"{name}/{each.filename}")
+        yield Source(inside, each.file_size, _opener(path, each), inside)
     yield from _passed_over([each.filename for each in members if each not in wanted])
 
 
