@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from keepsake.memory.aio import AsyncMemory
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
-    from keepsake.records.chrono import ChronoRecord
+    from keepsake.records.chrono import ChronoRecord, EsdbRecord, WalEvent
     from keepsake.records.delta import AddDelta, DeleteDelta, MemoryDelta, NoopDelta, UpdateDelta
     from keepsake.records.envelope import GraphEnvelope
     from keepsake.records.episode import Episode
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from keepsake.records.review import Action, Approval
     from keepsake.records.rule import ConsolidationRule
     from keepsake.stores.audit_sink import JsonlAuditSink
-    from keepsake.stores.bridge import EsdbBridge
-    from keepsake.stores.chrono import ChronoStore
+    from keepsake.stores.bridge import EsdbBridge, EsdbStatus
+    from keepsake.stores.chrono import ChronoStore, open_store
     from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
     from keepsake.stores.graph.file_backed import FileBackedMemoryGraphStore
     from keepsake.stores.phase_runtime import PhaseMemoryRuntime
@@ -70,6 +70,8 @@ __all__ = [
     "DeleteDelta",
     "Episode",
     "EsdbBridge",
+    "EsdbRecord",
+    "EsdbStatus",
     "Event",
     "Fact",
     "FactPattern",
@@ -105,6 +107,8 @@ __all__ = [
     "SQLiteMemoryStore",
     "Unfinished",
     "UpdateDelta",
+    "WalEvent",
+    "open_store",
 ]
 
 _HOMES = {
@@ -119,6 +123,8 @@ _HOMES = {
     "DeleteDelta": "records.delta",
     "Episode": "records.episode",
     "EsdbBridge": "stores.bridge",
+    "EsdbRecord": "records.chrono",
+    "EsdbStatus": "stores.bridge",
     "Event": "records.event",
     "Fact": "records.fact",
     "FactPattern": "records.fact",
@@ -142,6 +148,8 @@ _HOMES = {
     "SQLiteFactStore": "stores.sqlite_fact",
     "SQLiteMemoryStore": "stores.sqlite_memory",
     "UpdateDelta": "records.delta",
+    "WalEvent": "records.chrono",
+    "open_store": "stores.chrono",
 }
 
 
