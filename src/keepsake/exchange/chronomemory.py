@@ -174,6 +174,18 @@ def compare(events: Sequence[OldEvent], snapshot: Snapshot | None) -> None:
         )
 
 
+def missing(events: Sequence[OldEvent], snapshot: Snapshot | None) -> str:
+    """Which events neither a rescued log has nor a compaction put into the snapshot, like `3, 7 to 9`."""
+    reached, found = snapshot.seq if snapshot else 0, list[str]()
+    is_compacted = bool(events) and events[0].op == "compact" and events[0].seq <= reached + 1
+    last = events[0].seq - 1 if is_compacted else 0 if events else reached
+    for seq in (*(event.seq for event in events), reached + 1):
+        if seq > last + 1:
+            found.append(str(last + 1) if seq == last + 2 else f"{last + 1} to {seq - 1}")
+        last = max(last, seq)
+    return ", ".join(found)
+
+
 def steps(events: Sequence[OldEvent], snapshot: Snapshot | None, *, is_whole: bool) -> tuple[list[Step], list[str]]:
     """Every version in the order in which they were recorded; and the names of records that the two files disagree on.
 
