@@ -506,3 +506,13 @@ def test_every_error_is_one_line(store: ChronoStore) -> None:
         with pytest.raises(KeepsakeError) as caught:
             store.why(name)
         assert "\n" not in str(caught.value)
+
+
+def test_what_stands_in_a_segment_that_was_moved_away_is_still_told_of(tmp_path: Path) -> None:
+    with ChronoStore(tmp_path / "project") as store:
+        event = store.upsert(ChronoRecord(id="X"))
+        store.compact()
+        store.shelf.ledger.prune(tmp_path / "elsewhere")
+
+        again = store.upsert(ChronoRecord(id="X"))
+        assert (again.seq, again.record, again.hash) == (event.seq, event.record, "")

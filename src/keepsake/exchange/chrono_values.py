@@ -28,7 +28,8 @@ def fitted(raw: dict[str, Any], nameless: str) -> tuple[ChronoRecord, list[str]]
     """The record, and what of it is not as it was, a line for each. `nameless` is the id of what has none."""
     told, fields, odd = list[str](), dict[str, Any](), dict[str, Any]()
     for name, given in {"id": "", **raw}.items():
-        value = _plain(given, name, notes := [], _DEEPEST)
+        notes = list[str]()
+        value = _plain(given, name, notes, _DEEPEST)
         if name not in _FITS:
             odd[name] = value
             told.append(f"{_shown(name)} is a field that is not known; it is kept in its data")

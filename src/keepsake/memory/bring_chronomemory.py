@@ -19,7 +19,7 @@ from keepsake.decide.belief import carried
 from keepsake.exchange import chronomemory
 from keepsake.exchange.brought import DOCUMENT
 from keepsake.exchange.chrono_values import fitted
-from keepsake.exchange.chronomemory import OldEvent, Snapshot, Step
+from keepsake.exchange.chronomemory import Snapshot, Step
 from keepsake.memory.noted import imported_with
 from keepsake.memory.sources import CannotRead
 from keepsake.records import ids
@@ -78,12 +78,12 @@ def _bring(bringing: Bringing, name: str, log: bytes, beside: bytes | None) -> N
         bringing.skip(name, f"events {lost} are missing or damaged{kept}")
     steps, _ = chronomemory.steps(events, snapshot, is_whole=False)
     with bringing.written():
-        _Records(bringing, name, sha256(log + (beside or b"")).hexdigest()).take(steps, _times(steps, events))
+        _Records(bringing, name, sha256(log + (beside or b"")).hexdigest()).take(steps, _times(steps))
 
 
-def _times(steps: Sequence[Step], events: Sequence[OldEvent]) -> list[str]:
+def _times(steps: Sequence[Step]) -> list[str]:
     """When each step was recorded; one whose time is none has that of the one before, or the first that is known."""
-    known = [at for step in (*steps, *events) if (at := chronomemory.recorded_at(step.ts))]
+    known = [at for step in steps if (at := chronomemory.recorded_at(step.ts))]
     last, found = min(known, default="1970-01-01T00:00:00.000000Z"), list[str]()
     for step in steps:
         last = chronomemory.recorded_at(step.ts) or last

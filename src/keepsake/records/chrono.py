@@ -54,8 +54,9 @@ class ChronoRecord:
 
     def to_fields(self) -> dict[str, Any]:
         """The fields of the belief it stands for."""
-        if not isinstance(self.status, str) or not self.status:
-            raise Refused(f"a record's status is a text such as active, not {self.status!r:.60}")
+        given: object = self.status
+        if not isinstance(given, str) or not given:
+            raise Refused(f"a record's status is a text such as active, not {given!r:.60}")
         status = belief_status(self.status)
         view = {
             name: value

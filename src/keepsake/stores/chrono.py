@@ -22,7 +22,7 @@ from keepsake.ledger.verify import verify
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
 from keepsake.records.chrono import RAG_CONFIDENCE, UNKNOWN, ChronoRecord, WalEvent, belief_status
-from keepsake.records.errors import NotFound, Refused
+from keepsake.records.errors import Missing, NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why
@@ -117,11 +117,14 @@ class ChronoStore:
                 prev = shelf.ledger.chain().hash_at(events[0].seq - 1) or ""
             return _wal_event(known, events[0], prev)
         held = known.get(record_id)
-        if held.seq > shelf.ledger.end.seq:  # it stands in the batch that is open
-            op = TOMBSTONE if held.status == "tombstone" else PUT
-            return _wal_event(known, Event(held.seq, held.at, op, "", "", "", {"id": held.body()["id"]}), "")
-        line = shelf.ledger.chain().line(held.seq)
-        return _wal_event(known, line.event(), line.prev)
+        try:
+            if held.seq <= shelf.ledger.end.seq:
+                line = shelf.ledger.chain().line(held.seq)
+                return _wal_event(known, line.event(), line.prev)
+        except (Missing, NotFound):
+            pass  # its segment was moved away
+        op = TOMBSTONE if held.status == "tombstone" else PUT  # or it stands in the batch that is open
+        return _wal_event(known, Event(held.seq, held.at, op, "", "", "", {"id": held.body()["id"]}), "")
 
     def invalidate(self, record_id: str, reason: str) -> list[ChronoRecord]:
         """It proved wrong: what rests on it becomes a hypothesis with half the confidence, and is returned."""

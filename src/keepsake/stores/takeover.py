@@ -116,7 +116,12 @@ def take_over(root: Path, disk: Disk | None = None, **options: Any) -> None:
         raise NotWritable(
             f"{root} was written by chronomemory; `keepsake backup` takes it over, and then it can be read"
         )
-    read_folder(root)  # before anything is written: a refusal leaves nothing behind
+    try:
+        read_folder(root)  # before anything is written: a refusal leaves nothing behind
+    except Damaged:
+        if is_old(root):
+            raise
+        return  # another process has just taken it over
     if not os.access(root, os.W_OK):
         raise _not_writable(root)
     disk, folder = disk or Disk(), Folder(root)
@@ -182,8 +187,9 @@ def _record_again(workshop: Folder, old: OldFolder, **options: Any) -> list[str]
     told: dict[str, list[str]] = {}
     shelf = Shelf(workshop.root, **options)
     try:
-        times = _times(old.steps, shelf.ledger.now())
-        span = {"begun": min(times, default=""), "made": max(times, default="")}
+        now = shelf.ledger.now()
+        times = _times(old.steps, now)
+        span = {"begun": min(times, default=now), "made": max(times, default=now)}
         body = {"user": OWNER, "ledger": old.log.digest, **span, "whole": True}
         shelf.ledger.write(lambda: [Draft(TAKE, body)])
         count = 0
