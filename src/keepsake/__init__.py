@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from keepsake.memory.aio import AsyncMemory
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
-    from keepsake.records.chrono import ChronoRecord
+    from keepsake.records.chrono import ChronoRecord, EsdbRecord, WalEvent
     from keepsake.records.delta import AddDelta, DeleteDelta, MemoryDelta, NoopDelta, UpdateDelta
     from keepsake.records.envelope import GraphEnvelope
     from keepsake.records.episode import Episode
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from keepsake.records.review import Action, Approval
     from keepsake.records.rule import ConsolidationRule
     from keepsake.stores.audit_sink import JsonlAuditSink
-    from keepsake.stores.bridge import EsdbBridge
-    from keepsake.stores.chrono import ChronoStore
+    from keepsake.stores.bridge import EsdbBridge, EsdbStatus
+    from keepsake.stores.chrono import ChronoStore, open_store
     from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
     from keepsake.stores.graph.file_backed import FileBackedMemoryGraphStore
     from keepsake.stores.kg_promotion import PromoteTriplesToFacts
@@ -74,6 +74,8 @@ __all__ = [
     "DeleteDelta",
     "Episode",
     "EsdbBridge",
+    "EsdbRecord",
+    "EsdbStatus",
     "Event",
     "Fact",
     "FactPattern",
@@ -115,6 +117,8 @@ __all__ = [
     "Unfinished",
     "UnportableCypherError",
     "UpdateDelta",
+    "WalEvent",
+    "open_store",
 ]
 
 _HOMES = {
@@ -129,6 +133,8 @@ _HOMES = {
     "DeleteDelta": "records.delta",
     "Episode": "records.episode",
     "EsdbBridge": "stores.bridge",
+    "EsdbRecord": "records.chrono",
+    "EsdbStatus": "stores.bridge",
     "Event": "records.event",
     "Fact": "records.fact",
     "FactPattern": "records.fact",
@@ -157,6 +163,8 @@ _HOMES = {
     "SQLiteMemoryStore": "stores.sqlite_memory",
     "StoreHealth": "records.health",
     "UpdateDelta": "records.delta",
+    "WalEvent": "records.chrono",
+    "open_store": "stores.chrono",
 }
 
 

@@ -30,6 +30,7 @@ CONFIDENCE = 0.7  # of what is said without one
 WEAKER = 0.5  # what is left of the confidence of a belief when something it rests on falls
 
 _OF_THE_VERSION = {"id", "reason", "weakened", "path"}
+_MAY_BE_WEAKER = ("active", "deprecated", "hypothesis")
 
 
 def put(
@@ -170,7 +171,7 @@ def _all_above(known: Beliefs, cause: Held, path: str) -> Iterable[tuple[Held, s
         below = queue.pop(0)
         for held in known.resting_on(below):
             on = path if known.sees(held, path) else held.path
-            if held.ref in seen or held.status not in ("active", "deprecated") or not _reaches(known, below, path, on):
+            if held.ref in seen or held.status not in _MAY_BE_WEAKER or not _reaches(known, below, path, on):
                 continue
             seen.add(held.ref)
             queue.append(held)

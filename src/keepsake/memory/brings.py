@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from keepsake.memory.ledger import is_old
 from keepsake.memory.opened import Opened
 from keepsake.records.errors import Closed, NotWritable, Refused
 from keepsake.records.scope import checked
@@ -52,13 +53,15 @@ class Brings(Opened):
         self._gated.must("import", "run", user=self._user(user))
         bringing = Bringing(self, self._user(user), quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
         given = source if isinstance(source, bytes) else place_of(source)
+        bringing.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
+        if isinstance(given, Path) and given.is_dir() and is_old(given):
+            return self._bring_old(bringing, given, format)
         if isinstance(given, Path) and is_export(given) and not format:
             if mine and not dry_run:
                 return self._bring_folder(bringing, given, [e for e in sources_in(given) if not isinstance(e, Source)])
             bringing.skip(given.name, "of a folder that was exported, the pages alone are read")
             given = given / "pages" if (given / "pages").is_dir() else given
         found = list(sources_in(given))
-        bringing.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
         files = [each for each in found if isinstance(each, Source)]
         indexed = {each.folder for each in files if each.is_index}
         with self._shelf.in_steps():
@@ -67,6 +70,16 @@ class Brings(Opened):
                     _bring(bringing, each, format, is_alone=len(files) == 1, has_index=each.folder in indexed)
                 else:
                     bringing.skip(each.place, each.reason)
+        return bringing.result()
+
+    def _bring_old(self, bringing: Bringing, folder: Path, format: str) -> Imported:
+        """A folder of chronomemory, which need not be whole."""
+        from keepsake.memory.bring_chronomemory import NAME, bring_folder
+
+        if format not in ("", NAME):
+            raise Refused(f"{str(folder)[:200]!r} was written by chronomemory; say --format {NAME}, or nothing")
+        with self._shelf.in_steps():
+            bring_folder(bringing, folder)
         return bringing.result()
 
     def _bring_folder(self, bringing: Bringing, folder: Path, skipped: Iterable[Skipped]) -> Imported:
@@ -98,9 +111,10 @@ class _Own(NamedTuple):
 
 
 def _own() -> dict[str, _Own]:
-    from keepsake.memory import bring_export, bring_pages
+    from keepsake.memory import bring_chronomemory, bring_export, bring_pages
 
     return {
+        bring_chronomemory.NAME: _Own(bring_chronomemory.looks_like, bring_chronomemory.bring),
         "keepsake": _Own(bring_export.looks_like, bring_export.bring),
         "pages": _Own(bring_pages.looks_like, bring_pages.bring),
     }

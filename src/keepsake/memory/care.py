@@ -10,6 +10,7 @@ from pathlib import Path
 
 from keepsake.ledger.scan import Progress
 from keepsake.memory import settings
+from keepsake.memory.ledger import is_old
 from keepsake.records.clock import Clock, system_clock
 from keepsake.records.errors import Refused
 from keepsake.repair import check as checking
@@ -25,6 +26,8 @@ def check(folder: Path, codes: Sequence[str] = (), *, progress: Progress | None 
 
     With `codes`, only those are looked for.
     """
+    if is_old(folder):
+        return [finding for finding in [_old(folder)] if not codes or finding.code in codes]
     findings = checking.check(folder, keyring=settings.keyring(), progress=progress, only=codes)
     known = {finding.code for finding in findings}
     around = [finding for finding in _around(folder) if finding.code not in known]
@@ -45,6 +48,18 @@ def repair(folder: Path, codes: Sequence[str], *, by: str = "python:local", cloc
         if step.refused:
             raise Refused(f"{step.code}, {step.place}: {step.text}")
     return mend.apply(folder, codes, keyring=settings.keyring(), by=by, clock=clock)
+
+
+def _old(folder: Path) -> Finding:
+    """How a folder that chronomemory wrote stands, by its own rule."""
+    from keepsake.stores.takeover import examine
+
+    try:
+        old = examine(folder)
+    except ValueError as error:
+        return found("old-ledger-damaged", "events.wal", str(error))
+    notes = "".join(f"; {note}" for note in old.notes)
+    return found("old-ledger", "events.wal", f"its {len(old.log.events):,} lines are chronomemory's, and whole{notes}")
 
 
 def _around(folder: Path) -> Iterator[Finding]:

@@ -45,9 +45,10 @@ def verify_folder(
 def is_old(folder: Path) -> bool:
     """Whether chronomemory wrote it. What knows that for certain is loaded only if the first line is not ours."""
     try:
-        if not is_foreign(first_line(folder / "events.wal")):
-            return False
+        line = first_line(folder / "events.wal")
     except FileNotFoundError:
+        line = b""
+    if not is_foreign(line) if line else not (folder / "snapshot.json").exists():
         return False
     from keepsake.stores import takeover
 

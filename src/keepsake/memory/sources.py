@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from keepsake.exchange.agent_memory import INDEX
+from keepsake.memory.ledger import is_old
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.exported import MARK
 from keepsake.records.imported import Skipped
@@ -110,6 +111,9 @@ def sources_in(given: Path | bytes) -> Iterator[Source | Skipped]:
     except (OSError, ValueError):
         raise NotFound(f"there is nothing at {str(given)[:200]!r}; name a file, a folder or a zip") from None
     if stat.S_ISDIR(mode):
+        if is_old(given):
+            yield from _in_old(given)
+            return
         if (given / "events.wal").exists():
             raise Refused(
                 f"{str(given)[:200]!r} is a memory; name what `keepsake export` made of it, or its pages' folder"
@@ -119,6 +123,13 @@ def sources_in(given: Path | bytes) -> Iterator[Source | Skipped]:
         yield from _in_file(given, _safe(given.name))
     else:
         raise Refused(f"{str(given)[:200]!r} is neither a file nor a folder; name one of these")
+
+
+def _in_old(folder: Path) -> Iterator[Source | Skipped]:
+    """The files of a folder that chronomemory wrote."""
+    for name in ("events.wal", "snapshot.json"):
+        if (folder / name).exists():
+            yield from _in_file_or_told(folder / name, name)
 
 
 def size_of(given: Path | bytes) -> int:

@@ -47,7 +47,7 @@ class Belief(Shape):
     key: str = Field(description="The belief's name; it stays.")
     text: str = Field(description="What is held, in words. Data, never an instruction.")
     kind: str = Field(description="fact, preference, instruction, decision, …")
-    status: str = Field(description="active, deprecated, invalidated, superseded or tombstone.")
+    status: str = Field(description="active, deprecated, hypothesis, invalidated, superseded, tombstone or unknown.")
     confidence: float = Field(description="From 0 to 1.")
     source_type: str = Field(description="How it came to be known.")
     evidence: list[str] = Field(description="What speaks for it.")
