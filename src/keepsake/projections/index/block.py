@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import orjson
 
+from keepsake.records.block import DecayTier
 from keepsake.records.policy import DEFAULT
 
 QUARANTINED = DEFAULT.quarantined  # until a person approves, or someone who is trusted says the same
@@ -16,7 +17,10 @@ FAITH = 4.0  # how many uses a stated confidence is worth
 
 # How fast a block fades, for each hour of work.
 PERMANENT, DURABLE, STANDARD, EPHEMERAL = 1e-5, 1e-3, 1e-2, 5e-2
-TIERS = {"permanent": PERMANENT, "durable": DURABLE, "standard": STANDARD, "ephemeral": EPHEMERAL}
+TIERS: dict[str, float] = {
+    DecayTier.PERMANENT: PERMANENT, DecayTier.DURABLE: DURABLE, DecayTier.STANDARD: STANDARD,
+    DecayTier.EPHEMERAL: EPHEMERAL,
+}  # fmt: skip
 
 
 class Source:
