@@ -66,6 +66,7 @@ def plant(memory: Memory) -> list[str]:
     memory.paths.branch(word("below"), word("path"))
     memory.remember(word("onpath"), path=word("below"))
     memory.outcome([memory.on(word("below")).beliefs.query()[-1].id], 1.0, reason=word("o"), path=word("below"))
+    memory.relate(memory.on(word("below")).beliefs.query()[-1].id, word("invalid2"), word("rel"), path=word("below"))
     memory.paths.merge(word("below"))
     memory.paths.compact(word("path"), summary=word("summary"))
     memory.paths.branch(word("given"))

@@ -163,3 +163,51 @@ def test_a_frame_can_be_given_as_it_is_and_one_that_is_not_known_is_named(memory
     assert lines(memory.frame(frame, "is tea green?")) == ["tea is green"]
     with pytest.raises(Refused, match="there is no frame 'nothing'; there are attention, self, task"):
         memory.frame("nothing", "tea")
+
+
+def work(memory, clock, hours):
+    """So many active hours pass: the end of a session adds up to a day."""
+    for _ in range(hours // 24):
+        session = memory.work.start()
+        clock.now += timedelta(hours=24)
+        memory.work.end(session)
+
+
+def test_what_a_window_cuts_is_named_and_what_recall_serves_is_among_it(memory, clock):
+    memory.remember("The staging port is 6543", key="port")
+    memory.remember("Zebras have stripes")
+    work(memory, clock, 480)
+    framed = memory.frame("attention", "what is the staging port?")
+
+    assert [hit.text for hit in memory.recall("what is the staging port?")] == ["The staging port is 6543"]
+    assert framed.text == ""
+    assert [(each.text, each.why) for each in framed.dropped if "window" in each.why] == [
+        ("The staging port is 6543", "last said or used before the frame's window of 200 active hours")
+    ]
+    assert [hit.text for hit in memory.recall("what is the staging port?", frame="attention").nearest][:1] == [
+        "The staging port is 6543"
+    ]
+
+
+def test_of_a_great_deal_that_is_cut_some_are_named_and_all_are_counted(memory, clock):
+    for number in range(40):
+        memory.remember(f"The staging port of service {number} is {8000 + number}", key=str(number))
+    work(memory, clock, 480)
+    framed = memory.frame("attention")
+
+    assert (framed.text, framed.more) == ("", 20)
+    assert len(framed.dropped) == 20
+    assert all("the frame's window of 200 active hours" in each.why for each in framed.dropped)
+
+
+def test_a_frame_shows_what_recall_serves_among_many_alike(memory):
+    for number in range(60):
+        memory.remember(f"Warehouse {number} is looked after by employee {1000 + number}", key=str(number))
+    asked = "which employee looks after warehouse 17?"
+    served = [hit.text for hit in memory.recall(asked)]
+
+    assert served
+    for name in ("attention", "task"):
+        framed = memory.frame(name, asked)
+        assert lines(framed)[: len(served)] == served
+        assert framed.dropped

@@ -65,6 +65,11 @@ class World:
         self.m.forget(key)
         return key
 
+    def related(self) -> tuple[str, str]:
+        pair = self.belief(), self.belief()
+        self.m.relate(*pair, "belongs with")
+        return pair
+
     def kept_out(self) -> str:
         key = self.name()
         self.m.remember(self.words(), key=key, trust="web")
@@ -305,6 +310,10 @@ DO: dict[str, dict[str, Act]] = {
         "http": lambda w: w.http("erase", names=[w.episode()], confirm=True),
         "cli": lambda w: w.cli("erase", w.episode(), "--yes"),
     },
+    "relation.put": {
+        "python": lambda w: w.p.relate(*w.related(), "explains"),
+        "http": lambda w: w.http("relate", **dict(zip(("one", "other"), w.related(), strict=True)), relation="is like"),
+    },
     "fact.note": {"python": noted},
     "path.branch": {
         "python": lambda w: w.p.paths.branch(w.name()),
@@ -456,7 +465,8 @@ def test_every_call_that_changes_a_memory_is_in_a_row_or_is_left_out_for_a_reaso
 
 ROWS = {  # a call, and the row of the matrix that it falls under
     "remember": "remember", "revise": "revise", "forget": "forget", "invalidate": "invalidate", "erase": "erase",
-    "observe": "episode.observe", "fade": "episode.fade", "outcome": "reinforce", "distrust": "source.distrust",
+    "observe": "episode.observe", "fade": "episode.fade", "outcome": "reinforce", "relate": "relation.put",
+    "distrust": "source.distrust",
     "trust_again": "source.trust", "backup": "ledger.backup", "restore": "ledger.restore", "bring": "import.run",
     "take_in": "memory.import", "consolidate": "rule.run", "run_due": "rule.run",
     "config.set": "config.set", "entities.create": "remember", "entities.observe": "remember",

@@ -24,7 +24,7 @@ from keepsake.ledger.folder import Folder
 from keepsake.ledger.read import first_line, is_foreign, raw_lines
 from keepsake.records.errors import NotWritten
 
-_BY_IDS = ("belief.", "episode.", "review.", "erase", "outcome.")  # events of which the audit has ids alone
+_BY_IDS = ("belief.", "episode.", "review.", "erase", "outcome.", "relation.")  # of these the audit has ids alone
 PER_EVENT = 8000  # line hashes that fit in one event with room to spare
 
 

@@ -217,13 +217,21 @@ class RecallOf:
         ranking = rank(file, self._means(ask), ask, self._shelf.ledger.standing.erasures)
         hits: list[Hit] = []
         guaranteed: list[Hit] = []
+        cut: list[tuple[Hit, str]] = []
+        more = 0
         if ranking is not None:
             most = min(_SHOWN, _FEW + (frame.token_budget if budget is None else max(budget, 0)) // _A_LINE)
-            guaranteed, hits = map(ranking.hits, ranking.served(ask, most))
+            chosen = ranking.filling(ask, most)
+            guaranteed, hits, more = ranking.hits(chosen.guaranteed), ranking.hits(chosen.rest), chosen.more
+            hits += ranking.related(chosen.neighbours, [*guaranteed, *hits])
+            cut = [(hit, why) for place, why in chosen.cut for hit in ranking.hits([place])]
             if self._shelf.outlet is not None:  # a line shows what this program may read
-                guaranteed, hits = ([*map(self._shelf.outlet.reader.hit, each)] for each in (guaranteed, hits))
+                seen = self._shelf.outlet.reader.hit
+                guaranteed, hits = ([*map(seen, each)] for each in (guaranteed, hits))
+                cut = [(seen(hit), why) for hit, why in cut]
         filled = framed(
-            frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget, compare=self._compared
+            frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget, compare=self._compared,
+            cut=cut, more=more,
         )  # fmt: skip
         if self._compared.is_large():
             del self._compared

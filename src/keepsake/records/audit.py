@@ -32,7 +32,8 @@ _ASK, _ANSWER, _GRANT, _REFUSE = _OF_REVIEWS = ("review.ask", "review.answer", "
 _VERBS = {  # whatever its version
     "belief.put": "remember", "belief.supersede": "revise", "belief.tombstone": "forget",
     "belief.invalidate": "invalidate", "episode.put": "observe", "episode.fade": "put out of recall",
-    "episode.retract": "take back", "outcome.put": "judge", "rule.put": "set rule", "rule.drop": "drop rule",
+    "episode.retract": "take back", "outcome.put": "judge", "relation.put": "relate", "rule.put": "set rule",
+    "rule.drop": "drop rule",
     "rule.ran": "run rule", "frame.put": "set frame", "frame.drop": "drop frame", "config.set": "set",
     "session.start": "begin work", "session.end": "end work", "page.put": "change page", "page.fold": "fold page",
     "page.clean": "clean pages", "erase": "erase", "erase.done": "finish erasing", "trust.set": "trust",
