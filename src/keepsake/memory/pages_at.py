@@ -229,8 +229,8 @@ class PagesAt(Level[PagesFile]):
         if read is None or is_blank(read.data):
             return render.new(file, db.entries(file.path), self.zone)
         is_plain = page is None and not completions and not drops
-        if is_plain and (more := render.longer(read.data, file, due, self.zone)):
-            return more
+        if is_plain and (patched := render.patched(read.data, file, due, self.zone)):
+            return patched
         page, is_seen = page or self.parsed(file, read), file.digest is not None
         return render.changed(
             page, file, due, completions=completions, drops=drops, recorded=recorded, is_seen=is_seen
