@@ -81,7 +81,9 @@ def test_a_page_that_grew_is_the_page_made_at_once(said, zone):
 
 
 NEW = "20990101-0000-000000"
-plain = st.sampled_from(["one", "Two words.", "a #tag and `code`", "*three*\n\nlines", "~~", "# one", "20261025-0030-000002"])
+plain = st.sampled_from(
+    ["one", "Two words.", "a #tag and `code`", "*three*\n\nlines", "~~", "# one", "20261025-0030-000002"]
+)  # fmt: skip
 hands = st.sampled_from(
     ["", "\n", "Typed below.\n", "  \n", "```\n## [2026-10-25T00:30:00] {id: 20261025-0030-000001} #x\none\n```\n",
      "## [2026-10-25T00:30:00] {id: 20261025-0030-000001} #x\none\n", "See 20261025-0030-000002.\n", "## Notes\n",
@@ -97,7 +99,8 @@ hands = st.sampled_from(
 def test_what_is_patched_is_what_reading_all_of_the_page_gives(said, zone, ends, more, hand, place):
     entries = [row(n, text, shown=1) for n, text in enumerate(said, 1)]
     starts = render.new(page_of(), entries, zone).data.split(b"\n## [")
-    data = b"\n## [".join(starts[: place + 1]) + hand.encode() + b"".join(b"\n## [" + each for each in starts[place + 1 :])
+    before, after = starts[: place + 1], starts[place + 1 :]
+    data = b"\n## [".join([*before[:-1], before[-1] + hand.encode(), *after])
     page = parse(data, zone)
     file = page_of(front=render.seen_front(page), zone=str(zone), updated="2026-10-26T00:00:00.000000Z", digest=b"x")
     there = {entry.id for entry in page.entries}
