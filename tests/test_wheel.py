@@ -10,11 +10,16 @@ from pathlib import Path
 
 import pytest
 
-PINS = Path(__file__).parent.parent / "requirements" / "base.lock"
+ROOT = Path(__file__).parent.parent
+PINS = ROOT / "requirements" / "base.lock"
 OURS_ALONE = ["pytest", "hypothesis", "ruff", "mypy", "hatchling", "build", "uv"]
 UNSET = {"XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "KEEPSAKE_HOME": "", "CLAUDE_CONFIG_DIR": ""}
 OFFLINE = ["NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ReadTimeoutError", "ProxyError",
            "ConnectionResetError"]  # fmt: skip
+
+MACHINES = [
+    "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "x86_64-apple-darwin", "aarch64-apple-darwin",
+]  # fmt: skip
 
 FIVE_MINUTES = [  # what a stranger types first, with nothing else to read, and all that it prints
     (
@@ -54,6 +59,18 @@ def install_pins(python: Path) -> None:
     if done.returncode != 0 and "CI" not in os.environ and any(sign in said for sign in OFFLINE):
         pytest.skip("offline: the package index cannot be reached")
     ok(done)
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("machine", MACHINES)
+def test_every_package_has_a_wheel_on_every_machine_the_word_vectors_too(machine, python):
+    look = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--only-binary", ":all:", "--constraints", PINS]
+    where = ["--python-platform", machine, "--python-version", python]
+    done = run(*look, *where, "--extra", "serve", ROOT / "pyproject.toml")
+    if done.returncode != 0 and "CI" not in os.environ and "Failed to fetch" in done.stderr:
+        pytest.skip("offline: the package index cannot be reached")
+
+    assert re.search(r"^wordllama==", ok(done), re.MULTILINE)
 
 
 def connects_a_client(keepsake: Path, home: Path, alone: dict[str, str]) -> None:

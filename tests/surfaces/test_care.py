@@ -62,6 +62,8 @@ def test_init_here_makes_a_projects_own_memory_and_says_how_it_is_found(keepsake
     assert done.out == f"Made {made}\nfound from {home}/work and every folder below it\n"
     assert (made / "keepsake.toml").read_text().startswith("# Settings of this memory")
     assert stat.S_IMODE((made / "keepsake.toml").stat().st_mode) == 0o600
+    assert sorted(page.name for page in (made / "memory").iterdir()) == ["user-preferences.md", "user-profile.md"]
+    assert "tags: [identity, background]\nstatus: active" in (made / "memory/user-profile.md").read_text()
     keepsake("remember", "in the project")
     assert b"in the project" in (made / "events.wal").read_bytes()
     assert not (home / ".keepsake").exists()
@@ -75,6 +77,18 @@ def test_init_leaves_what_is_there_as_it_is(keepsake, home):
     assert keepsake("init", "--here").out.startswith("Already there:")
     assert (home / "work/.keepsake/keepsake.toml").read_text() == "# mine\n"
     assert keepsake("show", "k").status == 0
+
+
+def test_init_takes_nothing_in_and_writes_no_page_where_pages_are(keepsake, home):
+    keepsake("init", "--here")
+    page = home / "work/.keepsake/memory/user-profile.md"
+    page.write_text(page.read_text() + "\n## #name\nThe user is Ana.\n")
+    (home / "work/.keepsake/memory/user-preferences.md").unlink()
+
+    assert keepsake("init", "--here").status == 0
+
+    assert [path.name for path in page.parent.iterdir()] == ["user-profile.md"]
+    assert "The user is Ana." not in keepsake("show").out
 
 
 def test_init_says_when_another_memory_goes_first(keepsake, home, monkeypatch):

@@ -51,10 +51,12 @@ class PagesAt(Level[PagesFile]):
     called = "the pages are"
     wrong = (sqlite3.DatabaseError, Stale)
 
-    def __init__(self, shelf: Shelf, zone: Callable[[], tzinfo], masks: Masker | None = None) -> None:
+    def __init__(
+        self, shelf: Shelf, zone: Callable[[], tzinfo], hard_limit: Callable[[], int], masks: Masker | None = None
+    ) -> None:
         super().__init__(shelf)
         self.draw, self.masks = shelf.draw, masks
-        self._zone_of = zone
+        self._zone_of, self._hard_limit = zone, hard_limit
         self.folder = PageFolder(self.ledger.folder.pages, self.ledger.disk)
         self._paused, self._is_working = 0, False
 
@@ -144,7 +146,7 @@ class PagesAt(Level[PagesFile]):
         return question(self._leveled())
 
     def _made(self, path: Path | str) -> PagesFile:
-        return PagesFile(path)
+        return PagesFile(path, self._hard_limit())
 
     def _read_on(self, db: PagesFile, mark: Bookmark) -> Bookmark:
         """From the bookmark on; where that was moved away, what is held now."""
@@ -229,8 +231,8 @@ class PagesAt(Level[PagesFile]):
         if read is None or is_blank(read.data):
             return render.new(file, db.entries(file.path), self.zone)
         is_plain = page is None and not completions and not drops
-        if is_plain and (more := render.longer(read.data, file, due, self.zone)):
-            return more
+        if is_plain and (patched := render.patched(read.data, file, due, self.zone)):
+            return patched
         page, is_seen = page or self.parsed(file, read), file.digest is not None
         return render.changed(
             page, file, due, completions=completions, drops=drops, recorded=recorded, is_seen=is_seen

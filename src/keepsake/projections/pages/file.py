@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 from keepsake.projections.followed import Followed
 from keepsake.projections.pages import fold
@@ -15,6 +17,11 @@ class PagesFile(Followed):
     """The rows of all pages of a folder."""
 
     shape, tables, names = SHAPE, TABLES, NAMES
+
+    def __init__(self, path: Path | str, hard_limit: int | None = None) -> None:
+        """A page above `hard_limit` tokens is flagged, whoever wrote what stands on it and whatever was said of it."""
+        super().__init__(path)
+        self._hard_limit = hard_limit
 
     def take(self, events: Iterable[Event]) -> None:
         rows = Rows(self.db)
@@ -33,21 +40,26 @@ class PagesFile(Followed):
 
     def file(self, path: str) -> File | None:
         row = self.db.execute(FILES + "WHERE path = ?", (path,)).fetchone()
-        return File(*row) if row else None
+        return self._flagged(row) if row else None
 
     def about(self, user: str, about: str) -> File | None:
         """The page of an entity."""
         row = self.db.execute(FILES + "WHERE user = ? AND about = ?", (user, about)).fetchone()
-        return File(*row) if row else None
+        return self._flagged(row) if row else None
 
     def files(self, user: str | None = None) -> list[File]:
         """The pages of that user, or of all, in the order of their names."""
         where, values = ("", ()) if user is None else ("WHERE user = ? ", (user,))
-        return [File(*row) for row in self.db.execute(f"{FILES}{where}ORDER BY path", values)]
+        return list(map(self._flagged, self.db.execute(f"{FILES}{where}ORDER BY path", values)))
 
     def due(self) -> list[File]:
         """The pages whose files lag behind."""
-        return [File(*row) for row in self.db.execute(FILES + "WHERE is_due ORDER BY path")]
+        return list(map(self._flagged, self.db.execute(FILES + "WHERE is_due ORDER BY path")))
+
+    def _flagged(self, row: tuple[Any, ...]) -> File:
+        file = File(*row)
+        file.needs_compact |= self._hard_limit is not None and file.tokens > self._hard_limit
+        return file
 
     def entries(self, path: str, *, due: bool = False) -> list[Entry]:
         """What stands on a page, in its order; only what its file does not show yet, if `due`."""
