@@ -195,6 +195,10 @@ CODES: dict[str, Code] = {
         "note", "the tables of the pages cannot be read; they are made anew from the ledger when they are needed next",
         "keepsake repair pages-damaged, or keepsake rebuild-index", "removes them",
     ),
+    "page-differs": Code(
+        "error", "a page says something that a sync does not take in: it and the memory do not agree",
+        "set right what keepsake sync tells, or remove the file to have it written anew",
+    ),
     "page-unsynced": Code(
         "note", "a page is not as it was last seen; what was edited there counts after the next sync", "keepsake sync",
     ),
@@ -247,7 +251,7 @@ CODES: dict[str, Code] = {
 OF_INDEX = frozenset({"index-ahead", "index-damaged", "index-differs", "block-loose"})
 OF_PAGES = frozenset({"pages-damaged", "pages-differ"})
 OF_VECTORS = frozenset({"vectors-damaged", "vectors-loose"})
-OF_DERIVED = OF_INDEX | OF_PAGES | OF_VECTORS | {"page-unsynced", "audit-differs"}
+OF_DERIVED = OF_INDEX | OF_PAGES | OF_VECTORS | {"page-differs", "page-unsynced", "audit-differs"}
 
 _RANK = {"error": 0, "warning": 1, "note": 2}
 
