@@ -53,7 +53,7 @@ class Hands:
 
     def supersede(self) -> None:
         for entry in self.one():
-            self.touched.add(entry.text)
+            self.touched |= set(STATED.findall(" ".join(entry.text.split())))
             self.memory.revise(entry.id, self.fresh())
 
     def tag(self) -> None:
