@@ -93,6 +93,10 @@ CODES: dict[str, Code] = {
         "keepsake repair pages-differ, or keepsake rebuild-index",
         "removes them; they are made anew from the ledger when they are needed next",
     ),
+    "page-differs": Code(
+        "error", "a page says something that a sync does not take in: it and the memory do not agree",
+        "set right what keepsake sync tells, or remove the file to have it written anew",
+    ),
     "snapshot-differs": Code(
         "error", "the snapshot says other things than the events up to it", "keepsake repair snapshot-differs",
         "removes it; the memory is opened from the first event on, and another is made when it is due",
@@ -194,10 +198,6 @@ CODES: dict[str, Code] = {
     "pages-damaged": Code(
         "note", "the tables of the pages cannot be read; they are made anew from the ledger when they are needed next",
         "keepsake repair pages-damaged, or keepsake rebuild-index", "removes them",
-    ),
-    "page-differs": Code(
-        "error", "a page says something that a sync does not take in: it and the memory do not agree",
-        "set right what keepsake sync tells, or remove the file to have it written anew",
     ),
     "page-unsynced": Code(
         "note", "a page is not as it was last seen; what was edited there counts after the next sync", "keepsake sync",

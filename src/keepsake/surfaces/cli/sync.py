@@ -35,8 +35,8 @@ def sync(call: Call, watch: bool, user: str | None) -> int:
     Prints what was taken in, with file and line, and the pages that were written. What is not understood is told on
     standard error, every time until it is set right, and stays as it is; so is a page that a merge left half done. What
     was changed on the page and elsewhere becomes a question (`keepsake review`), and so does a page that was cut short,
-    cannot be read, or lost most of its entries. Pages of all users are looked at; what is printed is about this one's. In a folder that holds pages and no
-    ledger, it makes one.
+    cannot be read, or lost most of its entries. Pages of all users are looked at; what is printed is about this one's.
+    In a folder that holds pages and no ledger, it makes one.
 
     With --watch and --json, prints an object a line.
     """
