@@ -28,6 +28,7 @@ from keepsake.projections.index.plant import held_now
 from keepsake.projections.markdown import Page, parse
 from keepsake.projections.markdown.zone import zone_name, zone_named
 from keepsake.projections.pages import render
+from keepsake.projections.pages.base import mark_of
 from keepsake.projections.pages.file import PagesFile
 from keepsake.projections.pages.fold import Stale
 from keepsake.projections.pages.render import Completion, Rendering
@@ -209,7 +210,7 @@ class PagesAt(Level[PagesFile]):
         file.size, file.mtime, file.ctime, file.inode = stamp
         file.front, file.is_due, file.zone = rendering.front, 0, self._zone_in(file, page)
         with db.writing():
-            db.saw(file, rendering.shown)
+            db.saw(file, rendering.shown, mark_of(rendering.data), self._left.seq)
         return is_new
 
     def render_again(self, user: str, about: str) -> None:

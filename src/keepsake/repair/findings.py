@@ -93,6 +93,10 @@ CODES: dict[str, Code] = {
         "keepsake repair pages-differ, or keepsake rebuild-index",
         "removes them; they are made anew from the ledger when they are needed next",
     ),
+    "page-differs": Code(
+        "error", "a page says something that a sync does not take in: it and the memory do not agree",
+        "set right what keepsake sync tells, or remove the file to have it written anew",
+    ),
     "snapshot-differs": Code(
         "error", "the snapshot says other things than the events up to it", "keepsake repair snapshot-differs",
         "removes it; the memory is opened from the first event on, and another is made when it is due",
@@ -250,7 +254,7 @@ CODES: dict[str, Code] = {
 OF_INDEX = frozenset({"index-ahead", "index-damaged", "index-differs", "block-loose"})
 OF_PAGES = frozenset({"pages-damaged", "pages-differ"})
 OF_VECTORS = frozenset({"vectors-damaged", "vectors-loose"})
-OF_DERIVED = OF_INDEX | OF_PAGES | OF_VECTORS | {"page-unsynced", "audit-differs"}
+OF_DERIVED = OF_INDEX | OF_PAGES | OF_VECTORS | {"page-differs", "page-unsynced", "audit-differs"}
 
 _RANK = {"error": 0, "warning": 1, "note": 2}
 

@@ -100,7 +100,13 @@ class Edit:
         return self
 
     def complete(self, entry: Entry, entry_id: str, at: datetime, tags: tuple[str, ...]) -> Self:
-        """Give the heading that a person wrote what it lacks; an id that it shares with another is replaced."""
+        """Give the heading that a person wrote what it lacks; an id that it shares with another is replaced.
+
+        What has no heading leaves its place: it is to be appended as an entry.
+        """
+        if entry.heading.start == entry.heading.end:
+            self._headings.append(Splice(*entry.span, ""))
+            return self
         start, raw = entry.heading.start, self._page.text[entry.heading.start : entry.heading.end]
         place = raw.index("##") + 2
         if not entry.time:

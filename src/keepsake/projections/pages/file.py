@@ -8,6 +8,7 @@ from typing import Any
 
 from keepsake.projections.followed import Followed
 from keepsake.projections.pages import fold
+from keepsake.projections.pages.base import Base
 from keepsake.projections.pages.rows import ENTRIES, FILES, Entry, File, Rows, digest_of_words
 from keepsake.projections.pages.tables import NAMES, SHAPE, TABLES
 from keepsake.records.event import Event
@@ -32,9 +33,9 @@ class PagesFile(Followed):
     def empty_but_renderings(self) -> None:
         """The same as `empty`, but in which states pages were written is kept."""
         with self.writing():
-            kept = self.db.execute("SELECT path, digest FROM renderings").fetchall()
+            kept = self.db.execute("SELECT path, digest, mark, seq, front FROM renderings").fetchall()
             self.empty()
-            self.db.executemany("INSERT INTO renderings VALUES (?, ?)", kept)
+            self.db.executemany("INSERT INTO renderings VALUES (?, ?, ?, ?, ?)", kept)
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -80,10 +81,22 @@ class PagesFile(Followed):
         found = self.db.execute("SELECT 1 FROM renderings WHERE path = ? AND digest = ?", (path, digest)).fetchone()
         return found is not None
 
+    def base(self, path: str, mark: bytes) -> Base | None:
+        """The state of a page that has this mark; of several, the first: what came later is not known to be in it."""
+        row = self.db.execute(
+            "SELECT digest, seq, front FROM renderings WHERE path = ? AND mark = ? ORDER BY seq LIMIT 1", (path, mark)
+        ).fetchone()
+        return Base(*row) if row else None
+
+    def unclear(self) -> set[str]:
+        """The pages that said something else than the memory when they were last looked at."""
+        return {row[0] for row in self.db.execute("SELECT path FROM unclear")}
+
     # -- how far the files have followed -----------------------------------------------------------------------------
 
-    def saw(self, file: File, shown: Iterable[tuple[int, int]]) -> None:
-        """A file was written or read as `file` says now, with these entries on it: (its n, 1 as it is or 2 struck)."""
+    def saw(self, file: File, shown: Iterable[tuple[int, int]], mark: bytes, seq: int) -> None:
+        """A file was written or read as `file` says now, with these entries on it: (its n, 1 as it is or 2 struck).
+        It has this mark, and all that the ledger had by `seq`."""
         self.db.execute(
             "UPDATE files SET zone = ?, front = ?, size = ?, mtime = ?, ctime = ?, inode = ?, digest = ?, is_due = ?"
             " WHERE path = ?",
@@ -91,13 +104,21 @@ class PagesFile(Followed):
         )
         self.db.executemany("UPDATE entries SET shown = ?, is_due = 0 WHERE n = ?", [(how, n) for n, how in shown])
         if file.digest is not None:
-            self.db.execute("INSERT OR IGNORE INTO renderings VALUES (?, ?)", (file.path, file.digest))
+            state = (file.path, file.digest, mark, seq, file.front)
+            self.db.execute("INSERT OR IGNORE INTO renderings VALUES (?, ?, ?, ?, ?)", state)
 
     def restamp(self, file: File) -> None:
         """The file was touched, and is as it was."""
         self.db.execute(
             "UPDATE files SET size = ?, mtime = ?, ctime = ?, inode = ? WHERE path = ?", (*file.stamp, file.path)
         )
+
+    def mark_unclear(self, path: str, *, is_so: bool) -> None:
+        """Whether a page says something else than the memory, so that it is looked at again."""
+        if is_so:
+            self.db.execute("INSERT OR IGNORE INTO unclear VALUES (?)", (path,))
+        else:
+            self.db.execute("DELETE FROM unclear WHERE path = ?", (path,))
 
     def lost(self, path: str) -> None:
         """The file is not there: all of the page is to be written."""

@@ -89,6 +89,8 @@ def _show(rows: Rows, event: Event, at: str, belief: Mapping[str, Any], gone: li
             rows.strike(kept, event.ts)
         elif same and tags != same.tag_list:
             rows.tag(same, tags, event.ts)
+        if same and happened not in ("", same.timestamp):
+            rows.date(same, happened, event.ts)
     elif text:
         rows.add(
             file, name, event.ts, tags, text, event.seq, happened=happened or at, has_key=not is_id(belief["key"]),

@@ -187,7 +187,8 @@ def changed(
         return Rendering(made.data, shown, seen_front(made))
     told = [row for row in due if row.id in there and _is_told(there[row.id], row, row.id in recorded)]
     count = len(page.entries) + len(drafts) - len(told)
-    return Rendering(to_bytes(text), shown, seen_front(page, fields, count))
+    said = {name: value for name, value in fields.items() if name in FRONT}
+    return Rendering(to_bytes(text), shown, seen_front(page, said, count))
 
 
 def _completed(page: Page, completions: Sequence[Completion]) -> Page:
@@ -276,6 +277,9 @@ def _is_told(there: markdown.Entry, row: Entry, is_recorded: bool) -> bool:
 def _fields(page: Page, file: File) -> dict[str, Value]:
     """What the front matter has to say and does not."""
     said = orjson.loads(seen_front(page))
+    if page.front.span is None:  # all of it is written
+        entity = {} if markdown.is_plain(file.about) else {"entity": file.about}
+        return {**{name: legal(file, name) for name in FRONT}, "created": moment(file.created), **entity}
     return {name: legal(file, name) for name in FRONT if _is_wanting(file, name, said[name])}
 
 

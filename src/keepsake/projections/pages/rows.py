@@ -287,6 +287,12 @@ class Rows:
         index_entry(self._db, entry.n)
         self.touch_path(entry.path, at)
 
+    def date(self, entry: Entry, happened: str, at: str) -> None:
+        """It happened at another time than its page said."""
+        self._write_entries()
+        self._db.execute("UPDATE entries SET timestamp = ?, is_due = 1 WHERE id = ?", (happened, entry.id))
+        self.touch_path(entry.path, at)
+
     def fold(self, entry: Entry, into: str, at: str) -> None:
         """It is told by another entry now, and stands on no page."""
         self._write_entries()

@@ -1,0 +1,59 @@
+"""Files that are not what a person meant to save: half merged, not text, or cut short. Nothing is taken from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from keepsake.projections.markdown import Page
+from keepsake.projections.markdown.fence import conflicts
+from keepsake.projections.markdown.page import to_text
+from keepsake.projections.pages.base import Base
+from keepsake.projections.pages.rows import Entry
+
+_WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 and UTF-32 begin
+_SHARE = 10  # one byte in so many that is not UTF-8, and it is another encoding
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two texts differ in white space at most; in a code block that counts."""
+    return one == other or ("```" not in one and "~~~" not in one and one.split() == other.split())
+
+
+def conflict_line(page: Page, rows: Mapping[str, Entry]) -> int:
+    """The first line that a merge left to be resolved; 0, if there is none. Words that an entry has are none."""
+    for place in conflicts(page.text):
+        inside = next((entry for entry in page.entries if entry.span.start <= place < entry.span.end), None)
+        row = rows.get(inside.id) if inside else None
+        if inside is None or row is None or not same_words(inside.body, row.content):
+            return page.text.count("\n", 0, place) + 1
+    return 0
+
+
+def unreadable(data: bytes) -> str:
+    """Why a file is no text that could be read; nothing, if it is. A few bytes that are not UTF-8 spoil no page."""
+    if data.startswith(_WIDE) or b"\0" in data:
+        return "it is not UTF-8 but UTF-16, or no text"
+    if not data.isascii():
+        text = to_text(data)
+        if sum("\ud800" <= char <= "\udfff" for char in text) * _SHARE > len(text):
+            return "it is not UTF-8"
+    return ""
+
+
+def is_truncated(page: Page, rows: Sequence[Entry], base: Base | None) -> bool:
+    """Whether a file ends in the middle of what was written there: without the end of its last line, and with a proper
+    beginning of what the page showed."""
+    text = page.text
+    if text.endswith(("\n", "\r")):
+        return False
+    if page.front.span is None and page.front.fault:
+        return not page.entries
+    if base is None:
+        return False
+    shown = [row for row in rows if row.shown and not row.folded_into and row.seq <= base.seq]
+    there = {entry.id: entry for entry in page.entries}
+    last = next((row for row in reversed(shown) if row.id in there), None)
+    if last is None or last is not shown[-1]:
+        return bool(shown)
+    body = there[last.id].body.removeprefix("~~")
+    return body != last.content and last.content.startswith(body)
