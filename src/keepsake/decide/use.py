@@ -89,7 +89,7 @@ def relate(
     known: Book, one: str, other: str, relation: str, *, user: str = OWNER, path: str = ""
 ) -> list[Draft]:  # fmt: skip
     """Record how two memories are related; an empty relation takes it back. What is so already is no event."""
-    if not isinstance(relation, str) or len(relation) > LONGEST_RELATION:
+    if len(relation) > LONGEST_RELATION:
         raise Refused(f"a relation is a few words, at most {LONGEST_RELATION} letters, such as 'explains'")
     known.writable(user, path)
     ids = [_identity(known, name, user, path) for name in (one, other)]
