@@ -35,7 +35,7 @@ _VERBS = {  # whatever its version
     "episode.retract": "take back", "outcome.put": "judge", "rule.put": "set rule", "rule.drop": "drop rule",
     "rule.ran": "run rule", "frame.put": "set frame", "frame.drop": "drop frame", "config.set": "set",
     "session.start": "begin work", "session.end": "end work", "page.put": "change page", "page.fold": "fold page",
-    "page.clean": "clean pages", "erase": "erase", "erase.done": "finish erasing", "trust.set": "trust",
+    "page.rename": "rename page", "page.clean": "clean pages", "erase": "erase", "erase.done": "finish erasing", "trust.set": "trust",
     "path.branch": "branch path", "path.merge": "merge path", "path.abandon": "abandon path",
     "path.compact": "close path", "path.reopen": "reopen path", "graph.put": "change graph",
     "graph.merge": "merge nodes", "graph.unmerge": "part nodes", "ledger.begin": "begin", "ledger.seal": "compact",
