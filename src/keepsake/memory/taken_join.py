@@ -227,7 +227,7 @@ class Join:
             return None
         return body
 
-    def _rename(self, event: Event, body: dict[str, Any]) -> dict[str, Any] | None:
+    def _rename(self, event: Event, _: dict[str, Any]) -> dict[str, Any] | None:
         """What is held there is about the other entity already; a page that is here keeps its name."""
         self._stays(event)
         return None

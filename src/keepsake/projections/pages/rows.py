@@ -203,7 +203,7 @@ class Rows:
         self._changed[file.path] = file
 
     def rename(self, file: File, about: str, at: str) -> File:
-        """The page is about another entity, and what stands on it goes along. If that has a page, it is the same now."""
+        """The page is about another entity, and what stands on it goes along, to its page if it has one."""
         self.flush()
         there = self._files.get((file.user, about)) or self._fetch((file.user, about))
         was, self._files = file.path, {key: each for key, each in self._files.items() if each is not file}
