@@ -403,3 +403,37 @@ def test_an_entry_with_a_time_of_its_own_has_that_minute_in_its_id(m):
     for entry in parse(path.read_text()).entries:
         assert entry.id[:13] == entry.time.replace("-", "").replace("T", "-").replace(":", "")[:13]
     is_settled(m)
+
+
+# -- another name ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("meanwhile", ["nothing", "an edit", "an entry"])
+def test_a_file_with_another_name_is_the_same_page_of_an_entity_with_another_name(m, meanwhile):
+    old = m.pages.append("person-ana", "one", ["x"])
+    new = m.pages.supersede("person-ana", old.id, "two")
+    m.pages.append("person-ana", "three", ["x"])
+    m.pages.describe("person-ana", description="A friend")
+    path = page_at(m, "person-anna.md")
+    page_at(m, "person-ana.md").rename(path)
+    if meanwhile == "an edit":
+        edit(path, "\nthree\n", "\nthree and more\n")
+    elif meanwhile == "an entry":
+        m.pages.append("person-ana", "four", ["x"])
+
+    m.pages.sync()
+
+    texts = {"nothing": ["three", "two"], "an edit": ["three and more", "two"], "an entry": ["four", "three", "two"]}
+    held = [belief for belief in m.beliefs.all() if belief.status == "active"]
+    assert sorted(belief.text for belief in held) == texts_of(m, "person-anna") == texts[meanwhile]
+    assert {belief.about for belief in held} == {"person-anna"}
+    assert not page_at(m, "person-ana.md").exists()
+    page = parse(path.read_text())
+    assert [entry.id for entry in page.entries][:2] == [old.id, new.id]
+    assert (page.title, page.front.description) == ("Anna", "A friend")
+    assert [info.path for info in m.pages.list()].count("person-anna.md") == 1
+    is_settled(m)
+
+    m.pages.append("person-ana", "somebody else", ["x"])
+    assert texts_of(m) == ["somebody else"]
+    is_settled(m)

@@ -18,7 +18,7 @@ from keepsake.records.book import Book
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph_book import GRAPH_PUT
-from keepsake.records.pages import FOLD, NOTES, PAGE
+from keepsake.records.pages import FOLD, NOTES, PAGE, RENAME
 from keepsake.records.rules import FOUND, RAN, RULE, RULE_GONE
 from keepsake.records.schema import words_in
 from keepsake.records.trust import NONE, SET
@@ -58,14 +58,14 @@ def _page(known: Book, about: str, user: str) -> Words:
     about = about.removesuffix(".md")
     front = known.pages.front(user, about)
     is_used = any(each.user == user and (each.body().get("about") or NOTES) == about for each in known.held.values())
-    body = {"user": user, "about": about, "again": True, "front": {}}
+    body, names = {"user": user, "about": about, "again": True, "front": {}}, known.pages.names(user, about)
     if is_used:
         body["front"] = {field: front[field] for field in _KEPT if field in front}
     is_clean = not front or (is_used and not set(front) - set(_KEPT))
 
     def speak(event: Event) -> bool:
         told = event.body or {}
-        if event.op not in (PAGE, FOLD) or (told.get("user"), told.get("about")) != (user, about):
+        if event.op not in (PAGE, FOLD, RENAME) or told.get("user") != user or told.get("about") not in names:
             return False
         return not is_used or (event.op == PAGE and bool(set(told["front"]) - set(_KEPT)))
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from keepsake.memory.page_adopt import Adopted, Adopter
 from keepsake.memory.page_hold import APPROVED, REJECTED, Holds
+from keepsake.memory.page_rename import renamed
 from keepsake.memory.pages_at import PagesAt, is_blank
 from keepsake.projections.database import has_no_room
 from keepsake.projections.markdown import Page, Span, entity_of
@@ -186,16 +187,26 @@ class Sync:
         self._count = len(there)
         changed = [each[0] for each in there if each not in known or each[0] in self._unclear]
         if len(there) - len(changed) < len(known):
-            paths = {each[0] for each in there}
-            self._lost(db, [path for path, size, *_ in known if size is not None and path not in paths])
+            paths, named = {each[0] for each in there}, {each[0] for each in known}
+            lost = [path for path, size, *_ in known if size is not None and path not in paths]
+            self._lost(*self._but_renamed(db, lost, sorted(paths - named)))
         return sorted(changed)
 
     def _named(self, db: PagesFile, wanted: set[str]) -> list[str]:
         wanted = wanted | {file.path for file in db.due()}
         self._count = len(wanted)
         there = {path for path in wanted if self._at.folder.stamp(path) is not None}
-        self._lost(db, [path for path in wanted - there if (file := db.file(path)) and file.size is not None])
+        lost = [path for path in wanted - there if (file := db.file(path)) and file.size is not None]
+        fresh = sorted(path for path, _ in self._at.folder.walk() if db.file(path) is None) if lost else []
+        self._lost(*self._but_renamed(db, lost, fresh))
         return sorted(there)
+
+    def _but_renamed(self, db: PagesFile, lost: Sequence[str], fresh: Sequence[str]) -> tuple[PagesFile, list[str]]:
+        """The pages that are lost, but those whose files have another name: so have their entities then."""
+        told = list(renamed(self._at, db, sorted(lost), fresh, self._whose)) if lost and fresh else []
+        self._adopted += told
+        db = self._at.level() if told else db
+        return db, [path for path in lost if db.file(path) is not None]
 
     def _lost(self, db: PagesFile, paths: Sequence[str]) -> None:
         self._looked.update(dict.fromkeys(paths))

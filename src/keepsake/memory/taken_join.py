@@ -23,7 +23,7 @@ from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.episodes import OBSERVE, RETRACT, gist_of
 from keepsake.records.event import Draft, Event
 from keepsake.records.exported import TakenIn
-from keepsake.records.pages import FOLD, PAGE
+from keepsake.records.pages import FOLD, PAGE, RENAME
 from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE, REOPEN
 from keepsake.records.taken import DONE, FOREIGN, TAKE
 from keepsake.records.use import FADE
@@ -227,6 +227,11 @@ class Join:
             return None
         return body
 
+    def _rename(self, event: Event, _: dict[str, Any]) -> dict[str, Any] | None:
+        """What is held there is about the other entity already; a page that is here keeps its name."""
+        self._stays(event)
+        return None
+
     def _fold(self, event: Event, body: dict[str, Any]) -> dict[str, Any] | None:
         if not self._mine.issuperset([*body["into"], *body["into"].values()]):
             self._stays(event)
@@ -234,9 +239,10 @@ class Join:
         return body
 
 
-_SEEN_ONCE = (BRANCH, MERGE, ABANDON, COMPACT, REOPEN, PAGE, FOLD)  # what has no id by which it would be known again
+_SEEN_ONCE = (BRANCH, MERGE, ABANDON, COMPACT, REOPEN, PAGE, FOLD, RENAME)  # what has no id
 _ACTS = {
     PUT: Join._state, SUPERSEDE: Join._state, TOMBSTONE: Join._withdraw, INVALIDATE: Join._withdraw,
     OBSERVE: Join._observe, RETRACT: Join._of_ids, FADE: Join._of_ids, BRANCH: Join._branch, MERGE: Join._end_path,
     ABANDON: Join._end_path, COMPACT: Join._end_path, REOPEN: Join._end_path, PAGE: Join._page, FOLD: Join._fold,
+    RENAME: Join._rename,
 }  # fmt: skip

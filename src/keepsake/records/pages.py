@@ -3,6 +3,7 @@
     page.put/1    {"user": …, "about": …, "front": {the fields that change: description, title, tags, status, …}};
                   with "again": true, all that holds: other fields were erased
     page.fold/1   {"user": …, "about": …, "into": {an entry: the entry that tells it now}}
+    page.rename/1 {"user": …, "about": …, "to": …}: the page, with all that stands on it, is about another entity
     page.clean/1  {"user": …}: every page of that user goes out of sight
 
 A page needs none of them: one is there as soon as a belief is about its entity.
@@ -19,6 +20,7 @@ from keepsake.records.undo import Undoable
 
 PAGE = "page.put/1"
 FOLD = "page.fold/1"
+RENAME = "page.rename/1"
 CLEAN = "page.clean/1"
 PAGE_EDIT = "page:edit"  # the source of what a person changed in the file of a page
 
@@ -47,10 +49,11 @@ class Pages(Undoable):
     def clear(self) -> None:
         self._fronts: dict[tuple[str, str], dict[str, Any]] = {}
         self._cleaned: dict[str, int] = {}  # user → the event with which all was cleaned away
+        self._names: dict[tuple[str, str], tuple[str, ...]] = {}  # what an entity was called before
         self._erased: dict[str, None] = {}  # ids whose words were destroyed: a file that has them is not believed
 
     def knows(self, op: str) -> bool:
-        return op in (PAGE, FOLD, CLEAN)
+        return op in (PAGE, FOLD, RENAME, CLEAN)
 
     def apply(self, event: Event) -> None:
         body = event.body
@@ -63,6 +66,8 @@ class Pages(Undoable):
                 self._drop(self._fronts, key)
             else:
                 self._set(self._fronts, key, {"created": event.ts, **before, **body["front"]})
+        elif event.op == RENAME:
+            self._rename(body["user"], body["about"], body["to"])
         elif event.op == CLEAN:
             for key in [key for key in self._fronts if key[0] == body["user"]]:
                 self._drop(self._fronts, key)
@@ -70,6 +75,12 @@ class Pages(Undoable):
         elif event.op == ERASE:
             for name in body.get("ids", ()):
                 self._set(self._erased, name, None)
+
+    def _rename(self, user: str, about: str, to: str) -> None:
+        self._set(self._names, (user, to), (*self._names.get((user, about), ()), about))
+        if front := self._fronts.get((user, about)):
+            self._drop(self._fronts, (user, about))
+            self._set(self._fronts, (user, to), front)
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -79,6 +90,10 @@ class Pages(Undoable):
 
     def fronts(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         return self._fronts
+
+    def names(self, user: str, about: str) -> tuple[str, ...]:
+        """What an entity is called, and was before."""
+        return (about, *self._names.get((user, about), ()))
 
     def cleaned(self, user: str) -> int:
         """The event with which that user last cleaned all away; -1 if there is none."""
@@ -93,7 +108,7 @@ class Pages(Undoable):
     def dump(self) -> dict[str, Any]:
         return {
             "fronts": [[*key, front] for key, front in self._fronts.items()], "cleaned": list(self._cleaned.items()),
-            "erased": list(self._erased),
+            "erased": list(self._erased), "names": [[*key, list(names)] for key, names in self._names.items()],
         }  # fmt: skip
 
     def load(self, dumped: dict[str, Any]) -> None:
@@ -101,3 +116,4 @@ class Pages(Undoable):
         self._fronts.update({(user, about): front for user, about, front in dumped.get("fronts", ())})
         self._cleaned.update(dict(dumped.get("cleaned", ())))
         self._erased.update(dict.fromkeys(dumped.get("erased", ())))
+        self._names.update({(user, about): tuple(names) for user, about, names in dumped.get("names", ())})

@@ -86,6 +86,7 @@ SCHEMA: dict[str, dict[str, Kind]] = {
         },
     },
     "page.fold/1": {**_WHOSE, "about": NAME, "into": ID},
+    "page.rename/1": {**_WHOSE, "about": NAME, "to": NAME},
     "page.clean/1": _WHOSE,
     "path.branch/1": {**_WHOSE, "path": NAME, "parent": NAME},
     "path.merge/1": {**_WHOSE, "path": NAME, "into": NAME, "brought": ID, "rule": CHOICE},

@@ -128,6 +128,10 @@ class PagesFile(Followed):
             " WHERE path = ?", (path,),
         )  # fmt: skip
 
+    def moved(self, path: str, to: str) -> None:
+        """A page has another name, and its file too: its states are those of the new one."""
+        self.db.execute("UPDATE OR IGNORE renderings SET path = ? WHERE path = ?", (to, path))
+
     def drop(self, path: str) -> None:
         """The page is no more, and its file is removed."""
         self.db.execute("DELETE FROM files WHERE path = ?", (path,))

@@ -202,6 +202,23 @@ class Rows:
         file.updated, file.is_due = max(file.updated, at), 1
         self._changed[file.path] = file
 
+    def rename(self, file: File, about: str, at: str) -> File:
+        """The page is about another entity, and what stands on it goes along, to its page if it has one."""
+        self.flush()
+        there = self._files.get((file.user, about)) or self._fetch((file.user, about))
+        was, self._files = file.path, {key: each for key, each in self._files.items() if each is not file}
+        self._db.execute("DELETE FROM files WHERE path = ?", (was,))
+        if there is None or there.is_gone:
+            self._db.execute("DELETE FROM files WHERE user = ? AND about = ?", (file.user, about))
+            file.about, file.path = about, self._free_path(file.user, about)
+        else:
+            there.entry_count, there.tokens = there.entry_count + file.entry_count, there.tokens + file.tokens
+            file = there
+        self._files[file.user, about] = file
+        self._db.execute("UPDATE entries SET path = ? WHERE path = ?", (file.path, was))
+        self.touch(file, at)
+        return file
+
     def redate(self, clock: str) -> None:
         """Pages that were changed, as they say, long after `clock`, which is right, were changed by then."""
         self.flush()

@@ -311,6 +311,7 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "page.clean/1": lambda _: "every page goes out of sight",
     "page.fold/1": _folded,
     "page.put/1": _page,
+    "page.rename/1": lambda body: f"{body['about']} is {body['to']} from now on",
     "path.abandon/1": _abandoned,
     "path.branch/1": _branch,
     "path.compact/1": lambda body: f"the path {body['path']} is closed",

@@ -37,6 +37,7 @@ _VERBS = STEPS | {
     "rule.found/1": "rule found", "delta.noop/1": "nothing new", "frame.put/1": "frame set",
     "frame.drop/1": "frame dropped", "config.set/1": "set", "session.start/1": "work", "session.end/1": "work",
     "page.put/1": "page changed", "page.fold/1": "page folded", "page.clean/1": "pages cleaned",
+    "page.rename/1": "page renamed",
     "erase/1": "erased", "erase.done/1": "erased", "trust.set/1": "trust", "trust.corroborate/1": "borne out",
     "path.branch/1": "branched", "path.merge/1": "merged", "path.abandon/1": "abandoned", "path.compact/1": "closed",
     "path.reopen/1": "reopened",
