@@ -30,7 +30,7 @@ from keepsake.records.errors import Damaged, KeepsakeError, NeedsApproval, NotFo
 from keepsake.records.graph_fields import Told, line_of
 from keepsake.records.lifecycle import PhasePolicy
 from keepsake.records.memory_event import ABANDON, EDGE_PUT, MERGE, NODE_PUT, PROFILE_PUT, MemoryEvent, moment, shown
-from keepsake.records.memory_path import MemoryPath
+from keepsake.records.memory_path import CLOSED, OPEN, MemoryPath
 from keepsake.stores.audit_sink import AuditSink
 from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
 from keepsake.stores.event_log.line import must_be_free
@@ -111,8 +111,8 @@ class Follows:
         name, broken = self._turn.under_way(), self._broken()
         event = self.log.get(name) if name and name in self.log else None
         if broken or event is not None or name is None:
+            self._put_back(self._folded().fold, rewrite=True)
             self._note_rebuilt(broken)
-            self._put_back(self._folded().fold)
         if name != "":
             self._turn.note("")
         return event
@@ -212,9 +212,9 @@ class Follows:
         lines["paths"] = {path.path_id: line_of(path.to_dict()) for path in paths_after(self.store, events)}
         _put_into(self.store, lines, {})
 
-    def _put_back(self, fold: Fold) -> None:
+    def _put_back(self, fold: Fold, *, rewrite: bool = False) -> None:
         """Put every record that the log tells of as the log says, and drop what is of a branch alone."""
-        _put_into(self.store, *following(self.store, fold), rewrite=True)
+        _put_into(self.store, *following(self.store, fold), rewrite=rewrite)
 
     def finish(self) -> MemoryEvent | None:
         """Carry out what a crash left on record and not done; which event it begins with. None, if there is nothing."""
@@ -222,11 +222,12 @@ class Follows:
             return event
 
     def seen_from(self, path: str) -> MemoryGraphStore:
-        """The graph as it is seen from a path: the store itself, where that is current, else a copy in memory."""
-        book = PathBook(self.store.list_paths())
-        if not path or path in book.current():
+        """The graph as it is seen from a path: the store itself, if all begins there, else a copy in memory."""
+        paths = {each.path_id: each for each in self.store.list_paths()}
+        begin = [name for name, each in paths.items() if not each.parent_id and each.state in (OPEN, CLOSED)]
+        if not path or begin == [path]:
             return self.store
-        if path not in book:
+        if path not in paths:
             raise NotFound(f"there is no path {path!r}; branch it first")
         copy = InMemoryMemoryGraphStore()
         copy.import_envelope(replace(self.store.export_envelope(), events=()))
@@ -263,11 +264,9 @@ class Follows:
         given, by_log = len(lines), Gate(self.policy)
         for event in self.log:
             by_log.why_not(event)
-            if lines.get(event.id, event.to_line()[:-1]) != event.to_line()[:-1]:
+            if event.id in lines and lines.pop(event.id) != event.to_line()[:-1]:
                 raise Refused(f"event {shown(event.id)} is here already and says otherwise; an event is never changed")
-            lines.pop(event.id, None)
-        kept = self.store.export_envelope()
-        here = {what: stored(kept, f"{what}s") for what in RECORDS}
+        here = {what: stored(self.store, f"{what}s") for what in RECORDS}
         by_store = Gate(self.policy, lambda what, name: _loaded(here[what].get(name)), self.store.list_paths())
         for line in lines.values():
             _must_pass(MemoryEvent.judged(orjson.loads(line)), by_log, by_store)
@@ -368,11 +367,19 @@ def _must_leave_open(here: Iterable[MemoryPath], given: Iterable[MemoryPath]) ->
 
 
 def _puts(envelope: GraphEnvelope, fold: Fold, when: str) -> Iterator[tuple[MemoryEvent, str, str, bytes]]:
-    """An event for each record that the log does not explain: with what it is, its id and its line."""
+    """An event for each record that the log does not explain: with what it is, its id and its line.
+
+    Earlier programs exported what was on a branch as if it were current; the envelope's own events tell it apart.
+    """
+    branches = {
+        (what, name, line_of(record)) for _, _, told in envelope.settled("events")
+        if told["path_id"] and not fold.is_current(told["path_id"])
+        for what, name, record in puts_of(MemoryEvent.judged(told))
+    }  # fmt: skip
     for part, kind in _PUTS.items():
         what = part[:-1]
         first = envelope.profile if part == "profiles" else None
         head = [] if first is None else [(first.id, first.to_line(), first.to_dict())]
         for name, line, record in chain(head, envelope.settled(part)):
-            if fold.seen(what, name) != line:
+            if fold.seen(what, name) != line and (what, name, line) not in branches:
                 yield MemoryEvent.new(kind, when, subject_ids=[name], payload={what: record}), what, name, line

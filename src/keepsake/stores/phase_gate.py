@@ -72,12 +72,14 @@ class Gate:
     def _why_not_merged(self, event: MemoryEvent) -> str:
         """Whatever was approved on the branch comes along; what was only put there does not undo an approval here."""
         into = event.payload.get("into")
-        for what, name, line, put in self.fold.brought(event.path_id, into) if isinstance(into, str) else ():
+        if not isinstance(into, str):
+            return ""  # it makes no sense, and is passed over
+        for what, name, line, after, approved in self.fold.brought(event.path_id, into):
             before = None if line is None else orjson.loads(line)
-            effect = None if put.is_applied else needs_approval(self._policy, name, before, orjson.loads(put.line))
-            if effect is not None:
-                said = f"path {shown(event.path_id)} says other than {shown(into)} of {effect.field} of {what}"
-                return f"{said} {shown(name)}: to {effect.kind} it needs an approval; apply that on the path first"
+            for effect in effects(before, orjson.loads(after)):
+                if effect.kind not in approved and _asks(self._policy, effect, name):
+                    said = f"path {shown(event.path_id)} says other than {shown(into)} of {effect.field} of {what}"
+                    return f"{said} {shown(name)}: to {effect.kind} it needs an approval; apply that on the path first"
         return ""
 
     def _before(self, event: MemoryEvent, what: str, name: str, record: Told, *, is_applied: bool) -> Told | None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from keepsake.records.envelope import GraphEnvelope
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.graph_fields import Told, line_of
 from keepsake.records.memory_event import APPLIED, COMPACT, DENIED, PATH_KINDS, MemoryEvent, shown
@@ -21,7 +20,7 @@ from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.event_log.path_book import PathBook
 from keepsake.stores.event_log.protocols import MemoryEventLog
 from keepsake.stores.event_log.replay import Fold, GraphSnapshot, path_event_in, why_unusable
-from keepsake.stores.graph.base import Lines
+from keepsake.stores.graph.base import KeptGraph, Lines
 from keepsake.stores.graph.layout import EVENTS
 from keepsake.stores.graph.protocols import MemoryGraphStore
 from keepsake.stores.phase_gate import Gate, Held
@@ -158,9 +157,9 @@ class Comparison:
 def compared(store: MemoryGraphStore, fold: Fold) -> Comparison:
     """How a store's records and those that are current by its log differ."""
     alike, found = dict[str, int](), list[Difference]()
-    envelope, snapshot = store.export_envelope(), fold.snapshot()
+    snapshot = fold.snapshot()
     for part in PARTS:
-        here, there = stored(envelope, part), current(fold, part)
+        here, there = stored(store, part), current(fold, part)
         alike[part] = sum(here.get(name) == line for name, line in there.items())
         for name in sorted(here.keys() | there.keys()):
             if here.get(name) != there.get(name):
@@ -175,8 +174,11 @@ def current(fold: Fold, part: str, path: str | None = None) -> dict[str, bytes]:
     return {name: line for name, line in fold.each(part[:-1], path) if line is not None}
 
 
-def stored(envelope: GraphEnvelope, part: str) -> dict[str, bytes]:
-    """The records of a part that an envelope has, by id, as they write themselves."""
+def stored(store: MemoryGraphStore, part: str) -> dict[str, bytes]:
+    """The records of a part that a store has, by id, as they write themselves."""
+    if isinstance(store, KeptGraph):
+        return store.lines_of(part)
+    envelope = store.export_envelope()
     found = {name: line for name, line, _ in envelope.settled(part)}
     if part == "profiles" and envelope.profile is not None:
         found[envelope.profile.id] = envelope.profile.to_line()
@@ -187,9 +189,8 @@ def following(store: MemoryGraphStore, fold: Fold, path: str | None = None) -> t
     """What a store lacks to be as the log says: the records to put, and those of a branch alone, to drop."""
     lines: Lines = {}
     gone: dict[str, set[str]] = {}
-    envelope = store.export_envelope()
     for part in PARTS:
-        here, there = stored(envelope, part), current(fold, part, path)
+        here, there = stored(store, part), current(fold, part, path)
         lines[part] = {name: line for name, line in there.items() if here.get(name) != line}
         gone[part] = {
             name for name, line in here.items()

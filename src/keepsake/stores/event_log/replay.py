@@ -76,7 +76,7 @@ class Put(NamedTuple):
     path: str
     number: int  # of the event, in the order of the log
     line: bytes
-    is_applied: bool  # by an action, under the gate
+    approved: frozenset[str]  # which actions on it were approved on that path, by then
 
 
 class Fold:
@@ -96,15 +96,17 @@ class Fold:
         """Carry out an event. One that makes no sense is passed over and named."""
         self.events += 1
         self._move(event)
-        path, is_applied, why = event.path_id, event.kind == APPLIED, _why_no_put(event)
+        path, approved, why = event.path_id, _approved_by(event), _why_no_put(event)
         for what, name, told in _put_by(event):
             try:
-                put = Put(path, self.events, _line(what, name, told), is_applied)
+                line = _line(what, name, told)
             except Refused as error:
                 why = why or str(error)
                 continue
-            puts = self._puts[what]
-            puts[name] = (*(each for each in puts.get(name, ()) if each.path != path), put)
+            puts = self._puts[what].get(name, ())
+            before = approved.union(*(each.approved for each in puts if each.path == path))
+            others = (each for each in puts if each.path != path)
+            self._puts[what][name] = (*others, Put(path, self.events, line, before))
             if path:
                 self._on.setdefault(path, set()).add((what, name))
         if why:
@@ -178,15 +180,16 @@ class Fold:
         for name in sorted(puts):
             yield name, self._seen(puts[name], view)
 
-    def brought(self, path: str, into: str) -> Iterator[tuple[str, str, bytes | None, Put]]:
-        """What a merge would change: each record, as it is seen from `into`, and what would take its place."""
+    def brought(self, path: str, into: str) -> Iterator[tuple[str, str, bytes | None, bytes, frozenset[str]]]:
+        """What a merge would change: each record as it is seen from `into`, as it would be, and what was approved."""
         merged = set(self.book.with_merged(path))
         for what, name in sorted({key for each in merged for key in self._on.get(each, ())}):
             puts, near = self._puts[what][name], {into, *self.book.with_merged(into)}
             put = max((each for each in puts if each.path in merged | near), key=_number)
             before = self.seen(what, name, None if self.is_current(into) else into)
             if put.path in merged and put.line != before:
-                yield what, name, before, put
+                approved = put.approved.union(*(each.approved for each in puts if each.path in merged))
+                yield what, name, before, put.line, approved
 
     def paths(self) -> dict[str, MemoryPath]:
         """The paths that events tell of, as they are now, in the order of their names."""
@@ -211,6 +214,13 @@ class _Current:
 
     def __contains__(self, path: object) -> bool:
         return path in self._known or path not in self._book  # type: ignore[operator]
+
+
+def _approved_by(event: MemoryEvent) -> frozenset[str]:
+    """The kind of action that an event applied on an approval; none, if it did not."""
+    action = event.payload.get("action") if event.kind == APPLIED and event.payload.get("approval") else None
+    kind = action.get("kind") if isinstance(action, dict) else None
+    return frozenset({kind}) if isinstance(kind, str) else frozenset()
 
 
 def _number(put: Put) -> int:

@@ -143,6 +143,11 @@ class KeptGraph(ABC):
         must_fit(changes.events)
         self._save(changes)
 
+    def lines_of(self, part: str) -> dict[str, bytes]:
+        """The records of a part as they are kept, by id."""
+        with self._reading() as held:
+            return dict(held.tables[part])
+
     def put_back(self, lines: Lines, gone: dict[str, set[str]], *, rewrite: bool = False) -> None:
         """Follow a log: put `lines` (by part and id) and drop what is `gone`, all of it or nothing.
 
