@@ -46,11 +46,15 @@ if TYPE_CHECKING:
     from keepsake.records.named import NamedEntity, Relation
     from keepsake.records.review import Action, Approval
     from keepsake.records.rule import ConsolidationRule
-    from keepsake.stores.audit_sink import JsonlAuditSink
+    from keepsake.stores.audit_sink import InMemoryAuditSink, JsonlAuditSink
     from keepsake.stores.bridge import EsdbBridge, EsdbStatus
     from keepsake.stores.chrono import ChronoStore, open_store
+    from keepsake.stores.event_log.in_memory import InMemoryMemoryEventLog
     from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
+    from keepsake.stores.event_log.protocols import MemoryEventLog
     from keepsake.stores.graph.file_backed import FileBackedMemoryGraphStore
+    from keepsake.stores.graph.in_memory import InMemoryMemoryGraphStore
+    from keepsake.stores.graph.protocols import MemoryGraphStore
     from keepsake.stores.kg_promotion import PromoteTriplesToFacts
     from keepsake.stores.phase_runtime import PhaseMemoryRuntime
     from keepsake.stores.protocols import FactStore, MemoryStore
@@ -84,6 +88,9 @@ __all__ = [
     "Frame",
     "GraphEnvelope",
     "Hit",
+    "InMemoryAuditSink",
+    "InMemoryMemoryEventLog",
+    "InMemoryMemoryGraphStore",
     "JsonlAuditSink",
     "JsonlMemoryEventLog",
     "KeepsakeError",
@@ -92,6 +99,8 @@ __all__ = [
     "MemoryDelta",
     "MemoryEdge",
     "MemoryEvent",
+    "MemoryEventLog",
+    "MemoryGraphStore",
     "MemoryNode",
     "MemoryPath",
     "MemoryProfile",
@@ -143,12 +152,17 @@ _HOMES = {
     "Frame": "records.frame",
     "GraphEnvelope": "records.envelope",
     "Hit": "records.hit",
+    "InMemoryAuditSink": "stores.audit_sink",
+    "InMemoryMemoryEventLog": "stores.event_log.in_memory",
+    "InMemoryMemoryGraphStore": "stores.graph.in_memory",
     "JsonlAuditSink": "stores.audit_sink",
     "JsonlMemoryEventLog": "stores.event_log.jsonl",
     "Memory": "memory.memory",
     "MemoryDelta": "records.delta",
     "MemoryEdge": "records.graph",
     "MemoryEvent": "records.memory_event",
+    "MemoryEventLog": "stores.event_log.protocols",
+    "MemoryGraphStore": "stores.graph.protocols",
     "MemoryNode": "records.graph",
     "MemoryPath": "records.memory_path",
     "MemoryProfile": "records.graph",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from keepsake.records.errors import Moved, NeedsApproval, NotFound, NotWritten, Refused
+from keepsake.records.errors import Moved, NeedsApproval, NotFound, NotWritten, Refused, Unfinished
 from keepsake.records.graph import MemoryEdge, MemoryNode
 from keepsake.records.lifecycle import GATED, KINDS, LifecycleAction, LifecycleApproval, PhasePolicy
 from keepsake.records.memory_event import APPLIED, CUSTOM, DENIED, MemoryEvent
@@ -403,8 +403,9 @@ def test_what_is_on_record_and_was_not_carried_out_is_told_and_finished(tmp_path
     runtime = on_disks(tmp_path, clock, store=disk)
     action = asked(runtime, "archive")
     disk.armed = True
-    with pytest.raises(NotWritten):
+    with pytest.raises(Unfinished, match="it is recorded"):
         runtime.apply(action, runtime.approve(action, by="ana"))
+    assert outcomes(runtime) == [("archive n", "granted")], "what is on record is not called failed"
     assert runtime.store.load_node("n").properties == {}
     [found] = [each for each in runtime.diagnostics() if each.severity == "error"]
     assert found.code == "unfinished-action"

@@ -31,7 +31,8 @@ from keepsake.records.strict_json import check, loads
 from keepsake.stores.line_file import LineFile
 
 SCHEMA_VERSION = 1
-OUTCOMES = ("granted", "denied", "failed")  # failed: it was granted, and could not be carried out
+# failed: it was granted, and could not be recorded; rebuilt: a file that could not be read was written from the log
+OUTCOMES = ("granted", "denied", "failed", "rebuilt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,7 +75,7 @@ def lines_of(events: Iterable[MemoryEvent]) -> list[bytes]:
     for event in events:
         if not isinstance(event, MemoryEvent):
             raise Refused(f"a log takes memory events, not {type(event).__name__}")
-        must_be_free((event,), fresh)
+        must_be_free((event.id,), fresh)
         line = fresh[event.id] = event.to_line()
         must_fit({event.id: line})
     return list(fresh.values())
@@ -96,8 +96,8 @@ def new_ones(known: Mapping[str, bytes], lines: Mapping[str, bytes]) -> dict[str
     return {name: line for name, line in lines.items() if name not in known}
 
 
-def must_be_free(events: Iterable[MemoryEvent], taken: Container[str]) -> None:
-    """Refused, if the id of one is taken."""
-    for event in events:
-        if event.id in taken:
-            raise Refused(f"there is an event {event.id!r} already; an event is appended once")
+def must_be_free(names: Iterable[str], taken: Container[str]) -> None:
+    """Refused, if one of the ids is taken."""
+    for name in names:
+        if name in taken:
+            raise Refused(f"there is an event {name!r} already; an event is appended once")

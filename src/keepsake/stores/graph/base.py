@@ -19,6 +19,8 @@ from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.event_log.line import must_fit
 from keepsake.stores.graph.contents import Changes, Contents, copied, row_of
 
+Lines = dict[str, dict[str, bytes]]  # records as they write themselves, by part and id
+
 _KINDS: dict[str, type[Any]] = {
     "profiles": MemoryProfile, "nodes": MemoryNode, "edges": MemoryEdge, "paths": MemoryPath,
 }  # fmt: skip
@@ -139,6 +141,23 @@ class KeptGraph(ABC):
                 rows[name] = row_of(part, line, told)
         changes.events = {name: line for name, line, _ in envelope.settled("events")}
         must_fit(changes.events)
+        self._save(changes)
+
+    def lines_of(self, part: str) -> dict[str, bytes]:
+        """The records of a part as they are kept, by id."""
+        with self._reading() as held:
+            return dict(held.tables[part])
+
+    def put_back(self, lines: Lines, gone: dict[str, set[str]], *, rewrite: bool = False) -> None:
+        """Follow a log: put `lines` (by part and id) and drop what is `gone`, all of it or nothing.
+
+        With `rewrite`, files that cannot be read are written again, and what was in them is kept aside.
+        """
+        changes = Changes(gone=gone, rewrite=rewrite)
+        for part, some in lines.items():
+            rows = changes.rows[part]
+            for name, line in some.items():
+                rows[name] = row_of(part, line, orjson.loads(line))
         self._save(changes)
 
     # -- how -----------------------------------------------------------------------------------------------------------

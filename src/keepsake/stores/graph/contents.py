@@ -50,6 +50,8 @@ class Changes:
     metadata: Told = field(default_factory=dict)
     extra: Told = field(default_factory=dict)
     head: str = ""  # the profile that an envelope names first
+    gone: dict[str, set[str]] = field(default_factory=dict)  # records of a part that are to be dropped
+    rewrite: bool = False  # files that cannot be read give way: all that is to be in them is known
 
     def put(self, part: str, name: str, line: bytes, told: Told) -> None:
         self.rows[part][name] = row_of(part, line, told)
@@ -147,6 +149,9 @@ class Contents:
 
     def apply(self, changes: Changes) -> None:
         """Take over what was decided to be saved."""
+        for part, names in changes.gone.items():
+            for name in names & self.tables[part].keys():
+                self.drop(part, name)
         for part, rows in changes.rows.items():
             if self.tables[part].keys().isdisjoint(rows):
                 self.put_new(part, rows.items())

@@ -31,10 +31,12 @@ from keepsake.stores.line_file import LineFile
 
 Severity = Literal["error", "warning", "note"]
 
+MISSING = "missing-file"
 CODES: dict[str, tuple[Severity, str]] = {
-    MALFORMED: ("error", "mend or remove what is named; nothing is written over it"),
+    MALFORMED: ("error", "fix or remove what is named; files of records are rewritten from the log"),
     UNKNOWN_VERSION: ("error", "upgrade keepsake"),
     layout.TWICE: ("error", "remove one of the two"),
+    MISSING: ("error", "restore it from a copy; else the next save makes one, without the metadata"),
     "missing-endpoint": ("error", "save the node that is missing, or save the edge with another end"),
     "merged-nowhere": ("error", "save the node that it was merged into"),
     "orphaned-event": ("warning", "save what the event is about, or leave it: history is not changed"),
@@ -170,11 +172,13 @@ def _shown(name: object) -> str:
 
 def _in_files(store: InFiles) -> Iterable[Problem]:
     yield from store.problems()
+    if any((store.root / part).is_dir() for part in PARTS) and not os.path.lexists(store.root / layout.WORKSPACE):
+        yield Problem(MISSING, layout.WORKSPACE, 0, 0, "it says what kind of folder this is, and is not there")
     for found in JsonlMemoryEventLog(store.root / layout.EVENTS).diagnostics():
         if found.code in _SAME:
             yield Problem(_SAME[found.code], layout.EVENTS, found.line, found.byte, found.reason)
     yield from _in_audit(store.root)
-    yield from _in_object(store.root, layout.RUNTIME)
+    yield from _in_note(store.root)
 
 
 def _in_audit(root: Path) -> Iterator[Problem]:
@@ -210,13 +214,17 @@ def _judged(raw: bytes) -> tuple[str, str]:
     return MALFORMED, ""
 
 
-def _in_object(root: Path, name: str) -> Iterator[Problem]:
-    path = root / name
-    if path.is_symlink() or not path.is_file():
+def _in_note(root: Path) -> Iterator[Problem]:
+    path = root / layout.RUNTIME
+    if not os.path.lexists(path):
         return
-    code, reason = _judged(path.read_bytes())
+    code, reason = MALFORMED, "it is no file"
+    if path.is_file() and not path.is_symlink():
+        code, reason = _judged(path.read_bytes())
+        if not reason and type(loads(path.read_bytes()).get("applying")) is not str:
+            reason = "applying is missing, or no text"
     if reason:
-        yield Problem(code, name, 0, 0, reason)
+        yield Problem(code, layout.RUNTIME, 0, 0, reason)
 
 
 def _foreign(root: Path) -> list[str]:
