@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -53,8 +54,7 @@ class Brings(Opened):
         self._gated.must("import", "run", user=self._user(user))
         bringing = Bringing(self, self._user(user), quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
         given = source if isinstance(source, bytes) else place_of(source)
-        bringing.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
-        if isinstance(given, Path) and given.is_dir() and is_old(given):
+        if isinstance(given, Path) and os.path.isdir(given) and is_old(given):
             return self._bring_old(bringing, given, format)
         if isinstance(given, Path) and is_export(given) and not format:
             if mine and not dry_run:
@@ -64,6 +64,7 @@ class Brings(Opened):
         found = list(sources_in(given))
         files = [each for each in found if isinstance(each, Source)]
         indexed = {each.folder for each in files if each.is_index}
+        bringing.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
         with self._shelf.in_steps():
             for each in found:
                 if isinstance(each, Source):
@@ -78,6 +79,7 @@ class Brings(Opened):
 
         if format not in ("", NAME):
             raise Refused(f"{str(folder)[:200]!r} was written by chronomemory; say --format {NAME}, or nothing")
+        bringing.other = source_of(str(folder.resolve()))
         with self._shelf.in_steps():
             bring_folder(bringing, folder)
         return bringing.result()
