@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
+from typing import Any
 
 import orjson
 
@@ -328,7 +329,7 @@ def _put_into(store: MemoryGraphStore, lines: Lines, gone: dict[str, set[str]], 
         return
     for line in lines.pop("profiles", {}).values():
         store.import_envelope(GraphEnvelope(profile=orjson.loads(line)))
-    parts = {part: Records(part, some.values(), is_judged=True) for part, some in lines.items()}
+    parts = {part: Records[Any](part, some.values(), is_judged=True) for part, some in lines.items()}
     store.import_envelope(GraphEnvelope(**parts))  # type: ignore[arg-type]
 
 

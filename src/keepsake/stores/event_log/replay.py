@@ -199,11 +199,12 @@ class Fold:
         """The graph as it is currently; with a path, as it is seen from there. NotFound, if there is no such path."""
         if path is not None:
             self.book.get(path)
-        parts = [
+        profiles, nodes, edges = (
             {name: orjson.loads(line) for name, line in self.each(what, path) if line is not None}
             for what in ("profile", "node", "edge")
-        ]
-        return GraphSnapshot(*parts, self.paths(), tuple(self.skipped), tuple(self.refused), self.events)
+        )
+        skipped, refused = tuple(self.skipped), tuple(self.refused)
+        return GraphSnapshot(profiles, nodes, edges, self.paths(), skipped, refused, self.events)
 
 
 class _Current:
