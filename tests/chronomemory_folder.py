@@ -27,16 +27,24 @@ class OldStore:
         self.wal, self.snapshot = self.folder / "events.wal", self.folder / "snapshot.json"
         self.records: dict[str, dict[str, Any]] = {}
         self.history: dict[str, list[tuple[str, str, float]]] = {}  # time, status, confidence
+        self._noted: dict[str, dict[str, Any]] = {}
+        self._base: set[str] = set()  # records whose compacted version is in the snapshot alone
+        self._first: dict[
+            str, tuple[tuple[str, str, float], int]
+        ] = {}  # their first upsert since, and what precedes it
         self._seq, self._last, self._since, self._every = 0, "", 0, snapshot_every
 
     def upsert(self, id: str, **fields: Any) -> None:
         record = {**USUAL, "id": id, **fields}
         ts = self._append("upsert", id, record)
         self.records[id] = record
-        self._note(ts, record)
+        said = self._note(ts, record)
+        if id in self._base:
+            self._first.setdefault(id, (said, len(self.history[id])))
         self._since += 1
         if self._since >= self._every:
             self.write_snapshot()
+            self._forget_compacted()
 
     def delete(self, id: str) -> None:
         ts = self._append("delete", id, {**USUAL, "id": id, "status": "tombstone"})
@@ -62,9 +70,20 @@ class OldStore:
         self.wal.write_bytes(b"")
         at, self._last = self._seq, ""
         ts = self._append("compact", "__compact__", {**USUAL, "id": "__compact__", "label": f"Compacted at seq={at}"})
-        self.history = {}
+        self.history, self._base, self._first = {}, set(self.records), {}
         for record in self.records.values():
             self._note(ts, record)
+
+    def _forget_compacted(self) -> None:
+        """The snapshot of the compaction is overwritten: what has changed since is not in it as it was then."""
+        for id in sorted(self._base):
+            base = self.history[id][0]
+            if id in self._first:
+                said, count = self._first.pop(id)
+                self.history[id] = [said, *self.history[id][count:]]
+                self._base.discard(id)
+            elif self.records[id]["status"] == "tombstone":
+                self.history[id] = [(base[0], "tombstone", base[2])]
 
     def write_snapshot(self) -> None:
         told = {"seq": self._seq, "last_hash": self._last, "ts": self._ts(), "records": list(self.records.values())}
@@ -85,9 +104,10 @@ class OldStore:
         """A second an event, so that each has a time of its own."""
         return f"2026-01-{1 + self._seq // 3600:02d}T00:{self._seq // 60 % 60:02d}:{self._seq % 60:02d}Z"
 
-    def _note(self, ts: str, record: dict[str, Any]) -> None:
+    def _note(self, ts: str, record: dict[str, Any]) -> tuple[str, str, float]:
         said = (ts.replace("Z", ".000000Z"), record["status"], record["confidence"])
         versions = self.history.setdefault(record["id"], [])
-        if record != getattr(self, "_noted", {}).get(record["id"]) or not versions:  # the same again is no version
+        if record != self._noted.get(record["id"]) or not versions:  # the same again is no version
             versions.append(said)
-        self._noted = {**getattr(self, "_noted", {}), record["id"]: record}
+        self._noted[record["id"]] = record
+        return said
