@@ -7,6 +7,7 @@ the same page. What is held on it is about the other entity, its history goes al
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from keepsake.decide import belief as decide
 from keepsake.decide import page as decide_page
@@ -63,7 +64,7 @@ def _rename(at: PagesAt, db: PagesFile, file: File, to: str) -> None:
         at.ledger.write(lambda: decide_page.rename(file.user, file.about, to), by=PAGE_EDIT)
         for row in rows:
             if row.is_current:
-                _revise(at, lambda name=row.id: decide.revise(at.book, name, {"about": about}, draw, **said))
+                _revise(at, partial(decide.revise, at.book, row.id, {"about": about}, draw, **said))
     after = at.level()
     if (now := after.about(file.user, to)) is not None:
         with after.writing():
