@@ -6,13 +6,14 @@ It takes a folder, not an open `Memory`: what is too damaged to be opened is wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from keepsake.ledger.scan import Progress
 from keepsake.memory import settings
 from keepsake.memory.ledger import is_old
 from keepsake.records.clock import Clock, system_clock
-from keepsake.records.errors import Refused
+from keepsake.records.errors import Damaged, Refused
 from keepsake.repair import check as checking
 from keepsake.repair import mend
 from keepsake.repair.findings import CODES, Finding, found, worst_first
@@ -26,8 +27,9 @@ def check(folder: Path, codes: Sequence[str] = (), *, progress: Progress | None 
 
     With `codes`, only those are looked for.
     """
-    if is_old(folder):
-        return [finding for finding in [_old(folder)] if not codes or finding.code in codes]
+    with suppress(Damaged):  # no file is in the place of the ledger: that is a finding below
+        if is_old(folder):
+            return [finding for finding in [_old(folder)] if not codes or finding.code in codes]
     findings = checking.check(folder, keyring=settings.keyring(), progress=progress, only=codes)
     known = {finding.code for finding in findings}
     around = [finding for finding in _around(folder) if finding.code not in known]
