@@ -171,11 +171,13 @@ class PagesAt(Level[PagesFile]):
             yield Event(1, front["created"], PAGE, "", "ledger:snapshot", "", body)
 
     def rebuild(self) -> PagesFile:
-        """The rows made anew from the ledger. How the files were last seen is kept by whoever asks for this."""
+        """The rows made anew from the ledger, all or none. What is known of the files is kept."""
         with self.ledger.reading(), self._lock:
             try:
-                self.level().empty_but_renderings()
-            except sqlite3.DatabaseError as error:
+                db = self.level()
+                with db.made_anew():
+                    self._level_with(db)
+            except self.wrong as error:
                 self.mend(error)
             return self.level()
 

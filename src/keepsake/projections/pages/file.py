@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,25 @@ from keepsake.projections.pages.base import Base
 from keepsake.projections.pages.rows import ENTRIES, FILES, Entry, File, Rows, digest_of_words
 from keepsake.projections.pages.tables import NAMES, SHAPE, TABLES
 from keepsake.records.event import Event
+
+_IN_DOUBT = "WHERE path IN (SELECT path FROM unclear)"
+
+# What follows from no event, and how it is put back to rows made anew. An entry that these tell otherwise stays due.
+_OF_THE_FILES = (
+    ("SELECT path, digest, mark, seq, front FROM renderings", "INSERT INTO renderings VALUES (?, ?, ?, ?, ?)"),
+    ("SELECT path FROM unclear", "INSERT INTO unclear VALUES (?)"),
+    (
+        f"SELECT zone, front, size, mtime, ctime, inode, digest, is_due, path FROM files {_IN_DOUBT}",
+        "UPDATE files SET zone = ?, front = ?, size = ?, mtime = ?, ctime = ?, inode = ?, digest = ?, is_due = ?"
+        " WHERE path = ?",
+    ),
+    (f"SELECT shown, id FROM entries {_IN_DOUBT}", "UPDATE entries SET shown = ? WHERE id = ?"),
+    (
+        f"SELECT is_due, id, timestamp, tags, superseded_by, retracted, folded_into FROM entries {_IN_DOUBT}",
+        "UPDATE entries SET is_due = ? WHERE id = ? AND timestamp = ? AND tags = ? AND superseded_by = ?"
+        " AND retracted = ? AND folded_into = ?",
+    ),
+)
 
 
 class PagesFile(Followed):
@@ -30,12 +50,19 @@ class PagesFile(Followed):
             fold.apply(rows, event)
         rows.flush()
 
-    def empty_but_renderings(self) -> None:
-        """The same as `empty`, but in which states pages were written is kept."""
+    @contextmanager
+    def made_anew(self) -> Iterator[None]:
+        """One transaction that begins without rows, for whoever takes all events in again.
+
+        What is known of the files is put back at its end: their states, and how a page was last seen that is in doubt.
+        The others are read again by the next sync.
+        """
         with self.writing():
-            kept = self.db.execute("SELECT path, digest, mark, seq, front FROM renderings").fetchall()
+            kept = [(put_back, self.db.execute(known).fetchall()) for known, put_back in _OF_THE_FILES]
             self.empty()
-            self.db.executemany("INSERT INTO renderings VALUES (?, ?, ?, ?, ?)", kept)
+            yield
+            for put_back, rows in kept:
+                self.db.executemany(put_back, rows)
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
