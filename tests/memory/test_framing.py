@@ -211,3 +211,33 @@ def test_a_frame_shows_what_recall_serves_among_many_alike(memory):
         framed = memory.frame(name, asked)
         assert lines(framed)[: len(served)] == served
         assert framed.dropped
+
+
+def test_with_little_room_what_is_too_long_is_passed_over_and_named_and_a_short_one_far_down_is_shown(memory):
+    for number in range(20):
+        memory.remember(f"Ana keeps her tea of day {number} in tin {number} on shelf {number} of the kitchen")
+    memory.remember("Ana likes tea", confidence=0.1)
+    asked = "where does Ana keep her tea?"
+    assert lines(memory.frame("attention", asked)).index("Ana likes tea") > 10
+    framed = memory.frame("attention", asked, budget=35)
+
+    assert lines(framed) == ["Ana likes tea"]
+    assert framed.used <= 35
+    assert len(framed.dropped) == 20
+    assert all("the budget of 35 tokens cannot hold its" in each.why for each in framed.dropped)
+
+
+@pytest.mark.parametrize("stands", [{"tags": ["self/constitutional"]}, {"kind": "instruction"}])
+def test_standing_memory_is_not_crowded_out_however_much_answers_and_however_little_room_there_is(memory, stands):
+    memory.remember("I am careful with dates", **stands)
+    with memory.batch():
+        for number in range(90):
+            memory.remember(f"Ana keeps her tea of day {number} in tin {number}")
+    asked = "in which tin does Ana keep her tea?"
+    small, large = (memory.frame("attention", asked, budget=budget) for budget in (30, 400))
+
+    assert lines(small) == ["I am careful with dates"]
+    assert lines(large)[0] == "I am careful with dates"
+    assert len(lines(large)) > 6
+    assert all("Ana keeps her tea" in each.text and each.why for each in small.dropped)
+    assert len(small.dropped) + small.more == 90

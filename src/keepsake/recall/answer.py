@@ -140,14 +140,17 @@ class Ranking:
 
     def filling(self, ask: Ask, most: int) -> Filling:
         """What is guaranteed, all of it, and of the rest that may be shown the best `most`: first what recall would
-        serve, then the others by the frame's weights, then neighbours of what answers."""
+        serve, then the others by the frame's weights, then neighbours of what answers. Standing memory is looked at
+        beside those `most`, however much answers: the budget decides about it."""
         kept, blocks = self.guaranteed, self.measured.blocks
         recalled = islice((place for place in self.plainly if self._reaches(self.plain, place)), ask.k)
         every = [place for place in dict.fromkeys([*recalled, *self.order]) if blocks[place] not in kept]
         wanted = [place for place in every if self.would_serve(ask, place)]
         inside = [place for place in wanted if blocks[place] not in self.outside]
-        rest, beyond = inside[:most], inside[most:]
-        neighbours = self.neighbours([*rest, *beyond])[: most - len(rest)]
+        neighbours = self.neighbours(inside)[: max(most - len(inside), 0)]
+        rest = inside[:most] + [place for place in inside[most:] if self.stands(place)][:most]
+        looked_at = set(rest)
+        beyond = [place for place in inside[most:] if place not in looked_at]
         cut = [(place, self.why_outside(ask)) for place in wanted if blocks[place] in self.outside]
         cut += [(place, f"there is no room: {most} that are ranked higher are looked at first") for place in beyond]
         below = set(every) - set(wanted) - {each.place for each in neighbours}
