@@ -62,7 +62,11 @@ def plant(memory: Memory) -> list[str]:
     memory.forget(word("episode2"), reason=word("retract"))
     front = {"description": word("description"), "title": word("title"), "tags": [word("tag")]}
     memory.pages.create(f"person-{word('page')}", **front)
-    memory.pages.create(f"person-{word('old')}", description=word("description"))
+    memory.pages.append(f"person-{word('old')}", word("entry"), key=word("entry"))
+    memory.pages.describe(f"person-{word('old')}", description=word("description"))
+    old = memory.pages.folder / f"person-{word('old')}.md"
+    old.rename(old.with_name(f"person-{word('new')}.md"))
+    memory.pages.sync()
     memory.paths.branch(word("path"))
     memory.paths.branch(word("below"), word("path"))
     memory.remember(word("onpath"), path=word("below"))
@@ -109,7 +113,6 @@ def plant(memory: Memory) -> list[str]:
                                "step": {"rule": word("rule"), "sources": [told.source]}, "corroborates": []}),
         Draft("page.fold/1", {"user": "me", "about": f"person-{word('page')}", "into": {"a": "b"}}),
         Draft("page.put/1", {"user": "me", "about": f"person-{word('page')}", "front": {"reason": word("flagged")}}),
-        Draft("page.rename/1", {"user": "me", "about": f"person-{word('old')}", "to": f"person-{word('new')}"}),
         Draft("graph.propose/1", {"user": "me", "node": word("node1"), "into": word("node2"), "score": 1,
                                   "names": [word("other")], "reasons": [word("alike")]}),
         Draft("graph.dismiss/1", {"user": "me", "node": word("node1"), "into": word("node2")}),
@@ -129,7 +132,7 @@ def plant(memory: Memory) -> list[str]:
     return [
         word("key"), word("invalid"), word("invalid2"), word("webkey"), "r-20260520-1200-abcdef",
         word("episode"), word("episode2"), f"page:person-{word('page')}",
-        f"page:person-{word('new')}",
+        word("entry"), f"page:person-{word('new')}",
         f"path:{word('given')}", f"path:{word('below')}", f"path:{word('path')}", f"source:agent:{word('source')}",
         "source:trust:web", f"frame:{word('frame')}", f"frame:{word('frame2')}", f"setting:{word('setting')}",
         f"rule:{word('rule')}", f"session:{session}", "graph:metadata", f"node:{word('profile')}",
