@@ -16,7 +16,7 @@ import orjson
 from keepsake.projections.markdown import Entry as Written
 from keepsake.projections.markdown import Page
 from keepsake.projections.pages.fold import tags_shown
-from keepsake.projections.pages.render import FRONT, legal, one_line
+from keepsake.projections.pages.render import FRONT, is_unmarked, legal, one_line
 from keepsake.projections.pages.rows import Entry, File
 
 NEW = "new"  # an entry that nobody knows
@@ -56,7 +56,7 @@ class Compared:
     notes: list[Note] = field(default_factory=list)
     drops: list[str] = field(default_factory=list)  # ids that are to leave the file: their words were erased
     there: dict[str, Written] = field(default_factory=dict)  # the entries that are known, by id
-    again: set[str] = field(default_factory=set)  # ids whose strike is missing
+    again: set[str] = field(default_factory=set)  # ids that do not show, or not wholly, that they hold no longer
 
 
 class Known(NamedTuple):
@@ -106,7 +106,10 @@ def _compared(found: Compared, entry: Written, row: Entry) -> Iterator[Change]:
         return
     if not row.is_struck:
         yield from _of_what_holds(entry, row)
-    elif entry.is_current and entry.body != row.content:
+        return
+    if not entry.is_current and is_unmarked(entry, row):
+        found.again.add(row.id)
+    if entry.is_current and entry.body != row.content:
         yield Change(RACED, entry.line, entry, row)
     elif entry.is_current and row.shown != 2:  # it held when the page was last seen, as far as that is known
         return
