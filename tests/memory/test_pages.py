@@ -129,6 +129,21 @@ def test_the_same_pages_adopted_twice_give_the_same(home):
     assert stories[0] == stories[1]
 
 
+def test_what_took_the_place_of_the_very_same_words_is_an_entry_of_its_own(m):
+    page_at(m, "").mkdir(exist_ok=True)
+    old = "## [2026-01-01T00:00:00] {id: 20260101-0000-aaaaaa} #x #superseded-by:20260101-0000-bbbbbb\n~~tea~~\n\n"
+    page_at(m, "person-ana.md").write_text(old + "## [2026-01-01T00:00:00] {id: 20260101-0000-bbbbbb} #y\ntea\n")
+    m.pages.sync()
+    is_settled(m)
+
+    page_at(m, "person-ana.md").write_text(page_at(m, "person-ana.md").read_text() + "\n## #x\nand cake\n")
+    m.pages.sync()
+    is_settled(m)
+
+    held = [(belief.id, belief.text, belief.status) for belief in m.beliefs.all() if belief.text == "tea"]
+    assert held == [("20260101-0000-aaaaaa", "tea", "tombstone"), ("20260101-0000-bbbbbb", "tea", "active")]
+
+
 def test_an_adopted_page_without_front_matter_or_with_many_tags_is_not_written(m):
     page_at(m, "").mkdir(exist_ok=True)
     text = "## [2026-01-01T00:00:00] {id: 20260101-0000-aaaaaa} #x #y #z #four\nhello\n"

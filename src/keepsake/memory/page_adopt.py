@@ -134,9 +134,10 @@ class Adopter:
             return
         name = name or self._drawn(entry)
         fields = self._fields(entry)
-        before = [each for each in self._before(entry) if self._current(each)]
-        if not before or not self._write(lambda: self._in_place_of(before, fields, name)):
-            # nothing goes before it, or it says the very same: then it is a belief of its own
+        before = self._before(entry)
+        if before:
+            self._write(lambda: self._in_place_of(before, fields, name))
+        else:
             given = {**fields, "id": name, "key": name, "user": self._user, "trust": "human"}
             self._write(lambda: decide.put(self._book, given, lambda: name, idempotency_key=key, source=PAGE_EDIT))
         self._named.append((entry, name))
@@ -155,8 +156,13 @@ class Adopter:
             self._into.recorded.add(name)
 
     def _before(self, entry: Written) -> list[str]:
-        """What was recorded of the entries that name this one as what took their place."""
-        return [name for each, name in self._named if entry.id and each.superseded_by == entry.id and each is not entry]
+        """What was recorded of the entries that name this one as what took their place. Not what says the very same:
+        in its place it would be no entry of its own."""
+        return [
+            name for each, name in self._named
+            if entry.id and each.superseded_by == entry.id and each is not entry
+            and (held := self._current(name)) and held.belief().text != entry.body
+        ]  # fmt: skip
 
     def _moved(self, entry: Written) -> None:
         held = self._book.get(entry.id, user=self._user).belief()
