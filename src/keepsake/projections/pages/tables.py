@@ -13,7 +13,7 @@ far the ledger was, and what its front matter said. By its mark a saved page is 
 
 from __future__ import annotations
 
-from hashlib import sha256
+from hashlib import sha1
 
 SHAPE = 4  # of what the fold writes; raise it when the same events give other rows
 
@@ -62,13 +62,14 @@ TABLES = (
 NAMES = ("entries_fts", "entries", "files", "versions", "waiting", "asked", "gone", "renderings", "unclear", "bookmark")
 
 
-_last = b"", sha256(b"").digest()[:16]  # a page that is written is read next, if anything is: to compare is quicker
+# A page that is written is read next, if anything is: to compare is quicker.
+_last = b"", sha1(usedforsecurity=False).digest()[:16]
 
 
 def digest_of(data: bytes) -> bytes:
-    """What tells one state of a file from another. Processors have SHA-256 built in: nothing else is as quick."""
+    """What tells one state of a file from another. Nobody is kept out by it: what counts is that it is quick."""
     global _last
     known = _last
     if known[0] != data:
-        _last = known = data, sha256(data).digest()[:16]
+        _last = known = data, sha1(data, usedforsecurity=False).digest()[:16]
     return known[1]
