@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory
+from keepsake.memory import page_sync
 from keepsake.memory.pages_at import PagesAt
 from keepsake.projections.markdown import parse
 from keepsake.projections.pages.file import PagesFile
@@ -497,11 +498,12 @@ def test_a_body_too_long_for_the_ledger_stays_in_the_file_and_is_told(m):
 
 
 @pytest.mark.parametrize("what", ["gone", "empty", "blank"])
-def test_a_file_that_is_gone_or_empty_regrows(m, what):
+def test_a_file_that_is_gone_or_empty_regrows(m, what, monkeypatch):
     m.pages.append("person-ana", "one", ["x"])
     path = page_at(m, "person-ana.md")
     before = path.read_bytes()
     path.unlink() if what == "gone" else path.write_text("" if what == "empty" else " \n\n")
+    monkeypatch.setattr(page_sync, "_PAUSE", 0.01)  # it is waited for, and not for long
 
     m.pages.sync()
 
