@@ -130,6 +130,17 @@ def test_the_same_pages_adopted_twice_give_the_same(home):
     assert stories[0] == stories[1]
 
 
+def test_history_that_a_person_edited_shows_again_what_took_its_place(m):
+    old = m.pages.append("person-ana", "one", ["x"])
+    new = m.pages.supersede("person-ana", old.id, "two", "it changed")
+    edit(page_at(m, "person-ana.md"), f" #superseded-by:{new.id}\n~~one~~", " #retracted\n~~one~~\n\nmore")
+
+    m.pages.sync()
+
+    assert f" #retracted #superseded-by:{new.id}\n" in page_at(m, "person-ana.md").read_text()
+    is_settled(m)
+
+
 def test_what_took_the_place_of_the_very_same_words_is_an_entry_of_its_own(m):
     page_at(m, "").mkdir(exist_ok=True)
     old = "## [2026-01-01T00:00:00] {id: 20260101-0000-aaaaaa} #x #superseded-by:20260101-0000-bbbbbb\n~~tea~~\n\n"

@@ -26,7 +26,7 @@ from keepsake.projections.markdown.zone import moment, zone_named
 from keepsake.projections.pages.base import Base
 from keepsake.projections.pages.damage import same_words
 from keepsake.projections.pages.fold import tags_shown, time_said
-from keepsake.projections.pages.render import FRONT, legal, one_line
+from keepsake.projections.pages.render import FRONT, is_unmarked, legal, one_line
 from keepsake.projections.pages.rows import Entry, File
 from keepsake.records.clock import stamp
 
@@ -71,7 +71,7 @@ class Compared:
     notes: list[Note] = field(default_factory=list)
     drops: list[str] = field(default_factory=list)  # ids that are to leave the file: their words were erased
     there: dict[str, Written] = field(default_factory=dict)  # the entries that are known, by id
-    again: set[str] = field(default_factory=set)  # ids whose strike is missing
+    again: set[str] = field(default_factory=set)  # ids that do not show, or not wholly, that they hold no longer
     garbled: set[str] = field(default_factory=set)  # ids that stand in the text and begin no entry
 
     @property
@@ -193,7 +193,10 @@ def _compared(look: _Look, entry: Written, row: Entry) -> Iterator[Change]:
         return
     if not row.is_struck:
         yield from _of_what_holds(look, entry, row)
-    elif entry.is_current and not is_same:
+        return
+    if not entry.is_current and is_unmarked(entry, row):
+        found.again.add(row.id)
+    if entry.is_current and not is_same:
         yield Change(RACED, entry.line, entry, row)
     elif entry.is_current and (row.shown != 2 or look.is_late(row)):  # it held in the state that is known of the page
         found.again.add(row.id)

@@ -255,11 +255,8 @@ def _level(edit: Edit, there: markdown.Entry, row: Entry, *, may_reword: bool) -
     if there.body != row.content and may_reword:
         edit.rebody(row.id, row.content)
         is_any = True
-    if row.superseded_by and there.superseded_by != row.superseded_by and not there.superseded_by:
-        edit.supersede(row.id, row.superseded_by)
-        is_any = True
-    elif row.retracted and not row.superseded_by and not there.is_retracted:
-        edit.retract(row.id)
+    if is_unmarked(there, row):
+        edit.supersede(row.id, row.superseded_by) if row.superseded_by else edit.retract(row.id)
         is_any = True
     if row.is_struck or not there.tags:
         return is_any
@@ -267,6 +264,11 @@ def _level(edit: Edit, there: markdown.Entry, row: Entry, *, may_reword: bool) -
         edit.retag(row.id, tags)
         is_any = True
     return is_any
+
+
+def is_unmarked(there: markdown.Entry, row: Entry) -> bool:
+    """Whether an entry does not show that it holds no longer."""
+    return not there.superseded_by if row.superseded_by else bool(row.retracted) and not there.is_retracted
 
 
 def _is_told(there: markdown.Entry, row: Entry, is_recorded: bool) -> bool:
