@@ -235,3 +235,41 @@ def test_a_relation_with_a_secret_said_again_is_known(m):
 
     assert "Ab3dE6gH9" not in kept.relation
     assert not m.relate("parser", "tea", said)
+
+
+def test_relations_come_along_where_ones_own_export_is_joined_and_what_is_said_here_stays(m, home, tmp_path):
+    m.observe("The importer stopped", id="stop", session="s")
+    for one, said in (("museum", "shows why"), ("stop", "was caused by"), ("tea", "goes with")):
+        m.relate(one, "parser", said)
+    m.relate("tea", "parser", "")
+    m.export(tmp_path / "own.ndjson")
+    with Memory(home / "there") as there:
+        there.remember("Bob sails", key="bob")
+        told = there.take_in(tmp_path / "own.ndjson", mine=True)
+        assert [each for each in told.left if each[0] == "relation"] == []
+        assert [each.relation for each in there.related("parser")] == ["shows why", "was caused by"]
+        assert MUSEUM in texts(there.recall(ASKED))
+        there.relate("museum", "parser", "")
+        there.relate("stop", "parser", "began with")
+        there.take_in(tmp_path / "own.ndjson", mine=True)
+        assert [each.relation for each in there.related("parser")] == ["began with"]
+    with Memory(home / "elsewhere") as elsewhere:
+        elsewhere.take_in(tmp_path / "own.ndjson")
+        assert rows(elsewhere)["relations"] == []
+
+
+def test_no_outcome_lowers_words_that_are_constitutional_whoever_says_them(m):
+    m.remember("I never invent a source", key="honest", tags=["self/constitutional"])
+    m.remember("I never invent a price", key="price")
+    m.observe("I never invent a source", id="said")
+    m.observe("I never invent a price", id="said too")
+    before = [(hit.text, hit.score) for hit in m.recall("what do I never invent?", k=2)]
+    m.outcome(["honest", "said"], 0.0, weight=10)
+
+    assert [(hit.text, hit.score) for hit in m.recall("what do I never invent?", k=2)] == before
+    m.paths.branch("draft")
+    m.on("draft").outcome(["said"], 0.0, weight=10)
+    assert [(hit.text, hit.score) for hit in m.on("draft").recall("what do I never invent?", k=2)] == before
+    assert before[0][0] == "I never invent a price"
+    m.outcome(["said too"], 0.0, weight=10)
+    assert texts(m.recall("what do I never invent?", k=2)) == ["I never invent a source", "I never invent a price"]

@@ -45,6 +45,7 @@ from keepsake.records.recalled import Nearly, Recalled
 LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
 _NEAREST = 3  # named when nothing fits, and of what a frame's floor keeps out
 _NEIGHBOURS = 3  # served behind what answers
+_ONLY_RELATED = f"it only belongs together with what answers, and at most {_NEIGHBOURS} such are shown"
 _NAMED = 20  # of what a frame has no room for, or its window keeps out
 _MOST = 5_000  # hits that are prepared for, however many are wanted
 _TAGGED = 2_000  # that a frame looks at for their tags alone; of what it guarantees, it looks at all
@@ -73,6 +74,7 @@ class Neighbour(NamedTuple):
     place: int
     via: str  # the block of that one
     bond: Bond
+    is_inside: bool  # whether the frame's window reaches it
 
 
 class Filling(NamedTuple):
@@ -147,13 +149,18 @@ class Ranking:
         every = [place for place in dict.fromkeys([*recalled, *self.order]) if blocks[place] not in kept]
         wanted = [place for place in every if self.would_serve(ask, place)]
         inside = [place for place in wanted if blocks[place] not in self.outside]
-        neighbours = self.neighbours(inside)[: max(most - len(inside), 0)]
+        near = self.neighbours(inside)
+        neighbours = [each for each in near if each.is_inside][: min(max(most - len(inside), 0), _NEIGHBOURS)]
         rest = inside[:most] + [place for place in inside[most:] if self.stands(place)][:most]
-        looked_at = set(rest)
+        looked_at, known = set(rest), set(wanted)
         beyond = [place for place in inside[most:] if place not in looked_at]
         cut = [(place, self.why_outside(ask)) for place in wanted if blocks[place] in self.outside]
         cut += [(place, f"there is no room: {most} that are ranked higher are looked at first") for place in beyond]
-        below = set(every) - set(wanted) - {each.place for each in neighbours}
+        cut += [
+            (each.place, _ONLY_RELATED if each.is_inside else self.why_outside(ask))
+            for each in near if each not in neighbours and each.place not in known
+        ]  # fmt: skip
+        below = set(every) - known - {each.place for each in near}
         nearest = [place for place in self.plainly if place in below and blocks[place] not in self.outside][:_NEAREST]
         unlike = [(place, f"too unlike the question to answer it: {self.plain.sure[place]:.2f}") for place in nearest]
         guaranteed = [place for place in self.order if blocks[place] in kept] if kept else []
@@ -171,15 +178,15 @@ class Ranking:
         if not self.found.bonds or self.scope.quarantined:
             return []
         blocks, every = self.measured.blocks, list(served)
-        places = {block: place for place, block in enumerate(blocks) if block not in self.outside}
+        places = {block: place for place, block in enumerate(blocks)}
         shown, found = {*(blocks[place] for place in every), *self.guaranteed}, list[Neighbour]()
         for block in (blocks[place] for place in every if self.resembles(place)):
             for bond in self.found.bonds:
                 other = bond.beyond(block)
                 if block in bond[:2] and other in places and other not in shown:
                     shown.add(other)
-                    found.append(Neighbour(places[other], block, bond))
-        return found[:_NEIGHBOURS]
+                    found.append(Neighbour(places[other], block, bond, other not in self.outside))
+        return found
 
     def stands(self, place: int) -> bool:
         """Whether a candidate is served without resembling the question."""
@@ -204,7 +211,7 @@ class Ranking:
         first = {hit.block: hit for hit in reversed(hits)}
         least = min((hit.score for hit in hits), default=0.0)
         made = []
-        for place, block, bond in neighbours:
+        for place, block, bond, _ in neighbours:
             if via := first.get(block):
                 why, score = bond.told(named(via), self.measured.blocks[place]), min(via.score, least) / 2
                 made += [
@@ -230,7 +237,8 @@ def answer(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> R
         return Recalled(question=ask.question, fit=ranking.fit, floor=floor, nearest=nearest, frame=name)
     hits = ranking.hits(places, scale)
     if len(hits) < ask.k:
-        hits += ranking.related(ranking.neighbours(places), hits, scale)
+        near = [each for each in ranking.neighbours(places) if each.is_inside]
+        hits += ranking.related(near[:_NEIGHBOURS], hits, scale)
     nearly = _nearly(index, ranking, ask, scale, hits) if ask.explain else []
     sources = served(ranking, hits[: ask.k])
     return Recalled(
@@ -276,7 +284,7 @@ def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ran
     counts = 1.0 if ask.by_words else as_answers(put.question, measured, states)
     likeness = similarity(measured, kind, ask.drop) * counts
     base = backing(support, said, ask.scope.path)
-    proof = proven(proofs_of(put.seen, measured.blocks, ask.scope), measured.blocks)
+    proof = proven(proofs_of(put.seen, found.sources, ask.scope), measured.blocks)
     alike = weighed(LIKENESS, likeness, support) * base
     floors, plain_floors = put.floors(index, ask, kind)
     plain = judge(measured, kind, _in_order(alike, measured.blocks), plain_floors, counts)  # no outcome decides this
