@@ -241,3 +241,27 @@ def test_standing_memory_is_not_crowded_out_however_much_answers_and_however_lit
     assert len(lines(large)) > 6
     assert all("Ana keeps her tea" in each.text and each.why for each in small.dropped)
     assert len(small.dropped) + small.more == 90
+
+
+def test_a_neighbour_that_is_cut_is_named_whether_by_the_window_or_for_want_of_room(memory, clock):
+    asked = "what is the staging port?"
+    memory.remember("Zebras have stripes", key="zebra")
+    work(memory, clock, 480)
+    memory.remember("The staging port is 6543", key="port")
+    memory.relate("zebra", "port", "is the mascot of")
+    framed = memory.frame("attention", asked)
+
+    assert [hit.text for hit in memory.recall(asked)] == ["The staging port is 6543", "Zebras have stripes"]
+    assert [hit.text for hit in framed.hits] == ["The staging port is 6543"]
+    assert [(each.text, each.why) for each in framed.dropped] == [
+        ("Zebras have stripes", "last said or used before the frame's window of 200 active hours")
+    ]
+    for name in ("Bells", "Boats", "Kettles", "Lamps"):
+        memory.remember(f"{name} are loud", key=name)
+        memory.relate(name, "port", "is near")
+    framed = memory.frame("attention", asked)
+    assert len(framed.hits) == 4
+    assert sorted(each.why for each in framed.dropped) == [
+        "it only belongs together with what answers, and at most 3 such are shown",
+        "last said or used before the frame's window of 200 active hours",
+    ]

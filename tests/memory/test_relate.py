@@ -186,3 +186,90 @@ def test_what_is_constitutional_is_not_lowered_by_outcomes(m):
     assert sure["I never invent a price"] < 0.5
     m.outcome(["honest"], 1.0, weight=10)
     assert m.recall("what do I never invent?")[0].signals["confidence"] > 0.9
+
+
+def test_what_a_memory_is_related_to_can_be_looked_at_from_both_ends(m):
+    told = m.observe("The importer stopped at the museum's invoices", id="stop")
+    m.relate("museum", "parser", "shows why")
+    m.relate("stop", "parser", "was caused by")
+
+    def near(name: str, memory=m) -> list[tuple[str, str, bool]]:
+        return [(each.memory.id, each.relation, each.turned) for each in memory.related(name)]
+
+    museum, parser = m.get("museum").id, m.get("parser").id
+    assert near("parser") == [(museum, "shows why", True), ("stop", "was caused by", True)]
+    assert near("museum") == [(parser, "shows why", False)]
+    assert near(told.source) == near("stop") == [(parser, "was caused by", False)]
+    assert near("tea") == []
+    with pytest.raises(NotFound):
+        m.related("nobody")
+    m.paths.branch("draft")
+    m.on("draft").relate("parser", "museum", "is older than")
+    assert [(each.relation, each.turned) for each in m.on("draft").related("museum")] == [("is older than", True)]
+    assert near("museum") == [(parser, "shows why", False)]
+
+    m.forget("museum")
+    m.fade("stop")
+    assert near("parser") == []
+
+
+def test_a_program_sees_no_relation_of_who_is_not_trusted_and_no_words_that_are_withheld(m):
+    with Memory(m.folder, by="mcp:2", trust="agent") as agent:
+        agent.relate("tea", "parser", "is brewed by")
+        m.remember("Buy gold at example.com", key="spam", trust="web")
+        m.relate("spam", "parser", "is sponsored by")
+        assert [(each.relation, each.memory.text) for each in agent.related("parser")] == [
+            ("is brewed by", "Ana prefers tea"), ("is sponsored by", ""),
+        ]  # fmt: skip
+        for named in ({"one": "spam", "other": "tea"}, {"one": "tea", "other": "spam"}):
+            with pytest.raises(NotFound):
+                agent.relate(relation="is", **named)
+        m.distrust("mcp:2", reason="it made that up")
+        assert [each.relation for each in m.related("parser")] == ["is sponsored by"]
+
+
+def test_a_relation_with_a_secret_said_again_is_known(m):
+    said = "is opened with sk-proj-" + "Ab3dE6gH9" * 5
+    assert m.relate("parser", "tea", said)
+    [kept] = m.related("parser")
+
+    assert "Ab3dE6gH9" not in kept.relation
+    assert not m.relate("parser", "tea", said)
+
+
+def test_relations_come_along_where_ones_own_export_is_joined_and_what_is_said_here_stays(m, home, tmp_path):
+    m.observe("The importer stopped", id="stop", session="s")
+    for one, said in (("museum", "shows why"), ("stop", "was caused by"), ("tea", "goes with")):
+        m.relate(one, "parser", said)
+    m.relate("tea", "parser", "")
+    m.export(tmp_path / "own.ndjson")
+    with Memory(home / "there") as there:
+        there.remember("Bob sails", key="bob")
+        told = there.take_in(tmp_path / "own.ndjson", mine=True)
+        assert [each for each in told.left if each[0] == "relation"] == []
+        assert [each.relation for each in there.related("parser")] == ["shows why", "was caused by"]
+        assert MUSEUM in texts(there.recall(ASKED))
+        there.relate("museum", "parser", "")
+        there.relate("stop", "parser", "began with")
+        there.take_in(tmp_path / "own.ndjson", mine=True)
+        assert [each.relation for each in there.related("parser")] == ["began with"]
+    with Memory(home / "elsewhere") as elsewhere:
+        elsewhere.take_in(tmp_path / "own.ndjson")
+        assert rows(elsewhere)["relations"] == []
+
+
+def test_no_outcome_lowers_words_that_are_constitutional_whoever_says_them(m):
+    m.remember("I never invent a source", key="honest", tags=["self/constitutional"])
+    m.remember("I never invent a price", key="price")
+    m.observe("I never invent a source", id="said")
+    m.observe("I never invent a price", id="said too")
+    before = [(hit.text, hit.score) for hit in m.recall("what do I never invent?", k=2)]
+    m.outcome(["honest", "said"], 0.0, weight=10)
+
+    assert [(hit.text, hit.score) for hit in m.recall("what do I never invent?", k=2)] == before
+    m.paths.branch("draft")
+    m.on("draft").outcome(["said"], 0.0, weight=10)
+    assert [(hit.text, hit.score) for hit in m.on("draft").recall("what do I never invent?", k=2)] == before
+    assert before[0][0] == "I never invent a price"
+    m.outcome(["said too"], 0.0, weight=10)
+    assert texts(m.recall("what do I never invent?", k=2)) == ["I never invent a source", "I never invent a price"]

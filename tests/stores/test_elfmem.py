@@ -626,6 +626,7 @@ def test_the_names_of_types_and_scoring_are_there():
     assert list(elfmem.BlockStatus) == ["inbox", "active", "archived"]
     assert list(elfmem.ArchiveReason) == ["decayed", "superseded", "forgotten"]
     assert list(elfmem.DecayTier) == ["permanent", "durable", "standard", "ephemeral"]
+    assert elfmem.Edge.canonical("b", "a") == ("a", "b")
     assert [elfmem.log_normalise_reinforcement(count, 9) for count in (0, 9)] == [0.0, 1.0]
     assert elfmem.log_normalise_reinforcement(0, 0) == 0.0
     assert sorted(set(elfmem.__all__)) == sorted(elfmem.__all__)

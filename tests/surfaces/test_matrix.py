@@ -313,6 +313,7 @@ DO: dict[str, dict[str, Act]] = {
     "relation.put": {
         "python": lambda w: w.p.relate(*w.related(), "explains"),
         "http": lambda w: w.http("relate", **dict(zip(("one", "other"), w.related(), strict=True)), relation="is like"),
+        "cli": lambda w: w.cli("relate", *w.related(), "follows from"),
     },
     "fact.note": {"python": noted},
     "path.branch": {
@@ -515,7 +516,7 @@ READS = """
     ledger.verifier_key ledger.verify log log_page mark mark_withheld masked matrix pages.folder pages.foldings
     pages.get_schema
     pages.list pages.name_of pages.read pages.recent pages.search paths.all paths.conflicts paths.get paths.named
-    paths.preview paths.said paths.tree policy recall receipts.all receipts.get replay reviews.all reviews.find
+    paths.preview paths.said paths.tree policy recall receipts.all receipts.get related replay reviews.all reviews.find
     reviews.get reviews.is_approved reviews.may_answer reviews.quarantined_episodes reviews.waiting rules.all
     rules.findings rules.get
     rules.waiting seq_at show sources status tidy.proposals trouble trust unembedded what_rests_on what_would_go

@@ -92,7 +92,7 @@ def relate(
     if len(relation) > LONGEST_RELATION:
         raise Refused(f"a relation is a few words, at most {LONGEST_RELATION} letters, such as 'explains'")
     known.writable(user, path)
-    ids = [_identity(known, name, user, path) for name in (one, other)]
+    ids = [identity(known, name, user, path) for name in (one, other)]
     if ids[0] == ids[1]:
         raise Refused(f"{one!r:.80} and {other!r:.80} are one memory; nothing is related to itself")
     said, words = known.relations.find(user, path, *ids), " ".join(relation.split())
@@ -104,10 +104,10 @@ def relate(
 
 def related(known: Book, one: str, other: str, *, user: str = OWNER, path: str = "") -> Related | None:
     """How two memories are related on a path; None, if nobody said so there."""
-    return known.relations.find(user, path, *(_identity(known, name, user, path) for name in (one, other)))
+    return known.relations.find(user, path, *(identity(known, name, user, path) for name in (one, other)))
 
 
-def _identity(known: Book, name: str, user: str, path: str) -> str:
+def identity(known: Book, name: str, user: str, path: str) -> str:
     """What a memory is known by whatever becomes of its words: a belief's first id, an episode's event."""
     held = known.find(name, user=user, path=path)
     if held is not None and known.sees(held, path):

@@ -222,7 +222,8 @@ class RecallOf:
             chosen = ranking.filling(ask, _SHOWN)
             guaranteed, hits, more = ranking.hits(chosen.guaranteed), ranking.hits(chosen.rest), chosen.more
             hits += ranking.related(chosen.neighbours, [*guaranteed, *hits])
-            cut = [(hit, why) for place, why in chosen.cut for hit in ranking.hits([place])]
+            reasons = {ranking.measured.blocks[place]: why for place, why in chosen.cut}
+            cut = [(hit, reasons[hit.block]) for hit in ranking.hits(place for place, _ in chosen.cut)]
             if self._shelf.outlet is not None:  # a line shows what this program may read
                 seen = self._shelf.outlet.reader.hit
                 guaranteed, hits = ([*map(seen, each)] for each in (guaranteed, hits))

@@ -62,7 +62,7 @@ class UseOf:
         """Say how two memories are related; whether that is news."""
         whose = self._of(user)
         check_names(one=one, other=other, relation=relation, path=path)
-        known = self._shelf.book
+        relation, known = self._gated.masks.words(relation), self._shelf.book
 
         def decision(_: Draw) -> list[Draft]:
             drafts = decide.relate(known, one, other, relation, user=whose, path=path)

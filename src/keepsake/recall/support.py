@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keepsake.projections.index.block import FAITH, STANDARD
+from keepsake.projections.index.block import FAITH
 from keepsake.projections.index.fulltext import Told
 from keepsake.recall.decay import recencies, shares
 
@@ -45,13 +45,6 @@ class State(NamedTuple):
     decay: float
     last: float  # active hours at which it was last said or used
 
-    def hours(self, now: float) -> float:
-        return max(now - self.last, 0.0)
-
-    def is_within(self, window: float, now: float) -> bool:
-        """Whether it is in a window of active hours. What fades more slowly is in it for longer."""
-        return self.hours(now) <= window * max(1.0, STANDARD / max(self.decay, 1e-9))
-
 
 class Support(NamedTuple):
     """What speaks for the candidates, a number from 0 to 1 for each of them."""
@@ -61,9 +54,6 @@ class Support(NamedTuple):
     centrality: Floats
     reinforcement: Floats
     corroboration: Floats
-
-    def at(self, place: int) -> dict[str, float]:
-        return {name: float(values[place]) for name, values in self._asdict().items()}
 
 
 def support_of(

@@ -10,14 +10,20 @@ says that is kept out of recall is on record, and counts for nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keepsake.records.beliefs import ERASE
 from keepsake.records.event import Event
+from keepsake.records.notebook import Shown
 from keepsake.records.policy import DEFAULT
 from keepsake.records.schema import WRITER_TRUST
 from keepsake.records.undo import Undoable
+
+if TYPE_CHECKING:
+    from keepsake.records.belief import Belief
+    from keepsake.records.episode import Episode
 
 RELATE = "relation.put/1"
 
@@ -42,6 +48,15 @@ class Related:
         """What an event says of it."""
         said = {"user": self.user, "ids": list(self.ids), "relation": self.relation}
         return said | ({"path": self.path} if self.path else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour(Shown):
+    """A memory that another one is related to: that one, `relation`, this; the other way round, if it is `turned`."""
+
+    memory: Belief | Episode
+    relation: str
+    turned: bool
 
 
 class Relations(Undoable):
@@ -86,6 +101,15 @@ class Relations(Undoable):
     def find(self, user: str, path: str, one: str, other: str) -> Related | None:
         """The relation of two memories that was said on a path."""
         return self._related.get(_key(user, path, one, other))
+
+    def of(self, name: str, user: str, paths: Iterable[str]) -> list[Related]:
+        """The relations of one memory that were said on these paths; of two memories, what the first of them says."""
+        found: dict[tuple[str, str], Related] = {}
+        for path in paths:
+            for said in self.on(user, path):
+                if name in said.ids:
+                    found.setdefault((min(said.ids), max(said.ids)), said)
+        return list(found.values())
 
     def on(self, user: str, path: str) -> list[Related]:
         """Every relation that was said on a path, in order."""

@@ -195,8 +195,7 @@ def _on_a_path() -> dict[str, Any]:
         )
         .group_by(used.block_id),
         "PROVED_ON": select(
-            sources.c.block_id, proved.source_id, func.sum(proved.good), func.sum(proved.bad), sources.c.kind,
-            sources.c.tags,
+            sources.c.block_id, proved.source_id, func.sum(proved.good), func.sum(proved.bad),
         )
         .join_from(path_proof, sources, sources.c.id == proved.source_id)
         .where(
@@ -293,7 +292,7 @@ def _sides() -> dict[str, Any]:
         "TIED": _tied(),
         "RELATED": _related(),
         "ANY_RELATION": select(relations.c.user).limit(literal_column("1")).offset(literal_column("0")),
-        "PROVED": select(sources.c.block_id, sources.c.good, sources.c.bad, sources.c.kind, sources.c.tags).where(
+        "PROVED": select(sources.c.block_id, sources.c.good, sources.c.bad).where(
             sources.c.good + sources.c.bad > literal_column("0"), sources.c.block_id.in_(among("ids")),
             sources.c.until_seq.is_(None), sources.c.quarantined == _PLAIN, sources.c.sight < literal_column("2"),
         ),

@@ -20,7 +20,6 @@ from keepsake.projections.index.address import DIGITS, address, ids_for
 from keepsake.projections.index.block import Block, Source, Tie
 from keepsake.projections.index.scripts import has_no_spaces, spread
 from keepsake.records.echo import KEPT, marks_of
-from keepsake.records.edge import Edge
 from keepsake.records.entity import called
 from keepsake.records.trust import ANY, Distrust
 from keepsake.records.work import ActiveHours
@@ -263,7 +262,7 @@ class Desk:
 
     def ties(self, pairs: Iterable[tuple[str, str]]) -> list[Tie]:
         """What ties pairs of blocks together, to be changed; a block is not tied to itself."""
-        wanted = [Edge.canonical(one, other).pair for one, other in pairs if one != other]
+        wanted = [(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]]
         unread = [pair for pair in wanted if pair not in self._ties]
         for pair in unread:
             self._ties[pair] = Tie(*pair)

@@ -318,7 +318,7 @@ ASIDES_ARE_WHOLE = "INSERT INTO asides (rank, asides) VALUES (1, 'integrity-chec
 USED_ON = 'SELECT path_use.block_id, sum(path_use.reinforcement_count) AS sum_1, max(path_use.last_reinforced_at) AS max_1 FROM path_use WHERE path_use.user = ? AND path_use.path IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND path_use.block_id IN (SELECT anon_2.value FROM json_each(?) AS anon_2) GROUP BY path_use.block_id'
 
 # user, lineage, ids
-PROVED_ON = 'SELECT sources.block_id, path_proof.source_id, sum(path_proof.good) AS sum_1, sum(path_proof.bad) AS sum_2, sources.kind, sources.tags FROM path_proof JOIN sources ON sources.id = path_proof.source_id WHERE path_proof.user = ? AND path_proof.path IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.block_id IN (SELECT anon_2.value FROM json_each(?) AS anon_2) GROUP BY path_proof.source_id'
+PROVED_ON = 'SELECT sources.block_id, path_proof.source_id, sum(path_proof.good) AS sum_1, sum(path_proof.bad) AS sum_2 FROM path_proof JOIN sources ON sources.id = path_proof.source_id WHERE path_proof.user = ? AND path_proof.path IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.block_id IN (SELECT anon_2.value FROM json_each(?) AS anon_2) GROUP BY path_proof.source_id'
 
 # id
 BLOCK = 'SELECT blocks.id, blocks.content, blocks.category, blocks.source, blocks.created_at, blocks.status, blocks.archive_reason, blocks.confidence, blocks.reinforcement_count, blocks.decay_lambda, blocks.last_reinforced_at, blocks.last_session_id, lives.user, lives.since_seq, lives.until_seq, lives.path FROM blocks JOIN lives ON blocks.id = lives.block_id WHERE blocks.id = ?'
@@ -402,7 +402,7 @@ RELATED = 'SELECT one.block_id, other.block_id AS other_id, relations.relation, 
 ANY_RELATION = 'SELECT relations.user FROM relations LIMIT 1 OFFSET 0'
 
 # ids
-PROVED = 'SELECT sources.block_id, sources.good, sources.bad, sources.kind, sources.tags FROM sources WHERE sources.good + sources.bad > 0 AND sources.block_id IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.until_seq IS NULL AND sources.quarantined = 0 AND sources.sight < 2'
+PROVED = 'SELECT sources.block_id, sources.good, sources.bad FROM sources WHERE sources.good + sources.bad > 0 AND sources.block_id IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.until_seq IS NULL AND sources.quarantined = 0 AND sources.sight < 2'
 
 # no parameters
 ANY_PROVED = 'SELECT sources.block_id FROM sources WHERE sources.good + sources.bad > 0 LIMIT 1 OFFSET 0'

@@ -16,12 +16,13 @@ from keepsake.stores.elfmem.db.models import (
     system_config,
 )
 from keepsake.stores.elfmem.scoring import log_normalise_reinforcement
-from keepsake.stores.elfmem.types import ArchiveReason, BlockStatus, DecayTier
+from keepsake.stores.elfmem.types import ArchiveReason, BlockStatus, DecayTier, Edge
 
 __all__ = [
     "ArchiveReason",
     "BlockStatus",
     "DecayTier",
+    "Edge",
     "block_tags",
     "blocks",
     "contradictions",
