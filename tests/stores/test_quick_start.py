@@ -102,6 +102,23 @@ def test_an_untampered_chain_is_valid_and_a_changed_one_is_not(project: str) -> 
         assert store.chain_valid() is False
 
 
+def test_a_bit_that_is_flipped_anywhere_makes_the_chain_invalid_and_the_store_still_opens(project: str) -> None:
+    wal = Path(project) / ".chronomemory" / "events.wal"
+    with ChronoStore(project) as store:
+        _water(store)
+        store.compact()
+        store.delete("FACT-001")
+    whole = wal.read_bytes()
+    for at in range(0, len(whole), 7):
+        wal.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with ChronoStore(project) as store:
+            assert store.chain_valid() is False, at
+            assert len(store.query(status="")) <= 1
+    wal.write_bytes(whole)
+    with ChronoStore(project) as store:
+        assert store.chain_valid() is True
+
+
 def test_compaction_leaves_a_snapshot_and_a_log_of_one_line_and_loses_nothing(project: str) -> None:
     folder = Path(project) / ".chronomemory"
     with ChronoStore(project) as store:
