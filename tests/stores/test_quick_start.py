@@ -73,6 +73,8 @@ def test_records_are_read_by_kind_by_confidence_and_one_by_one(project: str) -> 
         assert [r.id for r in store.query(kind="requirement")] == ["REQ-1"]
         assert [r.id for r in store.query(rag_filter=True)] == ["FACT-001", "REQ-1"]
         assert [r.id for r in store.query(min_confidence=0.9)] == ["FACT-001"]
+        assert [r.id for r in store.query(rag_filter=True, min_confidence=0.9)] == ["FACT-001"]
+        assert [r.id for r in store.query(rag_filter=True, min_confidence=0.1)] == ["FACT-001", "REQ-1"]
         rec = store.get("FACT-001")
         if rec:
             assert (rec.label, rec.confidence) == ("Water freezes at 0°C at standard pressure", 1.0)

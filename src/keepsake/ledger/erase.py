@@ -67,8 +67,8 @@ def is_foreign(folder: Folder) -> bool:
 
     A damaged line of ours still has most of them, and a copy is not thrown away for a flipped bit.
     """
-    if not folder.wal.exists():
-        return folder.snapshot.is_file() and not folder.sealed.exists()  # a copy of ours has both, and no snapshot
+    if not folder.wal.is_file():  # a copy of ours has a log and segments, and no snapshot
+        return folder.snapshot.is_file() and not folder.wal.exists() and not folder.sealed.exists()
     with open(folder.wal, "rb") as file:
         return not next((is_ours(line) for line in file if line.startswith(b"{")), True)
 
