@@ -11,6 +11,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from hypothesis import strategies as st
+
+from tests.strategies import confidences, json_objects, texts
+
 USUAL: dict[str, Any] = {
     "id": "", "kind": "fact", "status": "active", "label": "", "confidence": 0.7, "source_type": "observed",
     "evidence": [], "epistemic_boundary": [], "is_hypothesis": False, "model_assumptions": {}, "recursion_depth": 0,
@@ -111,3 +115,33 @@ class OldStore:
             versions.append(said)
         self._noted[record["id"]] = record
         return said
+
+
+IDS = st.sampled_from(["A", "B", "C", "ключ", "d/e", "20260101-0000-abcdef"])
+STATUSES = st.sampled_from(
+    ["active", "deprecated", "hypothesis", "open", "on hold", "unknown", "superseded", "tombstone"]
+)
+FIELDS = st.fixed_dictionaries(
+    {"label": texts, "confidence": confidences, "status": STATUSES},
+    optional={
+        "kind": texts, "evidence": st.lists(texts, max_size=2), "data": json_objects, "model_assumptions": json_objects,
+        "epistemic_boundary": st.lists(texts, max_size=2), "is_hypothesis": st.booleans(),
+        "recursion_depth": st.integers(0, 9),
+    },
+)  # fmt: skip
+ACTS = st.one_of(
+    st.tuples(st.just("upsert"), IDS, FIELDS), st.tuples(st.just("upsert"), IDS, FIELDS),
+    st.tuples(st.just("delete"), IDS), st.tuples(st.just("invalidate"), IDS, IDS), st.tuples(st.just("compact")),
+)  # fmt: skip
+
+
+def made(project: Path, acts: list[tuple[Any, ...]], every: int) -> OldStore:
+    """What such a store leaves after these acts."""
+    old = OldStore(project, snapshot_every=every)
+    old.upsert("first")
+    for act, *args in acts:
+        if act == "upsert":
+            old.upsert(args[0], **args[1])
+        else:
+            getattr(old, act)(*args)
+    return old

@@ -18,6 +18,7 @@ from keepsake.exchange.chronomemory import (
     encode,
     hash_in,
     looks_like,
+    missing,
     read,
     read_snapshot,
     rescue,
@@ -137,7 +138,7 @@ def test_without_the_link_check_a_swap_would_pass_so_the_tests_above_do_watch_it
     swapped = b"".join(reversed(THREE.splitlines(keepends=True)))
     refusal(swapped)
 
-    monkeypatch.setattr(chronomemory, "_check_place", lambda event, prev_hash, above: None)
+    monkeypatch.setattr(chronomemory, "_check_place", lambda event, above: None)
 
     assert len(read(swapped).events) == 3
 
@@ -174,6 +175,7 @@ def test_only_a_newline_ends_a_line(separator):
 
 def test_a_file_written_on_windows_is_read():
     assert read(FILE.replace(b"\n", b"\r\n")).events == read(FILE).events
+    assert read(FILE.replace(b"\n", b"\r\n")[:-1]) == OldLedger(read(FILE).events, ANY, b"")
 
 
 def test_bytes_that_are_not_utf8_are_refused_with_their_line():
@@ -271,6 +273,8 @@ def test_a_snapshot_is_read():
         *(b"", b"1", b'"x"', b"null", b"\xff", b"[" * 9999, b"[]", b"{}", b'{"records": []}'),
         b'{"seq": 1, "last_hash": "", "ts": "", "records": [1]}',
         b'{"seq": "1", "last_hash": "", "ts": "", "records": []}',
+        b'{"seq": -1, "last_hash": "", "ts": "", "records": []}',
+        b'{"seq": true, "last_hash": "", "ts": "", "records": []}',
     ],
 )  # fmt: skip
 def test_anything_else_is_refused_as_a_snapshot(data):
@@ -292,18 +296,18 @@ def test_a_log_and_its_snapshot_agree():
 
 
 @pytest.mark.parametrize(
-    ("log", "beside", "missing"),
+    ("log", "beside", "reason"),
     [
-        (COMPACTED, None, "snapshot.json is missing, and events 1 to 41 were compacted into it"),
+        (COMPACTED, None, "snapshot.json is missing, and events 1 to 41 are in it alone"),
         (THREE, snapshot(8), "events 4 to 8 are missing"),
         (b"", snapshot(8), "events 1 to 8 are missing"),
         (COMPACTED, snapshot(30), "events 31 to 41 are missing"),
-        (COMPACTED, snapshot(45), "events 45 to 45 are missing"),
-        (THREE, snapshot(3, "00"), "snapshot.json is of another log: its event 3 has another hash"),
+        (COMPACTED, snapshot(45), "event 45 is missing"),
+        (THREE, snapshot(3, "00"), "snapshot.json is of another log: the last event that it had seen has another hash"),
     ],
 )
-def test_each_of_them_shows_what_the_other_lacks(log, beside, missing):
-    with pytest.raises(ValueError, match=missing):
+def test_each_of_them_shows_what_the_other_lacks(log, beside, reason):
+    with pytest.raises(ValueError, match=reason):
         compare(read(log).events, beside)
 
 
@@ -317,10 +321,25 @@ def test_of_a_damaged_log_every_line_whose_own_hash_holds_is_given_and_the_rest_
     assert rest[0][1] == "its hash does not fit what it says"
 
 
-def test_a_line_with_another_space_is_given_too_since_its_hash_holds():
+def test_a_line_with_another_space_or_one_more_key_is_given_too_since_its_hash_holds():
     (event,), rest = rescue(GOLDEN[0].replace(", ", ",  ", 1).encode())
 
     assert (event.record_id, rest) == ("FACT-001", [])
+    (event,), rest = rescue(GOLDEN[0].replace("{", '{"more": 1, ', 1).encode())
+    assert (event.record_id, rest) == ("FACT-001", [("line 1", "taken without 'more', which its hash does not cover")])
+
+
+def test_what_is_given_of_another_chain_is_listed():
+    first, second, third = THREE.splitlines(keepends=True)
+    other = chain({}, {"record": {"id": "B"}}).splitlines(keepends=True)[1]
+
+    events, rest = rescue(first + second + third + other)
+
+    assert [event.seq for event in events] == [1, 2, 2, 3]
+    assert rest == [
+        ("line 4", "taken, but it does not follow line 2, by their hashes"),
+        ("line 3", "taken, but it does not follow line 4, by their hashes"),
+    ]
 
 
 def told(steps):
@@ -329,20 +348,46 @@ def told(steps):
 
 def test_what_was_compacted_comes_first_and_the_log_after_it():
     log = chain({"op": "compact", "record": None}, {"record": {"id": "A", "label": "new"}}, first=42)
-    beside = snapshot(43, records=[{"id": "A", "label": "new"}, {"id": "B", "label": "old"}])
+    told_of = [{"id": "A", "label": "new"}, {"id": "B", "label": "old"}]
+    beside = snapshot(43, hash_in(log.splitlines()[1]), records=told_of)
 
-    assert steps(read(log).events, beside, is_whole=True) == (
+    assert steps(read(log).events, beside) == (
         [Step("snapshot.json, record 2", WHEN, "upsert", {"id": "B", "label": "old"}, ANY),
          Step("events.wal, line 2", WHEN, "upsert", {"id": "A", "label": "new"}, ANY)], [],
     )  # fmt: skip
 
 
 def test_where_they_disagree_a_whole_log_stands_and_of_a_damaged_one_the_snapshot_knows_more():
-    log = read(chain({"record": {"id": "A", "label": "one"}}, {"record": {"id": "A", "label": "late"}})).events
-    beside = snapshot(1, records=[{"id": "A", "label": "two"}])
+    labels = ("one", "two", "late")
+    log = read(chain(*({"record": {"id": "A", "label": label}} for label in labels))).events
+    told_otherwise = [{"id": "A", "label": "other"}, {"id": "B", "label": "new"}]
+    beside = snapshot(2, log[1].hash, records=told_otherwise)
 
-    whole, differ = steps(log, beside, is_whole=True)
-    assert (told(whole), differ) == ([("upsert", "A", "one"), ("upsert", "A", "late")], ["A"])
-    damaged, _ = steps(log, beside, is_whole=False)
-    assert told(damaged) == [("upsert", "A", "one"), ("upsert", "A", "two"), ("upsert", "A", "late")]
-    assert state(damaged) == {"A": {"id": "A", "label": "late"}}
+    whole, differ = steps(log, beside)
+    assert told(whole) == [("upsert", "A", label) for label in labels]
+    assert [note.partition(":")[0] for note in differ] == ["'A'", "'B'"]
+    damaged, differ = steps([log[0], log[2]], beside)
+    assert told(damaged) == [
+        ("upsert", "B", "new"), ("upsert", "A", "one"), ("upsert", "A", "other"), ("upsert", "A", "late"),
+    ]  # fmt: skip
+    assert (state(damaged)["A"], differ) == ({"id": "A", "label": "late"}, [])
+    others, differ = steps(log[1:], snapshot(2, "00", records=told_otherwise))
+    assert told(others) == [("upsert", "B", "new"), ("upsert", "A", "two"), ("upsert", "A", "late")]
+    assert [note.partition(":")[0] for note in differ] == [
+        "snapshot.json is of another log", "'A'",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("left", "seq", "lost"),
+    [([0, 1, 2], 0, ""), ([0, 2], 0, "2"), ([2], 0, "1 to 2"), ([], 4, ""), ([0], 5, "2 to 5"), ([1], 4, "1, 3 to 4")],
+)
+def test_what_is_missing_of_a_rescued_log_is_told(left, seq, lost):
+    events = [read(THREE).events[number] for number in left]
+
+    assert missing(events, snapshot(seq) if seq else None) == lost
+
+
+@pytest.mark.parametrize(("seq", "lost"), [(0, "1 to 41"), (30, "31 to 41"), (41, ""), (43, "")])
+def test_what_was_compacted_is_missing_as_far_as_the_snapshot_does_not_reach(seq, lost):
+    assert missing(read(COMPACTED).events, snapshot(seq) if seq else None) == lost

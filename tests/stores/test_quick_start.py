@@ -73,6 +73,8 @@ def test_records_are_read_by_kind_by_confidence_and_one_by_one(project: str) -> 
         assert [r.id for r in store.query(kind="requirement")] == ["REQ-1"]
         assert [r.id for r in store.query(rag_filter=True)] == ["FACT-001", "REQ-1"]
         assert [r.id for r in store.query(min_confidence=0.9)] == ["FACT-001"]
+        assert [r.id for r in store.query(rag_filter=True, min_confidence=0.9)] == ["FACT-001"]
+        assert [r.id for r in store.query(rag_filter=True, min_confidence=0.1)] == ["FACT-001", "REQ-1"]
         rec = store.get("FACT-001")
         if rec:
             assert (rec.label, rec.confidence) == ("Water freezes at 0°C at standard pressure", 1.0)
@@ -100,6 +102,23 @@ def test_an_untampered_chain_is_valid_and_a_changed_one_is_not(project: str) -> 
     wal.write_bytes(wal.read_bytes().replace(b"freezes", b"thaws  "))
     with ChronoStore(project) as store:
         assert store.chain_valid() is False
+
+
+def test_a_bit_that_is_flipped_anywhere_makes_the_chain_invalid_and_the_store_still_opens(project: str) -> None:
+    wal = Path(project) / ".chronomemory" / "events.wal"
+    with ChronoStore(project) as store:
+        _water(store)
+        store.compact()
+        store.delete("FACT-001")
+    whole = wal.read_bytes()
+    for at in range(0, len(whole), 7):
+        wal.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with ChronoStore(project) as store:
+            assert store.chain_valid() is False, at
+            assert len(store.query(status="")) <= 1
+    wal.write_bytes(whole)
+    with ChronoStore(project) as store:
+        assert store.chain_valid() is True
 
 
 def test_compaction_leaves_a_snapshot_and_a_log_of_one_line_and_loses_nothing(project: str) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import ChronoStore, Damaged, EsdbBridge, Memory, NotWritten
-from keepsake.ledger.disk import Disk
-from keepsake.memory.care import check
-from keepsake.records.errors import NotWritable
+from keepsake.memory.care import check, repair
+from keepsake.records.errors import NotWritable, Refused, Unfinished
 from keepsake.stores import takeover
 from keepsake.stores.takeover import TakeoverWarning, take_over
-from tests.chronomemory_folder import OldStore
+from tests.chronomemory_folder import ACTS, OldStore, made
 from tests.conftest import at_most
-from tests.strategies import confidences, json_objects, texts
+from tests.crash.disks import DIED, DyingDisk, FailingDisk, Listing, in_a_child
+
+ALL = ("open", "write", "pwrite", "truncate", "sync", "sync_folder", "rename", "remove", "make_folder")
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -131,17 +132,26 @@ def test_a_line_cut_short_is_not_an_event_and_a_missing_newline_is_no_loss(tmp_p
         assert [r.id for r in store.query()] == ["R-0", "R-1"]
 
 
-def test_erasing_reaches_the_old_file_its_snapshot_and_its_backups(tmp_path: Path) -> None:
+def test_erasing_reaches_the_old_files_what_was_half_written_and_every_old_backup(tmp_path: Path) -> None:
     old = OldStore(tmp_path)
     old.upsert("R-1", label="the marzipan password")
     old.write_snapshot()
-    (old.folder / "backup" / "20260101T000000").mkdir(parents=True)
-    shutil.copy(old.wal, old.folder / "backup" / "20260101T000000" / "events.wal")
+    wal, snapshot = old.wal.read_bytes(), old.snapshot.read_bytes()
+    for copied, name, content in (
+        ("1", "events.wal", wal), ("2", "events.wal", b"damaged\n" + wal), ("3", "events.wal", wal[:-200]),
+        ("4", "snapshot.json", snapshot),
+    ):  # fmt: skip
+        (old.folder / "backup" / copied).mkdir(parents=True)
+        (old.folder / "backup" / copied / name).write_bytes(content)
+    (old.folder / "events.wal.tmp").write_bytes(wal)
+    (old.folder / "snapshot.json.tmp").write_bytes(snapshot[:-20])
     with ChronoStore(tmp_path) as store:
+        assert [finding for finding in check(old.folder) if finding.code in ("foreign-file", "backup-damaged")] == []
+        copy = store.backup()
         store.erase("R-1")
 
     holding = [path for path in old.folder.rglob("*") if path.is_file() and b"marzipan" in path.read_bytes()]
-    assert holding == []
+    assert (holding, copy.exists()) == ([], True)
 
 
 # -- what is refused -------------------------------------------------------------------------------------------------
@@ -190,19 +200,69 @@ def _emptied_log(old: OldStore) -> None:
     old.wal.write_bytes(b"")
 
 
+def _unreadable_snapshot(old: OldStore) -> None:
+    _without_snapshot(old)
+    old.snapshot.mkdir()
+
+
 def _tampered(old: OldStore) -> None:
     old.wal.write_bytes(old.wal.read_bytes().replace(b"label of C", b"lable of C", 1))
 
 
+def _lines(old: OldStore, change: Callable[[list[bytes]], list[bytes]]) -> None:
+    old.wal.write_bytes(b"".join(change(old.wal.read_bytes().splitlines(keepends=True))))
+
+
+def _swapped(old: OldStore) -> None:
+    _lines(old, lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]])
+
+
+def _doubled(old: OldStore) -> None:
+    _lines(old, lambda lines: [*lines[:3], lines[2], *lines[3:]])
+
+
+def _dropped(old: OldStore) -> None:
+    _lines(old, lambda lines: [*lines[:3], *lines[4:]])
+
+
+def _beheaded(old: OldStore) -> None:
+    _lines(old, lambda lines: lines[2:])
+
+
+def _garbled_head(old: OldStore) -> None:
+    _lines(old, lambda lines: [b"garbled\n", *lines[1:]])
+
+
+def _zeroed_head(old: OldStore) -> None:
+    old.wal.write_bytes(bytes(512) + old.wal.read_bytes()[512:])
+
+
+def _blank_head(old: OldStore) -> None:
+    _lines(old, lambda lines: [b"\n", *lines])
+
+
+def _more_in_a_line(old: OldStore) -> None:
+    _lines(old, lambda lines: [*lines[:3], lines[3].replace(b"{", b'{"more": 1, ', 1), *lines[4:]])
+
+
 REFUSED = [
-    (_without_snapshot, "snapshot.json is missing, and events 1 to 9 were compacted into it"),
+    (_without_snapshot, "snapshot.json is missing, and events 1 to 9 are in it alone"),
     (_broken_snapshot, "snapshot.json holds what was compacted"),
-    (_older_snapshot, "events 10 to 10 are missing"),
+    (_unreadable_snapshot, "snapshot.json holds what was compacted: cannot be read"),
+    (_older_snapshot, "event 10 is missing"),
     (_cut, "events 5 to 9 are missing"),
     (_without_log, "events 1 to 9 are missing"),
     (_emptied_log, "events 1 to 9 are missing"),
     (_another_snapshot, "snapshot.json is of another log"),
     (_tampered, "line 3: its hash does not fit"),
+    (_swapped, "line 3: its prev_hash is not"),
+    (_doubled, "line 4: its prev_hash is not"),
+    (_dropped, "line 4: its prev_hash is not"),
+    (_beheaded, "line 1: its prev_hash is not empty"),
+    (_garbled_head, "line 1: not JSON"),
+    (_zeroed_head, "line 1: not JSON"),
+    (_blank_head, "line 1: not JSON"),
+    (_more_in_a_line, "line 4: unknown key 'more'"),
 ]
 
 
@@ -218,6 +278,9 @@ def test_a_folder_that_is_not_whole_is_refused_with_what_is_missing_and_left_as_
     with pytest.raises(Damaged, match=reason):
         Memory(old.folder)
 
+    with pytest.raises(Refused, match="import --format chronomemory"):
+        repair(old.folder, ["line-damaged"])
+
     assert "keepsake import --format chronomemory" in str(refused.value)
     assert [finding.code for finding in check(old.folder) if finding.severity == "error"] == ["old-ledger-damaged"]
     assert _files(old.folder) == before
@@ -230,9 +293,25 @@ def test_a_whole_log_stands_where_the_snapshot_says_otherwise_and_that_is_report
     old.write_snapshot()
     told = json.loads(old.snapshot.read_text())
     told["records"][1]["status"] = "active"
+    told["records"].append({"id": "Z", "label": "never recorded"})
     old.snapshot.write_text(json.dumps(told))
 
-    with pytest.warns(TakeoverWarning, match="'B': the snapshot says otherwise"), ChronoStore(tmp_path) as store:
+    with pytest.warns(TakeoverWarning) as noted, ChronoStore(tmp_path) as store:
+        assert _held(store) == old.records
+    said = "\n".join(str(warning.message) for warning in noted)
+    assert "'B': the snapshot says otherwise" in said
+    assert "'Z': the snapshot says otherwise" in said
+
+
+@pytest.mark.filterwarnings("ignore::keepsake.stores.takeover.TakeoverWarning")
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_whole_log_needs_no_snapshot(old: OldStore, tmp_path: Path, is_folder: bool) -> None:
+    if is_folder:
+        old.snapshot.mkdir()
+    else:
+        old.snapshot.write_text('{"seq": -3, "last_hash": "", "ts": "", "records": [{"id": "Z"}]}')
+
+    with pytest.warns(TakeoverWarning, match="the log has everything"), ChronoStore(tmp_path) as store:
         assert _held(store) == old.records
 
 
@@ -267,82 +346,49 @@ def test_a_folder_that_may_only_be_read_says_what_to_do(
     assert _files(tmp_path) == before
 
 
-class FailingDisk(Disk):
-    """A disk that refuses everything from its call number `at` on."""
-
-    def __init__(self, at: int) -> None:
-        self.at, self.calls = at, 0
-
-    def _call(self) -> None:
-        self.calls += 1
-        if self.calls > self.at:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def write(self, fd: int, data: bytes | memoryview) -> int:
-        self._call()
-        return super().write(fd, data)
-
-    def sync(self, fd: int) -> None:
-        self._call()
-        super().sync(fd)
-
-    def rename(self, old: Path, new: Path) -> None:
-        self._call()
-        super().rename(old, new)
-
-    def make_folder(self, path: Path) -> None:
-        self._call()
-        super().make_folder(path)
-
-
 @pytest.mark.filterwarnings("ignore::keepsake.stores.takeover.TakeoverWarning")
-def test_a_disk_that_is_full_at_any_step_leaves_the_old_folder_usable(old: OldStore, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_at_any_step_leaves_the_old_folder_or_the_new_one(old: OldStore, tmp_path: Path) -> None:
     old.write_snapshot()
     wal, snapshot = old.wal.read_bytes(), old.snapshot.read_bytes()
-    for at in range(200):
-        disk = FailingDisk(at)
+    for at in range(1, 200):
+        disk = FailingDisk(ALL, at, errno.ENOSPC, for_good=True)
         try:
             take_over(old.folder, disk)
         except NotWritten:
             assert (old.wal.read_bytes(), old.snapshot.read_bytes()) == (wal, snapshot)
             assert not (old.folder / "takeover.new").exists()
-        if disk.calls <= at:
+        except Unfinished:
+            assert old.wal.read_bytes() != wal
+        if not disk.failed:
             break
     else:
         pytest.fail("it never came to an end")
 
-    assert at > 8
+    assert at > 12
     with ChronoStore(tmp_path) as store:
         assert _held(store) == old.records
 
 
+@pytest.mark.filterwarnings("ignore::keepsake.stores.takeover.TakeoverWarning")
+def test_a_process_that_ends_at_any_step_leaves_the_old_folder_or_the_new_one(old: OldStore, tmp_path: Path) -> None:
+    old.write_snapshot()
+    (old.folder / "events.wal.tmp").write_bytes(old.wal.read_bytes())
+    listing, whole = Listing(), tmp_path / "whole"
+    shutil.copytree(old.folder, whole / ".chronomemory")
+    take_over(whole / ".chronomemory", listing)
+    assert len(listing.changed) > 12
+    for at in (*listing.changed, len(listing.listed)):
+        project = tmp_path / str(at)
+        shutil.copytree(old.folder, project / ".chronomemory")
+        assert in_a_child(partial(take_over, project / ".chronomemory", DyingDisk(at))) == DIED
+        with ChronoStore(project) as store:
+            assert _held(store) == old.records
+            assert {id: _history(store, id) for id in old.records} == old.history
+            store.erase("A")
+        assert [path for path in project.rglob("*") if path.is_file() and b"label of A" in path.read_bytes()] == []
+
+
 # -- at length -------------------------------------------------------------------------------------------------------
-
-IDS = st.sampled_from(["A", "B", "C", "ключ", "d/e", "20260101-0000-abcdef"])
-STATUSES = st.sampled_from(["active", "deprecated", "hypothesis", "open", "on hold", "unknown", "superseded"])
-FIELDS = st.fixed_dictionaries(
-    {"label": texts, "confidence": confidences, "status": STATUSES},
-    optional={
-        "kind": texts, "evidence": st.lists(texts, max_size=2), "data": json_objects, "model_assumptions": json_objects,
-        "epistemic_boundary": st.lists(texts, max_size=2), "is_hypothesis": st.booleans(),
-        "recursion_depth": st.integers(0, 9),
-    },
-)  # fmt: skip
-ACTS = st.one_of(
-    st.tuples(st.just("upsert"), IDS, FIELDS), st.tuples(st.just("upsert"), IDS, FIELDS),
-    st.tuples(st.just("delete"), IDS), st.tuples(st.just("invalidate"), IDS, IDS), st.tuples(st.just("compact")),
-)  # fmt: skip
-
-
-def _made(project: Path, acts: list[tuple[Any, ...]], every: int) -> OldStore:
-    old = OldStore(project, snapshot_every=every)
-    old.upsert("first")
-    for act, *args in acts:
-        if act == "upsert":
-            old.upsert(args[0], **args[1])
-        else:
-            getattr(old, act)(*args)
-    return old
 
 
 @settings(max_examples=at_most(500))
@@ -350,7 +396,7 @@ def _made(project: Path, acts: list[tuple[Any, ...]], every: int) -> OldStore:
 def test_any_folder_opens_without_a_difference(acts: list[tuple[Any, ...]], every: int) -> None:
     with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore", TakeoverWarning)
-        old = _made(Path(place), acts, every)
+        old = made(Path(place), acts, every)
         seen = EsdbBridge(place).record_counts()
         with ChronoStore(place) as store:
             assert _held(store) == old.records
@@ -367,7 +413,7 @@ def test_any_folder_that_lost_its_snapshot_or_lines_revives_nothing(
     """Refused if one of the files shows that events are missing; else it holds what they say, to the last."""
     with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore", TakeoverWarning)
-        old = _made(Path(place), acts, every)
+        old = made(Path(place), acts, every)
         log = old.wal.read_bytes().splitlines(keepends=True)
         left = log[: max(0, len(log) - lines)] if is_cut else log
         if is_cut:

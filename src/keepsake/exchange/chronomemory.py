@@ -10,16 +10,19 @@ compaction there begins a new chain, so a file may also begin with a `compact` a
 `read` gives a whole log or names its first bad line. That rule hashes meaning, not bytes, so a line is also compared
 with the bytes its writer would have used: a changed space is noticed too. A last line without its newline is `torn`:
 kept, never counted. `compare` names the events that are missing according to the other file. `rescue` is for a log
-that failed: it gives every line whose own hash holds, and lists the rest.
+that failed: it gives every line whose own hash holds, and lists the rest. `steps` puts log and snapshot together: a log
+that has an event stands against the snapshot, which is believed only where lines were compacted or lost.
 
-What none of them can know: that the lines after the snapshot are gone from the end. And they do not judge what the
-records say: that system took NaN, a confidence of 7.5 and an empty id. `chrono_values` has a place for those.
+What none of them can know: that the lines after the snapshot are gone from the end, or that what was compacted was
+changed in the snapshot. And they do not judge what the records say: that system took NaN, a confidence of 7.5 and an
+empty id. `chrono_values` has a place for those.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
 from keepsake.exchange.brought import moment
@@ -30,6 +33,7 @@ UPSERTS = ("upsert", "migrate")
 OPS = (*UPSERTS, "delete", "compact")
 WAL, SNAPSHOT = "events.wal", "snapshot.json"
 
+_OF_ANOTHER = f"{SNAPSHOT} is of another log: the last event that it had seen has another hash in {WAL}"
 _DEPTH = 200  # of the objects in a line. Python itself stops at about a thousand
 _KEYS: dict[str, Any] = {  # and what each must be
     "seq": int,
@@ -59,6 +63,7 @@ class OldEvent:
     op: str
     record_id: str
     record: dict[str, Any] | None
+    prev_hash: str
     hash: str
 
 
@@ -97,6 +102,11 @@ def looks_like(first_line: bytes) -> bool:
     return sum(b'"%b"' % key.encode() in first_line for key in _KEYS) >= len(_KEYS) - 1
 
 
+def has_line(data: bytes) -> bool:
+    """Whether one line of a log that may be damaged is as chronomemory wrote it."""
+    return any(looks_like(line) and rescue(line)[0] for line in data.split(b"\n"))
+
+
 def is_snapshot(head: bytes) -> bool:
     """Whether a file that begins so is for `read_snapshot`."""
     return head.lstrip().startswith(b"{") and b'"last_hash":' in head and b'"records":' in head
@@ -116,7 +126,7 @@ def read(data: bytes) -> OldLedger:
             raise ValueError(f"line {number}: {error}") from None
     if torn:
         try:
-            events.append(_event(len(lines) + 1, torn, events[-1] if events else None))
+            events.append(_event(len(lines) + 1, torn.removesuffix(b"\r"), events[-1] if events else None))
             torn = b""
         except ValueError:
             pass
@@ -124,26 +134,38 @@ def read(data: bytes) -> OldLedger:
 
 
 def rescue(data: bytes) -> tuple[list[OldEvent], list[tuple[str, str]]]:
-    """Give every event whose own hash holds, in the order of their seqs; and the place and fault of each other line."""
-    events: list[OldEvent] = []
+    """Give every event whose own hash holds, in the order of their seqs; and the place and fault of each other line.
+
+    An event that is given but does not follow the one before it, or says more than its hash covers, is listed too.
+    """
+    found: dict[str, OldEvent] = {}  # by hash: a line that stands twice is one event
     rest: list[tuple[str, str]] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
             try:
-                events.append(_sound(number, _fields(line.removesuffix(b"\r"))))
+                fields = _fields(line.removesuffix(b"\r"))
+                event = _sound(number, fields)
             except ValueError as error:
                 rest.append((f"line {number}", str(error)))
-    seen = set[str]()
-    once = [event for event in events if event.hash not in seen and not seen.add(event.hash)]  # type: ignore[func-returns-value]
-    return sorted(once, key=lambda event: event.seq), rest
+                continue
+            found.setdefault(event.hash, event)
+            if unknown := fields.keys() - _KEYS.keys():
+                rest.append((f"line {number}", f"taken without {min(unknown)!a:.60}, which its hash does not cover"))
+    events = sorted(found.values(), key=lambda event: event.seq)
+    for above, event in pairwise(events):
+        if event.seq <= above.seq + 1 and event.prev_hash != above.hash:
+            rest.append((f"line {event.line}", f"taken, but it does not follow line {above.line}, by their hashes"))
+    return events, rest
 
 
 def read_snapshot(data: bytes) -> Snapshot:
     """Give a `snapshot.json`, or a `ValueError`."""
     found = strict_json.parse(data, _DEPTH)
     kinds = {"seq": int, "last_hash": str, "ts": str, "records": list}
-    if not isinstance(found, dict) or any(not isinstance(found.get(name), kind) for name, kind in kinds.items()):
+    if not isinstance(found, dict) or any(type(found.get(name)) is not kind for name, kind in kinds.items()):
         raise ValueError("not a snapshot: it is an object with seq, last_hash, ts and a list of records")
+    if found["seq"] < 0:
+        raise ValueError("not a snapshot: its seq is below 0")
     for number, record in enumerate(found["records"], start=1):
         if not isinstance(record, dict):
             raise ValueError(f"not a snapshot: record {number} is no object")
@@ -156,61 +178,77 @@ def compare(events: Sequence[OldEvent], snapshot: Snapshot | None) -> None:
     gone = events[0].seq - 1 if events and events[0].op == "compact" else 0  # from the log, into the snapshot
     if snapshot is None:
         if gone:
-            raise ValueError(f"{SNAPSHOT} is missing, and events 1 to {gone} were compacted into it")
+            raise ValueError(f"{SNAPSHOT} is missing, and {_span(1, gone)} in it alone, since a compaction")
         return
     if snapshot.seq > last:
         raise ValueError(
-            f"events {last + 1} to {snapshot.seq} are missing: {SNAPSHOT} was written after event {snapshot.seq},"
+            f"{_span(last + 1, snapshot.seq)} missing: {SNAPSHOT} was written after event {snapshot.seq},"
             f" and {WAL} ends with event {last}"
         )
     if snapshot.seq < gone:
         raise ValueError(
-            f"events {snapshot.seq + 1} to {gone} are missing: {WAL} was compacted after event {gone}, and this"
+            f"{_span(snapshot.seq + 1, gone)} missing: {WAL} was compacted after event {gone}, and this"
             f" {SNAPSHOT} is an older one, of event {snapshot.seq}"
         )
-    if snapshot.seq > gone and events[snapshot.seq - events[0].seq].hash != snapshot.last_hash:
-        raise ValueError(
-            f"{SNAPSHOT} is of another log: its event {snapshot.seq} has another hash than the one in {WAL}"
-        )
+    if _is_of_another(events, snapshot):
+        raise ValueError(_OF_ANOTHER)
 
 
 def missing(events: Sequence[OldEvent], snapshot: Snapshot | None) -> str:
     """Which events neither a rescued log has nor a compaction put into the snapshot, like `3, 7 to 9`."""
-    reached, found = snapshot.seq if snapshot else 0, list[str]()
-    is_compacted = bool(events) and events[0].op == "compact" and events[0].seq <= reached + 1
-    last = events[0].seq - 1 if is_compacted else 0 if events else reached
-    for seq in (*(event.seq for event in events), reached + 1):
+    last, found = _compacted(events, snapshot), list[str]()
+    for seq in (*(event.seq for event in events), (snapshot.seq if snapshot else 0) + 1):
         if seq > last + 1:
             found.append(str(last + 1) if seq == last + 2 else f"{last + 1} to {seq - 1}")
         last = max(last, seq)
     return ", ".join(found)
 
 
-def steps(events: Sequence[OldEvent], snapshot: Snapshot | None, *, is_whole: bool) -> tuple[list[Step], list[str]]:
-    """Every version in the order in which they were recorded; and the names of records that the two files disagree on.
+def steps(events: Sequence[OldEvent], snapshot: Snapshot | None) -> tuple[list[Step], list[str]]:
+    """Every version in the order in which they were recorded; and what the snapshot says that is not believed.
 
-    What the log does not have comes from the snapshot, before everything else. Where a whole log disagrees with the
-    snapshot, it stands; where lines of it are lost, what the snapshot says comes after those that it had seen.
+    Records that were compacted, or whose lines are lost, come from the snapshot, before everything else. Where the two
+    disagree, a log that has every event up to the snapshot stands; where lines of it are lost, what the snapshot says
+    comes after those that it had seen. A deletion of what was never there is nothing, unless lines are lost.
     """
-    if snapshot is None:
-        return _in_log(events), []
+    found, notes = _put_together(events, snapshot) if snapshot else (_in_log(events), [])
+    return found if missing(events, snapshot) else list(_of_known(found)), notes
+
+
+def _put_together(events: Sequence[OldEvent], snapshot: Snapshot) -> tuple[list[Step], list[str]]:
     early = _in_log(event for event in events if event.seq <= snapshot.seq)
     late = _in_log(event for event in events if event.seq > snapshot.seq)
-    held = state(early)
+    compacted = _compacted(events, snapshot)
+    seen = {event.seq for event in events if compacted < event.seq <= snapshot.seq}
+    has_all, is_others = len(seen) == snapshot.seq - compacted, _is_of_another(events, snapshot)
+    held, names = state(early), set[str]()
     before, after, differ = list[Step](), list[Step](), list[str]()
-    since = events[0].ts if events and events[0].op == "compact" else snapshot.ts
+    since = events[0].ts if compacted and events else snapshot.ts
     for number, record in enumerate(snapshot.records, start=1):
         name = _name(record)
+        names.add(name)
         place, mark = f"{SNAPSHOT}, record {number}", sha256(_bytes(record)).hexdigest()
-        if name not in held:
+        if name not in held and (compacted or not has_all):
             before.append(Step(place, since, "upsert", record, mark))
-        elif _bytes(_completed(record)) != _bytes(_completed(held[name])):
-            differ.append(name)
-            after.append(Step(place, snapshot.ts, "upsert", record, mark))
-    if is_whole:
-        differ += sorted(held.keys() - {_name(record) for record in snapshot.records})
-        after = []
-    return [*before, *early, *after, *late], differ
+        elif name not in held or _bytes(_completed(record)) != _bytes(_completed(held[name])):
+            if has_all or is_others:
+                differ.append(name)
+            else:
+                after.append(Step(place, snapshot.ts, "upsert", record, mark))
+    if has_all:
+        differ += sorted(held.keys() - names)
+    notes = [_OF_ANOTHER] if is_others else []
+    notes += [f"{name!r:.80}: the snapshot says otherwise than the log, which stands" for name in differ]
+    return [*before, *early, *after, *late], notes
+
+
+def _of_known(found: Iterable[Step]) -> Iterator[Step]:
+    names = set[str]()
+    for step in found:
+        if step.op == "upsert":
+            names.add(_name(step.record))
+        if _name(step.record) in names:
+            yield step
 
 
 def state(told: Iterable[Step]) -> dict[str, dict[str, Any]]:
@@ -258,20 +296,20 @@ def hash_in(line: bytes) -> str:
 
 def _event(number: int, line: bytes, above: OldEvent | None) -> OldEvent:
     fields = _fields(line)
+    _check_keys(fields)
     event = _sound(number, fields)
     if all(spelling.encode(fields).encode() != line for spelling in _SPELLINGS):
         raise ValueError("its bytes are not as chronomemory writes them")
-    _check_place(event, fields["prev_hash"], above)
+    _check_place(event, above)
     return event
 
 
 def _sound(number: int, fields: dict[str, Any]) -> OldEvent:
     """One line by itself."""
-    stated = fields["hash"]
-    if stated != _hash({key: value for key, value in fields.items() if key != "hash"}):
+    if fields["hash"] != _hash({key: fields[key] for key in _KEYS if key != "hash"}):
         raise ValueError("its hash does not fit what it says")
     _check_op(fields)
-    return OldEvent(number, fields["seq"], fields["ts"], fields["op"], fields["record_id"], fields["record"], stated)
+    return OldEvent(number, *(fields[key] for key in _KEYS if key != "recursion_depth"))
 
 
 def _fields(line: bytes) -> dict[str, Any]:
@@ -285,11 +323,14 @@ def _fields(line: bytes) -> dict[str, Any]:
 def _check_types(fields: dict[str, Any]) -> None:
     if missing := _KEYS.keys() - fields.keys():
         raise ValueError(f"lacks {', '.join(sorted(missing))}")
-    if unknown := fields.keys() - _KEYS.keys():
-        raise ValueError(f"unknown key {min(unknown)!a:.60}")
     for key, kind in _KEYS.items():
         if not isinstance(fields[key], kind) or isinstance(fields[key], bool):
             raise ValueError(f"{key} is of the wrong type")
+
+
+def _check_keys(fields: dict[str, Any]) -> None:
+    if unknown := fields.keys() - _KEYS.keys():
+        raise ValueError(f"unknown key {min(unknown)!a:.60}")
 
 
 def _hash(body: dict[str, Any]) -> str:
@@ -306,14 +347,31 @@ def _check_op(fields: dict[str, Any]) -> None:
         raise ValueError(f"an {fields['op']} without a record")
 
 
-def _check_place(event: OldEvent, prev_hash: str, above: OldEvent | None) -> None:
-    if prev_hash != (above.hash if above else ""):
+def _check_place(event: OldEvent, above: OldEvent | None) -> None:
+    if event.prev_hash != (above.hash if above else ""):
         raise ValueError(f"its prev_hash is not {'the hash of the line above' if above else 'empty, as the first is'}")
     if above is None and event.op == "compact":
         return
     due = above.seq + 1 if above else 1
     if event.seq != due:
         raise ValueError(f"its seq is {event.seq!r:.60}, and {due} was due")
+
+
+def _compacted(events: Sequence[OldEvent], snapshot: Snapshot | None) -> int:
+    """The last event that a compaction put into the snapshot; a snapshot without a log has all of them."""
+    if snapshot is None or not events:
+        return snapshot.seq if snapshot else 0
+    return min(events[0].seq - 1, snapshot.seq) if events[0].op == "compact" else 0
+
+
+def _is_of_another(events: Iterable[OldEvent], snapshot: Snapshot) -> bool:
+    """Whether the last event that a snapshot had seen is another one here."""
+    there = {event.hash for event in events if event.seq == snapshot.seq}
+    return bool(there) and snapshot.last_hash not in there
+
+
+def _span(first: int, last: int) -> str:
+    return f"event {first} is" if first == last else f"events {first} to {last} are"
 
 
 def _in_log(events: Iterable[OldEvent]) -> list[Step]:

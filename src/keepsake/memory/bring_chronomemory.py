@@ -21,7 +21,6 @@ from keepsake.exchange.brought import DOCUMENT
 from keepsake.exchange.chrono_values import fitted
 from keepsake.exchange.chronomemory import Snapshot, Step
 from keepsake.memory.noted import imported_with
-from keepsake.memory.sources import CannotRead
 from keepsake.records import ids
 from keepsake.records.beliefs import Held
 from keepsake.records.event import Draft
@@ -55,10 +54,10 @@ def bring_folder(bringing: Bringing, folder: Path) -> None:
     for name in (chronomemory.WAL, chronomemory.SNAPSHOT):
         try:
             found.append((folder / name).read_bytes())
-        except FileNotFoundError:
-            found.append(None)
         except OSError as error:
-            raise CannotRead(f"{name} could not be read ({error.strerror})") from None
+            found.append(None)
+            if not isinstance(error, FileNotFoundError):
+                bringing.skip(f"{folder.name}, {name}", f"it could not be read ({error.strerror})")
     _bring(bringing, folder.name, found[0] or b"", found[1])
     bringing.tick(sum(len(each or b"") for each in found))
 
@@ -75,8 +74,12 @@ def _bring(bringing: Bringing, name: str, log: bytes, beside: bytes | None) -> N
         bringing.skip(f"{name}, {place}", why)
     if lost := chronomemory.missing(events, snapshot):
         kept = "; what the snapshot says of their records is taken" if snapshot else ""
-        bringing.skip(name, f"events {lost} are missing or damaged{kept}")
-    steps, _ = chronomemory.steps(events, snapshot, is_whole=False)
+        bringing.skip(name, f"missing or damaged: {'events' if ' ' in lost else 'event'} {lost}{kept}")
+    if not (events or snapshot or rest):
+        bringing.skip(name, "there is nothing in it")
+    steps, differ = chronomemory.steps(events, snapshot)
+    for note in differ:
+        bringing.skip(name, note)
     with bringing.written():
         _Records(bringing, name, sha256(log + (beside or b"")).hexdigest()).take(steps, _times(steps))
 

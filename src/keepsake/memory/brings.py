@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from keepsake.ledger.read import first_line, is_ours
 from keepsake.memory.ledger import is_old
 from keepsake.memory.opened import Opened
 from keepsake.records.errors import Closed, NotWritable, Refused
@@ -54,8 +55,8 @@ class Brings(Opened):
         self._gated.must("import", "run", user=self._user(user))
         bringing = Bringing(self, self._user(user), quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
         given = source if isinstance(source, bytes) else place_of(source)
-        if isinstance(given, Path) and os.path.isdir(given) and is_old(given):
-            return self._bring_old(bringing, given, format)
+        if isinstance(given, Path) and (old := _old_folder(given, format)):
+            return self._bring_old(bringing, old, format)
         if isinstance(given, Path) and is_export(given) and not format:
             if mine and not dry_run:
                 return self._bring_folder(bringing, given, [e for e in sources_in(given) if not isinstance(e, Source)])
@@ -103,6 +104,23 @@ def formats() -> list[str]:
     from keepsake.exchange.detect import FORMATS
 
     return sorted((*FORMATS, *_own()))
+
+
+def _old_folder(given: Path, format: str) -> Path | None:
+    """The folder of chronomemory that is meant, if one is.
+
+    Whoever names the format may name the project, and a folder in which no line is sound.
+    """
+    if format != "chronomemory":
+        return given if os.path.isdir(given) and is_old(given) else None
+    return next((place for place in (given, given / ".chronomemory") if _has_foreign_log(place)), None)
+
+
+def _has_foreign_log(folder: Path) -> bool:
+    try:
+        return not is_ours(first_line(folder / "events.wal"))
+    except (FileNotFoundError, NotADirectoryError):
+        return (folder / "snapshot.json").is_file()
 
 
 class _Own(NamedTuple):

@@ -6,7 +6,6 @@ It takes a folder, not an open `Memory`: what is too damaged to be opened is wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from keepsake.ledger.scan import Progress
@@ -27,9 +26,8 @@ def check(folder: Path, codes: Sequence[str] = (), *, progress: Progress | None 
 
     With `codes`, only those are looked for.
     """
-    with suppress(Damaged):  # no file is in the place of the ledger: that is a finding below
-        if is_old(folder):
-            return [finding for finding in [_old(folder)] if not codes or finding.code in codes]
+    if old := _old(folder):
+        return [old] if not codes or old.code in codes else []
     findings = checking.check(folder, keyring=settings.keyring(), progress=progress, only=codes)
     known = {finding.code for finding in findings}
     around = [finding for finding in _around(folder) if finding.code not in known]
@@ -38,6 +36,8 @@ def check(folder: Path, codes: Sequence[str] = (), *, progress: Progress | None 
 
 def plan(folder: Path, codes: Sequence[str]) -> list[Step]:
     """What `repair` would do about these codes, in words. Changes nothing."""
+    if old := _old(folder):
+        return [Step(old.code, old.place, f"{old.text}; {old.remedy}", refused=True)]
     steps = mend.plan(folder, codes, keyring=settings.keyring())
     known = {step.code for step in steps}
     around = [finding for finding in _around(folder) if finding.code in codes and finding.code not in known]
@@ -52,8 +52,13 @@ def repair(folder: Path, codes: Sequence[str], *, by: str = "python:local", cloc
     return mend.apply(folder, codes, keyring=settings.keyring(), by=by, clock=clock)
 
 
-def _old(folder: Path) -> Finding:
-    """How a folder that chronomemory wrote stands, by its own rule."""
+def _old(folder: Path) -> Finding | None:
+    """How a folder that chronomemory wrote stands, by its own rule; None if it did not."""
+    try:
+        if not is_old(folder):
+            return None
+    except Damaged:  # no file is in the place of the ledger: that is a finding of its own
+        return None
     from keepsake.stores.takeover import examine
 
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger.read import first_line, is_foreign
+from keepsake.ledger.read import first_line, is_ours
 from keepsake.memory import settings
 from keepsake.records.errors import Refused
 from keepsake.records.notebook import listing
@@ -48,7 +48,7 @@ def is_old(folder: Path) -> bool:
         line = first_line(folder / "events.wal")
     except FileNotFoundError:
         line = b""
-    if not is_foreign(line) if line else not (folder / "snapshot.json").exists():
+    if is_ours(line) or not (line or (folder / "snapshot.json").exists()):
         return False
     from keepsake.stores import takeover
 

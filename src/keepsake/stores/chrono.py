@@ -22,7 +22,7 @@ from keepsake.ledger.verify import verify
 from keepsake.records.belief import OWNER
 from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
 from keepsake.records.chrono import RAG_CONFIDENCE, UNKNOWN, ChronoRecord, WalEvent, belief_status
-from keepsake.records.errors import Missing, NotFound, Refused
+from keepsake.records.errors import Damaged, Missing, NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why
@@ -217,7 +217,10 @@ class ChronoStore:
 
     def chain_valid(self) -> bool:
         """Whether every line of the log is as it was written, from the first to the last."""
-        self.shelf.ledger.refresh()
+        try:
+            self.shelf.ledger.refresh()
+        except Damaged:  # another log is in its place
+            return False
         return self.shelf.ledger.trouble is None and verify(self.root).ok
 
     def compact(self) -> int:

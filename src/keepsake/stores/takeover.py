@@ -18,6 +18,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from keepsake.exchange.chronomemory import OldLedger, Step
 from keepsake.ledger.disk import Disk, copy
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lock import Lock
-from keepsake.ledger.read import first_line
+from keepsake.ledger.read import first_line, is_ours
 from keepsake.records import ids
 from keepsake.records.belief import OWNER
 from keepsake.records.chrono import ChronoRecord
@@ -40,6 +41,7 @@ from keepsake.stores.shelf import Shelf
 
 RESCUE = "`keepsake import --format chronomemory` takes what is left of it into another memory"
 
+_FILES = (chronomemory.WAL, chronomemory.SNAPSHOT, f"{chronomemory.WAL}.tmp", f"{chronomemory.SNAPSHOT}.tmp")
 _GROUP = 500
 _HEAD = 1 << 16  # bytes of a snapshot that are enough to know it
 _TOLD = 100  # warnings
@@ -63,37 +65,46 @@ class OldFolder:
 
 
 def is_old(folder: Path) -> bool:
-    """Whether chronomemory wrote what is at `folder`. Its snapshot alone is enough to know it by."""
-    try:
-        if line := first_line(folder / chronomemory.WAL):
-            return chronomemory.looks_like(line)
-    except FileNotFoundError:
-        pass
-    try:
-        with open(folder / chronomemory.SNAPSHOT, "rb") as file:
-            return chronomemory.is_snapshot(file.read(_HEAD))
-    except OSError:
-        return False
+    """Whether chronomemory wrote what is at `folder`. One line of its log is enough to know it by, or its snapshot."""
+    with suppress(FileNotFoundError):
+        line = first_line(folder / chronomemory.WAL)
+        if is_ours(line):
+            return False
+        if chronomemory.looks_like(line) or (line and chronomemory.has_line((folder / chronomemory.WAL).read_bytes())):
+            return True
+    with suppress(OSError), open(folder / chronomemory.SNAPSHOT, "rb") as file:
+        return chronomemory.is_snapshot(file.read(_HEAD))
+    return False
 
 
 def examine(root: Path) -> OldFolder:
     """What chronomemory wrote at `root`. Changes nothing. A `ValueError` says what is missing, or not as it was."""
-    folder = Folder(root)
-    log = chronomemory.read(folder.wal.read_bytes() if folder.wal.exists() else b"")
+    log = chronomemory.read(_bytes_of(root / chronomemory.WAL) or b"")
     snapshot, notes = None, list[str]()
-    if folder.snapshot.exists():
-        try:
-            snapshot = chronomemory.read_snapshot(folder.snapshot.read_bytes())
-        except ValueError as error:
-            if not log.events or log.events[0].op == "compact":
-                raise ValueError(f"{chronomemory.SNAPSHOT} holds what was compacted: {error}") from None
-            notes.append(f"{chronomemory.SNAPSHOT} cannot be read ({error}); the log has everything")
+    try:
+        if (beside := _bytes_of(root / chronomemory.SNAPSHOT)) is not None:
+            snapshot = chronomemory.read_snapshot(beside)
+    except ValueError as error:
+        if not log.events or log.events[0].op == "compact":
+            raise ValueError(f"{chronomemory.SNAPSHOT} holds what was compacted: {error}") from None
+        notes.append(f"{chronomemory.SNAPSHOT}: {error}; the log has everything")
     chronomemory.compare(log.events, snapshot)
-    steps, differ = chronomemory.steps(log.events, snapshot, is_whole=True)
-    notes += [f"{name!r:.80}: the snapshot says otherwise than the log, which stands" for name in differ]
+    steps, differ = chronomemory.steps(log.events, snapshot)
+    notes += differ
     if log.torn:
-        notes.append(f"the last line is cut short after {len(log.torn):,} bytes; it was never acknowledged")
+        size = len(log.torn)
+        notes.append(f"the last line is cut short after {size:,} bytes: what it said, and all after it, is lost")
     return OldFolder(log, steps, notes)
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    """What a file holds; None if there is none. A `ValueError`, if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ValueError(f"cannot be read ({error.strerror})") from None
 
 
 def read_folder(root: Path) -> OldFolder:
@@ -161,21 +172,24 @@ def _take_over(disk: Disk, folder: Folder, options: dict[str, Any]) -> None:
     shutil.rmtree(workshop.root, ignore_errors=True)
     try:
         notes = _record_again(workshop, old, disk=disk, begin_with=source, **options)
-        beside = [(folder.wal, f"{kept}.wal"), (folder.snapshot, f"{kept}.snapshot.json")]
-        beside = [(path, name) for path, name in beside if path.exists()]
-        for path, name in beside:
-            copy(disk, path, workshop.root / name)
+        beside = [path for name in _FILES if (path := folder.root / name).is_file()]
+        for path in beside:
+            copy(disk, path, workshop.root / f"{kept}.{path.name}")
         disk.make_folder(folder.sealed)
-        for _, name in beside:
-            disk.rename(workshop.root / name, folder.sealed / name)
+        for path in beside:
+            disk.rename(workshop.root / f"{kept}.{path.name}", folder.sealed / f"{kept}.{path.name}")
         disk.sync_folder(folder.sealed)
+        for path in beside:
+            if path not in (folder.wal, folder.snapshot):  # those two it needs until it is replaced
+                disk.remove(path)
         disk.sync_folder(folder.root)
         disk.rename(workshop.wal, folder.wal)
     finally:
         shutil.rmtree(workshop.root, ignore_errors=True)
     try:
         disk.sync_folder(folder.root)
-        folder.snapshot.unlink(missing_ok=True)  # only now: until the rename, the old ledger may need it
+        if folder.snapshot in beside:
+            disk.remove(folder.snapshot)
     except OSError as error:
         raise Unfinished(f"{folder.root} is taken over, and the disk failed then ({error.strerror})") from error
     _report([*old.notes, *notes])
