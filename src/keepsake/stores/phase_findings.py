@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 
 import orjson
 
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.envelope import GraphEnvelope, Records
 from keepsake.records.lifecycle import PhasePolicy
 from keepsake.records.memory_event import MemoryEvent, shown
 from keepsake.stores.audit_sink import AuditSink
@@ -91,8 +91,9 @@ def _of_both(store: MemoryGraphStore, events: list[MemoryEvent]) -> list[Diagnos
 
 def with_events(envelope: GraphEnvelope, events: Iterable[MemoryEvent]) -> GraphEnvelope:
     """An envelope with further events after its own, each once."""
-    known = {event.id: event for event in (*envelope.events, *events)}
-    return replace(envelope, events=tuple(known.values()))
+    known = {name: line for name, line, _ in envelope.settled("events")}
+    known |= {event.id: event.to_line()[:-1] for event in events if event.id not in known}
+    return replace(envelope, events=Records[MemoryEvent]("events", known.values(), is_judged=True))
 
 
 def _of_lines(log: MemoryEventLog, *, is_own: bool) -> Iterator[Diagnostic]:

@@ -8,25 +8,40 @@ must carry an approval that counts. All is judged before anything is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.graph_fields import Told, line_of
-from keepsake.records.memory_event import APPLIED, COMPACT, DENIED, PATH_KINDS, MemoryEvent, shown
+from keepsake.records.memory_event import (
+    APPLIED,
+    COMPACT,
+    DENIED,
+    EDGE_PUT,
+    NODE_PUT,
+    PATH_KINDS,
+    PROFILE_PUT,
+    SCHEMA_VERSION,
+    MemoryEvent,
+    shown,
+)
 from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.event_log.path_book import PathBook
 from keepsake.stores.event_log.protocols import MemoryEventLog
-from keepsake.stores.event_log.replay import Fold, GraphSnapshot, path_event_in, why_unusable
-from keepsake.stores.graph.base import KeptGraph, Lines
+from keepsake.stores.event_log.replay import Fold, GraphSnapshot, path_event_in, puts_of, why_unusable
+from keepsake.stores.graph.base import KeptGraph
+from keepsake.stores.graph.contents import Lines
 from keepsake.stores.graph.layout import EVENTS
 from keepsake.stores.graph.protocols import MemoryGraphStore
 from keepsake.stores.phase_gate import Gate, Held
 
 PARTS = ("profiles", "nodes", "edges", "paths")
-RECORDS = ("profile", "node", "edge")
+RECORDS = {"profile": PROFILE_PUT, "node": NODE_PUT, "edge": EDGE_PUT}
 
 _BY_THE_GATE = (APPLIED, DENIED, COMPACT)
 
@@ -95,6 +110,55 @@ def is_on_a_branch(book: PathBook, events: Iterable[MemoryEvent]) -> bool:
     return False
 
 
+# -- records that came without an event ------------------------------------------------------------------------------
+
+
+def imported(what: str, name: str, line: bytes, at: str) -> tuple[str, bytes]:
+    """The event that a record becomes which came without one: its id and its line. It follows from the record."""
+    event_id = _imported_id(what, line, at)
+    told = {
+        "at": at, "id": event_id, "kind": RECORDS[what], "path_id": "", "payload": {what: orjson.Fragment(line)},
+        "schema_version": SCHEMA_VERSION, "subject_ids": [name],
+    }  # fmt: skip
+    return event_id, orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _imported_id(what: str, line: bytes, at: str) -> str:
+    return "import-" + sha256(b"%b %b %b" % (what.encode(), at.encode(), line)).hexdigest()[:24]
+
+
+def without_imported(lines: Sequence[bytes], store: MemoryGraphStore) -> list[bytes]:
+    """The events of a log that an export needs: not those that an import makes again from the records alone.
+
+    Such an event says of a record what the store says, is the first that tells of it, and no other says the same.
+    """
+    if not any(b'"id":"import-' in line for line in lines):
+        return [*lines]
+    first, said = dict[tuple[str, str], int](), set[tuple[str, str, bytes]]()
+    for number, line in enumerate(lines):
+        for what, name, record, is_imported in _puts_in(line):
+            if not is_imported:
+                first.setdefault((what, name), number)
+                said.add((what, name, record))
+    here = {what: stored(store, f"{what}s") for what in RECORDS}
+    return [
+        line for number, line in enumerate(lines)
+        if not any(
+            is_imported and here[what].get(name) == record and (what, name, record) not in said
+            and first.get((what, name), number) >= number
+            for what, name, record, is_imported in _puts_in(line)
+        )
+    ]  # fmt: skip
+
+
+def _puts_in(line: bytes) -> Iterator[tuple[str, str, bytes, bool]]:
+    """The records that an event puts, as lines, and whether the event was made by an import."""
+    event = MemoryEvent.judged(orjson.loads(line))
+    for what, name, told in puts_of(event):
+        record = line_of(told)
+        yield what, name, record, event.id == _imported_id(what, record, event.at)
+
+
 # -- what a log makes of its graph -----------------------------------------------------------------------------------
 
 
@@ -159,7 +223,7 @@ def compared(store: MemoryGraphStore, fold: Fold) -> Comparison:
     alike, found = dict[str, int](), list[Difference]()
     snapshot = fold.snapshot()
     for part in PARTS:
-        here, there = stored(store, part), current(fold, part)
+        here, there = stored(store, part), dict(current(fold, part))
         alike[part] = sum(here.get(name) == line for name, line in there.items())
         for name in sorted(here.keys() | there.keys()):
             if here.get(name) != there.get(name):
@@ -167,11 +231,11 @@ def compared(store: MemoryGraphStore, fold: Fold) -> Comparison:
     return Comparison(snapshot, alike, tuple(found))
 
 
-def current(fold: Fold, part: str, path: str | None = None) -> dict[str, bytes]:
+def current(fold: Fold, part: str, path: str | None = None) -> Iterator[tuple[str, bytes]]:
     """The records of a part that are seen, by id, as they write themselves."""
     if part == "paths":
-        return {name: line_of(record.to_dict()) for name, record in fold.paths().items()}
-    return {name: line for name, line in fold.each(part[:-1], path) if line is not None}
+        return ((name, line_of(record.to_dict())) for name, record in fold.paths().items())
+    return ((name, line) for name, line in fold.each(part[:-1], path) if line is not None)
 
 
 def stored(store: MemoryGraphStore, part: str) -> dict[str, bytes]:
@@ -190,11 +254,11 @@ def following(store: MemoryGraphStore, fold: Fold, path: str | None = None) -> t
     lines: Lines = {}
     gone: dict[str, set[str]] = {}
     for part in PARTS:
-        here, there = stored(store, part), current(fold, part, path)
-        lines[part] = {name: line for name, line in there.items() if here.get(name) != line}
+        here = stored(store, part)
+        lines[part] = {name: line for name, line in current(fold, part, path) if here.get(name) != line}
         gone[part] = {
             name for name, line in here.items()
-            if part != "paths" and name not in there and line in fold.told(part[:-1], name)
+            if part != "paths" and line in fold.told(part[:-1], name) and fold.seen(part[:-1], name, path) is None
         }  # fmt: skip
     return lines, gone
 
