@@ -8,6 +8,8 @@ and was not carried out.
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
@@ -22,7 +24,7 @@ from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
 from keepsake.stores.event_log.protocols import DUPLICATE, MALFORMED, TORN, UNKNOWN_SCHEMA, MemoryEventLog
 from keepsake.stores.event_log.replay import Fold, Skipped
 from keepsake.stores.graph import layout
-from keepsake.stores.graph.diagnose import Diagnostic, Severity, diagnose
+from keepsake.stores.graph.diagnose import Diagnostic, InFiles, Severity, diagnose
 from keepsake.stores.graph.protocols import MemoryGraphStore
 from keepsake.stores.phase_audit import AGAIN, TWICE, UNAUDITED, WITHOUT_EVENT, lines_of, mismatches
 from keepsake.stores.phase_gate import needs_approval
@@ -67,6 +69,15 @@ def findings_in(
     if is_own(store, log) and layout.lacks_log(log.path.parent):  # type: ignore[attr-defined]
         found.append(_found("missing-file", layout.EVENTS, "it is the log that all the rest follows, and it was there"))
     return sorted(found, key=lambda each: (_RANK[each.severity], each.code, each.place, each.reason))
+
+
+def in_the_way(store: MemoryGraphStore) -> list[Diagnostic]:
+    """What stands in the place of the log or the audit and is no file: until it is gone, nothing more can be said."""
+    root = store.root if isinstance(store, InFiles) else None
+    paths = [] if root is None else [root / layout.EVENTS, root / layout.AUDIT]
+    there = [path for path in paths if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode)]
+    remedy = "move it elsewhere, and restore the file from a copy; what else may be wrong is found then"
+    return [Diagnostic(layout.MALFORMED, "error", path.name, "it is no file", remedy) for path in there]
 
 
 def _found(code: str, place: str, reason: str) -> Diagnostic:

@@ -31,7 +31,7 @@ from keepsake.records.graph_fields import Told, line_of
 from keepsake.records.lifecycle import PhasePolicy
 from keepsake.records.memory_event import ABANDON, MERGE, MemoryEvent, moment, shown
 from keepsake.records.memory_path import CLOSED, OPEN, MemoryPath
-from keepsake.stores.audit_sink import AuditSink
+from keepsake.stores.audit_sink import AuditSink, JsonlAuditSink
 from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
 from keepsake.stores.event_log.line import must_be_free, must_fit
 from keepsake.stores.event_log.path_book import PathBook
@@ -114,8 +114,8 @@ class Follows:
 
     def _must_be_known(self) -> None:
         """NotWritable, if a newer program wrote any of it; Damaged, if the log is gone."""
-        for place in (self.store, self.log):
-            if isinstance(place, FileBackedMemoryGraphStore | JsonlMemoryEventLog):
+        for place in (self.store, self.log, self.audit):
+            if isinstance(place, FileBackedMemoryGraphStore | JsonlMemoryEventLog | JsonlAuditSink):
                 place.must_be_known()
         self._turn.under_way()
         if is_own(self.store, self.log) and layout.lacks_log(self.log.path.parent):  # type: ignore[attr-defined]
@@ -144,7 +144,8 @@ class Follows:
     def _note_rebuilt(self, broken: dict[str, str]) -> None:
         for place, why in broken.items():
             self.audit.record(f"rebuild {place}", "keepsake", stamp(self._clock()), "rebuilt", reason=why[:500])
-            self.rebuilt.append(f"{place} was written again from the log, and is kept in {layout.DAMAGED}/: {why}")
+            source = "what could be read" if place.startswith("activation_plans/") else "the log"
+            self.rebuilt.append(f"{place} was written again from {source}, and is kept in {layout.DAMAGED}/: {why}")
 
     # -- recording -----------------------------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ from keepsake.stores.graph.layout import AUDIT, EVENTS, RUNTIME
 from keepsake.stores.graph.protocols import MemoryGraphStore
 from keepsake.stores.phase_actions import Effects, concerned, digest_now, effects_of
 from keepsake.stores.phase_activation import LIMIT, ActivationPlan, plan_activation
-from keepsake.stores.phase_findings import findings_in, with_events
+from keepsake.stores.phase_findings import findings_in, in_the_way, with_events
 from keepsake.stores.phase_follows import Follows
 from keepsake.stores.phase_gate import Gate
 from keepsake.stores.phase_history import is_own, must_pass, without_imported
@@ -87,6 +87,9 @@ class PhaseMemoryRuntime(Follows):
 
     def diagnostics(self) -> list[Diagnostic]:
         """What is wrong with the graph and its log: where, how bad, and the way out. Nothing is changed."""
+        blocked = in_the_way(self.store)
+        if blocked:
+            return blocked
         try:
             under_way = self._turn.under_way() or ""
         except (Damaged, NotWritable):
