@@ -1,6 +1,7 @@
 """A graph that follows its log: all or nothing, whoever dies meanwhile, and never past the gate."""
 
 import errno
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -153,6 +154,55 @@ def test_whatever_happened_an_export_taken_in_elsewhere_is_the_same_workspace(st
     assert other.export().to_bytes() == sent
     assert other.compare().is_same
     assert other.take_in(GraphEnvelope.from_bytes(sent)).events == 0
+
+
+paths = st.sampled_from(["main", "a", "b"])
+nodes = st.builds(
+    lambda name, text: MemoryNode(id=name, kind="fact", label=text), st.sampled_from("xy"), st.sampled_from("12")
+)
+talks = st.lists(
+    st.tuples(st.sampled_from(["branch", "merge"]), paths, paths) | st.tuples(st.just("abandon"), paths, st.none())
+    | st.tuples(st.sampled_from(["put", "put", "import", "save", "archive"]), paths | st.just(""), nodes),
+    max_size=12,
+)  # fmt: skip
+
+
+def one_word(runtime, number, what, path, more):
+    if what == "import":
+        runtime.take_in(GraphEnvelope(nodes=[more]), at=NINE + timedelta(minutes=number))
+    elif what == "save":
+        runtime.store.save_node(replace(more, label="past the log"))
+    elif what == "archive":
+        action = runtime.propose("archive", [more.id], by="bot", path_id=path)
+        runtime.apply(action, runtime.approve(action, by="ana"))
+    elif what == "put":
+        runtime.record([put(number, more, path)])
+    else:
+        payload = {"branch": {"parent_id": "" if path == "main" else more}, "merge": {"into": more}}
+        runtime.record([said(f"path.{what}", number, path_id=path, payload=payload.get(what, {"reason": "no"}))])
+
+
+@settings(max_examples=at_most(60), deadline=None)
+@given(talks)
+def test_whatever_was_imported_branched_and_saved_an_export_goes_through_an_import_byte_for_byte(talk):
+    runtime = PhaseMemoryRuntime(InMemoryMemoryGraphStore(), clock=lambda: NINE)
+    for number, step in enumerate([("branch", "main", ""), ("branch", "a", "main"), *talk]):
+        with suppress(Refused, Moved):
+            one_word(runtime, number, *step)
+    other = PhaseMemoryRuntime(InMemoryMemoryGraphStore(), clock=lambda: NINE)
+    try:
+        other.take_in(runtime.export())
+    except NeedsApproval:
+        assert any(what == "save" for what, _, _ in talk), "only what came past the gate is stopped by it"
+        return
+
+    assert other.export().to_bytes() == runtime.export().to_bytes()
+    assert (other.compare().is_same, other.replay().refused) == (True, ())
+    if runtime.compare().is_same:
+        assert other.diagnostics() == runtime.diagnostics()
+        for path in runtime.store.list_paths():
+            seen = [each.seen_from(path.path_id).list_nodes() for each in (runtime, other)]
+            assert seen[0] == seen[1]
 
 
 def test_an_action_on_record_needs_its_own_yes_wherever_it_comes_from(runtime, tmp_path):

@@ -128,35 +128,51 @@ def _imported_id(what: str, line: bytes, at: str) -> str:
 
 
 def without_imported(lines: Sequence[bytes], store: MemoryGraphStore) -> list[bytes]:
-    """The events of a log that an export needs: not those that an import makes again from the records alone.
-
-    Such an event says of a record what the store says, is the first that tells of it, and no other says the same.
-    """
+    """The events of a log that an export needs: not those that an import of the rest makes again, where they stood."""
     if not any(b'"id":"import-' in line for line in lines):
         return [*lines]
-    first, said = dict[tuple[str, str], int](), set[tuple[str, str, bytes]]()
-    for number, line in enumerate(lines):
-        for what, name, record, is_imported in _puts_in(line):
-            if not is_imported:
-                first.setdefault((what, name), number)
-                said.add((what, name, record))
     here = {what: stored(store, f"{what}s") for what in RECORDS}
-    return [
-        line for number, line in enumerate(lines)
-        if not any(
-            is_imported and here[what].get(name) == record and (what, name, record) not in said
-            and first.get((what, name), number) >= number
-            for what, name, record, is_imported in _puts_in(line)
-        )
-    ]  # fmt: skip
+    last = {what: dict[str, int]() for what in RECORDS}  # the last event of an import that says what the store says
+    for number, line in enumerate(lines):
+        made = _imported_in(line)
+        if made is not None and here[made[0]].get(made[1]) == made[2]:
+            last[made[0]][made[1]] = number
+    rest, others = Fold(), dict[tuple[str, str], list[tuple[int, str, bytes]]]()
+    for number, line in enumerate(lines):
+        event = MemoryEvent.judged(orjson.loads(line))
+        puts = [(what, name, line_of(told)) for what, name, told in puts_of(event) if name in last[what]]
+        if not any(last[what][name] == number for what, name, _ in puts):
+            rest.take(event)
+            for what, name, record in puts:
+                others.setdefault((what, name), []).append((number, event.path_id, record))
+    spare = {
+        number for what, names in last.items() for name, number in names.items()
+        if _is_made_again(rest, rest.seen(what, name), here[what][name], number, others.get((what, name), ()))
+    }  # fmt: skip
+    return [line for number, line in enumerate(lines) if number not in spare]
 
 
-def _puts_in(line: bytes) -> Iterator[tuple[str, str, bytes, bool]]:
-    """The records that an event puts, as lines, and whether the event was made by an import."""
+def _imported_in(line: bytes) -> tuple[str, str, bytes] | None:
+    """The record that an event of an import puts: what it is, its id, its line; None of other events."""
     event = MemoryEvent.judged(orjson.loads(line))
     for what, name, told in puts_of(event):
         record = line_of(told)
-        yield what, name, record, event.id == _imported_id(what, record, event.at)
+        if event.id == _imported_id(what, record, event.at):
+            return what, name, record
+    return None
+
+
+def _is_made_again(
+    rest: Fold, seen: bytes | None, line: bytes, number: int, others: Sequence[tuple[int, str, bytes]]
+) -> bool:
+    """Whether an import makes an event for a record, and where it stood: before what branches say, else at the end.
+
+    It makes none for what the other events say, or what one of them says on a branch.
+    """
+    if seen == line or any(record == line and not rest.is_current(path) for _, path, record in others):
+        return False
+    numbers = [each for each, _, _ in others]
+    return number < min(numbers, default=number + 1) if seen is None else number > max(numbers)
 
 
 # -- what a log makes of its graph -----------------------------------------------------------------------------------
