@@ -205,6 +205,28 @@ def test_whatever_was_imported_branched_and_saved_an_export_goes_through_an_impo
             assert seen[0] == seen[1]
 
 
+@settings(max_examples=at_most(10), deadline=None)
+@given(talks)
+def test_a_workspace_in_memory_and_one_in_files_answer_alike(tmp_path_factory, talk):
+    stores = InMemoryMemoryGraphStore(), FileBackedMemoryGraphStore(tmp_path_factory.mktemp("w"))
+    runtimes = [PhaseMemoryRuntime(store, clock=lambda: NINE) for store in stores]
+    for number, step in enumerate([("branch", "main", ""), *talk]):
+        answers = []
+        for runtime in runtimes:
+            try:
+                one_word(runtime, number, *step)
+                answers.append("")
+            except (Refused, Moved) as error:
+                answers.append(f"{type(error).__name__}: {error}")
+        assert answers[0] == answers[1]
+
+    one, other = runtimes
+    assert one.export().to_bytes() == other.export().to_bytes()
+    assert [*one.log] == [*other.log]
+    assert one.audit.read() == other.audit.read()
+    assert one.diagnostics() == other.diagnostics()
+
+
 def test_an_action_on_record_needs_its_own_yes_wherever_it_comes_from(runtime, tmp_path):
     runtime.record(TALK)
     action = runtime.propose("archive", ["b"], by="bot")
