@@ -442,6 +442,17 @@ def test_a_merge_does_not_bring_back_what_was_archived_meanwhile(forked, how):
     assert forked.store.load_node("a").properties["status"] == "archived"
 
 
+def test_a_merge_does_not_bring_back_what_was_archived_past_the_log():
+    runtime = in_memory()
+    runtime.record([branched(1, "main"), branched(2, "try", "main"), on("try", 3, TEA)])
+    runtime.store.save_node(replace(TEA, properties={"status": "archived"}))
+
+    with pytest.raises(NeedsApproval, match="to archive it needs an approval"):
+        runtime.record([ended(4, "try", into="main")])
+
+    assert runtime.store.load_node("a").properties["status"] == "archived"
+
+
 def test_what_an_earlier_program_kept_of_a_branch_is_found_and_put_right(forked):
     forked.record([on("try", 4, replace(TEA, label="mint tea")), on("try", 5, MemoryNode(id="b", kind="fact"))])
     forked.store.save_nodes([replace(TEA, label="mint tea"), MemoryNode(id="b", kind="fact")])

@@ -48,6 +48,13 @@ def root(tmp_path):
     return root
 
 
+@pytest.fixture
+def used(root):
+    """The same, with an audit."""
+    opened(root).apply(LifecycleAction(kind="activate", subject_ids=("ana",), by="bot"))
+    return root
+
+
 def store(*words, given=None):
     return CliRunner().invoke(program, ["store", *map(str, words)], input=given)
 
@@ -172,8 +179,9 @@ def test_what_a_broken_note_hides_is_carried_out(root):
     assert runtime.store.load_node("n")
 
 
-@pytest.mark.parametrize("name", ["workspace.json", "events.jsonl"])
-def test_a_file_that_is_missing_is_a_finding(root, name):
+@pytest.mark.parametrize("name", ["workspace.json", "events.jsonl", "audit.jsonl"])
+def test_a_file_that_is_missing_is_a_finding(used, name):
+    root = used
     (root / name).unlink()
 
     done = store("diagnose", root, "--json")
@@ -181,6 +189,27 @@ def test_a_file_that_is_missing_is_a_finding(root, name):
     assert done.exit_code == 4
     assert ("missing-file", name) in [(each["code"], each["place"]) for each in json.loads(done.stdout)]
     assert store("inspect", root).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["workspace.json", "events.jsonl", "audit.jsonl", "runtime.json", "nodes/all.jsonl"])
+def test_a_folder_in_the_place_of_a_file_is_a_finding(used, name):
+    root = used
+    (root / name).unlink()
+    (root / name).mkdir()
+
+    done = store("diagnose", root, "--json")
+
+    assert done.exit_code == 4
+    assert ("malformed-file", name) in [(each["code"], each["place"]) for each in json.loads(done.stdout)]
+
+
+def test_a_folder_in_the_place_of_the_lock_is_refused_with_the_way_out(root):
+    (root / "lock").unlink()
+    (root / "lock").mkdir()
+
+    for words in (("inspect",), ("diagnose",), ("append",)):
+        done = store(*words, root, given='{"kind":"custom"}')
+        assert (done.exit_code, "lock is no file, and nothing can be held by it; remove it" in done.stderr) == (1, True)
 
 
 def test_without_its_log_a_workspace_is_read_and_not_written_to(root):
@@ -198,9 +227,10 @@ def test_without_its_log_a_workspace_is_read_and_not_written_to(root):
 
 
 @pytest.mark.parametrize(
-    "name", ["workspace.json", "nodes/all.jsonl", "paths/all.jsonl", "events.jsonl", "runtime.json"]
+    "name", ["workspace.json", "nodes/all.jsonl", "paths/all.jsonl", "events.jsonl", "audit.jsonl", "runtime.json"]
 )
-def test_what_a_newer_program_wrote_is_read_and_not_written_to(root, name):
+def test_what_a_newer_program_wrote_is_read_and_not_written_to(used, name):
+    root = used
     path = root / name
     path.write_bytes(path.read_bytes().replace(b'"schema_version": 1', b'"schema_version": 2').replace(
         b'"schema_version":1', b'"schema_version":2', 1

@@ -194,7 +194,7 @@ class GraphEnvelope(Shown):
     def check(self) -> None:
         """Judge every record. Refused, with the place of the first that is none."""
         for part in KINDS:
-            for _ in self.settled(part):
+            for _ in () if self.records(part).is_judged else self.settled(part):
                 continue
 
     def to_bytes(self) -> bytes:

@@ -8,13 +8,15 @@ and was not carried out.
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
 import orjson
 
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.envelope import GraphEnvelope, Records
 from keepsake.records.lifecycle import PhasePolicy
 from keepsake.records.memory_event import MemoryEvent, shown
 from keepsake.stores.audit_sink import AuditSink
@@ -22,7 +24,7 @@ from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
 from keepsake.stores.event_log.protocols import DUPLICATE, MALFORMED, TORN, UNKNOWN_SCHEMA, MemoryEventLog
 from keepsake.stores.event_log.replay import Fold, Skipped
 from keepsake.stores.graph import layout
-from keepsake.stores.graph.diagnose import Diagnostic, Severity, diagnose
+from keepsake.stores.graph.diagnose import Diagnostic, InFiles, Severity, diagnose
 from keepsake.stores.graph.protocols import MemoryGraphStore
 from keepsake.stores.phase_audit import AGAIN, TWICE, UNAUDITED, WITHOUT_EVENT, lines_of, mismatches
 from keepsake.stores.phase_gate import needs_approval
@@ -69,6 +71,15 @@ def findings_in(
     return sorted(found, key=lambda each: (_RANK[each.severity], each.code, each.place, each.reason))
 
 
+def in_the_way(store: MemoryGraphStore) -> list[Diagnostic]:
+    """What stands in the place of the log or the audit and is no file: until it is gone, nothing more can be said."""
+    root = store.root if isinstance(store, InFiles) else None
+    paths = [] if root is None else [root / layout.EVENTS, root / layout.AUDIT]
+    there = [path for path in paths if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode)]
+    remedy = "move it elsewhere, and restore the file from a copy; what else may be wrong is found then"
+    return [Diagnostic(layout.MALFORMED, "error", path.name, "it is no file", remedy) for path in there]
+
+
 def _found(code: str, place: str, reason: str) -> Diagnostic:
     severity, remedy = CODES[code]
     return Diagnostic(code, severity, place, reason, remedy)
@@ -91,8 +102,9 @@ def _of_both(store: MemoryGraphStore, events: list[MemoryEvent]) -> list[Diagnos
 
 def with_events(envelope: GraphEnvelope, events: Iterable[MemoryEvent]) -> GraphEnvelope:
     """An envelope with further events after its own, each once."""
-    known = {event.id: event for event in (*envelope.events, *events)}
-    return replace(envelope, events=tuple(known.values()))
+    known = {name: line for name, line, _ in envelope.settled("events")}
+    known |= {event.id: event.to_line()[:-1] for event in events if event.id not in known}
+    return replace(envelope, events=Records[MemoryEvent]("events", known.values(), is_judged=True))
 
 
 def _of_lines(log: MemoryEventLog, *, is_own: bool) -> Iterator[Diagnostic]:

@@ -15,10 +15,9 @@ path without its events) is saved beside it. What a store was told directly, pas
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -30,16 +29,17 @@ from keepsake.records.envelope import GraphEnvelope, Records
 from keepsake.records.errors import Damaged, KeepsakeError, NeedsApproval, NotFound, NotWritten, Refused, Unfinished
 from keepsake.records.graph_fields import Told, line_of
 from keepsake.records.lifecycle import PhasePolicy
-from keepsake.records.memory_event import ABANDON, EDGE_PUT, MERGE, NODE_PUT, PROFILE_PUT, MemoryEvent, moment, shown
+from keepsake.records.memory_event import ABANDON, MERGE, MemoryEvent, moment, shown
 from keepsake.records.memory_path import CLOSED, OPEN, MemoryPath
-from keepsake.stores.audit_sink import AuditSink
+from keepsake.stores.audit_sink import AuditSink, JsonlAuditSink
 from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
-from keepsake.stores.event_log.line import must_be_free
+from keepsake.stores.event_log.line import must_be_free, must_fit
 from keepsake.stores.event_log.path_book import PathBook
 from keepsake.stores.event_log.protocols import MemoryEventLog
 from keepsake.stores.event_log.replay import Fold, GraphSnapshot, puts_of
 from keepsake.stores.graph import layout
-from keepsake.stores.graph.base import KeptGraph, Lines
+from keepsake.stores.graph.base import KeptGraph
+from keepsake.stores.graph.contents import Lines
 from keepsake.stores.graph.file_backed import FileBackedMemoryGraphStore
 from keepsake.stores.graph.in_memory import InMemoryMemoryGraphStore
 from keepsake.stores.graph.protocols import MemoryGraphStore
@@ -52,29 +52,43 @@ from keepsake.stores.phase_history import (
     compared,
     following,
     held_in,
+    imported,
     is_on_a_branch,
     is_own,
     must_make_sense,
-    must_pass,
     paths_after,
     stored,
 )
 from keepsake.stores.phase_turn import Turn
 
 _IMPORTED = "import it with the events that carry the approval, or without that change; nothing was imported"
-_PUTS = {"profiles": PROFILE_PUT, "nodes": NODE_PUT, "edges": EDGE_PUT}
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
     """What an envelope brings: events that are new here, records that become events, paths that no event tells of."""
 
-    events: Sequence[MemoryEvent]
-    records: Sequence[MemoryEvent]
+    events: int
+    records: dict[str, int]  # by part
     paths: tuple[MemoryPath, ...]
     known: int  # events that were here already
     replaced: int  # records that were here and were other
-    counts: dict[str, int] = field(default_factory=dict)  # of records, by part
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """An envelope that was judged: its events, the records that become events, and what the log comes to with both."""
+
+    taken: Taken
+    lines: dict[str, bytes]
+    records: Lines
+    when: str
+    fold: Fold  # without the records
+
+    def events(self) -> Iterator[tuple[str, bytes]]:
+        """What is to be appended to the log, made as it is asked for: ids and lines."""
+        yield from ((name, line + b"\n") for name, line in self.lines.items())
+        yield from _imported(self.records, self.when)
 
 
 class Follows:
@@ -100,8 +114,8 @@ class Follows:
 
     def _must_be_known(self) -> None:
         """NotWritable, if a newer program wrote any of it; Damaged, if the log is gone."""
-        for place in (self.store, self.log):
-            if isinstance(place, FileBackedMemoryGraphStore | JsonlMemoryEventLog):
+        for place in (self.store, self.log, self.audit):
+            if isinstance(place, FileBackedMemoryGraphStore | JsonlMemoryEventLog | JsonlAuditSink):
                 place.must_be_known()
         self._turn.under_way()
         if is_own(self.store, self.log) and layout.lacks_log(self.log.path.parent):  # type: ignore[attr-defined]
@@ -130,7 +144,8 @@ class Follows:
     def _note_rebuilt(self, broken: dict[str, str]) -> None:
         for place, why in broken.items():
             self.audit.record(f"rebuild {place}", "keepsake", stamp(self._clock()), "rebuilt", reason=why[:500])
-            self.rebuilt.append(f"{place} was written again from the log, and is kept in {layout.DAMAGED}/: {why}")
+            source = "what could be read" if place.startswith("activation_plans/") else "the log"
+            self.rebuilt.append(f"{place} was written again from {source}, and is kept in {layout.DAMAGED}/: {why}")
 
     # -- recording -----------------------------------------------------------------------------------------------------
 
@@ -245,45 +260,62 @@ class Follows:
         """
         when = moment(self._clock() if at is None else at)
         if dry_run:
-            return self._judged_envelope(envelope, when)[0]
+            return self._judged_envelope(envelope, when).taken
         with self._held():
-            taken, lines, fold = self._judged_envelope(envelope, when)
+            brought = self._judged_envelope(envelope, when)
             self._audit_imported(envelope.events)
-            if lines:
-                with self._recording(next(iter(lines))):
-                    _extend(self.log, lines)
+            first = next(brought.events(), None)
+            if first is not None:
+                with self._recording(first[0]):
+                    _extend(self.log, brought.events())
                 with self._carrying_out():
-                    self._put_back(fold)
+                    lines, gone = following(self.store, brought.fold)
+                    for part, some in brought.records.items():
+                        lines[part] = lines[part] | some if lines[part] else some
+                    _put_into(self.store, lines, gone)
                 self._clear()
-            self._save_beside(envelope, taken.paths)
-        return taken
+            self._save_beside(envelope, brought.taken.paths)
+        return brought.taken
 
-    def _judged_envelope(self, envelope: GraphEnvelope, when: str) -> tuple[Taken, dict[str, bytes], Fold]:
-        """What an envelope brings, the lines to be appended to the log, and what that comes to with them."""
+    def _judged_envelope(self, envelope: GraphEnvelope, when: str) -> Brought:
+        """What an envelope brings, judged: by what the log says, and for what no event tells of by what is here."""
         envelope.check()
         lines = {name: line for name, line, _ in envelope.settled("events")}
-        given, by_log = len(lines), Gate(self.policy)
+        given, here = len(lines), {what: stored(self.store, f"{what}s") for what in RECORDS}
+        judge = self._judged_events(lines, here)
+        records, first = ({f"{what}s": dict[str, bytes]() for what in RECORDS} for _ in range(2))
+        count, replaced = len(lines), 0
+        for what, name, line, record in _untold(envelope, judge.fold):
+            why = judge.why_not_put(what, name, record)
+            if why:
+                raise NeedsApproval(f"{why}; {_IMPORTED}")
+            is_of_branch = judge.fold.told(what, name) and judge.fold.seen(what, name) is None
+            (first if is_of_branch else records)[f"{what}s"][name] = line  # what branched off it comes after it
+            replaced += here[what].get(name, line) != line
+        counts = {part: len(records[part]) + len(first[part]) for part in records}
+        if any(first.values()):
+            lines = {name: line[:-1] for name, line in _imported(first, when)} | lines
+            judge = self._judged_events(lines, here)
+        paths = tuple(path for path in envelope.paths if path.path_id not in judge.fold.book)
+        _must_leave_open(self.store.list_paths(), paths)
+        judge.fold.lend((*self.store.list_paths(), *paths))
+        taken = Taken(count, counts, paths, given - count, replaced)
+        return Brought(taken, lines, records, when, judge.fold)
+
+    def _judged_events(self, lines: dict[str, bytes], here: Lines) -> Gate:
+        """The gate after the log and those of `lines` that are not in it; the others are taken out of `lines`."""
+        judge = Gate(self.policy)
         for event in self.log:
-            by_log.why_not(event)
+            judge.why_not(event)
             if event.id in lines and lines.pop(event.id) != event.to_line()[:-1]:
                 raise Refused(f"event {shown(event.id)} is here already and says otherwise; an event is never changed")
-        here = {what: stored(self.store, f"{what}s") for what in RECORDS}
-        by_store = Gate(self.policy, lambda what, name: _loaded(here[what].get(name)), self.store.list_paths())
-        for line in lines.values():
-            _must_pass(MemoryEvent.judged(orjson.loads(line)), by_log, by_store)
-        fresh = Records[MemoryEvent]("events", lines.values(), is_judged=True) if lines else ()
-        paths = tuple(path for path in envelope.paths if path.path_id not in by_log.fold.book)
-        _must_leave_open(self.store.list_paths(), paths)
-        records, replaced, counts = dict[str, bytes](), 0, Counter[str]()
-        for event, what, name, line in _puts(envelope, by_log.fold, when):
-            _must_pass(event, by_log, by_store)
-            replaced += here[what].get(name, line) != line
-            counts[f"{what}s"] += 1
-            records[event.id] = event.to_line()[:-1]
-        made = Records[MemoryEvent]("events", records.values(), is_judged=True) if records else ()
-        taken = Taken(fresh, made, paths, given - len(lines), replaced, dict(counts))
-        by_log.fold.lend(self.store.list_paths())
-        return taken, lines | records, by_log.fold
+        judge.held = lambda what, name: _loaded(here[what].get(name))
+        for name, line in lines.items():
+            must_fit(name, line)
+            why = judge.why_not(MemoryEvent.judged(orjson.loads(line)))
+            if why:
+                raise NeedsApproval(f"event {shown(name)}: {why}; {_IMPORTED}")
+        return judge
 
     def _audit_imported(self, events: Iterable[MemoryEvent]) -> None:
         """Note the approvals that an envelope brings, also of events that are here already: each once."""
@@ -333,29 +365,17 @@ def _put_into(store: MemoryGraphStore, lines: Lines, gone: dict[str, set[str]], 
     store.import_envelope(GraphEnvelope(**parts))  # type: ignore[arg-type]
 
 
-def _extend(log: MemoryEventLog, lines: dict[str, bytes]) -> None:
+def _extend(log: MemoryEventLog, lines: Iterable[tuple[str, bytes]]) -> None:
     """Append events that were judged, all or none; as they are, if the log can take lines."""
     extend = getattr(log, "extend_lines", None)
     if extend is not None:
         extend(lines)
     else:
-        log.extend(MemoryEvent.judged(orjson.loads(line)) for line in lines.values())
+        log.extend(MemoryEvent.judged(orjson.loads(line)) for _, line in lines)
 
 
 def _loaded(line: bytes | None) -> Told | None:
     return None if line is None else orjson.loads(line)
-
-
-def _must_pass(event: MemoryEvent, by_log: Gate, by_store: Gate) -> None:
-    """NeedsApproval, if an event does not pass: by what the log says, and for what is current by what is here."""
-    try:
-        must_pass(by_log, event)
-        if by_log.fold.is_current(event.path_id):
-            must_pass(by_store, event)
-        else:
-            by_store.fold.take(event)
-    except NeedsApproval as error:
-        raise NeedsApproval(f"event {shown(event.id)}: {error}; {_IMPORTED}") from None
 
 
 def _must_leave_open(here: Iterable[MemoryPath], given: Iterable[MemoryPath]) -> None:
@@ -367,8 +387,8 @@ def _must_leave_open(here: Iterable[MemoryPath], given: Iterable[MemoryPath]) ->
             raise NeedsApproval(f"{ends}; {_IMPORTED}")
 
 
-def _puts(envelope: GraphEnvelope, fold: Fold, when: str) -> Iterator[tuple[MemoryEvent, str, str, bytes]]:
-    """An event for each record that the log does not explain: with what it is, its id and its line.
+def _untold(envelope: GraphEnvelope, fold: Fold) -> Iterator[tuple[str, str, bytes, Told]]:
+    """The records that the log does not explain: what each is, its id, its line, what it says.
 
     Earlier programs exported what was on a branch as if it were current; the envelope's own events tell it apart.
     """
@@ -377,10 +397,16 @@ def _puts(envelope: GraphEnvelope, fold: Fold, when: str) -> Iterator[tuple[Memo
         if told["path_id"] and not fold.is_current(told["path_id"])
         for what, name, record in puts_of(MemoryEvent.judged(told))
     }  # fmt: skip
-    for part, kind in _PUTS.items():
-        what = part[:-1]
-        first = envelope.profile if part == "profiles" else None
+    for what in RECORDS:
+        first = envelope.profile if what == "profile" else None
         head = [] if first is None else [(first.id, first.to_line(), first.to_dict())]
-        for name, line, record in chain(head, envelope.settled(part)):
+        for name, line, record in chain(head, envelope.settled(f"{what}s")):
             if fold.seen(what, name) != line and (what, name, line) not in branches:
-                yield MemoryEvent.new(kind, when, subject_ids=[name], payload={what: record}), what, name, line
+                yield what, name, line, record
+
+
+def _imported(records: Lines, when: str) -> Iterator[tuple[str, bytes]]:
+    """The events that records become: their ids and lines."""
+    for what in RECORDS:
+        for name, line in records[f"{what}s"].items():
+            yield imported(what, name, line, when)

@@ -62,12 +62,21 @@ class Gate:
             if action is None:
                 return why
         for what, name, record in puts_of(event):
-            before = self._before(event, what, name, record, is_applied=action is not None)
-            effect = needs_approval(self._policy, name, before, record, action)
-            if effect is not None:
-                said = f"{effect.field} of {what} {shown(name)} is changed by an action, under the gate"
-                return f"{said}: to {effect.kind} it needs an approval"
+            why = self.why_not_put(what, name, record, event.path_id, action)
+            if why:
+                return why
         return ""
+
+    def why_not_put(
+        self, what: str, name: str, record: Told, path: str = "", action: LifecycleAction | None = None
+    ) -> str:  # fmt: skip
+        """Why a record is not to be put on a path; nothing, if it may be. It is not carried out."""
+        before = self._before(path, what, name, record, is_applied=action is not None)
+        effect = needs_approval(self._policy, name, before, record, action)
+        if effect is None:
+            return ""
+        said = f"{effect.field} of {what} {shown(name)} is changed by an action, under the gate"
+        return f"{said}: to {effect.kind} it needs an approval"
 
     def _why_not_merged(self, event: MemoryEvent) -> str:
         """Whatever was approved on the branch comes along; what was only put there does not undo an approval here."""
@@ -75,19 +84,22 @@ class Gate:
         if not isinstance(into, str):
             return ""  # it makes no sense, and is passed over
         for what, name, line, after, approved in self.fold.brought(event.path_id, into):
-            before = None if line is None else orjson.loads(line)
+            before = self._held(what, name) if line is None else orjson.loads(line)
             for effect in effects(before, orjson.loads(after)):
                 if effect.kind not in approved and _asks(self._policy, effect, name):
                     said = f"path {shown(event.path_id)} says other than {shown(into)} of {effect.field} of {what}"
                     return f"{said} {shown(name)}: to {effect.kind} it needs an approval; apply that on the path first"
         return ""
 
-    def _before(self, event: MemoryEvent, what: str, name: str, record: Told, *, is_applied: bool) -> Told | None:
+    def _held(self, what: str, name: str) -> Told | None:
+        return None if self.held is None else self.held(what, name)
+
+    def _before(self, path: str, what: str, name: str, record: Told, *, is_applied: bool) -> Told | None:
         """A record as it was. Of what an action found here and no event tells of, all but its outcome is assumed."""
-        line = self.fold.seen(what, name, None if self.fold.is_current(event.path_id) else event.path_id)
+        line = self.fold.seen(what, name, None if self.fold.is_current(path) else path)
         if line is not None:
             return orjson.loads(line)  # type: ignore[no-any-return]
-        before = None if self.held is None else self.held(what, name)
+        before = self._held(what, name)
         if before is not None or not is_applied:
             return before
         properties = {each: value for each, value in record.get("properties", {}).items() if each != "status"}

@@ -8,25 +8,40 @@ must carry an approval that counts. All is judged before anything is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.graph_fields import Told, line_of
-from keepsake.records.memory_event import APPLIED, COMPACT, DENIED, PATH_KINDS, MemoryEvent, shown
+from keepsake.records.memory_event import (
+    APPLIED,
+    COMPACT,
+    DENIED,
+    EDGE_PUT,
+    NODE_PUT,
+    PATH_KINDS,
+    PROFILE_PUT,
+    SCHEMA_VERSION,
+    MemoryEvent,
+    shown,
+)
 from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.event_log.path_book import PathBook
 from keepsake.stores.event_log.protocols import MemoryEventLog
-from keepsake.stores.event_log.replay import Fold, GraphSnapshot, path_event_in, why_unusable
-from keepsake.stores.graph.base import KeptGraph, Lines
+from keepsake.stores.event_log.replay import Fold, GraphSnapshot, path_event_in, puts_of, why_unusable
+from keepsake.stores.graph.base import KeptGraph
+from keepsake.stores.graph.contents import Lines
 from keepsake.stores.graph.layout import EVENTS
 from keepsake.stores.graph.protocols import MemoryGraphStore
 from keepsake.stores.phase_gate import Gate, Held
 
 PARTS = ("profiles", "nodes", "edges", "paths")
-RECORDS = ("profile", "node", "edge")
+RECORDS = {"profile": PROFILE_PUT, "node": NODE_PUT, "edge": EDGE_PUT}
 
 _BY_THE_GATE = (APPLIED, DENIED, COMPACT)
 
@@ -95,6 +110,71 @@ def is_on_a_branch(book: PathBook, events: Iterable[MemoryEvent]) -> bool:
     return False
 
 
+# -- records that came without an event ------------------------------------------------------------------------------
+
+
+def imported(what: str, name: str, line: bytes, at: str) -> tuple[str, bytes]:
+    """The event that a record becomes which came without one: its id and its line. It follows from the record."""
+    event_id = _imported_id(what, line, at)
+    told = {
+        "at": at, "id": event_id, "kind": RECORDS[what], "path_id": "", "payload": {what: orjson.Fragment(line)},
+        "schema_version": SCHEMA_VERSION, "subject_ids": [name],
+    }  # fmt: skip
+    return event_id, orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _imported_id(what: str, line: bytes, at: str) -> str:
+    return "import-" + sha256(b"%b %b %b" % (what.encode(), at.encode(), line)).hexdigest()[:24]
+
+
+def without_imported(lines: Sequence[bytes], store: MemoryGraphStore) -> list[bytes]:
+    """The events of a log that an export needs: not those that an import of the rest makes again, where they stood."""
+    if not any(b'"id":"import-' in line for line in lines):
+        return [*lines]
+    here = {what: stored(store, f"{what}s") for what in RECORDS}
+    last = {what: dict[str, int]() for what in RECORDS}  # the last event of an import that says what the store says
+    for number, line in enumerate(lines):
+        made = _imported_in(line)
+        if made is not None and here[made[0]].get(made[1]) == made[2]:
+            last[made[0]][made[1]] = number
+    rest, others = Fold(), dict[tuple[str, str], list[tuple[int, str, bytes]]]()
+    for number, line in enumerate(lines):
+        event = MemoryEvent.judged(orjson.loads(line))
+        puts = [(what, name, line_of(told)) for what, name, told in puts_of(event) if name in last[what]]
+        if not any(last[what][name] == number for what, name, _ in puts):
+            rest.take(event)
+            for what, name, record in puts:
+                others.setdefault((what, name), []).append((number, event.path_id, record))
+    spare = {
+        number for what, names in last.items() for name, number in names.items()
+        if _is_made_again(rest, rest.seen(what, name), here[what][name], number, others.get((what, name), ()))
+    }  # fmt: skip
+    return [line for number, line in enumerate(lines) if number not in spare]
+
+
+def _imported_in(line: bytes) -> tuple[str, str, bytes] | None:
+    """The record that an event of an import puts: what it is, its id, its line; None of other events."""
+    event = MemoryEvent.judged(orjson.loads(line))
+    for what, name, told in puts_of(event):
+        record = line_of(told)
+        if event.id == _imported_id(what, record, event.at):
+            return what, name, record
+    return None
+
+
+def _is_made_again(
+    rest: Fold, seen: bytes | None, line: bytes, number: int, others: Sequence[tuple[int, str, bytes]]
+) -> bool:
+    """Whether an import makes an event for a record, and where it stood: before what branches say, else at the end.
+
+    It makes none for what the other events say, or what one of them says on a branch.
+    """
+    if seen == line or any(record == line and not rest.is_current(path) for _, path, record in others):
+        return False
+    numbers = [each for each, _, _ in others]
+    return number < min(numbers, default=number + 1) if seen is None else number > max(numbers)
+
+
 # -- what a log makes of its graph -----------------------------------------------------------------------------------
 
 
@@ -159,7 +239,7 @@ def compared(store: MemoryGraphStore, fold: Fold) -> Comparison:
     alike, found = dict[str, int](), list[Difference]()
     snapshot = fold.snapshot()
     for part in PARTS:
-        here, there = stored(store, part), current(fold, part)
+        here, there = stored(store, part), dict(current(fold, part))
         alike[part] = sum(here.get(name) == line for name, line in there.items())
         for name in sorted(here.keys() | there.keys()):
             if here.get(name) != there.get(name):
@@ -167,11 +247,11 @@ def compared(store: MemoryGraphStore, fold: Fold) -> Comparison:
     return Comparison(snapshot, alike, tuple(found))
 
 
-def current(fold: Fold, part: str, path: str | None = None) -> dict[str, bytes]:
+def current(fold: Fold, part: str, path: str | None = None) -> Iterator[tuple[str, bytes]]:
     """The records of a part that are seen, by id, as they write themselves."""
     if part == "paths":
-        return {name: line_of(record.to_dict()) for name, record in fold.paths().items()}
-    return {name: line for name, line in fold.each(part[:-1], path) if line is not None}
+        return ((name, line_of(record.to_dict())) for name, record in fold.paths().items())
+    return ((name, line) for name, line in fold.each(part[:-1], path) if line is not None)
 
 
 def stored(store: MemoryGraphStore, part: str) -> dict[str, bytes]:
@@ -190,11 +270,11 @@ def following(store: MemoryGraphStore, fold: Fold, path: str | None = None) -> t
     lines: Lines = {}
     gone: dict[str, set[str]] = {}
     for part in PARTS:
-        here, there = stored(store, part), current(fold, part, path)
-        lines[part] = {name: line for name, line in there.items() if here.get(name) != line}
+        here = stored(store, part)
+        lines[part] = {name: line for name, line in current(fold, part, path) if here.get(name) != line}
         gone[part] = {
             name for name, line in here.items()
-            if part != "paths" and name not in there and line in fold.told(part[:-1], name)
+            if part != "paths" and line in fold.told(part[:-1], name) and fold.seen(part[:-1], name, path) is None
         }  # fmt: skip
     return lines, gone
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from keepsake.records.clock import Clock, stamp, system_clock
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.envelope import GraphEnvelope, Records
 from keepsake.records.errors import Damaged, KeepsakeError, Moved, NeedsApproval, NotWritable, Refused, Unfinished
 from keepsake.records.lifecycle import A_DAY, LifecycleAction, LifecycleApproval, PhasePolicy
 from keepsake.records.memory_event import APPLIED, DENIED, MemoryEvent, names
@@ -33,10 +33,10 @@ from keepsake.stores.graph.layout import AUDIT, EVENTS, RUNTIME
 from keepsake.stores.graph.protocols import MemoryGraphStore
 from keepsake.stores.phase_actions import Effects, concerned, digest_now, effects_of
 from keepsake.stores.phase_activation import LIMIT, ActivationPlan, plan_activation
-from keepsake.stores.phase_findings import findings_in, with_events
+from keepsake.stores.phase_findings import findings_in, in_the_way, with_events
 from keepsake.stores.phase_follows import Follows
 from keepsake.stores.phase_gate import Gate
-from keepsake.stores.phase_history import is_own, must_pass
+from keepsake.stores.phase_history import is_own, must_pass, without_imported
 from keepsake.stores.phase_turn import Turn
 
 _SHOWN = 500  # letters of a reason
@@ -75,12 +75,21 @@ class PhaseMemoryRuntime(Follows):
     # -- looking -------------------------------------------------------------------------------------------------------
 
     def export(self) -> GraphEnvelope:
-        """All that the store holds, and every event that it or the log has."""
+        """All that the store holds, and every event that it or the log has but those that repeat an imported record.
+
+        So an envelope that is taken in by an empty workspace comes out as it was.
+        """
         envelope = self.store.export_envelope()
-        return envelope if is_own(self.store, self.log) else with_events(envelope, self.log)
+        if not is_own(self.store, self.log):
+            envelope = with_events(envelope, self.log)
+        events = without_imported(envelope.records("events").lines, self.store)
+        return replace(envelope, events=Records[MemoryEvent]("events", events))
 
     def diagnostics(self) -> list[Diagnostic]:
         """What is wrong with the graph and its log: where, how bad, and the way out. Nothing is changed."""
+        blocked = in_the_way(self.store)
+        if blocked:
+            return blocked
         try:
             under_way = self._turn.under_way() or ""
         except (Damaged, NotWritable):

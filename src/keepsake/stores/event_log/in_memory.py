@@ -28,18 +28,18 @@ class InMemoryMemoryEventLog:
 
     def extend(self, events: Iterable[MemoryEvent]) -> None:
         """Add several, or, if one of them is refused, none."""
-        fresh = list(events)
-        lines = lines_of(fresh)
-        with self._turn:
-            must_be_free((event.id for event in fresh), self._lines)
-            self._lines.update(zip((event.id for event in fresh), lines, strict=True))
+        self.extend_lines(lines_of(events).items())
 
-    def extend_lines(self, lines: dict[str, bytes]) -> None:
-        """Add events that were judged, as lines by id without their newlines: all, or, if an id is taken, none."""
-        must_fit(lines)
+    def extend_lines(self, lines: Iterable[tuple[str, bytes]]) -> None:
+        """Add events that were judged, each as its id and its line: all, or, if one is refused, none."""
         with self._turn:
-            must_be_free(lines, self._lines)
-            self._lines.update((name, line + b"\n") for name, line in lines.items())
+            fresh: dict[str, bytes] = {}
+            for name, line in lines:
+                must_be_free((name,), self._lines)
+                must_be_free((name,), fresh)
+                must_fit(name, line)
+                fresh[name] = line
+            self._lines |= fresh
 
     def get(self, event_id: str) -> MemoryEvent:
         """One event. NotFound, if there is none of that id."""

@@ -52,6 +52,27 @@ class _Known:
         self._file: tuple[int, int] | None = None
         self._last = b""
 
+    def adding(self, lines: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
+        """The lines that are appended to what was read, each noted as it goes. Refused, if an id is taken."""
+        at = self._end
+        for name, line in lines:
+            must_be_free((name,), self.taken)
+            must_fit(name, line)
+            self.taken[name] = at
+            self.lines, self.count, at = self.lines + 1, self.count + 1, at + len(line)
+            yield line
+
+    def take_back(self, count: int) -> None:
+        """Know no more ids than so many: what was added after these is not on disk."""
+        while len(self.taken) > count:
+            self.taken.popitem()
+            self.lines, self.count = self.lines - 1, self.count - 1
+
+    def level(self, fd: int, end: int) -> None:
+        """The file is known up to its end."""
+        self._file, self._end = _name_of(fd), end
+        self._last = pread_range(fd, max(0, end - _SEEN), end)
+
     def catch_up(self, fd: int, end: int) -> None:
         """Read what was appended since. A file that is another one now, or was cut or rewritten, is read anew."""
         if fd < 0:
@@ -59,11 +80,9 @@ class _Known:
             return
         if not self._is_same(fd, end):
             self._forget()
-        self._file = _name_of(fd)
         for at, raw in raw_lines(fd, self._end, end):
             self._take(at, raw)
-        self._end = end
-        self._last = pread_range(fd, max(0, end - _SEEN), end)
+        self.level(fd, end)
 
     def _is_same(self, fd: int, end: int) -> bool:
         seen = pread_range(fd, max(0, self._end - _SEEN), self._end)
@@ -108,22 +127,26 @@ class JsonlMemoryEventLog:
 
     def extend(self, events: Iterable[MemoryEvent]) -> None:
         """Add several with one sync, or, if one of them is refused, none."""
-        fresh = list(events)
-        lines = lines_of(fresh)
-        if not lines:
-            return
-        self._append([event.id for event in fresh], lines)
+        lines = lines_of(events)
+        if lines:
+            self.extend_lines(lines.items())
 
-    def extend_lines(self, lines: dict[str, bytes]) -> None:
-        """Add events that were judged, as lines by id without their newlines: all, or, if an id is taken, none."""
-        must_fit(lines)
-        self._append(lines, (line + b"\n" for line in lines.values()))
+    def extend_lines(self, lines: Iterable[tuple[str, bytes]]) -> None:
+        """Add events that were judged, each as its id and its line: all, or, if one is refused, none.
 
-    def _append(self, names: Iterable[str], lines: Iterable[bytes]) -> None:
+        They are written as they come, so that any number of them takes little room.
+        """
         with self._writing() as pen:
-            must_be_free(names, self._known.taken)
-            pen.append(batched(lines))
-            self._known.catch_up(pen.fd, pen.end)
+            self._append(pen, lines)
+
+    def _append(self, pen: Pen, lines: Iterable[tuple[str, bytes]]) -> None:
+        count = len(self._known.taken)
+        try:
+            pen.append(batched(self._known.adding(lines)))
+        except BaseException:
+            self._known.take_back(count)
+            raise
+        self._known.level(pen.fd, pen.end)
 
     def create(self) -> None:
         """Make the file, if it is not there. NotWritable, if it may not be written to."""
@@ -155,14 +178,14 @@ class JsonlMemoryEventLog:
 
         Refused before the block begins, if an id is taken by another event. Should the block fail, nothing is added.
         """
-        must_fit(events)
+        for name, line in events.items():
+            must_fit(name, line)
         with self._writing() as pen:
             known = {name: self._line(pen.fd, name, pen.end) for name in events if name in self._known.taken}
             fresh = new_ones(known, events)
             yield
             if fresh:
-                pen.append(batched(line + b"\n" for line in fresh.values()))
-                self._known.catch_up(pen.fd, pen.end)
+                self._append(pen, ((name, line + b"\n") for name, line in fresh.items()))
 
     def _line(self, fd: int, name: str, end: int) -> bytes:
         """The event of that id as it writes itself; nothing, if it cannot be read."""

@@ -69,23 +69,22 @@ def _unknown_version(told: dict[str, Any]) -> Bad:
     return Bad(UNKNOWN_SCHEMA, reason, name if isinstance(name, str) else "")
 
 
-def lines_of(events: Iterable[MemoryEvent]) -> list[bytes]:
-    """The lines of new events. Refused, if an id stands twice among them, or a line would be too long."""
+def lines_of(events: Iterable[MemoryEvent]) -> dict[str, bytes]:
+    """The lines of new events, by id. Refused, if an id stands twice among them, or a line would be too long."""
     fresh: dict[str, bytes] = {}
     for event in events:
         if not isinstance(event, MemoryEvent):
             raise Refused(f"a log takes memory events, not {type(event).__name__}")
         must_be_free((event.id,), fresh)
-        line = fresh[event.id] = event.to_line()
-        must_fit({event.id: line})
-    return list(fresh.values())
+        fresh[event.id] = event.to_line()
+        must_fit(event.id, fresh[event.id])
+    return fresh
 
 
-def must_fit(lines: Mapping[str, bytes]) -> None:
+def must_fit(name: str, line: bytes) -> None:
     """Refused, if a line would be too long to be read again."""
-    for name, line in lines.items():
-        if len(line) >= MAX_LINE:
-            raise Refused(f"event {shown(name)} is {len(line)} bytes long, and a line ends before {MAX_LINE}; split it")
+    if len(line) >= MAX_LINE:
+        raise Refused(f"event {shown(name)} is {len(line)} bytes long, and a line ends before {MAX_LINE}; split it")
 
 
 def new_ones(known: Mapping[str, bytes], lines: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -36,7 +36,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     MALFORMED: ("error", "fix or remove what is named; files of records are rewritten from the log"),
     UNKNOWN_VERSION: ("error", "upgrade keepsake"),
     layout.TWICE: ("error", "remove one of the two"),
-    MISSING: ("error", "restore it from a copy; else the next save makes one, without the metadata"),
+    MISSING: ("error", "restore it from a copy; else the next write makes one, without what was in it"),
     "missing-endpoint": ("error", "save the node that is missing, or save the edge with another end"),
     "merged-nowhere": ("error", "save the node that it was merged into"),
     "orphaned-event": ("warning", "save what the event is about, or leave it: history is not changed"),
@@ -174,6 +174,8 @@ def _in_files(store: InFiles) -> Iterable[Problem]:
     yield from store.problems()
     if any((store.root / part).is_dir() for part in PARTS) and not os.path.lexists(store.root / layout.WORKSPACE):
         yield Problem(MISSING, layout.WORKSPACE, 0, 0, "it says what kind of folder this is, and is not there")
+    if layout.lacks_audit(store.root):
+        yield Problem(MISSING, layout.AUDIT, 0, 0, "it says who did what, and it was there")
     for found in JsonlMemoryEventLog(store.root / layout.EVENTS).diagnostics():
         if found.code in _SAME:
             yield Problem(_SAME[found.code], layout.EVENTS, found.line, found.byte, found.reason)

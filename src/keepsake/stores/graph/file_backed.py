@@ -123,10 +123,13 @@ class FileBackedMemoryGraphStore(KeptGraph):
         """The lock; None where there is none and none is to be made. A forked child opens its own."""
         if self._pid != os.getpid():
             self.close()
-        if self._lock is None and (make or (self.root / layout.LOCK).exists()):
-            if (self.root / layout.LOCK).is_symlink():
-                raise Refused(f"{self.root / layout.LOCK} is a link, and nothing is written through links; remove it")
-            self._lock, self._pid = Lock(self.root / layout.LOCK, self._disk, patience=self._patience), os.getpid()
+        path = self.root / layout.LOCK
+        if self._lock is None and (make or path.exists()):
+            if path.is_symlink():
+                raise Refused(f"{path} is a link, and nothing is written through links; remove it")
+            if path.exists() and not path.is_file():
+                raise Refused(f"{path} is no file, and nothing can be held by it; remove it")
+            self._lock, self._pid = Lock(path, self._disk, patience=self._patience), os.getpid()
         return self._lock
 
     def _finish(self, lock: Lock) -> None:

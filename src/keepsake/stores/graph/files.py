@@ -151,7 +151,10 @@ def _read(path: Path) -> tuple[bytes, Stamp, str]:
     except OSError as error:
         fault = "a link, and links are not followed" if path.is_symlink() else f"unreadable: {error.strerror}"
         return b"", stamp, fault
-    with os.fdopen(fd, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return b"", stamp, "no file"
-        return file.read(), Stamp.of(os.fstat(fd)), ""
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(), Stamp.of(os.fstat(fd)), ""
+    finally:
+        os.close(fd)

@@ -165,7 +165,8 @@ def _records(place: str, lines: list[bytes], shard: Shard) -> Iterator[Found]:
         try:
             name, row = _read(part, line)
         except UnknownVersion as error:
-            shard.problems.append(Problem(UNKNOWN_VERSION, place, number, byte, str(error)))
+            reason = str(error).removesuffix(": upgrade it")
+            shard.problems.append(Problem(UNKNOWN_VERSION, place, number, byte, reason))
         except (Refused, ValueError) as error:
             shard.problems.append(Problem(MALFORMED, place, number, byte, _one_line(error)))
         else:
@@ -228,6 +229,11 @@ def _unknown_version(place: str, version: object, line: int) -> Problem:
 def _one_line(error: Exception) -> str:
     said = f"not JSON: {error.msg}" if isinstance(error, orjson.JSONDecodeError) else str(error)
     return ascii(said)[1:-1][:200]
+
+
+def lacks_audit(root: Path) -> bool:
+    """Whether the audit of a folder is missing: its lock is made with it."""
+    return os.path.lexists(root / (AUDIT + ".lock")) and not os.path.lexists(root / AUDIT)
 
 
 def lacks_log(root: Path) -> bool:

@@ -28,7 +28,7 @@ class Plan:
 def plan(disk: GraphFiles, changes: Changes) -> Plan:
     """How to save `changes`. What is there already as it is, is not written again."""
     made = Plan()
-    for part, rows in changes.rows.items():
+    for part, fresh in changes.lines.items():
         names = _names_by_file(disk, part, changes)
         if not names:
             continue
@@ -37,7 +37,7 @@ def plan(disk: GraphFiles, changes: Changes) -> Plan:
         for place, inside in names.items():
             _must_be_whole(disk, place, changes.rewrite)
             if inside:
-                lines = (rows[name].line if name in rows else table[name] for name in inside)
+                lines = (fresh[name] if name in fresh else table[name] for name in inside)
                 made.files[place], made.names[place] = layout.file_bytes(place, lines), inside
             elif place in disk.seen:
                 made.gone.append(place)
@@ -55,9 +55,9 @@ def _plan_workspace(disk: GraphFiles, changes: Changes, made: Plan) -> None:
 
 def _names_by_file(disk: GraphFiles, part: str, changes: Changes, looked: int = 0) -> Names:
     """What will be in each file that has to be written: the files that are touched, or all of them again."""
-    table, rows = disk.held.tables[part], changes.rows[part]
-    fresh = [name for name, row in rows.items() if table.get(name) != row.line]
-    gone = (changes.gone.get(part, set()) & table.keys()) - rows.keys()
+    table, lines = disk.held.tables[part], changes.lines[part]
+    fresh = [name for name, line in lines.items() if table.get(name) != line]
+    gone = (changes.gone.get(part, set()) & table.keys()) - lines.keys()
     is_broken = changes.rewrite and any(disk.seen[place].shard.problems for place in disk.places(part))
     if not (fresh or gone or is_broken):
         return {}

@@ -18,7 +18,6 @@ from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import shown
 from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
 
-_PARTS = ("profiles", "nodes", "edges")
 _KINDS = {"envelope": "a graph", "profile": "a profile", "events": "events"}
 
 
@@ -50,8 +49,7 @@ def import_(call: Call, folder: str, files: tuple[str, ...], at: str | None, dry
 
 
 def _counts(taken: Taken) -> dict[str, int]:
-    counts = {part: taken.counts.get(part, 0) for part in _PARTS}
-    return {**counts, "paths": len(taken.paths), "events": len(taken.events)}
+    return {**taken.records, "paths": len(taken.paths), "events": taken.events}
 
 
 def _told(given: list[Given], taken: Taken, dry_run: bool) -> dict[str, Any]:
