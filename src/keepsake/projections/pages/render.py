@@ -162,7 +162,7 @@ def changed(
     """The page with what has to change in it. What stands there under `drops` is removed.
 
     Other words than its row has are taken off an entry only if they are `recorded` elsewhere. What the front matter of
-    a page does not say that nobody has seen yet is said with the next change.
+    a page does not say, and never did, is said with the next change.
     """
     as_read, page = page, _completed(page, completions)
     if any(row.supersedes != "[]" for row in due):
@@ -173,8 +173,9 @@ def changed(
             is_any = _level(edit, there[row.id], row, may_reword=row.id in recorded) or is_any
         elif not row.folded_into:
             drafts.append(draft_of(row))
-    fields = _fields(page, file)
-    is_any = is_any or bool(drafts) or any(is_seen or name in page.front.fields for name in fields)
+    fields, seen, said = _fields(page, file), orjson.loads(file.front), orjson.loads(seen_front(page))
+    lost = {name for name in fields if is_seen and (file.is_due or seen.get(name) != said.get(name))}
+    is_any = is_any or bool(drafts) or any(name in lost or name in page.front.fields for name in fields)
     shown, gone, title = [(row.n, how(row)) for row in due], there.keys() & set(drops), _title(page, file)
     if not is_any and not gone and not title:
         return Rendering(page.data, shown, seen_front(page))
