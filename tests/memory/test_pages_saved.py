@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from keepsake import Memory
@@ -69,6 +71,28 @@ def test_an_entry_typed_into_an_old_buffer_is_added_once_however_often_it_is_sav
         m.pages.sync()
         m.pages.append("person-ana", f"number {number}", ["x"])
     assert texts_of(m) == sorted(["by hand\n\nand this", "number 0", "number 1", "number 2", "one"])
+    is_settled(m)
+
+
+def test_an_entry_typed_into_an_old_buffer_takes_back_nothing_that_became_of_it(m, clock):
+    m.pages.append("person-ana", "one", ["x"])
+    path = page_at(m, "person-ana.md")
+    buffer = path.read_text() + "\n## #y\nby hand\n\n## #y\nand this\n"
+    path.write_text(buffer)
+    m.pages.sync()
+    first, second = [each for each in m.pages.read("person-ana").entries if each.text != "one"]
+    clock.now += timedelta(hours=1)
+    m.revise(first.id, "by another hand")
+    m.revise(second.id, tags=["z"])
+    path.write_text(buffer)
+    end = end_of(m)
+
+    m.pages.sync()
+
+    assert texts_of(m) == ["and this", "by another hand", "one"]
+    assert parse(path.read_text()).entry(first.id).superseded_by == m.show(first.id).id
+    assert [each.at for each in m.pages.read("person-ana").entries if each.text == "and this"] == [second.at]
+    assert (end_of(m), m.show(second.id).tags) == (end, ("z",))
     is_settled(m)
 
 
@@ -233,6 +257,24 @@ def test_a_last_entry_that_is_cut_short_is_asked_and_not_reworded(m):
     m.reviews.approve(review.id)
     m.pages.sync()
     assert m.show(entry.id).text == "Ana likes tea, and cof"
+    is_settled(m)
+
+
+def test_a_page_whose_entries_a_person_put_in_another_order_is_cut_where_its_file_ends(m):
+    text = five(m)
+    path = page_at(m, "person-ana.md")
+    first, *others = entry_texts(text)
+    path.write_text(text.replace(first + "".join(others), "".join([*others, "\n", first])))
+    m.pages.sync()
+    path.write_text(path.read_text()[: path.read_text().index("er five") + len("er five")])
+
+    assert "ends in the middle" in told(m)[0]
+
+    assert len(texts_of(m)) == 5
+    [review] = m.reviews.waiting()
+    m.reviews.reject(review.id)
+    m.pages.sync()
+    assert len(parse(path.read_text()).entries) == 5
     is_settled(m)
 
 

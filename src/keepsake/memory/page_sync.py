@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from keepsake.memory.page_adopt import Adopted, Adopter
@@ -253,11 +253,12 @@ class Sync:
             self._problems.append(Told(path, line, _CONFLICT))
             self._held.add(path)
             return None
-        base = db.base(path, mark_of(read.data)) if file else None
+        mark = mark_of(read.data)
+        base = db.base(path, mark) if file else None
         known = Known(self._at.book.pages.is_erased, db.is_gone, self._is_past(db, user), self._last_event(user))
         trouble = unreadable(read.data)
         found = Compared() if trouble else compare(page, file, rows, known, base)
-        if not trouble and file and is_truncated(page, rows, base):
+        if not trouble and file and is_truncated(page, rows, base, partial(db.ends, path, mark)):
             trouble = "it ends in the middle of what was written there"
         if not trouble:
             self._problems += [Told(path, note.line, note.what) for note in found.notes]
@@ -323,7 +324,7 @@ class Sync:
             return
         digest = each.file.digest if each.file and each.file.digest else b""
         base = each.base or Base(digest, self._at.ledger.end.seq, "")
-        adopter = Adopter(self._at, each.path, each.user, each.about, base, each.adopted)
+        adopter = Adopter(self._at, each.path, each.user, each.about, base, each.rows, each.adopted)
         if each.found.changes or each.found.front:
             adopter.run(each.found, is_new=each.file is None)
         self._adopted += each.adopted.told

@@ -78,7 +78,10 @@ def new(file: File, entries: Iterable[Entry], zone: tzinfo) -> Rendering:
         updated=moment(file.updated), status=file.status, needs_compact=bool(file.needs_compact),
         entries=map(draft_of, shown),
     )  # fmt: skip
-    front = {**{name: legal(file, name) for name in FRONT}, "title": one_line(file.title), "count": len(shown)}
+    front = {
+        **{name: legal(file, name) for name in FRONT}, "title": one_line(file.title), "count": len(shown),
+        "last": shown[-1].id if shown else "",
+    }  # fmt: skip
     return Rendering(to_bytes(text), [(each.n, how(each)) for each in shown], orjson.dumps(front).decode())
 
 
@@ -100,7 +103,8 @@ def patched(data: bytes, file: File, due: Sequence[Entry], zone: tzinfo) -> Rend
     text = grown(
         _joined(data, filter(None, strikes)), *drafts, entry_count=seen["count"], now=moment(file.updated), zone=own
     )  # fmt: skip
-    front = orjson.dumps({**seen, "count": seen["count"] + len(drafts)}).decode()
+    more = {"count": seen["count"] + len(drafts), "last": drafts[-1].id} if drafts else {}
+    front = orjson.dumps({**seen, **more}).decode()
     return Rendering(text, [(each.n, how(each)) for each in due], front)
 
 
@@ -186,10 +190,10 @@ def changed(
     if gone or title:
         made = _retitled(without(parse(text, page.zone), gone), title)
         return Rendering(made.data, shown, seen_front(made))
-    told = [row for row in due if row.id in there and _is_told(there[row.id], row, row.id in recorded)]
-    count = len(page.entries) + len(drafts) - len(told)
+    told = {row.id for row in due if row.id in there and _is_told(there[row.id], row, row.id in recorded)}
+    left = [entry.id for entry in page.entries if entry is not there.get(entry.id) or entry.id not in told]
     said = {name: value for name, value in fields.items() if name in FRONT}
-    return Rendering(to_bytes(text), shown, seen_front(page, said, count))
+    return Rendering(to_bytes(text), shown, seen_front(page, said, [*left, *(draft.id for draft in drafts)]))
 
 
 def _completed(page: Page, completions: Sequence[Completion]) -> Page:
@@ -328,12 +332,12 @@ def _retitled(page: Page, title: str) -> Page:
     return parse(page.text[: found.start(1)] + title + page.text[found.end(1) :], page.zone)
 
 
-def seen_front(page: Page, written: Mapping[str, Any] | None = None, count: int | None = None) -> str:
-    """What a page says of itself, to be compared with what it says the next time; or, if fields were written and
-    entries added, what it says then."""
-    front = page.front
+def seen_front(page: Page, written: Mapping[str, Any] | None = None, ids: Sequence[str] | None = None) -> str:
+    """What a page says of itself, and which entry is its last, to be compared with what it says the next time; or, if
+    fields were written and it has other entries then, what it says then."""
+    front, ids = page.front, [entry.id for entry in page.entries] if ids is None else ids
     return orjson.dumps({
         "description": front.description, "tags": list(front.tags), "status": front.status,
         "needs_compact": front.needs_compact, "title": page.title, **(written or {}),
-        "count": len(page.entries) if count is None else count,
+        "count": len(ids), "last": next(filter(None, reversed(ids)), ""),
     }).decode()  # fmt: skip
