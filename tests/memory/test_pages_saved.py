@@ -397,6 +397,28 @@ def test_a_heading_that_says_another_time_is_when_it_happened(m):
     is_settled(m)
 
 
+@pytest.mark.parametrize("zone", ["Asia/Shanghai", '"+02:00"'])
+def test_a_page_that_is_put_on_another_clock_says_the_same_moments_on_it(m, zone):
+    old = m.pages.append("person-ana", "one", ["x"])
+    m.pages.supersede("person-ana", old.id, "two")
+    path = page_at(m, "person-ana.md")
+    before = {each.id: each.at for each in parse(path.read_text()).entries}
+    end = end_of(m)
+    edit(path, "needs_compact: false\n", f"needs_compact: false\nzone: {zone}\n")
+
+    m.pages.sync()
+
+    hour = 20 if "Asia" in zone else 14
+    assert path.read_text().count(f"## [2026-05-20T{hour}:00:") == 2
+    assert {each.id: each.at for each in parse(path.read_text()).entries} == before
+    assert end_of(m) == end
+    edit(path, "\ntwo\n", "\nthree\n")
+    assert [each.what.split()[0] for each in m.pages.sync().adopted] == ["edited"]
+    m.pages.append("person-ana", "four", ["x"])
+    assert path.read_text().count(f"## [2026-05-20T{hour}:00:") == 4
+    is_settled(m)
+
+
 def test_lines_broken_otherwise_are_no_new_version_and_stay_so(m):
     entry = m.pages.append("person-ana", "Ana likes tea, and coffee in the morning.", ["x"])
     code = m.pages.append("person-ana", "```\nif a:\n    b\n```", ["x"])

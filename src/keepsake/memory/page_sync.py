@@ -30,7 +30,7 @@ from keepsake.projections.pages.base import Base, mark_of
 from keepsake.projections.pages.damage import conflict_line, is_truncated, same_words, unreadable
 from keepsake.projections.pages.edits import CHANGED, NEW, REMOVED, STRUCK, Change, Compared, Known, compare
 from keepsake.projections.pages.file import PagesFile
-from keepsake.projections.pages.render import Completion
+from keepsake.projections.pages.render import Completion, is_on_another_clock
 from keepsake.projections.pages.rows import Entry, File, path_of
 from keepsake.records.belief import OWNER
 from keepsake.records.entity import PREFIXES
@@ -399,6 +399,8 @@ class Sync:
             lost = {row.id for row in rows if row.id not in there and not row.folded_into}
             each.adopted.recorded |= _told_elsewhere(each.found, rows)
             more = lost | each.found.again | each.adopted.recorded
+            if is_on_another_clock(each.page, file):
+                more |= {row.id for row in rows if not row.folded_into}
             due = [row for row in rows if row.is_due or each.is_put_back or row.id in more]
             due = [row for row in due if row.id not in each.found.garbled]
             is_new = self._at.bring(

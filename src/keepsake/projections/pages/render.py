@@ -165,16 +165,21 @@ def changed(
 ) -> Rendering:  # fmt: skip
     """The page with what has to change in it. What stands there under `drops` is removed.
 
-    Other words than its row has are taken off an entry only if they are `recorded` elsewhere. What the front matter of
-    a page does not say, and never did, is said with the next change.
+    On a page that is on another clock than it was, the headings of `due` say the same moments on the new one. Other
+    words than its row has are taken off an entry only if they are `recorded` elsewhere. What the front matter of a page
+    does not say, and never did, is said with the next change.
     """
     as_read, page = page, _completed(page, completions)
     if any(row.supersedes != "[]" for row in due):
         page = _folded(page, due)
     edit, there, is_any, drafts = Edit(page), _first(page), page is not as_read, list[Draft]()
+    is_moved = is_on_another_clock(page, file)
     for row in due:
         if row.id in there:
             is_any = _level(edit, there[row.id], row, may_reword=row.id in recorded) or is_any
+            if is_moved and there[row.id].at not in (None, at := moment(row.timestamp).replace(microsecond=0)):
+                edit.redate(row.id, at)
+                is_any = True
         elif not row.folded_into:
             drafts.append(draft_of(row))
     fields, seen, said = _fields(page, file), orjson.loads(file.front), orjson.loads(seen_front(page))
@@ -194,6 +199,11 @@ def changed(
     left = [entry.id for entry in page.entries if entry is not there.get(entry.id) or entry.id not in told]
     said = {name: value for name, value in fields.items() if name in FRONT}
     return Rendering(to_bytes(text), shown, seen_front(page, said, [*left, *(draft.id for draft in drafts)]))
+
+
+def is_on_another_clock(page: Page, file: File) -> bool:
+    """Whether a person changed the zone of a page since it was last seen."""
+    return bool(file.zone) and zone_named(file.zone) not in (None, page.zone)
 
 
 def _completed(page: Page, completions: Sequence[Completion]) -> Page:
