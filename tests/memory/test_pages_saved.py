@@ -8,7 +8,7 @@ import pytest
 
 from keepsake import Memory
 from keepsake.projections.markdown import parse
-from tests.memory.paged import end_of, entry_texts, is_settled, page_at
+from tests.memory.paged import end_of, entry_texts, folder_in, is_settled, page_at
 from tests.memory.test_pages import edit, m
 
 __all__ = ["m"]
@@ -243,6 +243,30 @@ def test_a_page_that_is_spoiled_is_one_question_and_retracts_nothing(m, how, ans
     if is_readable:
         assert len(parse(path.read_text()).entries) >= 6
         is_settled(m)
+
+
+@pytest.mark.parametrize("how", [how for how in SPOILED if "cut" in how or "most" in how])
+@pytest.mark.parametrize("answer", ["approve", "reject"])
+def test_a_page_in_doubt_stays_so_when_the_tables_are_lost(home, how, answer):
+    with Memory(folder_in(home / "kept")) as memory:
+        text = five(memory)
+        path = page_at(memory, "person-ana.md")
+        path.write_bytes(SPOILED[how](text))
+        [problem] = told(memory)
+        [review] = memory.reviews.waiting()
+    spoiled = path.read_bytes()
+    for table in memory.folder.glob("pages.db*"):
+        table.unlink()
+
+    with Memory(memory.folder) as again:
+        assert told(again) == told(again) == [problem]
+        assert path.read_bytes() == spoiled
+        assert len(texts_of(again)) == 5
+        getattr(again.reviews, answer)(review.id)
+        again.pages.sync()
+        assert again.reviews.waiting() == []
+        assert len(texts_of(again)) == 5 - (len(review.action.target) if answer == "approve" else 0)
+        assert len(parse(path.read_text()).entries) >= 5
 
 
 def test_a_last_entry_that_is_cut_short_is_asked_and_not_reworded(m):

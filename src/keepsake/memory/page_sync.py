@@ -35,6 +35,7 @@ from keepsake.projections.pages.rows import Entry, File, path_of
 from keepsake.records.belief import OWNER
 from keepsake.records.entity import PREFIXES
 from keepsake.records.page import Synced, Told
+from keepsake.records.review import Review
 from keepsake.stores.page_folder import NoPage, Raced, Read
 
 NOBODYS = "its folder is no user's"
@@ -59,6 +60,7 @@ class _Seen:
     rows: Sequence[Entry] = ()  # as they were at that moment
     base: Base | None = None  # what it was saved from
     trouble: str = ""  # why it is not to be taken in before somebody decided
+    asked: Review | None = None  # what was asked of it, where its state of then is not known any more
     is_put_back: bool = False
     is_anew: bool = False  # whether all of it is to be written
     adopted: Adopted = field(default_factory=Adopted)
@@ -66,7 +68,11 @@ class _Seen:
     @property
     def is_quiet(self) -> bool:
         """Whether there is nothing in it to be recorded."""
-        return self.file is not None and not self.found.changes and not self.found.front and not self.trouble
+        return self.file is not None and not self.found.changes and not self.found.front and not self.is_in_doubt
+
+    @property
+    def is_in_doubt(self) -> bool:
+        return bool(self.trouble or self.asked)
 
     @property
     def loses_most(self) -> bool:
@@ -260,9 +266,11 @@ class Sync:
         found = Compared() if trouble else compare(page, file, rows, known, base)
         if not trouble and file and is_truncated(page, rows, base, partial(db.ends, path, mark)):
             trouble = "it ends in the middle of what was written there"
-        if not trouble:
+        asked = self._holds.known(path, user, read.digest) if file and base is None else None
+        each = _Seen(path, user, about, file, read, page, found, rows, base, trouble, asked)
+        if not each.is_in_doubt:
             self._problems += [Told(path, note.line, note.what) for note in found.notes]
-        return _Seen(path, user, about, file, read, page, found, rows, base, trouble)
+        return each
 
     def _last_event(self, user: str) -> Callable[[str], int]:
         """The event that last changed what an entry shows."""
@@ -336,6 +344,9 @@ class Sync:
         trouble = each.trouble
         if not trouble and each.loses_most:
             trouble = f"it lacks {len(each.found.removed)} entries that stood there, most of what it had"
+        if not trouble and each.asked is not None:
+            trouble = each.asked.why.removeprefix(f"{each.path}: ")
+            each.trouble = "" if each.page.text.endswith("\n") else trouble
         if not trouble:
             return True
         is_text, cut, changes = not unreadable(each.read.data), each.cut, dict[str, Any]()
@@ -346,9 +357,10 @@ class Sync:
             missing, changes = [cut.row], {"text": cut.entry.body, "trust": "human"}
         held = [self._at.book.find(row.id, user=each.user, short=False) for row in missing]
         target = [one.belief().id for one in held if one is not None and one.status == "active"]
-        review = self._holds.answer(each.path, each.user, each.read.digest, target, changes, f"{each.path}: {trouble}")
+        why = f"{each.path}: {trouble}"
+        review = each.asked or self._holds.answer(each.path, each.user, each.read.digest, target, changes, why)
         if is_text and (review is None or review.status in (APPROVED, REJECTED)):
-            self._problems += [Told(each.path, note.line, note.what) for note in each.found.notes if each.trouble]
+            self._problems += [Told(each.path, note.line, note.what) for note in each.found.notes if each.is_in_doubt]
             each.is_anew = each.page.front.span is None and bool(each.page.front.fault) and not each.page.entries
             if review is not None and review.status == REJECTED:
                 self._put_back(each)

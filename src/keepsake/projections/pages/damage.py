@@ -48,14 +48,13 @@ def is_truncated(page: Page, rows: Sequence[Entry], base: Base | None, ends: Cal
         return False
     if page.front.span is None and page.front.fault:
         return not page.entries
+    end = page.entries[-1] if page.entries else None
+    row = next((row for row in rows if end and row.id == end.id and not row.folded_into), None)
+    body = end.body.removeprefix("~~") if end else ""
+    if row is not None and body != row.content and row.content.startswith(body):
+        return True
     if base is None:
         return False
     shown = [row for row in rows if row.shown and not row.folded_into and row.seq <= base.seq]
-    there, known = {entry.id for entry in page.entries}, {row.id for row in shown}
-    last = (ends() & known) or {row.id for row in shown[-1:]}
-    if last - there:
-        return True
-    end = page.entries[-1] if page.entries else None
-    row = next((row for row in shown if end and row.id == end.id), None)
-    body = end.body.removeprefix("~~") if end else ""
-    return row is not None and body != row.content and row.content.startswith(body)
+    last = (ends() & {row.id for row in shown}) or {row.id for row in shown[-1:]}
+    return bool(last - {entry.id for entry in page.entries})
