@@ -23,7 +23,7 @@ from tests.conftest import SOAK
 from tests.memory.conftest import Clock
 from tests.memory.paged import entry_texts, folder_in, page_at
 
-RUNS, STATEMENTS = (200, 60) if SOAK else (5, 16)
+RUNS, STATEMENTS = (200, 60) if SOAK else (6, 24)
 CONFLICT = re.compile(r"(?ms)^<{7}[^\n]*\n(.*?)^={7}\n(.*?)^>{7}[^\n]*\n")
 STATED = re.compile(r"Statement number \d+ of Ana\.")
 PAGE = "person-ana"
@@ -167,7 +167,8 @@ class Hands:
     def pull(self) -> None:
         """What the clone has is merged into the page, or left with the marks of a conflict."""
         self.commit()
-        self.git(self.path, "pull", "-q", "--no-rebase", "--no-edit", str(self.copy.parent), "HEAD")
+        if self.git(self.path, "pull", "-q", "--no-rebase", "--no-edit", str(self.copy.parent), "HEAD"):
+            self.resolve() if self.draw.random() < 0.5 else None
 
     def checkout(self) -> None:
         """An earlier state of the page is put back."""
@@ -217,7 +218,7 @@ class Hands:
         """What happens between two moments at which a watch wakes: because a file changed, or after a while."""
         people: list[Callable[[], None]] = [
             self.open, self.open, self.edit, self.edit, self.save, self.save, self.spoil, self.answer, self.commit,
-            self.elsewhere, self.push, self.pull, self.checkout, self.resolve,
+            self.elsewhere, self.elsewhere, self.push, self.pull, self.pull, self.checkout, self.resolve,
         ]  # fmt: skip
         acts = [*people, self.append, self.append, self.append, self.append, self.lag, self.supersede, self.tag]
         while self.count < STATEMENTS:
