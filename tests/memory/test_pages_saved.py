@@ -481,13 +481,15 @@ def test_a_heading_in_a_code_block_begins_no_entry_and_a_forgotten_fence_swallow
         edit(path, f"\n{opened}", "\none\n") if f"\n{opened}" in path.read_text() else None
 
 
-def test_an_entry_with_a_time_of_its_own_has_that_minute_in_its_id(m):
+def test_a_file_of_nothing_but_entries_gets_a_whole_front_matter_and_ids_of_the_minutes_it_names(m):
     path = page_at(m, "person-ana.md")
     path.parent.mkdir(exist_ok=True)
     path.write_text("## [2026-02-03T04:05] #x\none\n\n## #x\ntwo\n")
 
     m.pages.sync()
 
+    fields = ["description", "tags", "status", "created", "updated", "entry_count", "needs_compact"]
+    assert list(parse(path.read_text()).front.fields)[: len(fields)] == fields
     for entry in parse(path.read_text()).entries:
         assert entry.id[:13] == entry.time.replace("-", "").replace("T", "-").replace(":", "")[:13]
     is_settled(m)

@@ -182,7 +182,7 @@ def changed(
                 is_any = True
         elif not row.folded_into:
             drafts.append(draft_of(row))
-    fields, seen, said = _fields(page, file), orjson.loads(file.front), orjson.loads(seen_front(page))
+    fields, seen, said = _fields(as_read, file), orjson.loads(file.front), orjson.loads(seen_front(page))
     lost = {name for name in fields if is_seen and (file.is_due or seen.get(name) != said.get(name))}
     is_any = is_any or bool(drafts) or any(name in lost or name in page.front.fields for name in fields)
     shown, gone, title = [(row.n, how(row)) for row in due], there.keys() & set(drops), _title(page, file)
