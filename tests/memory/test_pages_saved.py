@@ -209,6 +209,8 @@ SPOILED = {
 @pytest.mark.parametrize("how", SPOILED)
 @pytest.mark.parametrize("answer", ["approve", "reject", "mended", "removed"])
 def test_a_page_that_is_spoiled_is_one_question_and_retracts_nothing(m, how, answer):
+    from keepsake.repair.check import check
+
     text = five(m)
     path = page_at(m, "person-ana.md")
     spoiled = SPOILED[how](text)
@@ -219,6 +221,7 @@ def test_a_page_that_is_spoiled_is_one_question_and_retracts_nothing(m, how, ans
     [problem] = told(m)
     assert (problem.startswith("person-ana.md: it "), end_of(m)) == (True, end)
     assert told(m) == [problem]
+    assert [finding.code for finding in check(m.folder) if finding.severity == "error"] == ["page-differs"]
     m.pages.append("person-ana", "number six", ["x"])
     assert path.read_bytes() == spoiled
     assert len(texts_of(m)) == 6

@@ -27,7 +27,7 @@ from keepsake.memory.pages_at import PagesAt, is_blank
 from keepsake.projections.database import has_no_room
 from keepsake.projections.markdown import Page, Span, entity_of
 from keepsake.projections.pages.base import Base, mark_of
-from keepsake.projections.pages.damage import conflict_line, is_truncated, same_words, unreadable
+from keepsake.projections.pages.damage import conflict_line, is_truncated, loses_most, same_words, unreadable
 from keepsake.projections.pages.edits import CHANGED, NEW, REMOVED, STRUCK, Change, Compared, Known, compare
 from keepsake.projections.pages.file import PagesFile
 from keepsake.projections.pages.render import Completion, is_on_another_clock
@@ -73,13 +73,6 @@ class _Seen:
     @property
     def is_in_doubt(self) -> bool:
         return bool(self.trouble or self.asked)
-
-    @property
-    def loses_most(self) -> bool:
-        """Whether more than one entry is missing, and more than half of what the page showed."""
-        gone, base = len(self.found.removed), self.base
-        shown = [row for row in self.rows if row.shown and row.is_current and base and row.seq <= base.seq]
-        return gone > 1 and 2 * gone > len(shown)
 
     @property
     def missing(self) -> list[Entry]:
@@ -342,7 +335,7 @@ class Sync:
     def _may_be_taken(self, each: _Seen) -> bool:
         """Whether a page is what a person meant to save; where that is in doubt, a person is asked."""
         trouble = each.trouble
-        if not trouble and each.loses_most:
+        if not trouble and loses_most(each.found.removed, each.rows, each.base):
             trouble = f"it lacks {len(each.found.removed)} entries that stood there, most of what it had"
         if not trouble and each.asked is not None:
             trouble = each.asked.why.removeprefix(f"{each.path}: ")

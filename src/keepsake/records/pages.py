@@ -126,4 +126,4 @@ class Pages(Undoable):
         self._fronts.update({(user, about): front for user, about, front in dumped.get("fronts", ())})
         self._cleaned.update(dict(dumped.get("cleaned", ())))
         self._erased.update(dict.fromkeys(dumped.get("erased", ())))
-        self._renames.update({name: tuple(said) for name, said in dumped.get("renames", ())})
+        self._renames.update({name: (seq, user, was, to) for name, (seq, user, was, to) in dumped.get("renames", ())})

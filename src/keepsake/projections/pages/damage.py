@@ -58,3 +58,9 @@ def is_truncated(page: Page, rows: Sequence[Entry], base: Base | None, ends: Cal
     shown = [row for row in rows if row.shown and not row.folded_into and row.seq <= base.seq]
     last = (ends() & {row.id for row in shown}) or {row.id for row in shown[-1:]}
     return bool(last - {entry.id for entry in page.entries})
+
+
+def loses_most(removed: Sequence[Entry], rows: Sequence[Entry], base: Base | None) -> bool:
+    """Whether more than one entry is missing, and more than half of what the page showed."""
+    shown = [row for row in rows if row.shown and row.is_current and base and row.seq <= base.seq]
+    return len(removed) > 1 and 2 * len(removed) > len(shown)
