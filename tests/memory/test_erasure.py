@@ -13,7 +13,7 @@ import pytest
 
 from keepsake import Memory, MemoryNode, NeedsApproval, Refused
 from keepsake.records.envelope import GraphEnvelope
-from keepsake.records.errors import NotWritten
+from keepsake.records.errors import NotFound, NotWritten
 from keepsake.records.event import Draft
 from keepsake.records.graph import MemoryEdge, MemoryProfile, Provenance
 from keepsake.records.memory_event import MemoryEvent
@@ -387,3 +387,30 @@ def test_a_page_that_is_replaced_meanwhile_keeps_nobody_from_erasing(memory: Mem
         patch.setattr(os.path, "islink", looked_at)
         assert [belief.key for belief in memory.erase("bob").beliefs] == ["bob"]
     assert not fresh.exists()
+
+
+def test_with_a_page_go_the_words_of_its_former_names_and_none_of_another_page_that_has_such_a_name(
+    memory: Memory, home: Path
+) -> None:
+    for was, to in (("ana", "anna"), ("bea", "ana")):  # one name is that of two pages, after each other
+        memory.pages.append(f"person-{was}", f"said of {was}", key=was)
+        memory.pages.describe(f"person-{was}", description=f"{MARK} {was}" if was == "ana" else "stays")
+        page = memory.pages.folder / f"person-{was}.md"
+        page.rename(page.with_name(f"person-{to}.md"))
+        memory.pages.sync()
+    memory.erase("ana")
+
+    memory.erase("page:person-anna")
+
+    assert holding(home) == []
+    assert b"person-anna" not in b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    with pytest.raises(NotFound, match="no page 'person-bea' has words"):
+        memory.erase("page:person-bea")
+    info = memory.pages.read("person-ana").info
+    followed = parts_of(memory)["pages"]
+    memory.close()
+    (memory.folder / "snapshot.json").unlink()
+    with Memory() as again:
+        assert parts_of(again)["pages"] == followed
+        assert again.pages.read("person-ana").info == info
+        assert (info.description, again.show("bea").about) == ("stays", "person-ana")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from keepsake import Memory
 from keepsake.projections.markdown import parse
-from tests.memory.paged import end_of, entry_texts, is_settled, page_at
+from tests.memory.paged import end_of, entry_texts, folder_in, is_settled, page_at
 from tests.memory.test_pages import edit, m
 
 __all__ = ["m"]
@@ -69,6 +71,28 @@ def test_an_entry_typed_into_an_old_buffer_is_added_once_however_often_it_is_sav
         m.pages.sync()
         m.pages.append("person-ana", f"number {number}", ["x"])
     assert texts_of(m) == sorted(["by hand\n\nand this", "number 0", "number 1", "number 2", "one"])
+    is_settled(m)
+
+
+def test_an_entry_typed_into_an_old_buffer_takes_back_nothing_that_became_of_it(m, clock):
+    m.pages.append("person-ana", "one", ["x"])
+    path = page_at(m, "person-ana.md")
+    buffer = path.read_text() + "\n## #y\nby hand\n\n## #y\nand this\n"
+    path.write_text(buffer)
+    m.pages.sync()
+    first, second = [each for each in m.pages.read("person-ana").entries if each.text != "one"]
+    clock.now += timedelta(hours=1)
+    m.revise(first.id, "by another hand")
+    m.revise(second.id, tags=["z"])
+    path.write_text(buffer)
+    end = end_of(m)
+
+    m.pages.sync()
+
+    assert texts_of(m) == ["and this", "by another hand", "one"]
+    assert parse(path.read_text()).entry(first.id).superseded_by == m.show(first.id).id
+    assert [each.at for each in m.pages.read("person-ana").entries if each.text == "and this"] == [second.at]
+    assert (end_of(m), m.show(second.id).tags) == (end, ("z",))
     is_settled(m)
 
 
@@ -185,6 +209,8 @@ SPOILED = {
 @pytest.mark.parametrize("how", SPOILED)
 @pytest.mark.parametrize("answer", ["approve", "reject", "mended", "removed"])
 def test_a_page_that_is_spoiled_is_one_question_and_retracts_nothing(m, how, answer):
+    from keepsake.repair.check import check
+
     text = five(m)
     path = page_at(m, "person-ana.md")
     spoiled = SPOILED[how](text)
@@ -195,6 +221,7 @@ def test_a_page_that_is_spoiled_is_one_question_and_retracts_nothing(m, how, ans
     [problem] = told(m)
     assert (problem.startswith("person-ana.md: it "), end_of(m)) == (True, end)
     assert told(m) == [problem]
+    assert [finding.code for finding in check(m.folder) if finding.severity == "error"] == ["page-differs"]
     m.pages.append("person-ana", "number six", ["x"])
     assert path.read_bytes() == spoiled
     assert len(texts_of(m)) == 6
@@ -221,6 +248,30 @@ def test_a_page_that_is_spoiled_is_one_question_and_retracts_nothing(m, how, ans
         is_settled(m)
 
 
+@pytest.mark.parametrize("how", [how for how in SPOILED if "cut" in how or "most" in how])
+@pytest.mark.parametrize("answer", ["approve", "reject"])
+def test_a_page_in_doubt_stays_so_when_the_tables_are_lost(home, how, answer):
+    with Memory(folder_in(home / "kept")) as memory:
+        text = five(memory)
+        path = page_at(memory, "person-ana.md")
+        path.write_bytes(SPOILED[how](text))
+        [problem] = told(memory)
+        [review] = memory.reviews.waiting()
+    spoiled = path.read_bytes()
+    for table in memory.folder.glob("pages.db*"):
+        table.unlink()
+
+    with Memory(memory.folder) as again:
+        assert told(again) == told(again) == [problem]
+        assert path.read_bytes() == spoiled
+        assert len(texts_of(again)) == 5
+        getattr(again.reviews, answer)(review.id)
+        again.pages.sync()
+        assert again.reviews.waiting() == []
+        assert len(texts_of(again)) == 5 - (len(review.action.target) if answer == "approve" else 0)
+        assert len(parse(path.read_text()).entries) >= 5
+
+
 def test_a_last_entry_that_is_cut_short_is_asked_and_not_reworded(m):
     entry = m.pages.append("person-ana", "Ana likes tea, and coffee in the morning.", ["x"])
     path = page_at(m, "person-ana.md")
@@ -233,6 +284,24 @@ def test_a_last_entry_that_is_cut_short_is_asked_and_not_reworded(m):
     m.reviews.approve(review.id)
     m.pages.sync()
     assert m.show(entry.id).text == "Ana likes tea, and cof"
+    is_settled(m)
+
+
+def test_a_page_whose_entries_a_person_put_in_another_order_is_cut_where_its_file_ends(m):
+    text = five(m)
+    path = page_at(m, "person-ana.md")
+    first, *others = entry_texts(text)
+    path.write_text(text.replace(first + "".join(others), "".join([*others, "\n", first])))
+    m.pages.sync()
+    path.write_text(path.read_text()[: path.read_text().index("er five") + len("er five")])
+
+    assert "ends in the middle" in told(m)[0]
+
+    assert len(texts_of(m)) == 5
+    [review] = m.reviews.waiting()
+    m.reviews.reject(review.id)
+    m.pages.sync()
+    assert len(parse(path.read_text()).entries) == 5
     is_settled(m)
 
 
@@ -355,6 +424,28 @@ def test_a_heading_that_says_another_time_is_when_it_happened(m):
     is_settled(m)
 
 
+@pytest.mark.parametrize("zone", ["Asia/Shanghai", '"+02:00"'])
+def test_a_page_that_is_put_on_another_clock_says_the_same_moments_on_it(m, zone):
+    old = m.pages.append("person-ana", "one", ["x"])
+    m.pages.supersede("person-ana", old.id, "two")
+    path = page_at(m, "person-ana.md")
+    before = {each.id: each.at for each in parse(path.read_text()).entries}
+    end = end_of(m)
+    edit(path, "needs_compact: false\n", f"needs_compact: false\nzone: {zone}\n")
+
+    m.pages.sync()
+
+    hour = 20 if "Asia" in zone else 14
+    assert path.read_text().count(f"## [2026-05-20T{hour}:00:") == 2
+    assert {each.id: each.at for each in parse(path.read_text()).entries} == before
+    assert end_of(m) == end
+    edit(path, "\ntwo\n", "\nthree\n")
+    assert [each.what.split()[0] for each in m.pages.sync().adopted] == ["edited"]
+    m.pages.append("person-ana", "four", ["x"])
+    assert path.read_text().count(f"## [2026-05-20T{hour}:00:") == 4
+    is_settled(m)
+
+
 def test_lines_broken_otherwise_are_no_new_version_and_stay_so(m):
     entry = m.pages.append("person-ana", "Ana likes tea, and coffee in the morning.", ["x"])
     code = m.pages.append("person-ana", "```\nif a:\n    b\n```", ["x"])
@@ -393,13 +484,15 @@ def test_a_heading_in_a_code_block_begins_no_entry_and_a_forgotten_fence_swallow
         edit(path, f"\n{opened}", "\none\n") if f"\n{opened}" in path.read_text() else None
 
 
-def test_an_entry_with_a_time_of_its_own_has_that_minute_in_its_id(m):
+def test_a_file_of_nothing_but_entries_gets_a_whole_front_matter_and_ids_of_the_minutes_it_names(m):
     path = page_at(m, "person-ana.md")
     path.parent.mkdir(exist_ok=True)
     path.write_text("## [2026-02-03T04:05] #x\none\n\n## #x\ntwo\n")
 
     m.pages.sync()
 
+    fields = ["description", "tags", "status", "created", "updated", "entry_count", "needs_compact"]
+    assert list(parse(path.read_text()).front.fields)[: len(fields)] == fields
     for entry in parse(path.read_text()).entries:
         assert entry.id[:13] == entry.time.replace("-", "").replace("T", "-").replace(":", "")[:13]
     is_settled(m)

@@ -57,9 +57,11 @@ class Adopted:
 class Adopter:
     """Records the changes of one page."""
 
-    def __init__(self, at: PagesAt, path: str, user: str, about: str, base: Base, into: Adopted) -> None:
+    def __init__(
+        self, at: PagesAt, path: str, user: str, about: str, base: Base, rows: Sequence[Entry], into: Adopted
+    ) -> None:  # fmt: skip
         self._ledger, self._book, self._draw, self._masks = at.ledger, at.book, at.draw, at.masks
-        self._path, self._user, self._base, self._into = path, user, base, into
+        self._path, self._user, self._base, self._rows, self._into = path, user, base, rows, into
         self._page_about = about
         self._about = "" if about == NOTES else about
         self._times: dict[bytes, int] = {}
@@ -129,8 +131,7 @@ class Adopter:
         name = entry.id if entry.id and is_id(entry.id) and not self._book.taken(entry.id) else ""
         key = "" if name else self._key(entry)
         if key and (said := self._book.said(self._user, PAGE_EDIT, key)):
-            self._complete(entry, said[0].belief().id)
-            self._rewrite(entry, said[0].belief().id)
+            self._known(entry, said[0])
             return
         name = name or self._drawn(entry)
         fields = self._fields(entry)
@@ -145,6 +146,14 @@ class Adopter:
         self._tell(entry.line, f"added {name}")
         if name != entry.id or not entry.time:
             self._complete(entry, name)
+
+    def _known(self, entry: Written, held: Held) -> None:
+        """It was recorded before, and the page did not get its heading: it gets that of the version with its words."""
+        ids = set(self._book.ids_of(held))
+        row = next((row for row in self._rows if row.id in ids and row.content == entry.body), None)
+        name = row.id if row else held.belief().id
+        self._complete(entry, name, row.timestamp if row else held.at)
+        self._rewrite(entry, name)
 
     def _drawn(self, entry: Written) -> str:
         """A fresh id, with the minute that stands in the heading."""
@@ -208,8 +217,8 @@ class Adopter:
         self._times[said] = number = self._times.get(said, 0) + 1
         return f"page:{said.hex()}:{number}"
 
-    def _complete(self, entry: Written, name: str) -> None:
-        at = entry.at or datetime.fromisoformat(self._book.get(name, user=self._user).at)
+    def _complete(self, entry: Written, name: str, at_first: str = "") -> None:
+        at = entry.at or datetime.fromisoformat(at_first or self._book.get(name, user=self._user).at)
         self._into.completions.append(Completion(entry, name, at, tags_shown(entry.tags, "fact")))
 
     # -- what was changed --------------------------------------------------------------------------------------------

@@ -32,12 +32,10 @@ class Holds:
     ) -> Review | None:  # fmt: skip
         """The question whether to take a page as it was saved, and so to forget, or to revise, what it names; it is put
         if it was not yet. None, if there is nothing to ask."""
-        reason, asked = f"{_place(path)}{digest.hex()[:8]})", self._about(path, user)
-        for review in asked:
-            if review.action.reason == reason and review.status in (APPROVED, REJECTED):
-                return review
-        if not target:
-            return None
+        asked, known = self._about(path, user), self.known(path, user, digest)
+        if not target or (known is not None and known.status in (APPROVED, REJECTED)):
+            return known
+        reason = _reason(path, digest)
         action = Action(
             kind="revise" if changes else "forget", user=user, target=tuple(target), changes=changes, reason=reason,
             by=PAGE_EDIT, trust="human",
@@ -49,6 +47,11 @@ class Holds:
         events = self._ledger.write(lambda: asking.ask(self._book, action, why, self._at.draw()), by=PAGE_EDIT)
         self.asked += [event.body["review"] for event in events if event.op == ASK and event.body]
         return self._book.reviews.get(self.asked[-1], user=user)
+
+    def known(self, path: str, user: str, digest: bytes) -> Review | None:
+        """What was asked of this very file, answered or not."""
+        asked = [each for each in self._about(path, user) if each.action.reason == _reason(path, digest)]
+        return next((each for each in asked if each.status in (APPROVED, REJECTED)), asked[0] if asked else None)
 
     def settle(self, path: str, user: str) -> None:
         """The page is whole: nobody need answer any more."""
@@ -70,3 +73,7 @@ class Holds:
 
 def _place(path: str) -> str:
     return f"{path}, as it was saved ("
+
+
+def _reason(path: str, digest: bytes) -> str:
+    return f"{_place(path)}{digest.hex()[:8]})"

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from keepsake.memory.page_adopt import Adopted, Adopter
@@ -27,14 +27,15 @@ from keepsake.memory.pages_at import PagesAt, is_blank
 from keepsake.projections.database import has_no_room
 from keepsake.projections.markdown import Page, Span, entity_of
 from keepsake.projections.pages.base import Base, mark_of
-from keepsake.projections.pages.damage import conflict_line, is_truncated, same_words, unreadable
+from keepsake.projections.pages.damage import conflict_line, is_truncated, loses_most, same_words, unreadable
 from keepsake.projections.pages.edits import CHANGED, NEW, REMOVED, STRUCK, Change, Compared, Known, compare
 from keepsake.projections.pages.file import PagesFile
-from keepsake.projections.pages.render import Completion
+from keepsake.projections.pages.render import Completion, is_on_another_clock
 from keepsake.projections.pages.rows import Entry, File, path_of
 from keepsake.records.belief import OWNER
 from keepsake.records.entity import PREFIXES
 from keepsake.records.page import Synced, Told
+from keepsake.records.review import Review
 from keepsake.stores.page_folder import NoPage, Raced, Read
 
 NOBODYS = "its folder is no user's"
@@ -59,6 +60,7 @@ class _Seen:
     rows: Sequence[Entry] = ()  # as they were at that moment
     base: Base | None = None  # what it was saved from
     trouble: str = ""  # why it is not to be taken in before somebody decided
+    asked: Review | None = None  # what was asked of it, where its state of then is not known any more
     is_put_back: bool = False
     is_anew: bool = False  # whether all of it is to be written
     adopted: Adopted = field(default_factory=Adopted)
@@ -66,14 +68,11 @@ class _Seen:
     @property
     def is_quiet(self) -> bool:
         """Whether there is nothing in it to be recorded."""
-        return self.file is not None and not self.found.changes and not self.found.front and not self.trouble
+        return self.file is not None and not self.found.changes and not self.found.front and not self.is_in_doubt
 
     @property
-    def loses_most(self) -> bool:
-        """Whether more than one entry is missing, and more than half of what the page showed."""
-        gone, base = len(self.found.removed), self.base
-        shown = [row for row in self.rows if row.shown and row.is_current and base and row.seq <= base.seq]
-        return gone > 1 and 2 * gone > len(shown)
+    def is_in_doubt(self) -> bool:
+        return bool(self.trouble or self.asked)
 
     @property
     def missing(self) -> list[Entry]:
@@ -253,15 +252,18 @@ class Sync:
             self._problems.append(Told(path, line, _CONFLICT))
             self._held.add(path)
             return None
-        base = db.base(path, mark_of(read.data)) if file else None
+        mark = mark_of(read.data)
+        base = db.base(path, mark) if file else None
         known = Known(self._at.book.pages.is_erased, db.is_gone, self._is_past(db, user), self._last_event(user))
         trouble = unreadable(read.data)
         found = Compared() if trouble else compare(page, file, rows, known, base)
-        if not trouble and file and is_truncated(page, rows, base):
+        if not trouble and file and is_truncated(page, rows, base, partial(db.ends, path, mark)):
             trouble = "it ends in the middle of what was written there"
-        if not trouble:
+        asked = self._holds.known(path, user, read.digest) if file and base is None else None
+        each = _Seen(path, user, about, file, read, page, found, rows, base, trouble, asked)
+        if not each.is_in_doubt:
             self._problems += [Told(path, note.line, note.what) for note in found.notes]
-        return _Seen(path, user, about, file, read, page, found, rows, base, trouble)
+        return each
 
     def _last_event(self, user: str) -> Callable[[str], int]:
         """The event that last changed what an entry shows."""
@@ -323,7 +325,7 @@ class Sync:
             return
         digest = each.file.digest if each.file and each.file.digest else b""
         base = each.base or Base(digest, self._at.ledger.end.seq, "")
-        adopter = Adopter(self._at, each.path, each.user, each.about, base, each.adopted)
+        adopter = Adopter(self._at, each.path, each.user, each.about, base, each.rows, each.adopted)
         if each.found.changes or each.found.front:
             adopter.run(each.found, is_new=each.file is None)
         self._adopted += each.adopted.told
@@ -333,8 +335,11 @@ class Sync:
     def _may_be_taken(self, each: _Seen) -> bool:
         """Whether a page is what a person meant to save; where that is in doubt, a person is asked."""
         trouble = each.trouble
-        if not trouble and each.loses_most:
+        if not trouble and loses_most(each.found.removed, each.rows, each.base):
             trouble = f"it lacks {len(each.found.removed)} entries that stood there, most of what it had"
+        if not trouble and each.asked is not None:
+            trouble = each.asked.why.removeprefix(f"{each.path}: ")
+            each.trouble = "" if each.page.text.endswith("\n") else trouble
         if not trouble:
             return True
         is_text, cut, changes = not unreadable(each.read.data), each.cut, dict[str, Any]()
@@ -345,9 +350,10 @@ class Sync:
             missing, changes = [cut.row], {"text": cut.entry.body, "trust": "human"}
         held = [self._at.book.find(row.id, user=each.user, short=False) for row in missing]
         target = [one.belief().id for one in held if one is not None and one.status == "active"]
-        review = self._holds.answer(each.path, each.user, each.read.digest, target, changes, f"{each.path}: {trouble}")
+        why = f"{each.path}: {trouble}"
+        review = each.asked or self._holds.answer(each.path, each.user, each.read.digest, target, changes, why)
         if is_text and (review is None or review.status in (APPROVED, REJECTED)):
-            self._problems += [Told(each.path, note.line, note.what) for note in each.found.notes if each.trouble]
+            self._problems += [Told(each.path, note.line, note.what) for note in each.found.notes if each.is_in_doubt]
             each.is_anew = each.page.front.span is None and bool(each.page.front.fault) and not each.page.entries
             if review is not None and review.status == REJECTED:
                 self._put_back(each)
@@ -398,6 +404,8 @@ class Sync:
             lost = {row.id for row in rows if row.id not in there and not row.folded_into}
             each.adopted.recorded |= _told_elsewhere(each.found, rows)
             more = lost | each.found.again | each.adopted.recorded
+            if is_on_another_clock(each.page, file):
+                more |= {row.id for row in rows if not row.folded_into}
             due = [row for row in rows if row.is_due or each.is_put_back or row.id in more]
             due = [row for row in due if row.id not in each.found.garbled]
             is_new = self._at.bring(

@@ -16,6 +16,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from keepsake.ledger.folder import Folder
@@ -25,7 +26,7 @@ from keepsake.projections.markdown import parse
 from keepsake.projections.markdown.zone import zone_named
 from keepsake.projections.pages.base import mark_of
 from keepsake.projections.pages.compare import differences, file_trouble, text_trouble
-from keepsake.projections.pages.damage import conflict_line, is_truncated, unreadable
+from keepsake.projections.pages.damage import conflict_line, is_truncated, loses_most, unreadable
 from keepsake.projections.pages.edits import Known, compare
 from keepsake.projections.pages.file import PagesFile
 from keepsake.projections.pages.fold import Stale
@@ -125,9 +126,13 @@ def _wrong(data: bytes, file: File, live: PagesFile) -> str:
     page, rows = parse(data, zone_named(file.zone) or UTC), live.entries(file.path)
     if line := conflict_line(page, {row.id: row for row in rows}):
         return f"line {line}: a merge left its marks here"
-    base = live.base(file.path, mark_of(data))
+    mark = mark_of(data)
+    base = live.base(file.path, mark)
     if digest_of(data) != file.digest:
-        return "it ends in the middle of what was written there" if is_truncated(page, rows, base) else ""
+        if is_truncated(page, rows, base, partial(live.ends, file.path, mark)):
+            return "it ends in the middle of what was written there"
+        gone = compare(page, file, rows, _KNOWN, base).removed
+        return f"it lacks {len(gone)} entries, most of what it had" if loses_most(gone, rows, base) else ""
     if file.is_due:  # what is new is not written there yet
         return ""
     told = compare(page, file, rows, _KNOWN, base)

@@ -94,6 +94,14 @@ class Edit:
         self._headings += [Splice(start + span[0], start + span[1], "") for span in spans[1:]]
         return self
 
+    def redate(self, entry_id: str, at: datetime) -> Self:
+        """Put another time into a heading that has one."""
+        entry = self._change(entry_id)[1]
+        place = self._page.text.index(entry.time, entry.heading.start)
+        time = on_the_clock(checked_moment(at, "the time"), self._zone)
+        self._headings.append(Splice(place, place + len(entry.time), time))
+        return self
+
     def remove(self, entry_id: str) -> Self:
         """Take an entry off the page, as if it had never been there."""
         self._change(entry_id)[0].is_removed = True

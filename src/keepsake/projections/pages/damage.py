@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from keepsake.projections.markdown import Page
 from keepsake.projections.markdown.fence import conflicts
@@ -40,20 +40,27 @@ def unreadable(data: bytes) -> str:
     return ""
 
 
-def is_truncated(page: Page, rows: Sequence[Entry], base: Base | None) -> bool:
-    """Whether a file ends in the middle of what was written there: without the end of its last line, and with a proper
-    beginning of what the page showed."""
+def is_truncated(page: Page, rows: Sequence[Entry], base: Base | None, ends: Callable[[], set[str]]) -> bool:
+    """Whether a file ends in the middle of what was written there: without the end of its last line, and without what
+    was the page's last entry (one of `ends`), or with only the beginning of the entry that it ends in."""
     text = page.text
     if text.endswith(("\n", "\r")):
         return False
     if page.front.span is None and page.front.fault:
         return not page.entries
+    end = page.entries[-1] if page.entries else None
+    row = next((row for row in rows if end and row.id == end.id and not row.folded_into), None)
+    body = end.body.removeprefix("~~") if end else ""
+    if row is not None and body != row.content and row.content.startswith(body):
+        return True
     if base is None:
         return False
     shown = [row for row in rows if row.shown and not row.folded_into and row.seq <= base.seq]
-    there = {entry.id: entry for entry in page.entries}
-    last = next((row for row in reversed(shown) if row.id in there), None)
-    if last is None or last is not shown[-1]:
-        return bool(shown)
-    body = there[last.id].body.removeprefix("~~")
-    return body != last.content and last.content.startswith(body)
+    last = (ends() & {row.id for row in shown}) or {row.id for row in shown[-1:]}
+    return bool(last - {entry.id for entry in page.entries})
+
+
+def loses_most(removed: Sequence[Entry], rows: Sequence[Entry], base: Base | None) -> bool:
+    """Whether more than one entry is missing, and more than half of what the page showed."""
+    shown = [row for row in rows if row.shown and row.is_current and base and row.seq <= base.seq]
+    return len(removed) > 1 and 2 * len(removed) > len(shown)

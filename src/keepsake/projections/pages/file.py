@@ -115,6 +115,11 @@ class PagesFile(Followed):
         ).fetchone()
         return Base(*row) if row else None
 
+    def ends(self, path: str, mark: bytes) -> set[str]:
+        """The entries with which the states of a page ended that have this mark."""
+        statement = "SELECT DISTINCT json_extract(front, '$.last') FROM renderings WHERE path = ? AND mark = ?"
+        return {row[0] for row in self.db.execute(statement, (path, mark))}
+
     def unclear(self) -> set[str]:
         """The pages that said something else than the memory when they were last looked at."""
         return {row[0] for row in self.db.execute("SELECT path FROM unclear")}

@@ -78,7 +78,10 @@ def new(file: File, entries: Iterable[Entry], zone: tzinfo) -> Rendering:
         updated=moment(file.updated), status=file.status, needs_compact=bool(file.needs_compact),
         entries=map(draft_of, shown),
     )  # fmt: skip
-    front = {**{name: legal(file, name) for name in FRONT}, "title": one_line(file.title), "count": len(shown)}
+    front = {
+        **{name: legal(file, name) for name in FRONT}, "title": one_line(file.title), "count": len(shown),
+        "last": shown[-1].id if shown else "",
+    }  # fmt: skip
     return Rendering(to_bytes(text), [(each.n, how(each)) for each in shown], orjson.dumps(front).decode())
 
 
@@ -100,7 +103,8 @@ def patched(data: bytes, file: File, due: Sequence[Entry], zone: tzinfo) -> Rend
     text = grown(
         _joined(data, filter(None, strikes)), *drafts, entry_count=seen["count"], now=moment(file.updated), zone=own
     )  # fmt: skip
-    front = orjson.dumps({**seen, "count": seen["count"] + len(drafts)}).decode()
+    more = {"count": seen["count"] + len(drafts), "last": drafts[-1].id} if drafts else {}
+    front = orjson.dumps({**seen, **more}).decode()
     return Rendering(text, [(each.n, how(each)) for each in due], front)
 
 
@@ -161,20 +165,26 @@ def changed(
 ) -> Rendering:  # fmt: skip
     """The page with what has to change in it. What stands there under `drops` is removed.
 
-    Other words than its row has are taken off an entry only if they are `recorded` elsewhere. What the front matter of
-    a page does not say that nobody has seen yet is said with the next change.
+    On a page that is on another clock than it was, the headings of `due` say the same moments on the new one. Other
+    words than its row has are taken off an entry only if they are `recorded` elsewhere. What the front matter of a page
+    does not say, and never did, is said with the next change.
     """
     as_read, page = page, _completed(page, completions)
     if any(row.supersedes != "[]" for row in due):
         page = _folded(page, due)
     edit, there, is_any, drafts = Edit(page), _first(page), page is not as_read, list[Draft]()
+    is_moved = is_on_another_clock(page, file)
     for row in due:
         if row.id in there:
             is_any = _level(edit, there[row.id], row, may_reword=row.id in recorded) or is_any
+            if is_moved and there[row.id].at not in (None, at := moment(row.timestamp).replace(microsecond=0)):
+                edit.redate(row.id, at)
+                is_any = True
         elif not row.folded_into:
             drafts.append(draft_of(row))
-    fields = _fields(page, file)
-    is_any = is_any or bool(drafts) or any(is_seen or name in page.front.fields for name in fields)
+    fields, seen, said = _fields(as_read, file), orjson.loads(file.front), orjson.loads(seen_front(page))
+    lost = {name for name in fields if is_seen and (file.is_due or seen.get(name) != said.get(name))}
+    is_any = is_any or bool(drafts) or any(name in lost or name in page.front.fields for name in fields)
     shown, gone, title = [(row.n, how(row)) for row in due], there.keys() & set(drops), _title(page, file)
     if not is_any and not gone and not title:
         return Rendering(page.data, shown, seen_front(page))
@@ -185,10 +195,15 @@ def changed(
     if gone or title:
         made = _retitled(without(parse(text, page.zone), gone), title)
         return Rendering(made.data, shown, seen_front(made))
-    told = [row for row in due if row.id in there and _is_told(there[row.id], row, row.id in recorded)]
-    count = len(page.entries) + len(drafts) - len(told)
+    told = {row.id for row in due if row.id in there and _is_told(there[row.id], row, row.id in recorded)}
+    left = [entry.id for entry in page.entries if entry is not there.get(entry.id) or entry.id not in told]
     said = {name: value for name, value in fields.items() if name in FRONT}
-    return Rendering(to_bytes(text), shown, seen_front(page, said, count))
+    return Rendering(to_bytes(text), shown, seen_front(page, said, [*left, *(draft.id for draft in drafts)]))
+
+
+def is_on_another_clock(page: Page, file: File) -> bool:
+    """Whether a person changed the zone of a page since it was last seen."""
+    return bool(file.zone) and zone_named(file.zone) not in (None, page.zone)
 
 
 def _completed(page: Page, completions: Sequence[Completion]) -> Page:
@@ -329,12 +344,12 @@ def _retitled(page: Page, title: str) -> Page:
     return parse(page.text[: found.start(1)] + title + page.text[found.end(1) :], page.zone)
 
 
-def seen_front(page: Page, written: Mapping[str, Any] | None = None, count: int | None = None) -> str:
-    """What a page says of itself, to be compared with what it says the next time; or, if fields were written and
-    entries added, what it says then."""
-    front = page.front
+def seen_front(page: Page, written: Mapping[str, Any] | None = None, ids: Sequence[str] | None = None) -> str:
+    """What a page says of itself, and which entry is its last, to be compared with what it says the next time; or, if
+    fields were written and it has other entries then, what it says then."""
+    front, ids = page.front, [entry.id for entry in page.entries] if ids is None else ids
     return orjson.dumps({
         "description": front.description, "tags": list(front.tags), "status": front.status,
         "needs_compact": front.needs_compact, "title": page.title, **(written or {}),
-        "count": len(page.entries) if count is None else count,
+        "count": len(ids), "last": next(filter(None, reversed(ids)), ""),
     }).decode()  # fmt: skip
