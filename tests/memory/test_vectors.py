@@ -307,6 +307,7 @@ def test_a_restored_copy_does_not_show_what_was_left_behind_nor_misses_what_came
         assert m.recall("cat")
     with Memory.restore(copy, root) as m:
         pass
+    assert vectors_in(root) == {embedder.identity.key: [1]}
     with Memory(root, embedder=embedder) as m:
         m.remember("quiet dog", key="b")
         m.remember("red bicycle", key="c")  # as many blocks as before, and the last is the same

@@ -355,7 +355,13 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         if (verdict := gate(DEFAULT, asked, ())).kind != ALLOW:
             raise NotApproved(verdict.why, "refused")
         restore(folder, settings.place_of(source), settings.keyring(), by=by, clock=clock)
-        return cls(folder, by=by, trust=trust, clock=clock)
+        memory = cls(folder, by=by, trust=trust, clock=clock)
+        try:
+            memory._sweep("it is restored, but vectors made of words that it does not have may be left")
+        except BaseException:
+            memory.close()
+            raise
+        return memory
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -388,17 +394,16 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         self._index.grow_back()
         self._follower.look_at_all()
         self._audit_file.follow(())
-        if (self.folder / "vectors").is_dir():
-            self._sweep()
+        self._sweep("it is erased, but vectors made of its words may be left")
 
-    def _sweep(self) -> None:
+    def _sweep(self, otherwise: str) -> None:
+        """Take away the vectors of what is not here any more. Unfinished, if that fails: the next recall does it."""
+        place = self.folder / "vectors"
         try:
-            self._recall.sweep()
+            if place.is_dir():
+                self._recall.sweep()
         except (OSError, Busy) as error:
-            place = self.folder / "vectors"
-            raise Unfinished(
-                f"it is erased, but vectors made of its words may be left ({error}); remove {place}, it is made again"
-            ) from error
+            raise Unfinished(f"{otherwise} ({error}); remove {place}, it is made again") from error
 
     def _say(self, what: str) -> None:
         """Tell something that stops nobody."""
