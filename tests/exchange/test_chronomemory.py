@@ -24,6 +24,7 @@ from keepsake.exchange.chronomemory import (
     rescue,
     state,
     steps,
+    times,
 )
 
 GOLDEN = (
@@ -340,6 +341,16 @@ def test_what_is_given_of_another_chain_is_listed():
         ("line 4", "taken, but it does not follow line 2, by their hashes"),
         ("line 3", "taken, but it does not follow line 4, by their hashes"),
     ]
+
+
+def test_a_step_whose_time_is_none_has_the_one_before_it_and_the_first_the_earliest():
+    dated = [Step("", ts, "upsert", {}, "") for ts in ("", "2026-01-05T00:00:00Z", "no", "2026-01-03T00:00:00+01:00")]
+
+    found, remarks = times(dated, "2030-01-01T00:00:00.000000Z")
+
+    assert [at[:13] for at in found] == ["2026-01-02T23", "2026-01-05T00", "2026-01-05T00", "2026-01-02T23"]
+    assert [bool(remark) for remark in remarks] == [True, False, True, False]
+    assert times(dated[:1], "2030-01-01T00:00:00.000000Z")[0] == ["2030-01-01T00:00:00.000000Z"]
 
 
 def told(steps):

@@ -98,6 +98,10 @@ def test_what_has_no_place_here_is_kept_as_data_and_reported(tmp_path: Path) -> 
     old.upsert("NAN", confidence=float("nan"), data={"x": [float("inf"), 2**70], "deep": deep})
     old.upsert("ODD", status=None, label=3, evidence=["a", 1], is_hypothesis="no", data=[1], newer={"a": 1})
     old.upsert("LARGE", status="hypothesis", label="x" * (1 << 20))
+    old.upsert("WIDE", confidence=0.9)
+    old.upsert("WIDE", confidence=0.1, kind="x" * (1 << 20), source_type="y" * (1 << 20))
+    old.upsert("LONG" * (1 << 18), label="a long name")
+    old.delete("LONG" * (1 << 18))
     old.upsert("", label="no id")
 
     with pytest.warns(TakeoverWarning) as told, ChronoStore(tmp_path) as store:
@@ -113,10 +117,27 @@ def test_what_has_no_place_here_is_kept_as_data_and_reported(tmp_path: Path) -> 
         "status": None, "label": 3, "evidence": ["a", 1], "is_hypothesis": "no", "data": [1], "newer": {"a": 1},
     }  # fmt: skip
     assert (found["LARGE"].status, found["LARGE"].label) == ("hypothesis", "x" * 10_000)
+    assert (found["WIDE"].confidence, found["WIDE"].kind) == (0.1, "x" * 10_000), "not the older version"
+    assert [r.status for name, r in found.items() if name.startswith("LONG") and len(name) < 200] == ["tombstone"]
     assert [r.label for name, r in found.items() if name.startswith("no-id-")] == ["no id"]
     said = "\n".join(str(warning.message) for warning in told)
     for part in ("'SURE': confidence 7.5", "'NAN': data.x[1]", "'ODD': 'newer'", "'LARGE': 1,0", "'': id ''"):
         assert part in said
+    assert "'WIDE': 2,0" in said
+
+
+def test_a_clock_that_stepped_back_is_kept_and_a_time_that_is_none_is_the_one_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = ["2026-01-05T00:00:00Z", "2026-01-03T00:00:00Z", "yesterday", "2026-01-04T00:00:00Z", "9999-01-01"]
+    monkeypatch.setattr(OldStore, "_ts", lambda old: clock[old._seq - 1])
+    old = OldStore(tmp_path)
+    for number in range(5):
+        old.upsert("A", confidence=number / 8)
+
+    with pytest.warns(TakeoverWarning, match="its time 'yesterday' is none"), ChronoStore(tmp_path) as store:
+        assert [at[8:10] for at, _, _ in _history(store, "A")] == ["05", "03", "03", "04", "04"]
+        assert store.chain_valid()
 
 
 def test_a_line_cut_short_is_not_an_event_and_a_missing_newline_is_no_loss(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ KEPT = "chronomemory"  # in a record's data
 
 _DEEPEST = 24  # objects within one another in a field; what is deeper is kept as text
 _LARGEST = 1_000_000  # bytes: the ledger has no line beyond 1 MiB
-_LABEL = 10_000  # letters that are left of one that is too large
+_LETTERS = 10_000  # of an id; and that are left of the texts of a record that is too large
 
 
 def fitted(raw: dict[str, Any], nameless: str) -> tuple[ChronoRecord, list[str]]:
@@ -50,7 +50,8 @@ def fitted(raw: dict[str, Any], nameless: str) -> tuple[ChronoRecord, list[str]]
         told.append(f"{size:,} bytes are too many for one event: only its standing and the start of its label are kept")
         digest = sha256(json.dumps(raw, sort_keys=True).encode()).hexdigest()
         record = ChronoRecord(
-            record.id, record.kind, record.status, record.label[:_LABEL], record.confidence, record.source_type,
+            record.id, record.kind[:_LETTERS], record.status[:_LETTERS], record.label[:_LETTERS], record.confidence,
+            record.source_type[:_LETTERS],
             is_hypothesis=record.is_hypothesis, data={KEPT: {"too_large": size, "sha256": digest}},
         )  # fmt: skip
     return record, told
@@ -97,6 +98,12 @@ def _text(value: object) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
+def _id(value: object) -> str:
+    """Another one for each that does not fit, and the same whenever it is read."""
+    text = value if isinstance(value, str) else _text(value)
+    return text if len(text) <= _LETTERS else f"{text[:100]}…{sha256(text.encode()).hexdigest()[:12]}"
+
+
 def _texts(value: object) -> list[str]:
     items = value if isinstance(value, list) else [] if value is None else [value]
     return [item if isinstance(item, str) else _text(item) for item in items]
@@ -107,7 +114,7 @@ def _is_confidence(value: object) -> bool:
 
 
 _FITS: dict[str, Callable[[Any], bool]] = {
-    "id": lambda value: isinstance(value, str) and value != "",
+    "id": lambda value: isinstance(value, str) and 0 < len(value) <= _LETTERS,
     "kind": lambda value: isinstance(value, str),
     "status": lambda value: isinstance(value, str) and value != "",
     "label": lambda value: isinstance(value, str),
@@ -121,7 +128,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "data": lambda value: isinstance(value, dict),
 }
 _INSTEAD: dict[str, Callable[[Any], Any]] = {
-    "id": _text, "kind": _text, "status": lambda _: "unknown", "label": _text, "confidence": lambda _: 0.0,
+    "id": _id, "kind": _text, "status": lambda _: "unknown", "label": _text, "confidence": lambda _: 0.0,
     "source_type": _text, "evidence": _texts, "epistemic_boundary": lambda _: [], "is_hypothesis": lambda _: True,
     "model_assumptions": lambda _: {}, "recursion_depth": lambda _: 0, "data": lambda _: {},
 }  # fmt: skip

@@ -263,7 +263,20 @@ def state(told: Iterable[Step]) -> dict[str, dict[str, Any]]:
     return held
 
 
-def recorded_at(ts: str) -> str:
+def times(found: Sequence[Step], now: str) -> tuple[list[str], list[str]]:
+    """When each step was recorded, as our ledger writes it; and a remark on each whose time is none, else "".
+
+    It has that of the step before it, and the first the earliest that is known.
+    """
+    known = [_recorded_at(step.ts) for step in found]
+    last, remarks = min(filter(None, known), default=now), list[str]()
+    for number, (step, at) in enumerate(zip(found, known, strict=True)):
+        last = known[number] = at or last
+        remarks.append("" if at else f"its time {step.ts!a:.60} is none; it has the one before it")
+    return known, remarks
+
+
+def _recorded_at(ts: str) -> str:
     """A line's time as our ledger writes it; empty if it is none, or one that no clock shows."""
     found = moment(ts)
     return found if "1970" <= found < "2262" else ""

@@ -81,17 +81,7 @@ def _bring(bringing: Bringing, name: str, log: bytes, beside: bytes | None) -> N
     for note in differ:
         bringing.skip(name, note)
     with bringing.written():
-        _Records(bringing, name, sha256(log + (beside or b"")).hexdigest()).take(steps, _times(steps))
-
-
-def _times(steps: Sequence[Step]) -> list[str]:
-    """When each step was recorded; one whose time is none has that of the one before, or the first that is known."""
-    known = [at for step in steps if (at := chronomemory.recorded_at(step.ts))]
-    last, found = min(known, default="1970-01-01T00:00:00.000000Z"), list[str]()
-    for step in steps:
-        last = chronomemory.recorded_at(step.ts) or last
-        found.append(last)
-    return found
+        _Records(bringing, name, sha256(log + (beside or b"")).hexdigest()).take(steps)
 
 
 class _Records:
@@ -104,19 +94,20 @@ class _Records:
         self._keys: dict[str, str] = {}  # by the record's id there
         self._changed, self._events, self._is_begun = dict[str, None](), 0, False
 
-    def take(self, steps: Sequence[Step], times: Sequence[str]) -> None:
+    def take(self, steps: Sequence[Step]) -> None:
         marks: dict[str, list[str]] = {}
+        times, remarks = chronomemory.times(steps, self._shelf.ledger.now())
         records = [fitted(step.record, f"no-id-{self._digest[:12]}") for step in steps]
         for step, (record, _) in zip(steps, records, strict=True):
             marks.setdefault(record.id, []).append(step.mark)
-        for step, ts, (record, notes) in zip(steps, times, records, strict=True):
+        for step, ts, remark, (record, notes) in zip(steps, times, remarks, records, strict=True):
             place = f"{self._file}, {step.place}"
             with self._bringing.told_if_refused(place):
                 if self._said(step.mark) or not self._may_change(record.id, marks[record.id], place):
                     continue
                 fields = record.to_fields() if step.op == "upsert" else self._deleted(record.id, record.to_fields())
                 if self._put(record.id, fields, step.mark, ts) and step.op == "upsert":
-                    for note in notes:
+                    for note in filter(None, [*notes, remark]):
                         self._bringing.skip(place, f"taken, but {note}")
         if self._is_begun:
             self._shelf.ledger.write(lambda: [Draft(DONE, {"user": self._user, "events": self._events})])

@@ -17,7 +17,6 @@ import errno
 import os
 import shutil
 import warnings
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -202,19 +201,17 @@ def _record_again(workshop: Folder, old: OldFolder, **options: Any) -> list[str]
     shelf = Shelf(workshop.root, **options)
     try:
         now = shelf.ledger.now()
-        times = _times(old.steps, now)
+        times, remarks = chronomemory.times(old.steps, now)
         span = {"begun": min(times, default=now), "made": max(times, default=now)}
         body = {"user": OWNER, "ledger": old.log.digest, **span, "whole": True}
         shelf.ledger.write(lambda: [Draft(TAKE, body)])
-        count = 0
-        for start in range(0, len(old.steps), _GROUP):
+        count, dated = 0, list(zip(old.steps, times, remarks, strict=True))
+        for start in range(0, len(dated), _GROUP):
             with shelf.ledger.batch():
-                for step, ts in zip(old.steps[start : start + _GROUP], times[start : start + _GROUP], strict=True):
+                for step, ts, remark in dated[start : start + _GROUP]:
                     written, notes = _record_one(shelf, step, ts, by, nameless(old.log.digest))
                     count += written
-                    if not chronomemory.recorded_at(step.ts):
-                        notes.append(f"its time {step.ts!r:.60} is none; it has the one before it")
-                    for note in notes:
+                    for note in filter(None, [*notes, remark]):
                         told.setdefault(note, []).append(str(step.record.get("id", "")))
         shelf.ledger.write(lambda: [Draft(DONE, {"user": OWNER, "events": count})])
     finally:
@@ -238,15 +235,6 @@ def _record_one(shelf: Shelf, step: Step, ts: str, by: str, nameless: str) -> tu
         return len(shelf.ledger.write(drafts)), notes if step.op == "upsert" else []
     except Refused as error:
         return 0, [f"left out ({error}); it is still in the old file under sealed/"]
-
-
-def _times(steps: Iterable[Step], now: str) -> list[str]:
-    """When each step was recorded, as our ledger writes it. One that is no time is that of the step before."""
-    found, last = list[str](), ""
-    for step in steps:
-        last = chronomemory.recorded_at(step.ts) or last or now
-        found.append(last)
-    return found
 
 
 def _named(names: list[str]) -> str:
