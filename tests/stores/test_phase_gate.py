@@ -442,6 +442,16 @@ def test_a_merge_does_not_bring_back_what_was_archived_meanwhile(forked, how):
     assert forked.store.load_node("a").properties["status"] == "archived"
 
 
+def test_a_merge_of_what_was_said_before_an_action_on_no_path_brings_nothing_and_is_no_matter_for_the_gate(forked):
+    forked.record([on("try", 4, replace(TEA, label="green tea"))])
+    archived_on(forked, "")
+
+    forked.record([ended(6, "try", into="main")])
+
+    assert forked.store.load_node("a").properties["status"] == "archived"
+    assert (forked.compare().is_same, codes(forked)) == (True, [])
+
+
 def test_a_merge_does_not_bring_back_what_was_archived_past_the_log():
     runtime = in_memory()
     runtime.record([branched(1, "main"), branched(2, "try", "main"), on("try", 3, TEA)])

@@ -18,7 +18,7 @@ import orjson
 
 from keepsake.records.envelope import GraphEnvelope, Records
 from keepsake.records.lifecycle import PhasePolicy
-from keepsake.records.memory_event import MemoryEvent, shown
+from keepsake.records.memory_event import APPLIED, MemoryEvent, shown
 from keepsake.stores.audit_sink import AuditSink
 from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
 from keepsake.stores.event_log.protocols import DUPLICATE, MALFORMED, TORN, UNKNOWN_SCHEMA, MemoryEventLog
@@ -60,11 +60,10 @@ def findings_in(
     store: MemoryGraphStore, log: MemoryEventLog, audit: AuditSink, under_way: str, policy: PhasePolicy, fold: Fold
 ) -> list[Diagnostic]:
     """All that is wrong, the worst first. `fold` is what the log comes to, by the gate."""
-    events = log.list()
-    found = diagnose(store) if is_own(store, log) else _of_both(store, events)
+    found = diagnose(store) if is_own(store, log) else _of_both(store, log)
     found += [*_of_nodes(store), *_of_paths(store), *_impossible(fold), *_unfinished(under_way, log)]
     found += [*refused_in(log, fold.refused), *(() if under_way in log else _past_the_log(store, fold, policy))]
-    found += [_found(*each) for each in mismatches(events, lines_of(audit), policy)]
+    found += [_found(*each) for each in mismatches(log.list(kind=APPLIED), lines_of(audit), policy)]
     found += _of_lines(log, is_own=is_own(store, log))
     if is_own(store, log) and layout.lacks_log(log.path.parent):  # type: ignore[attr-defined]
         found.append(_found("missing-file", layout.EVENTS, "it is the log that all the rest follows, and it was there"))
@@ -94,7 +93,7 @@ class _Together(NamedTuple):
         return self.envelope
 
 
-def _of_both(store: MemoryGraphStore, events: list[MemoryEvent]) -> list[Diagnostic]:
+def _of_both(store: MemoryGraphStore, events: Iterable[MemoryEvent]) -> list[Diagnostic]:
     envelope = with_events(store.export_envelope(), events)
     files = [each for each in diagnose(store) if each.code in _OF_FILES]
     return [*files, *diagnose(cast(MemoryGraphStore, _Together(envelope)))]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from keepsake.records.envelope import KINDS, GraphEnvelope
+from keepsake.records.envelope import KINDS, GraphEnvelope, Records, record_in
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.graph import MemoryProfile
 from keepsake.records.lifecycle import LifecycleAction, LifecycleApproval
@@ -92,19 +92,19 @@ def joined(given: list[Given]) -> GraphEnvelope:
 
 def _joined(whole: GraphEnvelope, given: Given) -> GraphEnvelope:
     more, parts = given.envelope, dict[str, Any]()
-    for part in KINDS:
-        lines = {name: told for name, _, told in whole.settled(part)}
-        for name, _, told in more.settled(part):
-            if part == "events" and lines.get(name, told) != told:
-                raise Refused(f"{given.name}: event {ascii(name)[:60]} says otherwise in another file")
-            lines[name] = told
-        parts[part] = list(lines.values())
     first = whole.profile or more.profile
-    both = {profile.id: profile for profile in (whole.profile, more.profile) if profile}
-    if first is not None:
-        kept = {told["id"]: told for told in parts["profiles"] if told["id"] not in both}
-        parts["profiles"] = [*kept.values(), *(each for name, each in both.items() if name != first.id)]
-        parts["profile"] = both[first.id]
+    heads = {profile.id: profile.to_line() for profile in (whole.profile, more.profile) if profile}
+    for part in KINDS:
+        lines = {name: line for name, line, _ in whole.settled(part)}
+        for name, line, _ in more.settled(part):
+            if part == "events" and lines.get(name, line) != line:
+                raise Refused(f"{given.name}: event {ascii(name)[:60]} says otherwise in another file")
+            lines[name] = line
+        if part == "profiles" and first is not None:
+            lines |= heads
+            parts["profile"] = record_in(part, lines.pop(first.id))
+        names = lines if part == "events" else sorted(lines)
+        parts[part] = Records[Any](part, map(lines.__getitem__, names), is_judged=True)
     return replace(
         whole, **parts, metadata={**whole.metadata, **more.metadata}, extra={**whole.extra, **more.extra}
     )  # fmt: skip

@@ -182,11 +182,11 @@ class Fold:
 
     def brought(self, path: str, into: str) -> Iterator[tuple[str, str, bytes | None, bytes, frozenset[str]]]:
         """What a merge would change: each record as it is seen from `into`, as it would be, and what was approved."""
-        merged = set(self.book.with_merged(path))
+        merged, view = set(self.book.with_merged(path)), self._view(None if self.is_current(into) else into)
         for what, name in sorted({key for each in merged for key in self._on.get(each, ())}):
-            puts, near = self._puts[what][name], {into, *self.book.with_merged(into)}
-            put = max((each for each in puts if each.path in merged | near), key=_number)
-            before = self.seen(what, name, None if self.is_current(into) else into)
+            puts = self._puts[what][name]
+            put = max((each for each in puts if each.path in merged or each.path in view[0]), key=_number)
+            before = self._seen(puts, view)
             if put.path in merged and put.line != before:
                 approved = put.approved.union(*(each.approved for each in puts if each.path in merged))
                 yield what, name, before, put.line, approved

@@ -140,20 +140,21 @@ def _of_edge(told: Told, nodes: dict[str, str]) -> Iterator[Diagnostic]:
 def _of_history(envelope: GraphEnvelope, known: set[str]) -> Iterator[Diagnostic]:
     """Events about nothing that is or was here, and paths that name what is not here."""
     paths = {told["path_id"]: told for told in _told(envelope, "paths")}
-    events = list(_told(envelope, "events"))
-    known = known | paths.keys() | {name for told in events if told["kind"] in _MAKES for name in told["subject_ids"]}
-    begun = {told["path_id"] for told in events if told["kind"] == BRANCH}
-    for told in (told for told in events if told["kind"] != DENIED):  # an attempt in vain may be about anything
+    known, named = {"", *known, *paths}, set[str]()
+    for told in _told(envelope, "events"):
+        named.add(told["id"])
+        known.update(told["subject_ids"] if told["kind"] in _MAKES else ())
+        known.update([told["path_id"]] if told["kind"] == BRANCH else ())
+    for told in (told for told in _told(envelope, "events") if told["kind"] != DENIED):  # that may be about anything
         lost = [name for name in told["subject_ids"] if name not in known]
-        if told["path_id"] and told["path_id"] not in known | begun:
+        if told["path_id"] not in known:
             lost.append(told["path_id"])
         if lost:
             reason = f"nothing here is called {', '.join(map(_shown, lost[:3]))}"
             yield _found("orphaned-event", f"event {_shown(told['id'])}", reason)
-    named = {told["id"] for told in events}
     for name, told in paths.items():
         place = f"path {_shown(name)}"
-        if told.get("parent_id") and told["parent_id"] not in known | begun:
+        if (told.get("parent_id") or "") not in known:
             yield _found("path-without-parent", place, f"there is no path {_shown(told['parent_id'])}")
         for missing in [each for each in told.get("event_ids", ()) if each not in named]:
             yield _found("missing-event", place, f"there is no event {_shown(missing)}")
