@@ -135,9 +135,10 @@ def test_a_clock_that_stepped_back_is_kept_and_a_time_that_is_none_is_the_one_be
     for number in range(5):
         old.upsert("A", confidence=number / 8)
 
+    store = ChronoStore(tmp_path)
     with pytest.warns(TakeoverWarning) as told:
-        store = ChronoStore(tmp_path)
-    assert [at[8:10] for at, _, _ in _history(store, "A")] == ["05", "03", "03", "04", "04"]
+        history = _history(store, "A")
+    assert [at[8:10] for at, _, _ in history] == ["05", "03", "03", "04", "04"]
     assert store.chain_valid()
     store.close()
     said = "\n".join(str(warning.message) for warning in told)
