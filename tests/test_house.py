@@ -26,6 +26,13 @@ def test_no_source_file_is_too_long_to_read():
     assert {str(path): length for path, length in lengths.items() if length > LONGEST_FILE} == {}
 
 
+def test_no_pattern_repeats_a_group_possessively():
+    """Python before 3.11.5, which Debian 12 has, goes on from a wrong place there; `(?>(?:…)*)` is the same."""
+    after_a_group = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+")
+    lines = [(path, line) for path in SRC.rglob("*.py") for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [each for each in lines if after_a_group.search(each[1]) and "(?" in each[1]] == []
+
+
 def test_the_wheel_carries_the_types_and_every_module(wheel):
     shipped = set(zipfile.ZipFile(wheel).namelist())
     modules = {path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py")}

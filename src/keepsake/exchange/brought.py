@@ -28,7 +28,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 _BLANK = b" \t\r\n"
 _LONGEST = 200  # letters of a name or a title
 _MARK = b"\xef\xbb\xbf"
-_SIGN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]', re.DOTALL)  # a string without an end takes all the rest
+_SIGN = re.compile(rb'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"?|[\[\]{}]', re.DOTALL)  # a string without end takes the rest
 _DEEPER = {0x5B: 1, 0x7B: 1, 0x5D: -1, 0x7D: -1}  # brackets
 _MILLISECONDS = 1e11  # a number of seconds above this is thousands of years away
 

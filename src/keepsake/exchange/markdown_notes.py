@@ -31,7 +31,7 @@ _OBSERVED = re.compile(r"\[([^\[\]\n]{1,60})\][ \t]+(?!\()(\S.*)", re.DOTALL)
 _RELATED = re.compile(r"([^\[\]\n]{1,80}?)[ \t]*\[\[([^\[\]\n]{1,200})\]\][ \t]*(?:\(([^()]{0,200})\))?\s*\Z")
 _TAG = re.compile(r"(?:(?<=\s)|\A)#([^\s#\[\](){},;:!?'\"`.]{1,60})")
 _LINK = re.compile(r"!?\[\[([^\[\]\n]{1,200})\]\]")
-_SILENT = re.compile(r"[-*_=~\s]*|<!--(?:(?!-->).)*+-->|%%[^%]*+%%", re.DOTALL)  # rules and remarks
+_SILENT = re.compile(r"[-*_=~\s]*|<!--(?>(?:(?!-->).)*)-->|%%[^%]*+%%", re.DOTALL)  # rules and remarks
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".pdf", ".mp3", ".mp4", ".webm", ".canvas")
 _MOST_WORDS = 5  # of the name of a relation; what is longer is a sentence that ends with a link
 _LONGEST_FRONT = 1 << 14

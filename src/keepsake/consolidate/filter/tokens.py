@@ -15,9 +15,9 @@ LONGEST = 20_000  # characters
 _AROUND = 24  # characters shown on either side of the place an error points at
 _SPACE = re.compile(r"[ \t\r\n\f\v]*+")
 _TOKEN = re.compile(
-    r"""(?P<text>'(?:[^']++|'')*+')
-      | (?P<quoted>"(?:[^"]++|"")*+")
-      | (?P<number>(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+)
+    r"""(?P<text>'(?>(?:[^']++|'')*)')
+      | (?P<quoted>"(?>(?:[^"]++|"")*)")
+      | (?P<number>(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?>(?:[eE][+-]?[0-9]++)?))
       | (?P<word>[^\W\d]\w*+)
       | (?P<sign><=|>=|<>|!=|==|->>|->|[=<>().,\[\]+-])""",
     re.VERBOSE,

@@ -13,7 +13,7 @@ BLANK = " \t\r\n"
 
 _ODD = re.compile(r"[~\\\r]|&#|-->|(?i:#superseded-by:|#retracted)")
 _RARE = re.compile(r"[~\\\r&>#]")  # without one of these nothing is odd
-_BLANK_LINES = re.compile(r"(?:[ \t]*+\r?\n)*+")
+_BLANK_LINES = re.compile(r"(?>(?:[ \t]*+\r?\n)*)")
 _MARK = re.compile(
     rf"(?:(?<=~~)|(?<![^ \t\r\n]))#(?:superseded-by:(?:({ID})|\{{({ID})\}})|retracted)\Z", re.ASCII | re.IGNORECASE
 )

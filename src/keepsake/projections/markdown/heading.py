@@ -21,7 +21,7 @@ LONGEST = 2_000  # characters; a longer line is no heading
 _ID = re.compile(ID, re.ASCII)
 _USUAL = re.compile(  # as we write it
     rf"## \[([\d:T-]{{10,25}})\] \{{id: ({ID})\}}"
-    r"((?: #(?!(?i:retracted)(?![\w/-]))[A-Za-z0-9][\w/-]{0,63}+(?![^ \r]))*+)"
+    r"((?>(?: #(?!(?i:retracted)(?![\w/-]))[A-Za-z0-9][\w/-]{0,63}+(?![^ \r]))*))"
     rf"(?: #superseded-by:({ID}))?( #retracted)?[ \t\r]*\Z",
     re.ASCII,
 )

@@ -16,9 +16,9 @@ _DEEPEST = 8
 _NOTHING = ("", "~", "null", "Null", "NULL")
 _WORD = r"[A-Za-z0-9][A-Za-z0-9_/-]*+"
 _VALUE = (
-    r"[^\W_](?:[\w./+,()'-]|:(?=\w)| (?=[\w(]))*+"  # plain words
+    r"[^\W_](?>(?:[\w./+,()'-]|:(?=\w)| (?=[\w(]))*)"  # plain words
     r'|"[^"\\\r\n\t]*+"'
-    rf"|\[(?:{_WORD}(?:, {_WORD})*+)?\]"
+    rf"|\[(?:{_WORD}(?>(?:, {_WORD})*))?\]"
 )
 _FIELD = re.compile(rf"([A-Za-z_][A-Za-z0-9_]*+):(?: ++({_VALUE}))?(?: ++(?:#[^\r\n\t]*+)?)?(?:\r?\n|\Z)")
 _NO_FIELD = re.compile(r" *+(?:#[^\r\n\t]*+)?(?:\r?\n|\Z)")

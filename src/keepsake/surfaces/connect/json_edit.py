@@ -21,7 +21,7 @@ from keepsake.surfaces.connect.unclear import Unclear
 BOM = "\ufeff"
 Keys = Sequence[str | int]
 
-_STRING = r'"(?:[^"\\\n]|\\.)*+"?'
+_STRING = r'"(?>(?:[^"\\\n]|\\.)*)"?'
 _COMMENT = re.compile(_STRING + r"|//[^\r\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TRAILING = re.compile(_STRING + r"|,(?=[ \t\r\n]*[}\]])")
 _SPACE = re.compile(r"[ \t\r\n]*")
