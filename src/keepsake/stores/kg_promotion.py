@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 _LONGEST = 10_000
 _TRIPLE = ("subject", "predicate", "object")
-_TEXT = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
+_TEXT = r"""'(?>(?:[^'\\]|\\.)*)'|"(?>(?:[^"\\]|\\.)*)\""""
 _WRITES = re.compile(
     r"\b(CREATE|MERGE|SET|DELETE|DETACH|REMOVE|DROP|ALTER|CALL|LOAD|COPY|FOREACH|INSTALL|IMPORT|EXPORT)\b|;\s*\S", re.I
 )
