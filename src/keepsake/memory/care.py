@@ -57,7 +57,7 @@ def _old(folder: Path) -> Finding | None:
     try:
         if not is_old(folder):
             return None
-    except Damaged:  # no file is in the place of the ledger: that is a finding of its own
+    except (Damaged, OSError):  # no file is in the place of the ledger, or none that can be read: a finding of its own
         return None
     from keepsake.stores.takeover import examine
 
