@@ -5,8 +5,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,7 @@ from tests.warm import LARGE_PAGES, program_in
 
 ROOT = Path(__file__).parent.parent
 SOAK = os.environ.get("KEEPSAKE_SOAK") == "1"
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 MEMORY = "/dev/shm"  # where Linux keeps files in the machine's memory
 
 
@@ -62,9 +64,21 @@ def pytest_xdist_setupnodes() -> None:
     os.environ.update(LARGE_PAGES)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    """Every other worker collects from the end: a file is compiled by one, and the others read what it has written."""
+    report = yield
+    if WORKER % 2 and isinstance(collector, pytest.Session | pytest.Directory):
+        report.result.reverse()
+    return report
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: "wheel" not in getattr(item, "fixturenames", ()))  # the longest begins first
+    def place(item: pytest.Item) -> tuple[bool, Path]:
+        return "wheel" not in getattr(item, "fixturenames", ()), item.path  # the longest begins first
+
+    items.sort(key=place)
     if SOAK:
         return
     for item in items:
