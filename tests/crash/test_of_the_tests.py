@@ -86,7 +86,8 @@ def run(test: str, package: Path) -> subprocess.CompletedProcess:
     options = ["-x", "-q", "-p", "no:cacheprovider"]
     order = [sys.executable, "-m", "pytest", *options, f"tests/crash/{test}"]
     environment = {**os.environ, "PYTHONPATH": str(package), "KEEPSAKE_SOAK": "0", "HYPOTHESIS_PROFILE": "everyday"}
-    environment.pop("PYTEST_XDIST_WORKER", None)
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):  # what is asked of the test run is not asked of this one
+        environment.pop(name, None)
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # to load them takes longer than the test
     return subprocess.run(order, cwd=ROOT, env=environment, capture_output=True, text=True)
 
