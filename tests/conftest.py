@@ -79,15 +79,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return "wheel" not in getattr(item, "fixturenames", ()), item.path  # the longest begins first
 
     items.sort(key=place)
-    if SOAK:
-        return
-    for item in items:
-        if item.get_closest_marker("soak"):
+    if not SOAK:
+        for item in left_to_soak(items):
             item.add_marker(pytest.mark.skip(reason="takes minutes: run `make soak`"))
 
 
+def left_to_soak(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    sampled = dict[str, list[pytest.Item]]()
+    for item in items:
+        if item.get_closest_marker("soak"):
+            yield item
+        elif item.get_closest_marker("sample"):
+            sampled.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in sampled.values():
+        marker = cases[0].get_closest_marker("sample")
+        assert marker
+        chosen = {len(cases) * place // marker.args[0] for place in range(marker.args[0])}
+        yield from (case for place, case in enumerate(cases) if place not in chosen)
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if SOAK and item.get_closest_marker("longer"):
+    if SOAK and (item.get_closest_marker("longer") or item.get_closest_marker("sample")):
         item.add_marker(pytest.mark.soak)
 
 

@@ -231,6 +231,7 @@ def test_what_stands_before_a_statement_moves_its_evidence_and_changes_nothing(s
      "- ", "Ana: ", ". ", "3 May ", "http://", "'s ", "not ", "I like tea and ", "I moved to ", "\u202e", "\0", "1. ",
      "\n", "Ab.", ".\"'", "A" * 31, "𝐈 "],
 )  # fmt: skip
+@pytest.mark.sample(6)
 def test_a_very_long_text_is_read_in_part_and_in_time_that_grows_with_it(piece):
     def read(text):
         return triples(f"I work at Acme. {text} I live in Rome.")

@@ -71,6 +71,7 @@ def patterns(count, most):
 
 @pytest.mark.parametrize("padding", [0, 1, 37, 130, 256, 400] if not SOAK else range(0, 520, 7))
 @pytest.mark.parametrize("shape", WRITES)
+@pytest.mark.sample(8)
 def test_a_write_in_pieces_is_torn_and_never_damage(tmp_path, shape, padding):
     root, start, old = torn_write(tmp_path, WRITES[shape], padding)
     (root / "sealed").mkdir()

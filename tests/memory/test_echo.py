@@ -208,6 +208,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.sample(5)
 def test_no_text_is_slow_or_too_much(doors, text):
     doors["me"].remember(TEA)
     doors["agent"].recall("Ana")

@@ -707,6 +707,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("when", ["BEGIN", "COMMIT", "INSERT", "SELECT bookmark"])
 @pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.sample(7)
 def test_a_write_stands_whatever_the_index_says_and_the_next_recall_catches_up(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, when: str
 ) -> None:

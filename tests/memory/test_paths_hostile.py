@@ -33,6 +33,7 @@ def calls(memory: Memory, odd: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("number", range(len(ODD)))
+@pytest.mark.sample(12)
 def test_what_is_odd_is_taken_or_refused_in_one_short_line(memory: Memory, number: int) -> None:
     for what in calls(memory, ODD[number]):
         events = memory.status().events + 1  # the path that is made for the call

@@ -295,6 +295,7 @@ def test_a_mark_at_the_beginning_of_a_file_is_passed_over(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("bomb", ["[", "{", "- ", "? ", "{a: ", "!", "\t", "&a ", "- ask: tea\n"])
 @pytest.mark.longer
+@pytest.mark.sample(3)
 def test_a_file_is_refused_in_time_that_grows_with_it(tmp_path: Path, bomb: str) -> None:
     def refused(text: str) -> None:
         with pytest.raises(Refused):

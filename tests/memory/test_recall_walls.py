@@ -42,6 +42,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize(("name", "wrong"), ASKED, ids=[str(number) for number in range(len(ASKED))])
+@pytest.mark.sample(25)
 def test_what_is_of_the_wrong_sort_is_refused_and_is_no_damage_of_the_index(tmp_path, name, wrong):
     told: list[str] = []
     with Memory(tmp_path / "m", tell=told.append) as memory:

@@ -123,6 +123,7 @@ def test_a_file_that_cannot_be_read_is_told(read, tmp_path):
 @pytest.mark.parametrize("bomb", ["[", "{a: ", "- ", "'", "(", "id: a\n", "NOT ", "\u202e", "é: ", "- id: a\n  x: "])
 @pytest.mark.longer
 @pytest.mark.parametrize("before", ["", "id: a\nwhen_filter: "])
+@pytest.mark.sample(4)
 def test_a_file_is_refused_in_time_that_grows_with_it(read, bomb, before):
     def refused(text):
         with pytest.raises(Refused):

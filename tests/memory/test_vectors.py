@@ -277,6 +277,7 @@ BREAK: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("how", BREAK)
 @pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
+@pytest.mark.sample(6)
 def test_the_same_is_answered_after_anything_is_lost(root: Path, how: str, is_open: bool) -> None:
     told: list[str] = []
     with Memory(root, embedder=Fast(), tell=told.append) as m:

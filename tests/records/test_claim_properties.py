@@ -114,5 +114,6 @@ def test_nothing_breaks_on_any_text(text):
      "\u200b", "🙂", "\u0301", "\ud800", "as of ", "a@b.", "+1-", "\x00", '"', "a:"],
 )  # fmt: skip
 @pytest.mark.parametrize("letters", [19_000, 1_000_000])  # as long as one may be, and far too long
+@pytest.mark.sample(10)
 def test_ten_times_the_text_takes_about_ten_times_as_long(piece, letters):
     assert_text_linear(lambda text: (claim_of(text), claim_of("", (text, text, text)), gist(text)), piece, letters)

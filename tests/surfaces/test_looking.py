@@ -166,6 +166,7 @@ VIEWS = [
 
 @pytest.mark.parametrize("args", VIEWS)
 @pytest.mark.parametrize("form", [[], ["--json"]])
+@pytest.mark.sample(12)
 def test_hostile_text_never_reaches_a_terminal_raw(keepsake, args, form):
     fields = ("--about", "--tag", "--evidence", "--kind", "--source-type", "--session", "--agent")
     keepsake("remember", HOSTILE, "--key", "k", *(word for field in fields for word in (field, HOSTILE)))

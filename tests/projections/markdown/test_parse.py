@@ -255,6 +255,7 @@ BOMBS = [
 
 @pytest.mark.longer
 @pytest.mark.parametrize("piece", BOMBS, ids=repr)
+@pytest.mark.sample(6)
 def test_a_long_page_is_read_in_time_that_grows_with_it(piece):
     def read(text):
         for page in (text, f"{HEADING}\n{text}", f"---\n{text}\n---\n", f"---\n{text[:16_000]}\n---\n"):
@@ -265,6 +266,7 @@ def test_a_long_page_is_read_in_time_that_grows_with_it(piece):
 
 @pytest.mark.longer
 @pytest.mark.parametrize("piece", BOMBS, ids=repr)
+@pytest.mark.sample(6)
 def test_a_long_body_is_written_and_read_in_time_that_grows_with_it(piece):
     def both(body):
         for is_retracted in (False, True):

@@ -114,6 +114,7 @@ def test_a_fact_that_was_lost_changed_or_made_up_is_refused_by_its_name(text, ne
 
 
 @pytest.mark.parametrize(("text", "new_text", "code"), REFUSED)
+@pytest.mark.sample(15)
 def test_what_is_refused_on_a_page_of_its_own_is_refused_on_a_long_page_too(text, new_text, code):
     rest = [Statement(f"r{at}", "2026-05-02", f"Line {at} says thing{at} twice.", ("a",)) for at in range(400)]
 

@@ -198,6 +198,7 @@ def test_nothing_typed_finds_nothing(notes):
         "ﬃ",
     ],
 )  # fmt: skip
+@pytest.mark.sample(6)
 def test_many_letters_are_answered_in_time_that_grows_with_their_number(notes, unit):
     assert len(parse(unit * 1_000_000).terms) <= MOST_TERMS
     assert_text_linear(notes.search, unit)

@@ -121,6 +121,7 @@ HARD = {
 
 
 @pytest.mark.parametrize("name", HARD)
+@pytest.mark.sample(4)
 def test_a_text_that_is_made_to_be_slow_is_not(name):
     text = HARD[name]
     is_harmless(text)
