@@ -1,8 +1,7 @@
 # Everything a developer types. The environment is made once, in .venv, and made again when the pins change.
-# JOBS is one more than a small machine has cores: many tests wait for a clock or for another process.
 
 PYTHON ?= python3
-JOBS ?= 3
+JOBS ?= 2
 PY := .venv/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check -qq
 PYTEST := $(PY) -m pytest --quiet --numprocesses $(JOBS) --dist worksteal
