@@ -187,8 +187,8 @@ class Ranking:
         made: list[Hit] = []
         chosen = {self.measured.blocks[place]: place for place in places}
         whole = self.view.whole({block: self.found.sources[block] for block in chosen}, self.scope)
-        columns = {"similarity": self.likeness, **self.support._asdict()}
-        columns |= {name: values for name, values in self.measured.signals.items() if name in SIGNALS}
+        told = {name: values for name, values in self.measured.signals.items() if name in SIGNALS}
+        columns = {"similarity": self.likeness, **told, **self.support._asdict()}
         for block, place in chosen.items():
             signals = {name: min(max(float(values[place]), 0.0), 1.0) for name, values in columns.items()}
             score = min(max(float(self.scores[place]) * scale, 0.0), 1.0)
