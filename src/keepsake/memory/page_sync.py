@@ -25,6 +25,7 @@ from keepsake.memory.page_hold import APPROVED, REJECTED, Holds
 from keepsake.memory.page_rename import renamed
 from keepsake.memory.pages_at import PagesAt, is_blank
 from keepsake.projections.database import has_no_room
+from keepsake.projections.followed import Bookmark
 from keepsake.projections.markdown import Page, Span, entity_of
 from keepsake.projections.pages.base import Base, mark_of
 from keepsake.projections.pages.damage import conflict_line, is_truncated, loses_most, same_words, unreadable
@@ -170,9 +171,9 @@ class Sync:
         return found
 
     def _told(self, db: PagesFile, path: str) -> _Seen | None:
-        each = self._read(db, path)
+        mark, each = db.bookmark(), self._read(db, path)
         if each is not None and each.is_quiet:
-            self._bring(db, path, each, each.rows)
+            self._bring(db, path, each, mark, each.rows)
             return None
         return each
 
@@ -379,12 +380,14 @@ class Sync:
         by_path = {each.path: each for each in seen}
         for path in dict.fromkeys([*by_path, *(file.path for file in db.due())]):
             if path not in self._raced | self._failed | self._held:
-                self._bring(db, path, by_path.get(path))
+                self._bring(db, path, by_path.get(path), db.bookmark())
 
-    def _bring(self, db: PagesFile, path: str, each: _Seen | None, rows: Sequence[Entry] | None = None) -> None:
+    def _bring(
+        self, db: PagesFile, path: str, each: _Seen | None, mark: Bookmark, rows: Sequence[Entry] | None = None
+    ) -> None:
         """Bring one file up to date; what stands in the way of that is told."""
         try:
-            self._bring_one(db, path, each, rows)
+            self._bring_one(db, path, each, mark, rows)
         except Raced:
             self._raced.add(path)
         except (NoPage, OSError) as error:
@@ -392,12 +395,14 @@ class Sync:
             why = f"it could not be written: {error.strerror}; nothing is lost" if isinstance(error, OSError) else error
             self._problems.append(Told(path, 0, str(why)))
 
-    def _bring_one(self, db: PagesFile, path: str, each: _Seen | None, rows: Sequence[Entry] | None) -> None:
+    def _bring_one(
+        self, db: PagesFile, path: str, each: _Seen | None, mark: Bookmark, rows: Sequence[Entry] | None
+    ) -> None:
         file = db.file(path)
         if file is None:
             return
         if each is None:
-            is_new = self._at.bring(db, file, self._as_it_was(path, file))
+            is_new = self._at.bring(db, file, self._as_it_was(path, file), mark=mark)
         else:
             rows = db.entries(path) if rows is None else rows
             there = {entry.id for entry in each.page.entries} | each.found.garbled
@@ -410,7 +415,7 @@ class Sync:
             due = [row for row in due if row.id not in each.found.garbled]
             is_new = self._at.bring(
                 db, file, each.read, each.page, due=due, completions=each.adopted.completions, drops=each.found.drops,
-                recorded=each.adopted.recorded, from_nothing=each.is_anew,
+                recorded=each.adopted.recorded, from_nothing=each.is_anew, mark=mark,
             )  # fmt: skip
         if is_new:
             self._written[path] = None

@@ -189,9 +189,12 @@ class PagesAt(Level[PagesFile]):
     def bring(
         self, db: PagesFile, file: File, read: Read | None, page: Page | None = None, *,
         due: Sequence[Entry] | None = None, completions: Sequence[Completion] = (), drops: Sequence[str] = (),
-        recorded: Collection[str] = (), from_nothing: bool = False,
+        recorded: Collection[str] = (), from_nothing: bool = False, mark: Bookmark,
     ) -> bool:  # fmt: skip
-        """Bring one file up to what its rows say; True if it was written. Raced, if it changed since it was read."""
+        """Bring one file up to what its rows say; True if it was written. Raced, if it changed since it was read.
+
+        `mark` is where the rows were when they were read: if another process has led them on since, the file stays due.
+        """
         if file.is_gone:
             is_removed = self.folder.remove(file.path)
             with db.writing():
@@ -210,8 +213,9 @@ class PagesAt(Level[PagesFile]):
         elif read is not None:
             stamp, file.digest = read.stamp.settled(time.time_ns()), read.digest
         file.size, file.mtime, file.ctime, file.inode = stamp
-        file.front, file.is_due, file.zone = rendering.front, 0, self._zone_in(file, page)
+        file.front, file.zone = rendering.front, self._zone_in(file, page)
         with db.writing():
+            file.is_due = int(db.bookmark() != mark)
             db.saw(file, rendering.shown, mark_of(rendering.data), self._left.seq)
         return is_new
 
@@ -221,11 +225,12 @@ class PagesAt(Level[PagesFile]):
             return
         with self.working():
             db = self.level()
+            mark = db.bookmark()
             file = next((each for each in db.files() if (each.user, each.about) == (user, about)), None)
             read = self.folder.read(file.path) if file else None
             if file is None or read is None:
                 return
-            self.bring(db, file, read, from_nothing=True)
+            self.bring(db, file, read, from_nothing=True, mark=mark)
 
     def _rendering(
         self, db: PagesFile, file: File, read: Read | None, page: Page | None, due: Sequence[Entry],
