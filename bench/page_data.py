@@ -117,6 +117,21 @@ def write_whole(path: Path, data: bytes) -> None:
     os.close(fd)
 
 
+def change_plainly(path: Path, number: int, *, instead_of: str = "") -> None:
+    """An entry more, and one that it replaces struck: the file read, changed as text, and written whole."""
+    text = path.read_text(encoding="utf-8")
+    if instead_of:
+        end = text.index("\n", text.index(f"{{id: {instead_of}}}"))
+        last = text.find("\n\n## [", end)
+        body = text[end:last] if last >= 0 else text[end:]
+        struck = f" #superseded-by:{name(number)}\n~~{body.strip()}~~"
+        text = text[:end] + struck + text[end + len(body.rstrip()) :]
+    head, front, rest = text.split("---\n", 2)
+    front = re.sub(r"(?<=^entry_count: )\d+", lambda found: str(int(found[0]) + 1), front, flags=re.MULTILINE)
+    front = re.sub(r"(?<=^updated: )\S+", f"{at(number):%Y-%m-%dT%H:%M:%S}+00:00", front, flags=re.MULTILINE)
+    write_whole(path, "---\n".join([head, front, rest + entry(number, number)]).encode())
+
+
 def read_and_insert(folder: Path, path: Path) -> None:
     """Every file read, split at its headings and put into plain tables with full text, all of it one transaction."""
     path.unlink(missing_ok=True)

@@ -4,7 +4,7 @@
 
 Prints one table. `ratio` is bare time / our time for rates (1 = as fast as the bare thing), and ours / bare for costs.
 The folder has `--files` pages of 25 entries, which nobody knows at first: taking them in makes the memory that the rest
-is measured on. The long page has `--entries`. `--quick` is a tenth of everything.
+is measured on. The longest page has `--entries`. `--quick` is a tenth of both.
 
 Not measured here: other processes at the same folder, pages of other users, races.
 """
@@ -12,6 +12,7 @@ Not measured here: other processes at the same folder, pages of other users, rac
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shutil
 import sqlite3
@@ -19,7 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -28,12 +29,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from index_data import WORDS, text
 from measure import Row, at_least, at_most, in_turns, options_of, per, report, seconds, sized, stated
-from page_data import PRAGMAS, only_word, page, read_and_insert, said, walk, write_pages, write_whole
+from page_data import PRAGMAS, change_plainly, only_word, page, read_and_insert, said, walk, write_pages, write_whole
 
 from keepsake import Memory
 from keepsake.projections.markdown import parse
 
-FILES, EACH, LONG, SHORT = sized(2_000, 8), 25, sized(10_000, 40), 10
+FILES, EACH, LONG = sized(2_000, 8), 25, sized(10_000, 40)
+SHORTER = sized(100, 10), sized(2_000, 20)  # pages that the long one is compared with
 ROUNDS, TURNS = sized(15, 2), sized(4, 1)
 PROCESSES, WORKS = sized(3, 1), ("walk", "open", "sync", "rebuild")
 ASKED = sized(12, 2)  # questions of each kind
@@ -51,64 +53,73 @@ def middle(rounds: list[tuple[float, ...]]) -> tuple[float, ...]:
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
-def appending(scratch: Path, count: int) -> list[Row]:
-    """One statement at a time, durable, the page written in the same call: to a long page, and to short ones.
+def appending(scratch: Path, sizes: Sequence[int]) -> list[Row]:
+    """One statement at a time, durable, the page written in the same call; and the same done plainly: the file read,
+    changed as text and written.
 
     A long page is a long file, and writing that is paid by whoever writes it: what is left is compared.
     """
-    folder = scratch / "append" / "memory"
+    folder, plain = scratch / "append" / "memory", scratch / "plain"
     folder.mkdir(parents=True)
-    (folder / "topic-long.md").write_text(page("topic-long", 0, count), encoding="utf-8")
-    for number in range(ROUNDS):
-        (folder / f"topic-s{number}.md").write_text(page(f"topic-s{number}", count + SHORT * number, SHORT))
+    plain.mkdir()
+    for number, count in enumerate(sizes):
+        for each in (folder, plain):
+            (each / f"topic-n{count}.md").write_text(page(f"topic-n{count}", sum(sizes[:number]), count))
     with Memory(folder.parent) as memory:
         memory.pages.sync()
-        memory.pages.append("topic-long", "It is flagged by now, for it is long.", ["bench"])
-        return [*_append(memory, folder, scratch, count), *_supersede(memory, folder, scratch, count)]
+        for count in sizes:
+            memory.pages.append(f"topic-n{count}", "It is flagged by now, if it is long.", ["bench"])
+        return [*_append(memory, plain, sizes), *_supersede(memory, plain, sizes)]
 
 
-def _append(memory: Memory, folder: Path, scratch: Path, count: int) -> list[Row]:
-    numbers = iter(range(10**7, 10**9))
+def _append(memory: Memory, plain: Path, sizes: Sequence[int]) -> list[Row]:
+    numbers = itertools.count(10**7)
 
-    def grow(about: str) -> None:
-        for _ in range(TURNS):
-            memory.pages.append(about, said(next(numbers)), ["bench"])
+    def ours(about: str) -> None:
+        memory.pages.append(about, said(next(numbers)), ["bench"])
 
-    return _compared("append to a page of", grow, folder, scratch, count, 3)
+    def plainly(about: str) -> None:
+        change_plainly(plain / f"{about}.md", next(numbers))
+
+    return _compared("append to a page of", ours, plainly, plain, sizes)
 
 
-def _supersede(memory: Memory, folder: Path, scratch: Path, count: int) -> list[Row]:
-    numbers = iter(range(10**9, 10**10))
-    names = {
-        path.stem: iter([entry.id for entry in memory.pages.read(path.stem).entries])
-        for path in folder.glob("topic-*.md")
-    }  # fmt: skip
+def _supersede(memory: Memory, plain: Path, sizes: Sequence[int]) -> list[Row]:
+    numbers = itertools.count(10**8)
+    held = {f"topic-n{count}": [entry.id for entry in memory.pages.read(f"topic-n{count}").entries] for count in sizes}
+    mine, theirs = ({about: iter(names) for about, names in held.items()} for _ in range(2))
 
-    def replace(about: str) -> None:
-        for _ in range(TURNS):
-            memory.pages.supersede(about, next(names[about]), said(next(numbers)), "measured")
+    def ours(about: str) -> None:
+        memory.pages.supersede(about, next(mine[about]), said(next(numbers)), "measured")
 
-    return _compared("supersede on a page of", replace, folder, scratch, count, None)
+    def plainly(about: str) -> None:
+        change_plainly(plain / f"{about}.md", next(numbers), instead_of=next(theirs[about]))
+
+    return _compared("supersede on a page of", ours, plainly, plain, sizes)
 
 
 def _compared(
-    what: str, work: Callable[[str], None], folder: Path, scratch: Path, count: int, goal: float | None
+    what: str, ours: Callable[[str], None], plainly: Callable[[str], None], plain: Path, sizes: Sequence[int]
 ) -> list[Row]:
-    """The long page less the writing of it, to a short one."""
-    path, rounds = scratch / "bare.md", list[tuple[float, ...]]()
-    for number in range(ROUNDS):
-        few = seconds(lambda number=number: work(f"topic-s{number}"))
-        data = (folder / "topic-long.md").read_bytes()
-        write = seconds(lambda data=data: [write_whole(path, data) for _ in range(TURNS)])
-        many = seconds(lambda: work("topic-long"))
-        rounds.append((many, write, few, (many - write) / few))
-    many, write, few, ratio = middle(rounds)
-    title = f"{what} {count:,} less writing it, to {SHORT}"
-    row = (title, per(max(0.0, many - write), TURNS), per(few, TURNS), ratio)
-    return [
-        stated(f"{what} {count:,}, to writing such a file", per(many, TURNS), per(write, TURNS), many / write),
-        stated(*row) if goal is None else at_most(*row, goal),
+    """Each size to doing it plainly, in turns; and the largest to the smallest, each less writing its file."""
+    rounds: dict[int, list[tuple[float, ...]]] = {count: [] for count in sizes}
+    for _, count in itertools.product(range(ROUNDS), sizes):
+        mine, bare = (_timed(work, f"topic-n{count}") for work in (ours, plainly))
+        data = (plain / f"topic-n{count}.md").read_bytes()
+        write = seconds(lambda data=data: [write_whole(plain / "written", data) for _ in range(TURNS)])
+        rounds[count].append((mine, bare, mine / bare, mine - write))
+    found = {count: middle(each) for count, each in rounds.items()}
+    rows = [
+        stated(f"{what} {count:,}, to doing it plainly", per(mine, TURNS), per(bare, TURNS), ratio)
+        for count, (mine, bare, ratio, _) in found.items()
     ]
+    few, many = (max(found[count][3], 1e-9) for count in (sizes[0], sizes[-1]))
+    title = f"{what} {sizes[-1]:,} less writing it, to {sizes[0]:,}"
+    return [*rows, at_most(title, per(many, TURNS), per(few, TURNS), many / few, 2)]
+
+
+def _timed(work: Callable[[str], None], about: str) -> float:
+    return seconds(lambda: [work(about) for _ in range(TURNS)])
 
 
 def following(scratch: Path) -> list[Row]:
@@ -299,7 +310,7 @@ def sizes(folder: Path, files: int) -> list[Row]:
 def measured(scratch: Path, files: int, entries: int) -> Iterator[list[Row]]:
     folder = scratch / "many"
     write_pages(folder / "memory", files, EACH)
-    yield appending(scratch, entries)
+    yield appending(scratch, sorted({*SHORTER, entries}))
     yield adopting(folder, files)
     with Memory(folder) as memory:
         yield searching(memory, files * EACH)

@@ -6,15 +6,22 @@ import re
 import subprocess
 import sys
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 
 import pytest
 
-PINS = Path(__file__).parent.parent / "requirements" / "base.lock"
+ROOT = Path(__file__).parent.parent
+PINS = ROOT / "requirements" / "base.lock"
 OURS_ALONE = ["pytest", "hypothesis", "ruff", "mypy", "hatchling", "build", "uv"]
 UNSET = {"XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "KEEPSAKE_HOME": "", "CLAUDE_CONFIG_DIR": ""}
 OFFLINE = ["NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ReadTimeoutError", "ProxyError",
            "ConnectionResetError"]  # fmt: skip
+
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+MACHINES = [
+    "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "x86_64-apple-darwin", "aarch64-apple-darwin",
+]  # fmt: skip
 
 FIVE_MINUTES = [  # what a stranger types first, with nothing else to read, and all that it prints
     (
@@ -54,6 +61,17 @@ def install_pins(python: Path) -> None:
     if done.returncode != 0 and "CI" not in os.environ and any(sign in said for sign in OFFLINE):
         pytest.skip("offline: the package index cannot be reached")
     ok(done)
+
+
+def test_every_package_has_a_wheel_on_every_machine_the_word_vectors_too():
+    look = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-deps", "--only-binary", ":all:", PINS]
+    known: list[str] = []
+    for machine, python in product(MACHINES, PYTHONS):
+        done = run(*look, "--python-platform", machine, "--python-version", python, *known)
+        if done.returncode != 0 and "CI" not in os.environ and "Failed to fetch" in done.stderr:
+            pytest.skip("offline: the package index cannot be reached")
+        assert re.search(r"^wordllama==", ok(done), re.MULTILINE)
+        known = ["--offline"]  # the index has told by now what there is
 
 
 def connects_a_client(keepsake: Path, home: Path, alone: dict[str, str]) -> None:

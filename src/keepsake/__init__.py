@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from keepsake.memory.aio import AsyncMemory
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
-    from keepsake.records.chrono import ChronoRecord
+    from keepsake.records.chrono import ChronoRecord, EsdbRecord, WalEvent
     from keepsake.records.delta import AddDelta, DeleteDelta, MemoryDelta, NoopDelta, UpdateDelta
     from keepsake.records.envelope import GraphEnvelope
     from keepsake.records.episode import Episode
@@ -33,23 +33,31 @@ if TYPE_CHECKING:
         Refused,
         RolledBack,
         Unfinished,
+        UnportableCypherError,
     )
     from keepsake.records.event import Event
     from keepsake.records.fact import Fact, FactPattern
     from keepsake.records.frame import Frame
     from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile
+    from keepsake.records.health import MigrationPlan, StoreHealth
     from keepsake.records.hit import Hit
     from keepsake.records.memory_event import MemoryEvent
     from keepsake.records.memory_path import MemoryPath
     from keepsake.records.named import NamedEntity, Relation
     from keepsake.records.review import Action, Approval
     from keepsake.records.rule import ConsolidationRule
-    from keepsake.stores.audit_sink import JsonlAuditSink
-    from keepsake.stores.bridge import EsdbBridge
-    from keepsake.stores.chrono import ChronoStore
+    from keepsake.stores.audit_sink import InMemoryAuditSink, JsonlAuditSink
+    from keepsake.stores.bridge import EsdbBridge, EsdbStatus
+    from keepsake.stores.chrono import ChronoStore, open_store
+    from keepsake.stores.event_log.in_memory import InMemoryMemoryEventLog
     from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
+    from keepsake.stores.event_log.protocols import MemoryEventLog
     from keepsake.stores.graph.file_backed import FileBackedMemoryGraphStore
+    from keepsake.stores.graph.in_memory import InMemoryMemoryGraphStore
+    from keepsake.stores.graph.protocols import MemoryGraphStore
+    from keepsake.stores.kg_promotion import PromoteTriplesToFacts
     from keepsake.stores.phase_runtime import PhaseMemoryRuntime
+    from keepsake.stores.protocols import FactStore, MemoryStore
     from keepsake.stores.sqlite_fact import SQLiteFactStore
     from keepsake.stores.sqlite_memory import SQLiteMemoryStore
 
@@ -70,13 +78,19 @@ __all__ = [
     "DeleteDelta",
     "Episode",
     "EsdbBridge",
+    "EsdbRecord",
+    "EsdbStatus",
     "Event",
     "Fact",
     "FactPattern",
+    "FactStore",
     "FileBackedMemoryGraphStore",
     "Frame",
     "GraphEnvelope",
     "Hit",
+    "InMemoryAuditSink",
+    "InMemoryMemoryEventLog",
+    "InMemoryMemoryGraphStore",
     "JsonlAuditSink",
     "JsonlMemoryEventLog",
     "KeepsakeError",
@@ -85,11 +99,15 @@ __all__ = [
     "MemoryDelta",
     "MemoryEdge",
     "MemoryEvent",
+    "MemoryEventLog",
+    "MemoryGraphStore",
     "MemoryNode",
     "MemoryPath",
     "MemoryProfile",
     "MemoryScopeError",
+    "MemoryStore",
     "MigrationNotSupported",
+    "MigrationPlan",
     "Moved",
     "NamedEntity",
     "NeedsApproval",
@@ -98,13 +116,18 @@ __all__ = [
     "NotFound",
     "NotWritten",
     "PhaseMemoryRuntime",
+    "PromoteTriplesToFacts",
     "Refused",
     "Relation",
     "RolledBack",
     "SQLiteFactStore",
     "SQLiteMemoryStore",
+    "StoreHealth",
     "Unfinished",
+    "UnportableCypherError",
     "UpdateDelta",
+    "WalEvent",
+    "open_store",
 ]
 
 _HOMES = {
@@ -119,29 +142,43 @@ _HOMES = {
     "DeleteDelta": "records.delta",
     "Episode": "records.episode",
     "EsdbBridge": "stores.bridge",
+    "EsdbRecord": "records.chrono",
+    "EsdbStatus": "stores.bridge",
     "Event": "records.event",
     "Fact": "records.fact",
     "FactPattern": "records.fact",
+    "FactStore": "stores.protocols",
     "FileBackedMemoryGraphStore": "stores.graph.file_backed",
     "Frame": "records.frame",
     "GraphEnvelope": "records.envelope",
     "Hit": "records.hit",
+    "InMemoryAuditSink": "stores.audit_sink",
+    "InMemoryMemoryEventLog": "stores.event_log.in_memory",
+    "InMemoryMemoryGraphStore": "stores.graph.in_memory",
     "JsonlAuditSink": "stores.audit_sink",
     "JsonlMemoryEventLog": "stores.event_log.jsonl",
     "Memory": "memory.memory",
     "MemoryDelta": "records.delta",
     "MemoryEdge": "records.graph",
     "MemoryEvent": "records.memory_event",
+    "MemoryEventLog": "stores.event_log.protocols",
+    "MemoryGraphStore": "stores.graph.protocols",
     "MemoryNode": "records.graph",
     "MemoryPath": "records.memory_path",
     "MemoryProfile": "records.graph",
+    "MemoryStore": "stores.protocols",
+    "MigrationPlan": "records.health",
     "NamedEntity": "records.named",
     "NoopDelta": "records.delta",
     "PhaseMemoryRuntime": "stores.phase_runtime",
+    "PromoteTriplesToFacts": "stores.kg_promotion",
     "Relation": "records.named",
     "SQLiteFactStore": "stores.sqlite_fact",
     "SQLiteMemoryStore": "stores.sqlite_memory",
+    "StoreHealth": "records.health",
     "UpdateDelta": "records.delta",
+    "WalEvent": "records.chrono",
+    "open_store": "stores.chrono",
 }
 
 

@@ -14,7 +14,8 @@ from keepsake.records.clock import stamp
 from tests.strategies import HOSTILE, json_values, texts
 
 ADDED = {"note": "TEXT", "weight": "REAL", "count": "INTEGER", "any": ""}  # with the types they are declared with
-PLAIN = {name: f'"{name}"' for name in ("id", "scope_key", "content", "timestamp", "metadata", *ADDED)}
+SCOPE = ("user", "session", "agent")
+PLAIN = {name: f'"{name}"' for name in ("id", "scope_key", "content", "timestamp", "metadata", *ADDED, *SCOPE)}
 DOCUMENTED = PLAIN | {"content": "json_extract(content, '$.content')"}
 KEYS = ["k", "n", "odd key", "é", "", "in", "a.b", "it's", "[0]", "$"]
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -56,7 +57,8 @@ cells = st.one_of(
     words, numbers.filter(lambda n: isinstance(n, float) or -(2**63) <= n < 2**63), st.none(), st.binary(max_size=2)
 )
 rows = st.builds(
-    Row, words, words, words, moments, metadata, st.fixed_dictionaries({}, optional=dict.fromkeys(ADDED, cells))
+    Row, words, words, words, moments, metadata, st.fixed_dictionaries({}, optional=dict.fromkeys(ADDED, cells)),
+    words, words, words,
 )  # fmt: skip
 
 keys = st.sampled_from(KEYS).map('."{}"'.format)
@@ -65,7 +67,7 @@ columns = st.one_of(places, places, st.sampled_from([f'"{name}"' for name in ADD
 written_texts = words.filter(lambda text: "\0" not in text).map(quoted)
 written_numbers = numbers.map(repr)
 literals = st.one_of(written_texts, written_numbers, st.sampled_from(["TRUE", "FALSE", "NULL"]))
-text_columns = st.sampled_from(["id", "scope_key", "content"])
+text_columns = st.sampled_from(["id", "scope_key", "content", *SCOPE])
 written_moments = moments.map(lambda moment: quoted(moment.isoformat()))
 signs = st.sampled_from(["=", "==", "!=", "<>", "<", "<=", ">", ">="])
 nots = st.sampled_from(["", "NOT "])
@@ -125,7 +127,8 @@ filters = joined(
 def table(declared: str) -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     added = ", ".join(f'"{name}" {kind}' for name, kind in ADDED.items())
-    connection.execute(f"CREATE TABLE episodes (place INTEGER, {declared}, {added})")
+    scope = ", ".join(f"{name} TEXT" for name in SCOPE)
+    connection.execute(f"CREATE TABLE episodes (place INTEGER, {declared}, {added}, {scope})")
     return connection
 
 
@@ -146,7 +149,7 @@ def put(connection: sqlite3.Connection, place: int, row: Row, *, as_json: bool) 
     content, data = orjson.dumps({"content": row.content}), orjson.dumps(row.metadata)
     fixed = (row.content, data.decode()) if not as_json else (content, data)
     added = [row.extra.get(name) for name in ADDED]
-    cells = (place, row.id, row.scope_key, fixed[0], stamp(row.timestamp), fixed[1], *added)
+    cells = (place, row.id, row.scope_key, fixed[0], stamp(row.timestamp), fixed[1], *added, *row[-3:])
     connection.execute(f"INSERT INTO episodes VALUES ({', '.join('?' * len(cells))})", cells)
     names = ", ".join(f'"{name}"' for name in ADDED)
     kept = connection.execute(f"SELECT {names} FROM episodes WHERE place = ?", (place,)).fetchone()

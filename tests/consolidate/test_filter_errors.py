@@ -51,7 +51,7 @@ def refused(text: str, *columns: str) -> ConsolidationRuleError:
         ("▸episodes.id = 'a'", "alone"),
         ("▸contents = 'a'", "did you mean content?"),
         ("▸meta.intent = 'a'", "alone"),
-        ("▸foo = 'a'", "id, scope_key, content, timestamp, metadata.key"),
+        ("▸foo = 'a'", "id, scope_key, content, user, session, agent, timestamp, metadata.key"),
         ('metadata.intent = ▸"noop"', "'noop'"),
         ("▸metadata = 'a'", "metadata.key"),
         ("▸metadata LIKE '%a%'", "metadata.key"),

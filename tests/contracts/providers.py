@@ -37,7 +37,7 @@ class Provider:
     repeats_are_updates: bool  # the very same said again in one run is an update; else a noop that corroborates
     ids_are_everyones: bool  # an episode's id is taken for all scopes; else for its own
     is_cumulative: bool  # consolidate(rule) considers all episodes each time; else each once
-    scope_may_be_left_out: bool  # a delta without scope is applied if its payload says whose it is
+    adds_as_told: bool  # an AddDelta is one more fact; else it corroborates what says the same, and replaces a rival
 
     def play(self, folder: Path, scene: Callable[[Stores], Awaitable[T]]) -> T:
         """Run a scene with the stores of a folder."""
@@ -89,7 +89,7 @@ PROVIDERS = [
         repeats_are_updates=False,
         ids_are_everyones=False,
         is_cumulative=True,
-        scope_may_be_left_out=False,
+        adds_as_told=False,
     ),
     Provider(
         name="sqlite",
@@ -97,7 +97,7 @@ PROVIDERS = [
         repeats_are_updates=True,
         ids_are_everyones=True,
         is_cumulative=True,
-        scope_may_be_left_out=True,
+        adds_as_told=True,
     ),
 ]
 

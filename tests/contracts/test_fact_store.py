@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
-from keepsake.records.errors import MemoryScopeError, NotFound, Refused
+from keepsake.records.errors import ConsolidationRuleError, MemoryScopeError, NotFound, Refused
 from keepsake.records.fact import Fact, FactPattern
 from keepsake.stores import FactStore
 from tests.contracts.providers import NOON, promote, put, told
@@ -150,37 +150,140 @@ def test_no_delta_reaches_another_users_fact_by_its_id(play):
         ):
             with pytest.raises(Refused):
                 await stores.facts.apply_delta(delta)
-        with pytest.raises(Refused):
-            await stores.facts.unpin(anas.id, user="bob")
+        await stores.facts.unpin(anas.id, user="bob")
         assert await stores.facts.query(FactPattern(user="ana")) == [anas]
         assert await stores.facts.query(FactPattern(user="bob")) == []
 
     play(scene)
 
 
-def test_a_delta_without_scope_is_taken_as_the_provider_says(play, provider):
+def seeds(kind, *episodes, **fields):
+    """A delta with exactly the documented fields."""
+    said = {"source_episode_ids": list(episodes), "promotion_ts": NOON, "rule_id": "r", "confidence": 0.6}
+    return kind(**said, **fields)
+
+
+async def held(stores, user="ana"):
+    """The facts of a user: id → object."""
+    return {each.id: each.payload["object"] for each in await stores.facts.query(FactPattern(user=user))}
+
+
+async def move(stores):
+    """Ana moves from Rome, which is f-1, to Oslo, which is f-2 in its place."""
+    await stores.facts.apply_delta(AddDelta(**provenance("e1"), fact_payload=said("Rome") | {"id": "f-1"}))
+    assert await held(stores) == {"f-1": "Rome"}
+    oslo = said("Oslo") | {"id": "f-2"}
+    await stores.facts.apply_delta(UpdateDelta(**provenance("e2", after=1), fact_payload=oslo, replaces=["f-1"]))
+
+
+def test_the_id_that_a_payload_gives_is_the_facts_id(play):
     async def scene(stores):
-        await put(stores, told("e0"))
-        nobodys = provenance("e0", scope=None)
-        with pytest.raises(MemoryScopeError):
-            await stores.facts.apply_delta(AddDelta(**nobodys, fact_payload=said()))
-        with pytest.raises(MemoryScopeError):
-            await stores.facts.apply_delta(DeleteDelta(**nobodys, replaces=["e0"]))
-        named = AddDelta(**nobodys, fact_payload=said() | {"user": "ana", "agent": "rag"})
-        if provider.scope_may_be_left_out:
-            await stores.facts.apply_delta(named)
-        else:
-            with pytest.raises(MemoryScopeError):
-                await stores.facts.apply_delta(named)
-        assert len(await homes(stores)) == provider.scope_may_be_left_out
+        await move(stores)
+        assert await held(stores) == {"f-2": "Oslo"}
+        then, now = await stores.facts.history("f-2", user="ana")
+        assert (then.id, then.payload["object"], then.status) == ("f-1", "Rome", "superseded")
+        assert (now.id, now.episodes, now.status) == ("f-2", ["e1", "e2"], "active")
 
     play(scene)
 
 
-def test_unpinning_what_nobody_has_is_not_found(play):
+@pytest.mark.parametrize("name", ["f-1", "f-2", "e1", "e2"])
+def test_every_name_a_fact_ever_had_reaches_it(play, name):
     async def scene(stores):
-        with pytest.raises(NotFound):
-            await stores.facts.unpin("F9", user="ana")
+        await move(stores)
+        await stores.facts.apply_delta(DeleteDelta(**provenance("e3", after=2), replaces=[name]))
+        assert await held(stores) == {}
+
+    play(scene)
+
+
+@pytest.mark.parametrize("kind", [AddDelta, UpdateDelta])
+def test_a_known_id_with_other_words_takes_the_place_of_the_former(play, kind):
+    async def scene(stores):
+        await stores.facts.apply_delta(AddDelta(**provenance("e1"), fact_payload=said("Rome") | {"id": "f-1"}))
+        name = {"replaces": ["f-1"]} if kind is UpdateDelta else {}
+        other = said("tea", predicate="likes") | {"id": "f-1"}
+        await stores.facts.apply_delta(kind(**provenance("e2", after=1), fact_payload=other, **name))
+        assert await held(stores) == {"f-1": "tea"}
+
+    play(scene)
+
+
+def test_an_update_may_replace_several_and_one_of_them_by_its_own_id(play):
+    async def scene(stores):
+        for name, thing in (("f-1", "tea"), ("f-2", "milk"), ("f-3", "gin")):
+            drinks = said(thing, predicate=f"drinks {thing}") | {"id": name}
+            await stores.facts.apply_delta(AddDelta(**provenance(f"e-{name}"), fact_payload=drinks))
+        water = said("water", predicate="drinks") | {"id": "f-2"}
+        both = UpdateDelta(**provenance("e4", after=1), fact_payload=water, replaces=["f-1", "f-2"])
+        await stores.facts.apply_delta(both)
+        await stores.facts.apply_delta(both)
+        assert await held(stores) == {"f-2": "water", "f-3": "gin"}
+
+    play(scene)
+
+
+def test_an_add_meets_what_is_held_as_the_provider_says(play, provider):
+    async def scene(stores):
+        for number, city in enumerate(("Rome", "Rome", "Oslo")):
+            await put(stores, told(f"e{number}", city, after=number))
+            await stores.facts.apply_delta(AddDelta(**provenance(f"e{number}", after=number), fact_payload=said(city)))
+        assert await homes(stores) == (["Rome", "Rome", "Oslo"] if provider.adds_as_told else ["Oslo"])
+
+    play(scene)
+
+
+@pytest.mark.parametrize("names", [["ghost"], ["f-1", "ghost"]])
+def test_a_replaces_that_meets_nobody_is_reported_and_nothing_is_changed(play, names):
+    async def scene(stores):
+        await stores.facts.pin(fact("f-1", "Rome"))
+        before = await stores.facts.query(FactPattern(user="ana"))
+        for delta in (
+            UpdateDelta(**provenance("e2"), fact_payload=said("Oslo"), replaces=names),
+            DeleteDelta(**provenance("e2"), replaces=names),
+        ):
+            with pytest.raises(NotFound, match="^'ghost' names no fact of 'ana'"):
+                await stores.facts.apply_delta(delta)
+        assert await stores.facts.query(FactPattern(user="ana")) == before
+
+    play(scene)
+
+
+def test_deltas_with_exactly_the_documented_fields_find_whose_they_are(play):
+    async def scene(stores):
+        named = said("Rome") | {"id": "f-1", "user": "ana", "agent": "rag"}
+        await stores.facts.apply_delta(seeds(AddDelta, "e1", fact_payload=named))
+        await stores.facts.apply_delta(seeds(NoopDelta, "e1"))
+        assert await held(stores) == {"f-1": "Rome"}
+        await stores.facts.apply_delta(seeds(UpdateDelta, "e2", fact_payload=said("Oslo"), replaces=["f-1"]))
+        [now] = await stores.facts.query(FactPattern(user="ana"))
+        assert (now.payload["object"], now.agent, now.episodes) == ("Oslo", "rag", ["e1", "e2"])
+        await stores.facts.apply_delta(seeds(DeleteDelta, "e3", replaces=["f-1"]))
+        assert await held(stores) == {}
+        with pytest.raises(MemoryScopeError):
+            await stores.facts.apply_delta(seeds(AddDelta, "e4", fact_payload=said() | {"user": 3}))
+
+    play(scene)
+
+
+def test_a_delta_that_lost_its_provenance_is_refused(play):
+    async def scene(stores):
+        await stores.facts.pin(fact("f-1", "Rome"))
+        whole = seeds(UpdateDelta, "e1", fact_payload=said() | {"user": "ana"}, replaces=["f-1"])
+        for lost in ({"source_episode_ids": []}, {"rule_id": ""}, {"replaces": []}, {"confidence": float("nan")}):
+            with pytest.raises(ConsolidationRuleError, match=next(iter(lost))):
+                await stores.facts.apply_delta(whole.model_copy(update=lost))
+        assert await held(stores) == {"f-1": "Rome"}
+
+    play(scene)
+
+
+def test_unpinning_what_nobody_has_changes_nothing(play):
+    async def scene(stores):
+        await stores.facts.pin(fact())
+        await stores.facts.unpin("F9", user="ana")
+        await stores.facts.unpin("F9")
+        assert await held(stores) == {"F1": "Oslo"}
 
     play(scene)
 

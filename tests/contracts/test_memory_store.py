@@ -9,6 +9,7 @@ from keepsake.records.errors import ConsolidationRuleError, MemoryScopeError, Mi
 from keepsake.records.health import ADD_COLUMN_ONLY, NON_NULLABLE, MigrationPlan, StoreHealth
 from keepsake.records.rule import ConsolidationRule
 from keepsake.stores import MemoryStore
+from keepsake.stores._delta import _validate_delta_provenance
 from tests.contracts.providers import ALL, NOON, put, told
 
 
@@ -187,6 +188,7 @@ def test_the_table_of_deltas(play, metadata, kind, replaces):
     async def scene(stores):
         await put(stores, told("e1", **metadata))
         [delta] = await stores.episodes.consolidate(ALL)
+        _validate_delta_provenance(delta)
         assert delta.kind == kind
         assert getattr(delta, "replaces", None) == replaces
         assert (delta.source_episode_ids, delta.rule_id, delta.channels) == (["e1"], "everything", ["people"])
@@ -259,6 +261,26 @@ def test_a_filter_chooses_the_episodes(play):
     play(scene)
 
 
+@pytest.mark.parametrize(
+    ("when", "chosen"),
+    [
+        ("user = 'bob'", ["3"]),
+        ("session = 'S2'", ["2", "3"]),
+        ("agent LIKE 'r%' AND session != 'S2'", ["1"]),
+        ("user IN ('ana', 'carl') AND NOT agent = 'rag'", ["2"]),
+    ],
+)
+def test_a_filter_may_name_the_columns_of_the_scope(play, when, chosen):
+    async def scene(stores):
+        await put(stores, told("1"), user="ana", session="S1", agent="rag")
+        await put(stores, told("2"), user="ana", session="S2", agent="web")
+        await put(stores, told("3"), user="bob", session="S2", agent="rag")
+        found = await stores.episodes.consolidate(ConsolidationRule(id="r", when_filter=when))
+        assert [name for each in found for name in each.source_episode_ids] == chosen
+
+    play(scene)
+
+
 def test_a_filter_that_is_no_filter_is_pointed_at(play):
     async def scene(stores):
         await put(stores, told("1"))
@@ -311,7 +333,13 @@ def test_an_added_column_is_filled_from_metadata_and_can_be_filtered_by(play):
         rule = ConsolidationRule(id="r", when_filter="mood = 'good'")
         assert [each.source_episode_ids for each in await stores.episodes.consolidate(rule)] == [["1"]]
         assert (await stores.episodes.health()).version == version
-        with pytest.raises(MigrationNotSupported):
-            await stores.episodes.migrate(MigrationPlan(target_version=version - 1))
+        taken = [column, column | {"name": "Mood"}, column | {"name": "session"}]
+        for plan in (
+            MigrationPlan(target_version=version - 1),
+            *(MigrationPlan(target_version=version + 1, operations=[each]) for each in taken),
+        ):
+            with pytest.raises(MigrationNotSupported):
+                await stores.episodes.migrate(plan)
+        assert (await stores.episodes.health()).version == version
 
     play(scene)

@@ -45,6 +45,7 @@ LOOKING = (
 WRITING = (
     ["remember", "short words"], ["remember", LONG], ["observe", "short words"], ["observe", LONG],
     ["revise", "tea", "Ana prefers coffee"], ["revise", "tea", LONG], ["forget", "tea"], ["erase", "tea", "--yes"],
+    ["relate", "tea", "e1", "goes with"],
     ["erase", "e1", "--yes"], ["review", "approve", "--all", "--yes"], ["review", "reject", "--all", "--yes"],
     ["trust", "--none", "cli:local"], ["import", "notes.md"], ["import", "all.ndjson", "--quarantine"],
     ["export", "--to", "out.ndjson"], ["export", "--format", "markdown", "--to", "out"], ["sync"],

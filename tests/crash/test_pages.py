@@ -24,7 +24,7 @@ from keepsake.projections.markdown import parse
 from keepsake.projections.pages.file import PagesFile
 from tests.crash.disks import Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
 from tests.crash.shelf import SOAK
-from tests.memory.paged import everything_in, files_of, folder_in, is_settled, page_at
+from tests.memory.paged import end_of, everything_in, files_of, folder_in, is_settled, page_at, tables_of
 
 WHERE = "/dev/shm" if os.path.isdir("/dev/shm") else None
 FROM_HAND = "\n## #hand\nwritten by hand\n\n## #hand #retracted\n~~struck by hand~~\n"
@@ -63,7 +63,7 @@ def edited(m: Memory) -> None:
     """A person changes, adds, strikes and removes."""
     path = page_at(m, "person-ana.md")
     text = path.read_text().replace("\none\n", "\none, by hand\n")
-    path.write_text(text[: text.index("## [", text.index("two") - 60)] + FROM_HAND.lstrip())
+    path.write_text(text[: text.rindex("## [")] + FROM_HAND.lstrip())
     page_at(m, "person-new.md").write_text("# New\n\n## #a\nnobody knew this page\n")
 
 
@@ -174,6 +174,38 @@ def test_two_deaths_in_a_row_while_an_edit_is_taken_in_add_nothing_twice(place, 
             at = drawn.randint(1, 40)
             in_a_child(lambda at=at, folder=folder: sync(folder, DyingDisk(at)))
         assert outcome(folder) == wanted
+        shutil.rmtree(folder)
+
+
+def test_a_page_that_is_held_back_is_held_back_after_a_rebuild_whoever_dies_in_it(place, begun):
+    base = shutil.copytree(begun, place / "base")
+    with Memory(base) as m:
+        path = page_at(m, "person-ana.md")
+        text = path.read_text().replace("\none\n", "\none, by hand\n").replace("tags: []", "tags: [by-hand]")
+        path.write_text(text[: text.index("## [", text.index("two") - 60)] + FROM_HAND.lstrip())
+        [problem] = m.pages.sync().problems
+        before = files_of(m), end_of(m), tables_of(m)
+        assert "it lacks 2 entries" in problem.what
+
+    def rebuild(folder: Path, disk: Watched) -> None:
+        with disk_is(disk), Memory(folder) as m:
+            m.pages.rebuild()
+            m.pages.rebuild()
+
+    listing = Listing()
+    rebuild(shutil.copytree(base, place / "done"), listing)
+    calls = range(1, len(listing.listed) + 2)  # at the last of them nobody dies
+    for at in calls if SOAK else [*random.Random(3).sample(calls, 6), calls[-1]]:
+        folder = shutil.copytree(base, place / "now")
+        in_a_child(lambda at=at, folder=folder: rebuild(folder, DyingDisk(at)))
+        with Memory(folder) as m:
+            told = m.pages.sync()
+            assert (told.adopted, told.written, told.reviews, told.problems) == ((), (), (), (problem,)), at
+            assert (files_of(m), end_of(m), tables_of(m)) == before, at
+            m.reviews.approve(m.reviews.waiting()[0].id)
+            m.pages.sync()
+            assert {b.text for b in m.beliefs.all() if b.status == "active"} >= {"one, by hand", "written by hand"}
+            is_settled(m)
         shutil.rmtree(folder)
 
 

@@ -281,7 +281,8 @@ def briefly(param: inspect.Parameter) -> str:
 
 
 SHOWN_FIELD_BY_FIELD = [
-    ("esdb.md", "Fields", keepsake.ChronoRecord), ("python.md", "Belief", keepsake.Belief),
+    ("esdb.md", "Fields", keepsake.ChronoRecord), ("esdb.md", "EsdbRecord", keepsake.EsdbRecord),
+    ("esdb.md", "WalEvent", keepsake.WalEvent), ("python.md", "Belief", keepsake.Belief),
     ("python.md", "Hit", Hit), ("python.md", "Framed", Framed), ("python.md", "Dropped", Dropped),
     ("python.md", "Replayed", Replayed), ("python.md", "Receipt", Receipt), ("python.md", "Proposal", Proposal),
     ("python.md", "Episode", Episode), ("python.md", "Frame", Frame), ("python.md", "Fact", keepsake.Fact),

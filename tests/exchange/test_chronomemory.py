@@ -3,13 +3,29 @@
 import json
 from hashlib import sha256
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.exchange import chronomemory
-from keepsake.exchange.chronomemory import OldLedger, encode, hash_in, looks_like, read, read_snapshot
+from keepsake.exchange.chronomemory import (
+    OldLedger,
+    Snapshot,
+    Step,
+    compare,
+    encode,
+    hash_in,
+    looks_like,
+    missing,
+    read,
+    read_snapshot,
+    rescue,
+    state,
+    steps,
+    times,
+)
 
 GOLDEN = (
     '{"seq": 1, "ts": "2026-01-02T03:04:05Z", "op": "upsert", "record_id": "FACT-001", "record": {"id": "FACT-001", "kind": "fact", "status": "active", "label": "Water freezes at 0°C at standard pressure", "confidence": 1.0, "source_type": "observed", "evidence": ["NIST", "textbook-chemistry"], "epistemic_boundary": [], "is_hypothesis": false, "model_assumptions": {}, "recursion_depth": 0, "data": {}}, "prev_hash": "", "hash": "8b954992612af79c4e20785cc564be37f3501108bae97e9a06796983cc8bebd8", "recursion_depth": 0}',  # noqa: E501
@@ -72,7 +88,10 @@ def test_the_golden_lines_are_written_byte_for_byte():
         assert encode(**fields) == f"{line}\n".encode()
 
 
-@given(st.lists(st.tuples(st.sampled_from(["upsert", "delete", "compact"]), texts, records), max_size=6), st.booleans())
+@given(
+    st.lists(st.tuples(st.sampled_from(["upsert", "migrate", "delete", "compact"]), texts, records), max_size=6),
+    st.booleans(),
+)
 def test_a_file_in_any_spelling_of_the_standard_library_is_read_as_it_was_meant(events, ascii_only):
     lines: list[bytes] = []
     previous = ""
@@ -120,7 +139,7 @@ def test_without_the_link_check_a_swap_would_pass_so_the_tests_above_do_watch_it
     swapped = b"".join(reversed(THREE.splitlines(keepends=True)))
     refusal(swapped)
 
-    monkeypatch.setattr(chronomemory, "_check_place", lambda fields, above: None)
+    monkeypatch.setattr(chronomemory, "_check_place", lambda event, above: None)
 
     assert len(read(swapped).events) == 3
 
@@ -129,7 +148,7 @@ def test_without_the_link_check_a_swap_would_pass_so_the_tests_above_do_watch_it
 def test_a_file_cut_anywhere_keeps_its_whole_lines_and_its_torn_bytes(cut):
     ledger = read(FILE[:cut])
 
-    whole = FILE[:cut].count(b"\n")
+    whole = (cut >= len(GOLDEN[0].encode())) + (cut >= len(FILE) - 1)  # a newline alone is no loss
     assert ledger.events == read(FILE).events[:whole]
     assert FILE[:cut].endswith(ledger.torn)
     assert ledger.digest == sha256(FILE[:cut]).hexdigest()
@@ -157,6 +176,7 @@ def test_only_a_newline_ends_a_line(separator):
 
 def test_a_file_written_on_windows_is_read():
     assert read(FILE.replace(b"\n", b"\r\n")).events == read(FILE).events
+    assert read(FILE.replace(b"\n", b"\r\n")[:-1]) == OldLedger(read(FILE).events, ANY, b"")
 
 
 def test_bytes_that_are_not_utf8_are_refused_with_their_line():
@@ -183,7 +203,7 @@ def test_bytes_that_are_not_utf8_are_refused_with_their_line():
         (rehashed(GOLDEN[1].encode(), record=["FACT-001"]), "record is of the wrong type"),
         (rehashed(GOLDEN[1].encode(), more=1), "unknown key 'more'"),
         (GOLDEN[1].replace('"tombstone"', r'"\ud800"').encode() + b"\n", "holds a lone surrogate, which has no hash"),
-        (b"[" * 100_000 + b"\n", "nested deeper than 32"),
+        (b"[" * 100_000 + b"\n", "nested deeper than 200"),
     ],
 )
 def test_a_line_that_breaks_the_rule_is_named_with_what_is_wrong(second, reason):
@@ -239,34 +259,146 @@ def test_its_first_line_is_told_from_ours_even_when_damaged():
     assert not looks_like(b"\xff\x00{")
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [
-        [{"id": "A", "n": 1}, {"id": "B"}],
-        {"records": [{"id": "A", "n": 1}, {"id": "B"}], "seq": 50},
-        {"A": {"id": "A", "n": 1}, "B": {}},
-        {"seq": 50, "hash": "00", "records": {"A": {"n": 1}, "B": {"id": "B"}}},
-    ],
-)
-def test_a_snapshot_is_read_in_each_shape_it_may_have(shape):
-    assert read_snapshot(json.dumps(shape).encode()) == [{"id": "A", "n": 1}, {"id": "B"}]
+def snapshot(seq=3, last_hash=None, **changes):
+    told = {"seq": seq, "last_hash": hash_in(THREE.splitlines()[2]) if last_hash is None else last_hash, "ts": WHEN}
+    return read_snapshot(json.dumps(told | {"records": [{"id": "A"}]} | changes).encode())
 
 
-@pytest.mark.parametrize("nothing", ["[]", "{}", '{"records": []}', '{"records": {}}'])
-def test_an_empty_snapshot_has_no_records(nothing):
-    assert read_snapshot(nothing.encode()) == []
+def test_a_snapshot_is_read():
+    assert snapshot(7, "00") == Snapshot(7, "00", WHEN, ({"id": "A"},))
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        *(b"", b"1", b'"x"', b"null", b"\xff", b"[" * 9999),
-        *(b"[1]", b"[{}]", b'[{"id": 1}]', b'{"seq": 1}', b'{"records": 1}', b'{"records": null}'),
-        *(b'{"A": {"id": "B"}}', b'{"A": {"id": null}}', b'{"A": {}, "A": {}}', b'{"A": []}'),
+        *(b"", b"1", b'"x"', b"null", b"\xff", b"[" * 9999, b"[]", b"{}", b'{"records": []}'),
+        b'{"seq": 1, "last_hash": "", "ts": "", "records": [1]}',
+        b'{"seq": "1", "last_hash": "", "ts": "", "records": []}',
+        b'{"seq": -1, "last_hash": "", "ts": "", "records": []}',
+        b'{"seq": true, "last_hash": "", "ts": "", "records": []}',
     ],
-)
+)  # fmt: skip
 def test_anything_else_is_refused_as_a_snapshot(data):
     with pytest.raises(ValueError, match=r".") as caught:
         read_snapshot(data)
 
     assert str(caught.value).isprintable()
+
+
+COMPACTED = chain({"op": "compact", "record": None}, {}, {"op": "delete"}, first=42)
+
+
+def test_a_log_and_its_snapshot_agree():
+    compare(read(THREE).events, None)
+    compare(read(THREE).events, snapshot())
+    compare(read(THREE).events, snapshot(2, hash_in(THREE.splitlines()[1])))
+    compare(read(COMPACTED).events, snapshot(41, "of a line that is gone"))
+    compare(read(COMPACTED).events, snapshot(43, hash_in(COMPACTED.splitlines()[1])))
+
+
+@pytest.mark.parametrize(
+    ("log", "beside", "reason"),
+    [
+        (COMPACTED, None, "snapshot.json is missing, and events 1 to 41 are in it alone"),
+        (THREE, snapshot(8), "events 4 to 8 are missing"),
+        (b"", snapshot(8), "events 1 to 8 are missing"),
+        (COMPACTED, snapshot(30), "events 31 to 41 are missing"),
+        (COMPACTED, snapshot(45), "event 45 is missing"),
+        (THREE, snapshot(3, "00"), "snapshot.json is of another log: the last event that it had seen has another hash"),
+    ],
+)
+def test_each_of_them_shows_what_the_other_lacks(log, beside, reason):
+    with pytest.raises(ValueError, match=reason):
+        compare(read(log).events, beside)
+
+
+def test_of_a_damaged_log_every_line_whose_own_hash_holds_is_given_and_the_rest_is_listed():
+    first, second, third = THREE.splitlines(keepends=True)
+
+    events, rest = rescue(third + second.replace(b"delete", b"upsert") + b"\n" + first + first + b'{"seq": 4')
+
+    assert [event.seq for event in events] == [1, 3]
+    assert [place for place, _ in rest] == ["line 2", "line 6"]
+    assert rest[0][1] == "its hash does not fit what it says"
+
+
+def test_a_line_with_another_space_or_one_more_key_is_given_too_since_its_hash_holds():
+    (event,), rest = rescue(GOLDEN[0].replace(", ", ",  ", 1).encode())
+
+    assert (event.record_id, rest) == ("FACT-001", [])
+    (event,), rest = rescue(GOLDEN[0].replace("{", '{"more": 1, ', 1).encode())
+    assert (event.record_id, rest) == ("FACT-001", [("line 1", "taken without 'more', which its hash does not cover")])
+
+
+def test_what_is_given_of_another_chain_is_listed():
+    first, second, third = THREE.splitlines(keepends=True)
+    other = chain({}, {"record": {"id": "B"}}).splitlines(keepends=True)[1]
+
+    events, rest = rescue(first + second + third + other)
+
+    assert [event.seq for event in events] == [1, 2, 2, 3]
+    assert rest == [
+        ("line 4", "taken, but it does not follow line 2, by their hashes"),
+        ("line 3", "taken, but it does not follow line 4, by their hashes"),
+    ]
+
+
+def test_a_step_whose_time_is_none_has_the_one_before_it_and_the_first_the_earliest():
+    dated = [Step("", ts, "upsert", {}, "") for ts in ("", "2026-01-05T00:00:00Z", "no", "2026-01-03T00:00:00+01:00")]
+
+    found, remarks = times(dated, "2030-01-01T00:00:00.000000Z")
+
+    assert [at[:13] for at in found] == ["2026-01-02T23", "2026-01-05T00", "2026-01-05T00", "2026-01-02T23"]
+    assert [bool(remark) for remark in remarks] == [True, False, True, False]
+    assert times(dated[:1], "2030-01-01T00:00:00.000000Z")[0] == ["2030-01-01T00:00:00.000000Z"]
+
+
+def told(steps):
+    return [(step.op, step.record["id"], step.record.get("label", "")) for step in steps]
+
+
+def test_what_was_compacted_comes_first_and_the_log_after_it():
+    log = chain({"op": "compact", "record": None}, {"record": {"id": "A", "label": "new"}}, first=42)
+    told_of = [{"id": "A", "label": "new"}, {"id": "B", "label": "old"}]
+    beside = snapshot(43, hash_in(log.splitlines()[1]), records=told_of)
+
+    assert steps(read(log).events, beside) == (
+        [Step("snapshot.json, record 2", WHEN, "upsert", {"id": "B", "label": "old"}, ANY),
+         Step("events.wal, line 2", WHEN, "upsert", {"id": "A", "label": "new"}, ANY)], [],
+    )  # fmt: skip
+
+
+def test_where_they_disagree_a_whole_log_stands_and_of_a_damaged_one_the_snapshot_knows_more():
+    labels = ("one", "two", "late")
+    log = read(chain(*({"record": {"id": "A", "label": label}} for label in labels))).events
+    told_otherwise = [{"id": "A", "label": "other"}, {"id": "B", "label": "new"}]
+    beside = snapshot(2, log[1].hash, records=told_otherwise)
+
+    whole, differ = steps(log, beside)
+    assert told(whole) == [("upsert", "A", label) for label in labels]
+    assert [note.partition(":")[0] for note in differ] == ["'A'", "'B'"]
+    damaged, differ = steps([log[0], log[2]], beside)
+    assert told(damaged) == [
+        ("upsert", "B", "new"), ("upsert", "A", "one"), ("upsert", "A", "other"), ("upsert", "A", "late"),
+    ]  # fmt: skip
+    assert (state(damaged)["A"], differ) == ({"id": "A", "label": "late"}, [])
+    others, differ = steps(log[1:], snapshot(2, "00", records=told_otherwise))
+    assert told(others) == [("upsert", "B", "new"), ("upsert", "A", "two"), ("upsert", "A", "late")]
+    assert [note.partition(":")[0] for note in differ] == [
+        "snapshot.json is of another log", "'A'",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("left", "seq", "lost"),
+    [([0, 1, 2], 0, ""), ([0, 2], 0, "2"), ([2], 0, "1 to 2"), ([], 4, ""), ([0], 5, "2 to 5"), ([1], 4, "1, 3 to 4")],
+)
+def test_what_is_missing_of_a_rescued_log_is_told(left, seq, lost):
+    events = [read(THREE).events[number] for number in left]
+
+    assert missing(events, snapshot(seq) if seq else None) == lost
+
+
+@pytest.mark.parametrize(("seq", "lost"), [(0, "1 to 41"), (30, "31 to 41"), (41, ""), (43, "")])
+def test_what_was_compacted_is_missing_as_far_as_the_snapshot_does_not_reach(seq, lost):
+    assert missing(read(COMPACTED).events, snapshot(seq) if seq else None) == lost

@@ -172,6 +172,55 @@ def test_a_session_of_codex_is_read_from_its_events_and_not_from_what_repeats_th
     assert read.said[0].turn.at == "2026-05-03T10:00:01.000000Z"
 
 
+def _item(side: str, *parts: Any, way: str = "text", **more: Any) -> dict[str, Any]:
+    content = [{"type": way, "text": part} if isinstance(part, str) else part for part in parts]
+    item = {"type": side, "id": "i", "content": content, **more}
+    return {"type": "event_msg", "timestamp": "2026-09-01T10:00:01Z",
+            "payload": {"type": "item_completed", "thread_id": "t", "turn_id": "u", "item": item}}  # fmt: skip
+
+
+def _event(kind: str, text: str) -> dict[str, Any]:
+    return {"type": "event_msg", "payload": {"type": kind, "message": text}}
+
+
+def test_a_session_of_codex_is_read_from_the_items_that_were_completed() -> None:
+    data = told(
+        {"type": "session_meta", "timestamp": "2026-09-01T10:00:00Z", "payload": {"id": "s9", "source": "cli"}},
+        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"text": "<env>"}]}},
+        _item("UserMessage", "one", {"type": "image", "image_url": "x"}, "more", client_id="c"),
+        _item("Reasoning", "thought"), _item("CommandExecution", "output", command="ls"), _item("HookPrompt", "hook"),
+        _item("AgentMessage", "two", way="Text", phase="commentary"),
+        _item("AgentMessage", "three", way="Text", phase="final_answer"),
+        _item("UserMessage", {"type": "skill", "name": "x"}), _item("UserMessage"), _item("AgentMessage", None),
+    )  # fmt: skip
+    assert detected(data) == "codex"
+    read = Read(codex.items(lines(data)))
+    assert read.words == [(PERSON, "one\n\nmore"), (ASSISTANT, "two"), (ASSISTANT, "three")]
+    assert read.began[0].ids == ("s9:1", "s9:2", "s9:3")
+    assert (read.said[0].turn.at, read.skipped) == ("2026-09-01T10:00:01.000000Z", [])
+
+
+def test_what_codex_tells_in_both_ways_is_told_once_and_what_a_person_repeats_is_told_again() -> None:
+    data = told(
+        {"type": "session_meta", "payload": {"id": "s9"}},
+        _event("user_message", "old"), _event("agent_message", "yes"),
+        _item("UserMessage", "go on"), _event("user_message", "go on"),
+        _event("agent_message", "done"), _item("AgentMessage", "done", way="Text"),
+        _item("UserMessage", "go on"), _event("user_message", "go on"), _item("UserMessage", "go on"),
+        _item("UserMessage", "go on"),
+    )  # fmt: skip
+    said = [words for _, words in Read(codex.items(lines(data))).words]
+    assert said == ["old", "yes", "go on", "done", "go on", "go on", "go on"]
+
+
+def test_a_session_of_codex_that_no_person_began_holds_no_persons_words() -> None:
+    for more in ({"thread_source": "subagent"}, {"thread_source": "memory_consolidation"}, {"source": "subagent"}):
+        meta = {"type": "session_meta", "payload": {"id": "s9", **more}}
+        assert Read(codex.items(lines(told(meta, _item("UserMessage", "do it"))))).words == [(ASSISTANT, "do it")]
+    meta = {"type": "session_meta", "payload": {"id": "s9", "source": "vscode", "thread_source": "user"}}
+    assert Read(codex.items(lines(told(meta, _item("UserMessage", "do it"))))).words == [(PERSON, "do it")]
+
+
 # -- ChatGPT -----------------------------------------------------------------------------------------------------------
 
 
@@ -261,6 +310,28 @@ def test_projects_of_claude_give_their_prompt_and_their_documents() -> None:
 
 
 # -- nothing is lost without a word ------------------------------------------------------------------------------------
+
+
+def test_what_claude_keeps_in_mind_is_its_own_word_and_never_the_persons() -> None:
+    memory = {
+        "conversations_memory": "**Work context**\n\nJo runs a bakery.\n\n**Home**\n\n- Drinks tea\n- Has a cat",
+        "project_memories": {"0f9e8d7c-1111-2222-3333-444444444444": "The oven is new.", "x": None},
+        "memory_files": [
+            {"path": "/areas/health.md", "content": "Runs on Sundays.", "updated_at": "2026-09-03T00:00:00Z"},
+            {"content": "lost"},
+        ],
+        "account_uuid": "a",
+    }  # fmt: skip
+    for data in (json.dumps([memory]).encode(), json.dumps(memory).encode()):
+        assert detected(data) == "claude"
+        read = Read(claude_export.items(data))
+        assert {note.role for note in read.notes} == {ASSISTANT}
+        assert [(note.about, note.text) for note in read.notes] == [
+            ("Claude memory", "Jo runs a bakery."), ("Claude memory", "Drinks tea"), ("Claude memory", "Has a cat"),
+            ("Claude project 0f9e8d7c", "The oven is new."), ("health", "Runs on Sundays."),
+        ]  # fmt: skip
+        assert read.notes[0].metadata["headings"] == ["Work context"]
+        assert (read.notes[-1].at, read.skipped) == ("2026-09-03T00:00:00.000000Z", ["entry 1, file 2"])
 
 
 def test_what_tools_gave_back_beside_a_persons_words_is_the_tools_and_comes_first() -> None:

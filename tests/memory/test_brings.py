@@ -376,7 +376,7 @@ def test_what_is_in_no_known_format_is_refused_and_the_ways_out_are_named(memory
 
 
 def test_a_format_that_is_not_known_and_a_file_that_is_not_there_are_refused(memory, tmp_path):
-    with pytest.raises(Refused, match="it is one of chatgpt"):
+    with pytest.raises(Refused, match="it is one of agent-memory, chatgpt"):
         memory.bring(b"x", format="word")
     with pytest.raises(Refused, match="an empty user is nobody's"):
         memory.bring(b"x", format="markdown", user="")

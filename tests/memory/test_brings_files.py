@@ -55,6 +55,65 @@ def test_a_folder_is_brought_in_with_all_that_is_known_in_it_and_the_rest_is_tol
     assert {path: path.read_bytes() for path in before} == before
 
 
+MEMORY = """---
+name: tea-at-work
+description: what the user drinks
+metadata:
+  type: user
+---
+The user drinks tea at work.
+"""
+
+
+@pytest.mark.parametrize("given", ["", ".claude/projects", ".claude/projects/-home-jo-tea/memory", ".codex", "copied"])
+def test_what_an_assistant_keeps_in_its_memory_folder_is_its_own_word(memory, tmp_path, given):
+    claude, codex, copied = (tmp_path / each for each in (
+        ".claude/projects/-home-jo-tea/memory", ".codex/memories", "copied",
+    ))  # fmt: skip
+    for folder in (claude, codex / "rollout_summaries", copied):
+        folder.mkdir(parents=True)
+    for folder in (claude, copied):
+        (folder / "MEMORY.md").write_text("# Memory\n- [Tea](tea.md) — what the user drinks\n- Answer in English\n")
+        (folder / "tea.md").write_text(MEMORY)
+        (folder / "notes.md").write_text("The deploy runs on Friday.")
+    (codex / "MEMORY.md").write_text("# Task\n- The user runs make first\n")
+    (codex / "rollout_summaries/2026-09-01.md").write_text("The tests were fixed.")
+    (tmp_path / "ana.md").write_text(NOTES)
+
+    done = memory.bring(tmp_path / given)
+
+    held = {belief.text: belief for belief in memory.beliefs.all() if belief.is_held and belief.text}
+    by_claude = {"The user drinks tea at work.", "Answer in English", "The deploy runs on Friday."}
+    by_codex = {"The user runs make first", "The tests were fixed."}
+    written = {"": by_claude, ".codex": by_codex}.get(given, by_claude)
+    assert written <= held.keys()
+    assert {held[text].trust for text in written} == {"agent"}
+    assert set(done.formats) == ({"agent-memory", "markdown"} if not given else {"agent-memory"})
+    if given != ".codex":
+        assert "user" in held["The user drinks tea at work."].tags
+        assert any("it names the files beside it" in each.reason for each in done.skipped)
+    if not given:
+        assert held["drinks tea #taste"].trust == "human"
+
+
+def test_instructions_to_an_assistant_are_nobodys_own_words_and_its_program_is_no_memory(memory, tmp_path):
+    home = tmp_path / ".claude"
+    (home / "skills/tea").mkdir(parents=True)
+    (home / "CLAUDE.md").write_text("- Always run make")
+    (home / "skills/tea/SKILL.md").write_text("How to brew.")
+    (tmp_path / "Claude.md").write_text("He is a friend.")
+
+    done = memory.bring(home)
+    memory.bring(tmp_path / "Claude.md")
+
+    held = {belief.text: belief for belief in memory.beliefs.all() if belief.is_held and belief.text}
+    assert (held["Always run make"].trust, held["Always run make"].tags) == ("agent", ("instruction",))
+    assert held["He is a friend."].trust == "human", "a note about somebody of that name"
+    assert "How to brew." not in held
+    assert [each.place for each in done.skipped] == ["skills/tea/SKILL.md"]
+    assert memory.bring(home / "skills/tea/SKILL.md", format="markdown").beliefs == 1
+
+
 def test_of_an_export_in_markdown_the_pages_are_brought_in(memory, tmp_path):
     (tmp_path / "md/pages").mkdir(parents=True)
     (tmp_path / "md/index.md").write_text("<!-- a memory, exported by keepsake -->\n# The memory of me\n")

@@ -13,7 +13,7 @@ import pytest
 
 from keepsake import Memory, MemoryNode, NeedsApproval, Refused
 from keepsake.records.envelope import GraphEnvelope
-from keepsake.records.errors import NotWritten
+from keepsake.records.errors import NotFound, NotWritten
 from keepsake.records.event import Draft
 from keepsake.records.graph import MemoryEdge, MemoryProfile, Provenance
 from keepsake.records.memory_event import MemoryEvent
@@ -62,10 +62,16 @@ def plant(memory: Memory) -> list[str]:
     memory.forget(word("episode2"), reason=word("retract"))
     front = {"description": word("description"), "title": word("title"), "tags": [word("tag")]}
     memory.pages.create(f"person-{word('page')}", **front)
+    memory.pages.append(f"person-{word('old')}", word("entry"), key=word("entry"))
+    memory.pages.describe(f"person-{word('old')}", description=word("description"))
+    old = memory.pages.folder / f"person-{word('old')}.md"
+    old.rename(old.with_name(f"person-{word('new')}.md"))
+    memory.pages.sync()
     memory.paths.branch(word("path"))
     memory.paths.branch(word("below"), word("path"))
     memory.remember(word("onpath"), path=word("below"))
     memory.outcome([memory.on(word("below")).beliefs.query()[-1].id], 1.0, reason=word("o"), path=word("below"))
+    memory.relate(memory.on(word("below")).beliefs.query()[-1].id, word("invalid2"), word("rel"), path=word("below"))
     memory.paths.merge(word("below"))
     memory.paths.compact(word("path"), summary=word("summary"))
     memory.paths.branch(word("given"))
@@ -126,6 +132,7 @@ def plant(memory: Memory) -> list[str]:
     return [
         word("key"), word("invalid"), word("invalid2"), word("webkey"), "r-20260520-1200-abcdef",
         word("episode"), word("episode2"), f"page:person-{word('page')}",
+        word("entry"), f"page:person-{word('new')}",
         f"path:{word('given')}", f"path:{word('below')}", f"path:{word('path')}", f"source:agent:{word('source')}",
         "source:trust:web", f"frame:{word('frame')}", f"frame:{word('frame2')}", f"setting:{word('setting')}",
         f"rule:{word('rule')}", f"session:{session}", "graph:metadata", f"node:{word('profile')}",
@@ -380,3 +387,30 @@ def test_a_page_that_is_replaced_meanwhile_keeps_nobody_from_erasing(memory: Mem
         patch.setattr(os.path, "islink", looked_at)
         assert [belief.key for belief in memory.erase("bob").beliefs] == ["bob"]
     assert not fresh.exists()
+
+
+def test_with_a_page_go_the_words_of_its_former_names_and_none_of_another_page_that_has_such_a_name(
+    memory: Memory, home: Path
+) -> None:
+    for was, to in (("ana", "anna"), ("bea", "ana")):  # one name is that of two pages, after each other
+        memory.pages.append(f"person-{was}", f"said of {was}", key=was)
+        memory.pages.describe(f"person-{was}", description=f"{MARK} {was}" if was == "ana" else "stays")
+        page = memory.pages.folder / f"person-{was}.md"
+        page.rename(page.with_name(f"person-{to}.md"))
+        memory.pages.sync()
+    memory.erase("ana")
+
+    memory.erase("page:person-anna")
+
+    assert holding(home) == []
+    assert b"person-anna" not in b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    with pytest.raises(NotFound, match="no page 'person-bea' has words"):
+        memory.erase("page:person-bea")
+    info = memory.pages.read("person-ana").info
+    followed = parts_of(memory)["pages"]
+    memory.close()
+    (memory.folder / "snapshot.json").unlink()
+    with Memory() as again:
+        assert parts_of(again)["pages"] == followed
+        assert again.pages.read("person-ana").info == info
+        assert (info.description, again.show("bea").about) == ("stays", "person-ana")

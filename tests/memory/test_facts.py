@@ -94,10 +94,16 @@ def test_a_query_compares_exactly_and_what_is_left_out_is_any(memory):
 # -- deltas ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_delta_without_scope_is_nobodys(memory):
-    with pytest.raises(Refused, match="without a scope is nobody's"):
-        memory.facts.apply_delta(AddDelta(fact_payload=claim("Acme"), **said(scope=None)))
-    assert told_of(memory) == ["ledger.begin/1"]
+def test_a_delta_without_scope_is_the_memorys_own_and_of_its_path(memory):
+    memory.facts.apply_delta(AddDelta(fact_payload=claim("Acme"), **said("e1", scope=None)))
+    assert [fact.user for fact in memory.facts.query()] == ["me"]
+
+    memory.paths.branch("draft")
+    moved = UpdateDelta(fact_payload=claim("Initech"), replaces=["e1"], **said("e2", scope=None))
+    memory.facts.on("draft").apply_delta(moved)
+
+    assert held(memory) == ["Ana works_at Acme"]
+    assert [fact.payload["object"] for fact in memory.facts.on("draft").query()] == ["Initech"]
 
 
 def test_each_kind_of_delta_does_what_it_says(memory):

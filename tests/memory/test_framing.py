@@ -163,3 +163,105 @@ def test_a_frame_can_be_given_as_it_is_and_one_that_is_not_known_is_named(memory
     assert lines(memory.frame(frame, "is tea green?")) == ["tea is green"]
     with pytest.raises(Refused, match="there is no frame 'nothing'; there are attention, self, task"):
         memory.frame("nothing", "tea")
+
+
+def work(memory, clock, hours):
+    """So many active hours pass: the end of a session adds up to a day."""
+    for _ in range(hours // 24):
+        session = memory.work.start()
+        clock.now += timedelta(hours=24)
+        memory.work.end(session)
+
+
+def test_what_a_window_cuts_is_named_and_what_recall_serves_is_among_it(memory, clock):
+    memory.remember("The staging port is 6543", key="port")
+    memory.remember("Zebras have stripes")
+    work(memory, clock, 480)
+    framed = memory.frame("attention", "what is the staging port?")
+
+    assert [hit.text for hit in memory.recall("what is the staging port?")] == ["The staging port is 6543"]
+    assert framed.text == ""
+    assert [(each.text, each.why) for each in framed.dropped if "window" in each.why] == [
+        ("The staging port is 6543", "last said or used before the frame's window of 200 active hours")
+    ]
+    assert [hit.text for hit in memory.recall("what is the staging port?", frame="attention").nearest][:1] == [
+        "The staging port is 6543"
+    ]
+
+
+def test_of_a_great_deal_that_is_cut_some_are_named_and_all_are_counted(memory, clock):
+    for number in range(40):
+        memory.remember(f"The staging port of service {number} is {8000 + number}", key=str(number))
+    work(memory, clock, 480)
+    framed = memory.frame("attention")
+
+    assert (framed.text, framed.more) == ("", 20)
+    assert len(framed.dropped) == 20
+    assert all("the frame's window of 200 active hours" in each.why for each in framed.dropped)
+
+
+def test_a_frame_shows_what_recall_serves_among_many_alike(memory):
+    for number in range(60):
+        memory.remember(f"Warehouse {number} is looked after by employee {1000 + number}", key=str(number))
+    asked = "which employee looks after warehouse 17?"
+    served = [hit.text for hit in memory.recall(asked)]
+
+    assert served
+    for name in ("attention", "task"):
+        framed = memory.frame(name, asked)
+        assert lines(framed)[: len(served)] == served
+        assert framed.dropped
+
+
+def test_with_little_room_what_is_too_long_is_passed_over_and_named_and_a_short_one_far_down_is_shown(memory):
+    for number in range(20):
+        memory.remember(f"Ana keeps her tea of day {number} in tin {number} on shelf {number} of the kitchen")
+    memory.remember("Ana likes tea", confidence=0.1)
+    asked = "where does Ana keep her tea?"
+    assert lines(memory.frame("attention", asked)).index("Ana likes tea") > 10
+    framed = memory.frame("attention", asked, budget=35)
+
+    assert lines(framed) == ["Ana likes tea"]
+    assert framed.used <= 35
+    assert len(framed.dropped) == 20
+    assert all("the budget of 35 tokens cannot hold its" in each.why for each in framed.dropped)
+
+
+@pytest.mark.parametrize("stands", [{"tags": ["self/constitutional"]}, {"kind": "instruction"}])
+def test_standing_memory_is_not_crowded_out_however_much_answers_and_however_little_room_there_is(memory, stands):
+    memory.remember("I am careful with dates", **stands)
+    with memory.batch():
+        for number in range(90):
+            memory.remember(f"Ana keeps her tea of day {number} in tin {number}")
+    asked = "in which tin does Ana keep her tea?"
+    small, large = (memory.frame("attention", asked, budget=budget) for budget in (30, 400))
+
+    assert lines(small) == ["I am careful with dates"]
+    assert lines(large)[0] == "I am careful with dates"
+    assert len(lines(large)) > 6
+    assert all("Ana keeps her tea" in each.text and each.why for each in small.dropped)
+    assert len(small.dropped) + small.more == 90
+
+
+def test_a_neighbour_that_is_cut_is_named_whether_by_the_window_or_for_want_of_room(memory, clock):
+    asked = "what is the staging port?"
+    memory.remember("Zebras have stripes", key="zebra")
+    work(memory, clock, 480)
+    memory.remember("The staging port is 6543", key="port")
+    memory.relate("zebra", "port", "is the mascot of")
+    framed = memory.frame("attention", asked)
+
+    assert [hit.text for hit in memory.recall(asked)] == ["The staging port is 6543", "Zebras have stripes"]
+    assert [hit.text for hit in framed.hits] == ["The staging port is 6543"]
+    assert [(each.text, each.why) for each in framed.dropped] == [
+        ("Zebras have stripes", "last said or used before the frame's window of 200 active hours")
+    ]
+    for name in ("Bells", "Boats", "Kettles", "Lamps"):
+        memory.remember(f"{name} are loud", key=name)
+        memory.relate(name, "port", "is near")
+    framed = memory.frame("attention", asked)
+    assert len(framed.hits) == 4
+    assert sorted(each.why for each in framed.dropped) == [
+        "it only belongs together with what answers, and at most 3 such are shown",
+        "last said or used before the frame's window of 200 active hours",
+    ]

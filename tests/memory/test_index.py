@@ -59,7 +59,8 @@ def everything_is_there(root: Path, told: list[str], more: int = 0) -> None:
     with Memory(root, tell=told.append) as m:
         m.remember("tea after it", key=f"after{more}")
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 2 + more
-        assert {len(m.recall(f"number{number}", words=True)) for number in (0, 1, 7, COUNT - 1)} == {1}
+        found = [m.recall(f"number{number}", words=True) for number in (0, 1, 7, COUNT - 1)]
+        assert {sum(not hit.via for hit in each) for each in found} == {1}
     with Memory(root, tell=told.append) as m:
         assert len(m.recall("tea", k=500, words=True)) == COUNT + 2 + more
     same_as_rebuilt(root)
@@ -561,7 +562,7 @@ def test_after_a_prune_a_lost_index_is_made_from_what_is_held(tmp_path: Path) ->
             m.recall("port", believed_at=2, words=True)
         m.revise("port", "the port is 7654")
         m.remember("it listens there", rests_on=["port"])
-        assert [hit.text for hit in m.recall("port 7654", words=True)] == ["the port is 7654"]
+        assert [hit.text for hit in m.recall("port 7654", words=True) if not hit.via] == ["the port is 7654"]
         [waiting] = m.reviews.waiting()
         m.reviews.approve(waiting.id)
         assert [hit.text for hit in m.recall("approved", words=True)] == ["never approved"]

@@ -127,6 +127,7 @@ CALLS = {
     "sources": lambda m: m.sources(),
     "status": lambda m: m.status(),
     "test": lambda m: m.test([{"ask": "what does Ana like?", "find": "ana"}]),
+    "related": lambda m: (m.relate("ana", "bob", EVIL), m.related("ana"))[1],
     "what_rests_on": lambda m: m.what_rests_on("ana"),
     "what_would_go": lambda m: m.what_would_go("ana"),
     "what_would_happen": lambda m: m.what_would_happen("forget"),

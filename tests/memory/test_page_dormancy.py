@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,8 +11,10 @@ import pytest
 
 from keepsake import Memory
 from keepsake.records.errors import Moved, Refused
+from keepsake.records.pages import PAGE
 from keepsake.records.proposal import Proposal
 from tests.memory.test_tidy import tidy_of
+from tests.memory.told import ALL
 
 
 @pytest.fixture
@@ -209,16 +212,85 @@ def test_without_the_pages_at_hand_nothing_is_proposed_of_them_and_nothing_rests
 
 # -- pages that are far too long ---------------------------------------------------------------------------------------
 
+LONG = "Bob came and went. " * 24
 
-def test_a_page_above_the_hard_limit_is_flagged_by_the_append_that_makes_it_so(home, clock):
+
+def write_by_hand(memory: Memory) -> None:
+    with file_of(memory, "person-ana").open("a") as page:
+        page.write(f"\n## #visit\n{LONG.strip()}\n")
+    memory.pages.sync()
+
+
+def remember_many(memory: Memory) -> None:
+    with memory.batch():
+        for number in range(4):
+            memory.remember(f"Ana came {number} times. " * 3, about="person-ana")
+
+
+def consolidate(memory: Memory) -> None:
+    memory.observe(LONG)
+    memory.consolidate(ALL)
+
+
+WAYS: dict[str, Callable[[Memory], object]] = {
+    "append": lambda memory: memory.pages.append("person-ana", LONG, ["visit"]),
+    "supersede": lambda memory: memory.pages.supersede("person-ana", memory.get("k").id, LONG),
+    "remember": lambda memory: memory.remember(LONG, about="person-ana"),
+    "remember many": remember_many,
+    "revise": lambda memory: memory.revise("k", LONG),
+    "consolidate": consolidate,
+    "sync": write_by_hand,
+}
+
+
+@pytest.fixture
+def limited(home, clock):
+    """A memory with low limits, and a page that is below both."""
     with Memory(clock=clock) as memory:
         (memory.folder / "keepsake.toml").write_text("[writer]\nsoft_limit_tokens = 50\nhard_limit_tokens = 100\n")
     with Memory(clock=clock) as memory:
-        for number in range(2):
-            memory.pages.append("person-ana", f"Ana came {number} times. " * 3, ["visit"])
-        assert not memory.pages.read("person-ana").info.needs_compact
-        memory.pages.append("person-ana", "Bob came and went. " * 6, ["visit"])
+        memory.pages.append("person-ana", "Ana came.", ["visit"], key="k")
+        yield memory
 
-        assert memory.pages.read("person-ana").info.needs_compact
-        assert "needs_compact: true" in file_of(memory, "person-ana").read_text()
-        assert [each.why for each in memory.pages.foldings()] == ["flagged: above 100 tokens"]
+
+def flagged(memory: Memory) -> list[str]:
+    return [page.path for page in memory.pages.list() if page.needs_compact]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_page_above_the_hard_limit_is_flagged_whatever_made_it_so(limited, way):
+    assert flagged(limited) == []
+
+    WAYS[way](limited)
+
+    [path] = flagged(limited)
+    assert [(each.path, each.why) for each in limited.pages.foldings()] == [(path, "flagged: above 100 tokens")]
+    limited.pages.sync()
+    assert "needs_compact: true" in (limited.pages.folder / path).read_text()
+    assert limited.pages.sync().written == ()
+    assert limited.pages.rebuild().written == ()
+    assert flagged(limited) == [path]
+
+
+def test_a_flag_that_a_person_takes_off_a_page_that_is_far_too_long_comes_back(limited):
+    limited.pages.append("person-ana", LONG, ["visit"])
+    page = file_of(limited, "person-ana")
+    page.write_text(page.read_text().replace("needs_compact: true", "needs_compact: false"))
+
+    limited.pages.sync()
+
+    assert "needs_compact: true" in page.read_text()
+    assert limited.pages.sync().written == ()
+
+
+def test_a_page_that_was_folded_below_the_limit_is_flagged_no_longer(limited):
+    last = limited.pages.append("person-ana", "Ana lives in Aa.", ["home"])
+    for town in ("Bb", "Cc", "Dd", "Ee", "Ff"):
+        last = limited.pages.supersede("person-ana", last.id, f"Ana lives in {town}.")
+    assert flagged(limited) == ["person-ana.md"]
+
+    limited.pages.fold("person-ana")
+
+    assert flagged(limited) == []
+    assert "needs_compact: false" in file_of(limited, "person-ana").read_text()
+    assert not [event for event in limited.log() if event.op == PAGE], "what follows from its length is no event"

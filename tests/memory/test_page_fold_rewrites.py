@@ -283,7 +283,8 @@ def test_a_page_with_its_own_comments_keys_and_line_ends_keeps_them(memory, name
 
     kept = path.read_bytes()
     assert b"mood: calm # mine\r\n" in kept
-    assert b"<!-- a note -->\r\nOf Ana.\r\n" in kept
+    assert b"# Ana\r\n\r\n<!-- a note -->\r\n" in kept
+    assert kept.endswith(b"#fact\r\nOf Ana.\r\n")  # a line of the person's is a statement, and has its heading now
     assert kept.count(b"\n") == kept.count(b"\r\n")
     assert b"Acme. (Until 2026-05-21" in kept
     assert memory.pages.sync().is_clean

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.memory import page_sync
+from keepsake.memory.pages_at import PagesAt
 from keepsake.projections.markdown import parse
+from keepsake.projections.pages.file import PagesFile
 from keepsake.records.errors import Busy, KeepsakeError, NotFound, Refused
 from tests import strategies
 from tests.memory.paged import (
@@ -881,3 +883,35 @@ def test_a_sync_tells_a_user_of_their_own_pages_alone(tmp_path):
 
         page.write_text(page.read_text().replace("Eva plays.", "Eva plays go."))
         assert [told.path for told in bens.pages.sync().adopted] == ["@ben/person-eva.md"]
+
+
+# -- what a write costs ------------------------------------------------------------------------------------------------
+
+WORDS = ("tea", "cats", "rain", "jazz", "maps", "soup", "snow", "figs", "moss")
+
+
+def test_a_write_to_a_page_reads_neither_the_whole_page_nor_all_of_its_rows(m, monkeypatch):
+    said = [m.pages.append("person-ana", f"Ana likes {word}.", ["visit"]) for word in WORDS]
+    due_alone = PagesFile.entries
+
+    def entries(self, path, *, due=False):
+        assert due, "all rows of a page were asked for"
+        return due_alone(self, path, due=due)
+
+    def parsed(*_):
+        raise AssertionError("the whole page was read")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PagesFile, "entries", entries)
+        patch.setattr(PagesAt, "parsed", parsed)
+        m.pages.append("person-ana", "Ana left.", ["visit"])
+        new = m.pages.supersede("person-ana", said[4].id, "Ana likes old maps.")
+        m.forget(said[7].id)
+        m.pages.sync()
+
+    text = (m.pages.folder / "person-ana.md").read_text()
+    assert f"{{id: {said[4].id}}} #visit #superseded-by:{new.id}\n~~Ana likes maps.~~\n\n" in text
+    assert f"{{id: {said[7].id}}} #visit #retracted\n~~Ana likes figs.~~\n\n" in text
+    assert text.endswith("#visit\nAna likes old maps.\n")
+    assert "entry_count: 11\n" in text
+    assert m.pages.sync().adopted == m.pages.rebuild().adopted == ()

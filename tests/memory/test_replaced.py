@@ -11,7 +11,8 @@ from keepsake import ChronoRecord, ChronoStore, Memory, RolledBack
 
 READS: dict[str, Callable[[Memory], Any]] = {
     "get": lambda m: m.get("port"), "show": lambda m: m.show("port"), "history": lambda m: m.history("port"),
-    "why": lambda m: m.why("port"), "what_rests_on": lambda m: m.what_rests_on("port"), "diff": lambda m: m.diff(0),
+    "why": lambda m: m.why("port"), "what_rests_on": lambda m: m.what_rests_on("port"),
+    "related": lambda m: m.related("port"), "diff": lambda m: m.diff(0),
     "before": lambda m: m.get("port", believed_at=1), "beliefs": lambda m: list(m.beliefs.all()),
     "query": lambda m: m.beliefs.query(), "episodes": lambda m: m.episodes.recent(), "log": lambda m: list(m.log()),
     "log_page": lambda m: m.log_page(), "recall": lambda m: m.recall("which port?"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import platform
 import shutil
 import socket
 import struct
 import sys
 import threading
+from importlib.metadata import requires
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,14 +22,14 @@ from keepsake.models.wordllama import WordLlama
 from keepsake.records.errors import Refused
 from tests.models.conftest import need
 
-HAS_A_WHEEL = sys.version_info < (3, 14) and (sys.platform == "darwin" or platform.machine() == "x86_64")
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 
 
-@pytest.mark.skipif(not HAS_A_WHEEL, reason="wordllama has no wheel for this machine")
-def test_the_default_is_installed_with_keepsake() -> None:
+def test_the_default_is_installed_with_keepsake_as_the_printed_line_installs_it() -> None:
     assert find_spec("wordllama")
     assert find_spec("tokenizers")
+    wanted = [each for each in requires("keepsake") or [] if each.startswith("wordllama")]
+    assert [f"pip install {each}" for each in wanted] == [wordllama.INSTALL]
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_spoiled_weights_are_refused_in_one_line_that_mends_them(
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights/l2_supercat_256.safetensors").write_bytes(spoiled)
 
-    with pytest.raises(Refused, match="safetensors.*pip install wordllama --force-reinstall") as refusal:
+    with pytest.raises(Refused, match="safetensors.*pip install wordllama==0.2.2.post0 --force-reinstall") as refusal:
         WordLlama(tmp_path).embed(["tea"])
 
     assert "\n" not in str(refusal.value)
@@ -181,5 +181,5 @@ def test_a_missing_file_or_package_is_refused_with_the_line_that_installs_it(
     with pytest.raises(Refused, match="l2_supercat_256.safetensors is missing"):
         WordLlama(tmp_path)
     monkeypatch.setitem(sys.modules, "wordllama", None)
-    with pytest.raises(Refused, match="^wordllama is not installed: pip install wordllama$"):
+    with pytest.raises(Refused, match="^wordllama is not installed: pip install wordllama==0.2.2.post0$"):
         WordLlama()

@@ -7,6 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta, read_delta
+from keepsake.records.errors import ConsolidationRuleError
+from keepsake.stores._delta import _validate_delta_provenance
 
 SAID = {
     "source_episode_ids": ["e1"], "promotion_ts": "2026-01-01T00:00:00Z", "rule_id": "r", "confidence": 0.5,
@@ -35,6 +37,16 @@ def test_none_is_without_its_provenance(kind, missing):
     said = {name: value for name, value in {**SAID, **own, "kind": kind}.items() if name != missing}
     with pytest.raises(ValidationError, match=missing):
         read_delta(said)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("missing", ["source_episode_ids", "promotion_ts", "rule_id", "confidence"])
+def test_one_that_was_made_without_validation_is_found_out(kind, missing):
+    made, own = KINDS[kind]
+    _validate_delta_provenance(made(**SAID, **own))
+    said = {name: value for name, value in {**SAID, **own}.items() if name != missing}
+    with pytest.raises(ConsolidationRuleError, match=missing):
+        _validate_delta_provenance(made.model_construct(**said))
 
 
 @pytest.mark.parametrize(

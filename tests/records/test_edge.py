@@ -1,7 +1,5 @@
 """An edge has no direction: whichever block is named first, it is the same edge."""
 
-import dataclasses
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,12 +18,12 @@ def test_both_orders_give_the_same_edge_the_smaller_id_first(a, b):
         edge = Edge.canonical(a, b)
         assert edge == Edge.canonical(b, a)
         assert edge.from_id < edge.to_id
-        assert edge.pair == tuple(sorted([a, b]))
+        assert edge == tuple(sorted([a, b]))
 
 
 @given(st.lists(st.tuples(names, names).filter(lambda pair: pair[0] != pair[1]), max_size=20))
 def test_the_order_is_the_one_in_which_sqlite_compares(pairs):
-    assert [Edge.canonical(a, b).pair for a, b in pairs] == [tuple(sorted(pair, key=str.encode)) for pair in pairs]
+    assert [Edge.canonical(a, b) for a, b in pairs] == [tuple(sorted(pair, key=str.encode)) for pair in pairs]
 
 
 def test_an_edge_in_the_wrong_order_cannot_be_made():
@@ -34,5 +32,5 @@ def test_an_edge_in_the_wrong_order_cannot_be_made():
 
 
 def test_an_edge_cannot_be_changed():
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         Edge("a", "b").to_id = "c"

@@ -20,7 +20,9 @@ def test_a_frame_reads_as_its_text_and_tells_all_of_itself() -> None:
     assert repr(framed.dropped[0]) == "<Dropped b2 'ale': the budget is used up>"
     told = orjson.loads(orjson.dumps(framed.to_dict()))
     assert (told["hits"][0]["text"], told["dropped"][0]["id"], told["is_whole"]) == ("tea", "b2", True)
-    assert set(told) == {"frame", "question", "text", "hits", "dropped", "used", "budget", "is_whole", "receipt"}
+    assert set(told) == {
+        "frame", "question", "text", "hits", "dropped", "used", "budget", "is_whole", "receipt", "more",
+    }  # fmt: skip
 
 
 def test_a_frame_is_whole_unless_something_guaranteed_is_said_by_nobody() -> None:

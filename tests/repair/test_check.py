@@ -663,13 +663,6 @@ def test_a_file_that_cannot_be_read_is_an_error_of_its_own(root, is_compacted, i
     assert "file-unreadable" in codes(root)
 
 
-def test_a_folder_of_chronomemory_is_told_and_not_called_damaged(root):
-    root.mkdir(mode=0o700)
-    wal(root).write_text('{"seq": 1, "ts": "2026-01-02T03:04:05Z"}\n')
-
-    assert one(check(root)).code == "old-ledger"
-
-
 # -- the table -------------------------------------------------------------------------------------------------------
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
 
-from keepsake import ChronoRecord, ChronoStore, EsdbBridge, KeepsakeError, Refused
-from keepsake.records.errors import Closed, Damaged
+from keepsake import ChronoRecord, ChronoStore, EsdbBridge, EsdbRecord, KeepsakeError, Memory, Refused, open_store
+from keepsake.records.errors import Damaged
 from keepsake.stores.bridge import FallbackWarning
-from keepsake.stores.takeover import SkippedRecord
+from keepsake.stores.chrono import SkippedRecord
 
 
 @pytest.fixture
@@ -31,7 +32,8 @@ def store(tmp_path: Path) -> ChronoStore:
         (ChronoRecord(id="X", confidence=float("nan")), "from 0 to 1, not nan"),
         (ChronoRecord(id="X", confidence=True), "from 0 to 1"),
         (ChronoRecord(id="X", confidence="0.5"), "from 0 to 1"),  # type: ignore[arg-type]
-        (ChronoRecord(id="X", status="actve"), "'actve' is not known"),
+        (ChronoRecord(id="X", status=""), "a text such as active"),
+        (ChronoRecord(id="X", status=None), "not None"),  # type: ignore[arg-type]
         (ChronoRecord(id="X", label=3), "text, not int"),  # type: ignore[arg-type]
         (ChronoRecord(id="X", evidence="NIST"), "write \\['NIST'\\]"),  # type: ignore[arg-type]
         (ChronoRecord(id="X", data={"x": float("inf")}), "finite"),
@@ -53,9 +55,95 @@ def test_a_record_that_makes_no_sense_is_refused_with_the_reason_and_nothing_is_
     assert store.query(status="") == []
 
 
-def test_a_store_that_is_not_open_says_how_to_open_it(tmp_path: Path) -> None:
-    with pytest.raises(Closed, match="call open"):
-        ChronoStore(tmp_path).query()
+def test_a_store_opens_when_it_is_used_and_again_after_it_was_closed(tmp_path: Path) -> None:
+    store = ChronoStore(tmp_path)
+    assert store.query() == []
+    store.close()
+    store.upsert(ChronoRecord(id="X"))
+    store.close()
+
+    assert store.get("X") == ChronoRecord(id="X")
+
+
+def test_a_status_of_the_callers_own_is_kept_and_asked_for_by_its_name(store: ChronoStore) -> None:
+    for status in ("open", "closed", "hypothesis", "active"):
+        store.upsert(ChronoRecord(id=status, label=status, status=status))
+
+    assert [r.id for r in store.query()] == ["active"]
+    assert [r.id for r in store.query(status="open")] == ["open"]
+    assert [r.id for r in store.query(status="hypothesis")] == ["hypothesis"]
+    assert [r.status for r in store.query(status="")] == ["open", "closed", "hypothesis", "active"]
+    again = store.get("open")
+    assert again is not None
+    again.status = "active"
+    store.upsert(again)
+    assert store.get("open") == ChronoRecord(id="open", label="open")
+
+
+# -- what ESDB's users expect --------------------------------------------------------------------------------------
+
+
+def test_a_write_returns_its_event_and_replay_lists_all_of_them_chained(store: ChronoStore) -> None:
+    put = store.upsert(ChronoRecord(id="X", label="tea"))
+    assert (put.op, put.record_id, put.record) == ("upsert", "X", ChronoRecord(id="X", label="tea").to_dict())
+    assert store.upsert(ChronoRecord(id="X", label="tea")) == put, "the same again is the same event"
+    gone = store.delete("X")
+    assert gone is not None
+    assert (gone.op, gone.record["status"], gone.prev_hash) == ("delete", "tombstone", put.hash)
+    assert store.delete("X") == gone
+    assert store.delete("never was") is None
+    store.compact()
+
+    events = store.replay()
+    assert [e.op for e in events] == ["ledger.begin/1", "upsert", "delete", "compact"]
+    assert events[1:3] == [put, gone]
+    assert [e.prev_hash for e in events[1:]] == [e.hash for e in events[:-1]]
+    assert store.replay(from_seq=gone.seq) == events[2:]
+
+
+def test_the_events_of_a_batch_are_told_without_hashes_that_are_not_there_yet(store: ChronoStore) -> None:
+    with store.shelf.ledger.batch():
+        one, two = store.upsert(ChronoRecord(id="X")), store.upsert(ChronoRecord(id="Y"))
+        assert store.upsert(ChronoRecord(id="X")) == replace(one, prev_hash="")
+    assert (one.seq, one.hash, two.seq, two.hash) == (1, "", 2, "")
+
+
+def test_another_users_words_are_not_in_replay(tmp_path: Path) -> None:
+    with Memory(tmp_path / ".chronomemory", user="bo") as memory:
+        memory.remember("a secret of Bo's", key="B")
+    with ChronoStore(tmp_path) as store:
+        assert "secret" not in str(store.replay())
+
+
+def test_the_depth_of_a_store_is_stamped_on_what_it_puts(tmp_path: Path) -> None:
+    with open_store(tmp_path, recursion_depth=2) as store:
+        event = store.upsert(ChronoRecord(id="X"))
+        assert event.recursion_depth == 2
+        assert store.query()[0].recursion_depth == 2
+    with open_store(project_root=tmp_path) as store:
+        store.upsert(ChronoRecord(id="Y", recursion_depth=5))
+        assert [r.recursion_depth for r in store.query()] == [2, 5]
+
+
+@pytest.mark.parametrize(
+    ("record", "passes"),
+    [(ChronoRecord("X", confidence=0.6), True), (ChronoRecord("X", confidence=0.59), False),
+     (ChronoRecord("X", status="tombstone"), False), (ChronoRecord("X", status="hypothesis"), False)],
+)  # fmt: skip
+def test_what_may_be_injected_into_a_prompt(record: ChronoRecord, passes: bool) -> None:
+    assert record.passes_rag_filter() is passes
+
+
+def test_a_dictionary_with_unknown_fields_is_a_record_without_them() -> None:
+    assert ChronoRecord.from_dict({"id": "X", "label": "tea", "more": 1}) == ChronoRecord("X", label="tea")
+
+
+def test_an_export_has_no_tombstones(store: ChronoStore) -> None:
+    for status in ("active", "deprecated", "hypothesis", "tombstone"):
+        store.upsert(ChronoRecord(id=status, status=status))
+
+    assert [raw["id"] for raw in store.export_records()] == ["active", "deprecated", "hypothesis"]
+    assert store.record_count() == 3
 
 
 # -- copies ---------------------------------------------------------------------------------------------------------
@@ -170,9 +258,9 @@ def test_a_circle_of_beliefs_is_followed_once(store: ChronoStore) -> None:
 
 
 def test_what_was_believed_can_be_asked_by_event_and_by_time(store: ChronoStore) -> None:
-    first = store.upsert(ChronoRecord(id="X", label="tea", confidence=0.6, evidence=["said so"]))
+    first = store.upsert(ChronoRecord(id="X", label="tea", confidence=0.6, evidence=["said so"])).seq
     at = store.history("X")[0].at
-    second = store.upsert(ChronoRecord(id="X", label="coffee"))
+    second = store.upsert(ChronoRecord(id="X", label="coffee")).seq
     store.delete("X")
     store.compact()
 
@@ -191,7 +279,7 @@ def test_what_was_believed_can_be_asked_by_event_and_by_time(store: ChronoStore)
 def test_two_moments_are_told_apart(store: ChronoStore) -> None:
     store.upsert(ChronoRecord(id="kept", label="same"))
     store.upsert(ChronoRecord(id="gone", label="old"))
-    before = store.upsert(ChronoRecord(id="changed", label="tea"))
+    before = store.upsert(ChronoRecord(id="changed", label="tea")).seq
     store.upsert(ChronoRecord(id="new", label="fresh"))
     store.upsert(ChronoRecord(id="changed", label="coffee"))
     store.delete("gone")
@@ -280,6 +368,25 @@ def test_a_deleted_item_is_not_brought_back_by_migrating_again(store: ChronoStor
     assert store.query() == []
 
 
+def test_migrating_again_takes_back_nothing_that_was_changed_here(store: ChronoStore, tmp_path: Path) -> None:
+    source = tmp_path / "requirements.json"
+    source.write_bytes(orjson.dumps([{"id": "R-1", "title": "x", "confidence": 0.9}, {"id": "R-2", "title": "y"}]))
+    store.migrate_from_json(tmp_path)
+    one, two = store.query()
+    assert one.evidence == ["migrated from requirements.json"]
+    one.confidence, two.status = 0.3, "hypothesis"
+    store.upsert(one)
+    store.upsert(two)
+
+    assert store.migrate_from_json(tmp_path) == {"requirements": 0, "testcases": 0, "skipped": 2}
+    assert [(r.id, r.confidence) for r in store.query()] == [("R-1", 0.3)]
+    source.write_bytes(orjson.dumps([{"id": "R-1", "title": "x", "confidence": 0.8}, {"id": "R-2", "title": "z"}]))
+    assert store.migrate_from_json(tmp_path)["requirements"] == 2
+    assert [(r.label, r.status, r.confidence) for r in store.query(status="")] == [
+        ("x", "active", 0.8), ("z", "hypothesis", 0.7),
+    ]  # fmt: skip
+
+
 def test_a_file_that_is_no_list_is_refused_and_nothing_is_taken(store: ChronoStore, tmp_path: Path) -> None:
     (tmp_path / "requirements.json").write_text('{"id": "R-1"')
     with pytest.raises(Refused, match="requirements.json"):
@@ -299,9 +406,72 @@ def test_the_bridge_never_falls_back_silently(tmp_path: Path) -> None:
     with pytest.warns(FallbackWarning, match="cannot be read"):
         status = bridge.status().to_dict()
     with pytest.warns(FallbackWarning):
-        assert [item["id"] for item in bridge.requirements()] == ["R-1"]
-    assert (status["available"], status["backend"]) == (False, "json")
+        assert [item.id for item in bridge.requirements()] == ["R-1"]
+    assert (status["available"], status["backend"][:16], status["chain_valid"]) == (True, ".specsmith/ JSON", False)
     assert status["problem"]
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_bridge_tells_the_records_as_they_stand_and_writes_nothing_by_looking(tmp_path: Path) -> None:
+    (tmp_path / ".specsmith").mkdir()
+    item = {"id": "R-1", "title": "old", "confidence": 0.9, "status": "accepted"}
+    (tmp_path / ".specsmith" / "requirements.json").write_bytes(orjson.dumps([item]))
+    bridge = EsdbBridge(tmp_path)
+    with ChronoStore(tmp_path) as store:
+        store.migrate_from_json(tmp_path / ".specsmith")
+        record = store.query()[0]
+        record.confidence, record.label = 0.2, "new"
+        store.upsert(record)
+    before = _files(tmp_path)
+
+    [found] = bridge.requirements()
+    assert found == EsdbRecord(
+        "R-1", "requirement", "active", 0.2, "new", data=item, source_ids=["migrated from requirements.json"]
+    )
+    assert found.to_dict() == {**item, "title": "new", "confidence": 0.2}
+    assert bridge.status().record_count == 1
+    assert _files(tmp_path) == before
+
+
+def test_an_empty_store_is_no_store_and_the_bridge_serves_the_json(tmp_path: Path) -> None:
+    (tmp_path / ".specsmith").mkdir()
+    items = [{"id": f"R-{number}", "title": "x"} for number in range(12)]
+    (tmp_path / ".specsmith" / "requirements.json").write_bytes(orjson.dumps(items))
+    bridge = EsdbBridge(tmp_path)
+    with ChronoStore(tmp_path):
+        pass
+
+    assert len(bridge.requirements()) == 12
+    assert bridge.status().record_count == 12
+    assert bridge.record_counts() == {"requirements": 12, "testcases": 0}
+    assert bridge.upsert_record(EsdbRecord("R-0")) is bridge.delete_record("R-0") is False
+    with ChronoStore(tmp_path) as store:
+        store.migrate_from_json(tmp_path / ".specsmith")
+        for record in store.query():
+            store.delete(record.id)
+    assert bridge.requirements() == []
+
+
+def test_the_bridge_writes_where_there_is_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChronoStore(tmp_path) as store:
+        store.upsert(ChronoRecord("R-1", kind="requirement", epistemic_boundary=["here"]))
+    monkeypatch.chdir(tmp_path)
+    bridge = EsdbBridge()
+
+    assert bridge.upsert_record(EsdbRecord("R-1", "requirement", label="new", confidence=0.9, source_ids=["a"]))
+    assert bridge.upsert_record(EsdbRecord("FACT-1"))
+    assert bridge.record_counts() == {"requirement": 1, "fact": 1}
+    with ChronoStore(tmp_path) as store:
+        assert store.get("R-1") == ChronoRecord(
+            "R-1", "requirement", label="new", confidence=0.9, evidence=["a"], epistemic_boundary=["here"]
+        )
+    assert bridge.delete_record("R-1")
+    assert bridge.requirements() == []
+    with pytest.raises(Refused, match="from 0 to 1"):
+        bridge.upsert_record(EsdbRecord("R-2", confidence=7.5))
 
 
 def test_the_bridge_says_that_a_store_is_damaged(tmp_path: Path) -> None:
@@ -336,3 +506,13 @@ def test_every_error_is_one_line(store: ChronoStore) -> None:
         with pytest.raises(KeepsakeError) as caught:
             store.why(name)
         assert "\n" not in str(caught.value)
+
+
+def test_what_stands_in_a_segment_that_was_moved_away_is_still_told_of(tmp_path: Path) -> None:
+    with ChronoStore(tmp_path / "project") as store:
+        event = store.upsert(ChronoRecord(id="X"))
+        store.compact()
+        store.shelf.ledger.prune(tmp_path / "elsewhere")
+
+        again = store.upsert(ChronoRecord(id="X"))
+        assert (again.seq, again.record, again.hash) == (event.seq, event.record, "")

@@ -351,7 +351,7 @@ def test_a_bad_line_is_named_by_file_line_and_byte_read_past_and_not_written_ove
     assert (found.severity, found.place) == ("error", f"nodes/all.jsonl, line 4, byte {at}")
     assert says in found.reason
     before = files(root)
-    with pytest.raises(Damaged, match=r"nodes/all.jsonl, line 4, byte \d+: .*mend or remove"):
+    with pytest.raises(Damaged, match=r"nodes/all.jsonl, line 4, byte \d+: .*replay --write"):
         other.save_node(node("new"))
     assert files(root) == before
     other.save_edge(MemoryEdge.between("ana", "knows", "zoe"))  # another file is another matter

@@ -360,3 +360,120 @@ def test_an_applied_line_that_calls_itself_free_and_retracts_is_refused_everywhe
     for events in ([put(1, TEA), forged], [forged, put(1, TEA)]):
         for way in (appended, imported, rebuilt):
             assert graph(way(events))[0] == [TEA], way.__name__
+
+
+# -- branches ----------------------------------------------------------------------------------------------------------
+
+
+def on(path, number, record):
+    return replace(put(number, record), path_id=path)
+
+
+def branched(number, name, parent=""):
+    at = NINE + timedelta(minutes=number)
+    return MemoryEvent(id=f"e{number}", kind="path.branch", at=at, path_id=name, payload={"parent_id": parent})
+
+
+def ended(number, name, **how):
+    kind = "path.merge" if "into" in how else "path.abandon"
+    return MemoryEvent(id=f"e{number}", kind=kind, at=NINE + timedelta(minutes=number), path_id=name, payload=how)
+
+
+@pytest.fixture
+def forked():
+    runtime = in_memory()
+    runtime.record([branched(1, "main"), on("main", 2, TEA), branched(3, "try", "main")])
+    return runtime
+
+
+def archived_on(runtime, path):
+    action = runtime.propose("archive", ["a"], by="bot", path_id=path)
+    return runtime.apply(action, runtime.approve(action, by="ana")).event
+
+
+def test_an_approval_on_a_branch_is_none_for_the_main_path(forked):
+    event = archived_on(forked, "try")
+    archived = MemoryNode.from_dict(event.payload["nodes"]["a"])
+
+    assert forked.store.load_node("a") == TEA
+    with pytest.raises(NeedsApproval, match="to archive it needs an approval"):
+        forked.record([on("main", 5, archived)])
+    forked.record([ended(6, "try", reason="no"), on("main", 7, replace(TEA, label="green tea"))])
+    assert forked.store.load_node("a").label == "green tea"
+    assert (forked.compare().is_same, codes(forked)) == (True, [])
+
+
+def test_what_was_approved_on_a_branch_comes_along_with_its_merge(forked):
+    archived_on(forked, "try")
+
+    forked.record([ended(5, "try", into="main")])
+
+    assert forked.store.load_node("a").properties["status"] == "archived"
+    assert (forked.compare().is_same, codes(forked)) == (True, [])
+
+
+def test_more_words_on_a_branch_do_not_take_its_approval_away(forked):
+    forked.record([branched(4, "deeper", "try")])
+    archived = MemoryNode.from_dict(archived_on(forked, "try").payload["nodes"]["a"])
+    forked.record([on("deeper", 6, replace(archived, label="green tea")), ended(7, "deeper", into="try")])
+    forked.record([ended(8, "try", into="main")])
+
+    found = forked.store.load_node("a")
+    assert (found.label, found.properties["status"]) == ("green tea", "archived")
+    assert (forked.compare().is_same, codes(forked)) == (True, [])
+
+
+@pytest.mark.parametrize("how", ["put", "free action"])
+def test_a_merge_does_not_bring_back_what_was_archived_meanwhile(forked, how):
+    forked.record([on("try", 4, replace(TEA, label="green tea"))])
+    archived_on(forked, "main")
+    if how == "put":
+        forked.record([on("try", 6, replace(TEA, label="mint tea"))])
+    else:
+        forked.apply(forked.propose("activate", ["a"], by="bot", path_id="try"))
+    merge = ended(7, "try", into="main")
+
+    with pytest.raises(NeedsApproval, match="path try says other than main of status of node a: to archive it needs"):
+        forked.record([merge])
+
+    forked.log.append(merge)
+    assert [each.event_id for each in forked.replay().refused] == ["e7"]
+    forked.rebuild()
+    assert forked.store.load_node("a").properties["status"] == "archived"
+
+
+def test_a_merge_of_what_was_said_before_an_action_on_no_path_brings_nothing_and_is_no_matter_for_the_gate(forked):
+    forked.record([on("try", 4, replace(TEA, label="green tea"))])
+    archived_on(forked, "")
+
+    forked.record([ended(6, "try", into="main")])
+
+    assert forked.store.load_node("a").properties["status"] == "archived"
+    assert (forked.compare().is_same, codes(forked)) == (True, [])
+
+
+def test_a_merge_does_not_bring_back_what_was_archived_past_the_log():
+    runtime = in_memory()
+    runtime.record([branched(1, "main"), branched(2, "try", "main"), on("try", 3, TEA)])
+    runtime.store.save_node(replace(TEA, properties={"status": "archived"}))
+
+    with pytest.raises(NeedsApproval, match="to archive it needs an approval"):
+        runtime.record([ended(4, "try", into="main")])
+
+    assert runtime.store.load_node("a").properties["status"] == "archived"
+
+
+def test_what_an_earlier_program_kept_of_a_branch_is_found_and_put_right(forked):
+    forked.record([on("try", 4, replace(TEA, label="mint tea")), on("try", 5, MemoryNode(id="b", kind="fact"))])
+    forked.store.save_nodes([replace(TEA, label="mint tea"), MemoryNode(id="b", kind="fact")])
+    old = forked.export()
+
+    assert [(each.code, each.place) for each in forked.diagnostics()] == [
+        ("not-current", "node a"), ("not-current", "node b"),
+    ]  # fmt: skip
+    assert [(each.id, each.how) for each in forked.rebuild().wrong] == [("a", "other"), ("b", "branch")]
+    other = in_memory()
+    other.take_in(old)
+    for runtime in (forked, other):
+        assert graph(runtime) == ([TEA], [])
+        assert codes(runtime) == []

@@ -9,19 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from keepsake.records.errors import Moved, NeedsApproval, NotFound, NotWritten, Refused
+from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.errors import Moved, NeedsApproval, NotFound, NotWritten, Refused, Unfinished
 from keepsake.records.graph import MemoryEdge, MemoryNode
 from keepsake.records.lifecycle import GATED, KINDS, LifecycleAction, LifecycleApproval, PhasePolicy
 from keepsake.records.memory_event import APPLIED, CUSTOM, DENIED, MemoryEvent
+from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.audit_sink import InMemoryAuditSink, JsonlAuditSink
 from keepsake.stores.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
-from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
+from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, diagnose
 from keepsake.stores.graph.merging import unmerge
 from keepsake.stores.phase_findings import rings
 from keepsake.stores.phase_paths import branch
 from keepsake.stores.phase_runtime import PhaseMemoryRuntime
 from tests.conftest import at_most
 from tests.crash.disks import FailingDisk
+from tests.growth import assert_linear, seconds
 from tests.strategies import HOSTILE
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
@@ -403,8 +406,9 @@ def test_what_is_on_record_and_was_not_carried_out_is_told_and_finished(tmp_path
     runtime = on_disks(tmp_path, clock, store=disk)
     action = asked(runtime, "archive")
     disk.armed = True
-    with pytest.raises(NotWritten):
+    with pytest.raises(Unfinished, match="it is recorded"):
         runtime.apply(action, runtime.approve(action, by="ana"))
+    assert outcomes(runtime) == [("archive n", "granted")], "what is on record is not called failed"
     assert runtime.store.load_node("n").properties == {}
     [found] = [each for each in runtime.diagnostics() if each.severity == "error"]
     assert found.code == "unfinished-action"
@@ -456,6 +460,19 @@ def test_what_is_wrong_with_the_graph_and_its_log_is_told_with_the_way_out(runti
     assert not any("e-" in place for place in places), "an attempt in vain is no orphan"
     assert all(each.remedy and each.reason for each in runtime.diagnostics())
     assert (state(runtime), log.list()) == before
+
+
+def test_looking_for_what_is_wrong_takes_as_long_as_there_is_to_look_at():
+    def took(count):
+        store = InMemoryMemoryGraphStore()
+        store.import_envelope(GraphEnvelope(
+            nodes=[MemoryNode(id=f"n{number}", kind="fact") for number in range(count)],
+            paths=[MemoryPath(path_id="main", created_at=NINE.isoformat())],
+            events=[MemoryEvent(id=f"e{number}", kind=CUSTOM, at=NINE, path_id="main") for number in range(count)],
+        ))  # fmt: skip
+        return seconds(lambda: diagnose(store))
+
+    assert_linear(took, 250, 5000)
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("abcdefg")))

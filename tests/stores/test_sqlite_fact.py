@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import threading
+from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -190,12 +191,24 @@ def test_one_episode_may_say_several_things(play):
     play(scene)
 
 
-def test_a_name_that_nobody_knows_replaces_nothing(play):
+def test_a_delta_without_scope_is_of_whose_facts_it_is_about_or_the_owners(play):
     async def scene(store):
-        await apply(store, update("e1", "Oslo", "nobody"), delete("e2", "nothing"))
-        assert await homes(store) == ["Oslo"]
-        [noted] = await store.noops("ana")
-        assert (noted.kind, noted.source_episode_ids) == ("delete", ["e2"])
+        await apply(store, add("a1", "Rome"), add("b1", "Bonn", scope=DeltaScope(user="bob")), add("x1", scope=None))
+        assert [await homes(store, user) for user in ("ana", "bob", "me")] == [["Rome"], ["Bonn"], ["Oslo"]]
+        await apply(store, delete("b2", "b1", scope=None), NoopDelta(**provenance("a1", scope=None)))
+        assert [await homes(store, user) for user in ("ana", "bob", "me")] == [["Rome"], [], ["Oslo"]]
+        assert [each.scope for each in await store.noops("ana")] == [ANA]
+
+    play(scene)
+
+
+def test_a_delta_without_scope_about_two_users_facts_is_refused(play):
+    async def scene(store):
+        await apply(store, add("a1", "Rome"), add("b1", "Bonn", scope=DeltaScope(user="bob")))
+        before = await history_of_all(store)
+        with pytest.raises(MemoryScopeError, match="give the delta a scope"):
+            await store.apply_delta(delete("x1", "a1", "b1", scope=None))
+        assert await history_of_all(store) == before
 
     play(scene)
 
@@ -220,7 +233,7 @@ def test_another_users_fact_or_episode_is_refused_and_nothing_is_changed(play):
         before = await history_of_all(store)
         for name in (anas.id, "e1"):
             for delta in (delete("b2", "b1", name, scope=bob), update("b2", "Rome", "b1", name, scope=bob)):
-                with pytest.raises(MemoryScopeError):
+                with pytest.raises(NotFound):
                     await store.apply_delta(delta)
         assert await history_of_all(store) == before
 
@@ -457,6 +470,65 @@ def test_a_row_that_was_tampered_with_is_told(play):
             await store.query(FactPattern(user="ana"))
 
     play(scene)
+
+
+SEEDS_FACTS = """
+CREATE TABLE IF NOT EXISTS facts (
+  fact_id    TEXT PRIMARY KEY,
+  user       TEXT NOT NULL,
+  agent      TEXT NOT NULL,
+  payload    BLOB NOT NULL,
+  lineage    BLOB NOT NULL,
+  confidence REAL NOT NULL,
+  metadata   BLOB NOT NULL,
+  pinned_at  TEXT NOT NULL
+)
+"""
+
+
+def kept_elsewhere(path, *facts):
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as conn, conn:
+        conn.execute(SEEDS_FACTS)
+        conn.execute("ALTER TABLE facts ADD COLUMN mood TEXT")
+        conn.executemany("INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", facts)
+
+
+ROME = (
+    "f-1", "ana", "rag", b'{"subject":"Ana","predicate":"lives_in","object":"Rome"}',
+    b'[{"rule_id":"r","source_episode_ids":["e1"],"promotion_ts":"2025-01-01T00:00:00+00:00"}]', 0.9, b'{"k":1}',
+    "2025-01-01T10:00:00+01:00", "calm",
+)  # fmt: skip
+NOTE = ("f-0", "", "", b'{"text":"tea"}', b"[]", 1.0, b"{}", "2024-12-31T00:00:00", None)
+
+
+def test_a_facts_file_of_another_program_is_taken_over_with_all_it_says(play, path):
+    kept_elsewhere(path, ROME, NOTE)
+
+    async def scene(store):
+        await store.bootstrap()
+        [rome] = await store.query(FactPattern(user="ana", subject="Ana", object="Rome"))
+        assert (rome.id, rome.agent, rome.confidence, rome.episodes) == ("f-1", "rag", 0.9, ["e1"])
+        assert (rome.metadata, rome.pinned_at) == ({"k": 1, "mood": "calm"}, datetime(2025, 1, 1, 9, tzinfo=UTC))
+        [note] = await store.query(FactPattern(user="me"))
+        assert (note.id, note.payload, note.pinned_at) == ("f-0", {"text": "tea"}, datetime(2024, 12, 31, tzinfo=UTC))
+        assert await homes(store, believed_at="2025-01-02") == ["Rome"]
+        await apply(store, add("e1", "Rome"), update("e2", "Oslo", "f-1"))
+        assert await homes(store) == ["Oslo"]
+        assert (await store.health()).fragment_count == 2
+
+    assert "call bootstrap()" in asyncio.run(SQLiteFactStore(path=path).health()).warnings[-1]
+    play(scene)
+
+
+def test_a_facts_file_that_cannot_be_read_is_left_as_it_is(path):
+    kept_elsewhere(path, ROME, ("f-2", *ROME[1:3], b"{", *ROME[4:]))
+    before = path.read_bytes()
+
+    with pytest.raises(Damaged, match="'f-2' was made elsewhere"):
+        asyncio.run(SQLiteFactStore(path=path).bootstrap())
+
+    assert path.read_bytes()[100:] == before[100:]
 
 
 def test_facts_and_episodes_may_share_a_file(play, path):

@@ -31,6 +31,12 @@ def test_a_file_is_seen_from_its_folder(tmp_path):
     assert (tmp_path / ".facts").is_file()
 
 
+def test_the_store_of_facts_is_called_fact_or_facts(tmp_path):
+    one, other = (wire(f"stores: {{{name}: sqlite:./.facts}}", base=tmp_path) for name in ("fact", "facts"))
+
+    assert one.facts.path == other.facts.path == tmp_path / ".facts"
+
+
 def test_an_absolute_path_is_itself(tmp_path):
     assert wire({"stores": {"memory": f"sqlite:{tmp_path}/m"}}).memory.path == tmp_path / "m"
 
@@ -45,6 +51,7 @@ def test_nothing_asked_is_nothing_given():
         "stores: [memory]", "stores: sqlite", "- stores", "stores: {graph: sqlite:x}", "stores: {memory: postgres:x}",
         "stores: {memory: 'sqlite:'}", "stores: {memory: 5}", "stores: {memory: }", "stores: {memory: [a", "a: b: c",
         "stores: !!python/object/apply:os.system ['true']", "stores: {memory: sqlite:a, memory: sqlite:b}",
+        "stores: {fact: sqlite:a, facts: sqlite:b}",
         "[" * 600, "x" * 1_000_001, "stores: {1: sqlite:x}", "\x00", "stores: {memory: sqlite:.}",
     ],
 )  # fmt: skip

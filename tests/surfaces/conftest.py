@@ -89,13 +89,16 @@ def process(warm_program: Path) -> Callable[..., Ended]:
 
 @pytest.fixture
 def terminal(warm_program: Path) -> Callable[..., Ended]:
-    """Run the program on a terminal of 100 columns, and type `typed`. What it draws on either stream is in `out`."""
+    """Run the program, or another, on a terminal of 100 columns, and type `typed`. What it draws on either stream is in
+    `out`."""
 
-    def call(*args: str, typed: str = "", columns: int = 100, **env: str) -> Ended:
+    def call(
+        *args: str, typed: str = "", columns: int = 100, program: Sequence[str | Path] = (), **env: str
+    ) -> Ended:  # fmt: skip
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
         child = subprocess.Popen(
-            [warm_program, *args],
+            [*(program or [warm_program]), *args],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from keepsake.surfaces.cli import patience
+from tests.chronomemory_folder import OldStore
 
 
 def test_a_backup_is_made_and_its_place_is_told(keepsake, folder, home):
@@ -61,6 +62,8 @@ def test_init_here_makes_a_projects_own_memory_and_says_how_it_is_found(keepsake
     assert done.out == f"Made {made}\nfound from {home}/work and every folder below it\n"
     assert (made / "keepsake.toml").read_text().startswith("# Settings of this memory")
     assert stat.S_IMODE((made / "keepsake.toml").stat().st_mode) == 0o600
+    assert sorted(page.name for page in (made / "memory").iterdir()) == ["user-preferences.md", "user-profile.md"]
+    assert "tags: [identity, background]\nstatus: active" in (made / "memory/user-profile.md").read_text()
     keepsake("remember", "in the project")
     assert b"in the project" in (made / "events.wal").read_bytes()
     assert not (home / ".keepsake").exists()
@@ -74,6 +77,18 @@ def test_init_leaves_what_is_there_as_it_is(keepsake, home):
     assert keepsake("init", "--here").out.startswith("Already there:")
     assert (home / "work/.keepsake/keepsake.toml").read_text() == "# mine\n"
     assert keepsake("show", "k").status == 0
+
+
+def test_init_takes_nothing_in_and_writes_no_page_where_pages_are(keepsake, home):
+    keepsake("init", "--here")
+    page = home / "work/.keepsake/memory/user-profile.md"
+    page.write_text(page.read_text() + "\n## #name\nThe user is Ana.\n")
+    (home / "work/.keepsake/memory/user-preferences.md").unlink()
+
+    assert keepsake("init", "--here").status == 0
+
+    assert [path.name for path in page.parent.iterdir()] == ["user-profile.md"]
+    assert "The user is Ana." not in keepsake("show").out
 
 
 def test_init_says_when_another_memory_goes_first(keepsake, home, monkeypatch):
@@ -122,6 +137,38 @@ def test_migrate_as_json_has_the_reasons_too(keepsake, specsmith, home):
     assert len(done.json["reasons"]) == 3
     assert (home / "elsewhere/.chronomemory/events.wal").exists()
     assert keepsake("migrate", str(home / "nowhere")).status == 1
+
+
+def test_migrate_into_a_folder_of_chronomemory_counts_its_notes_apart(keepsake, specsmith, home):
+    old = OldStore(home / "work")
+    old.upsert("R-1", kind="requirement", label="It works", data={"id": "R-1", "title": "It works"})
+    for number in range(5):
+        old.upsert(f"O-{number}", status=f"own {number}")
+
+    done = keepsake("migrate")
+
+    assert "Took in 0 requirements and 1 test case\n1 item unchanged\n3 items not taken:\n" in done.out
+    assert "'O-3': its status 'own 3' is none of ours" in done.out
+    assert len(keepsake("migrate", "--json").json["reasons"]) == 3
+
+
+def test_a_damaged_folder_of_chronomemory_is_sent_to_the_import_that_takes_what_is_left(keepsake, home):
+    old = OldStore(home / "old")
+    for name in "ABC":
+        old.upsert(name, label=f"the label of {name}")
+    assert keepsake("-C", str(old.folder), "check").status == 0
+    old.wal.write_bytes(old.wal.read_bytes().replace(b"of B", b"of D"))
+
+    checked = keepsake("-C", str(old.folder), "check")
+    assert checked.status == 4
+    assert "line 2: its hash does not fit" in checked.out
+    assert "import --format chronomemory" in checked.out
+    assert keepsake("-C", str(old.folder), "backup").status == 4
+    done = keepsake("-C", str(home / "new"), "import", "--format", "chronomemory", str(old.folder))
+
+    assert "2 beliefs" in done.out
+    assert "line 2: its hash does not fit" in done.out
+    assert keepsake("-C", str(home / "new"), "show", "C", "--json").json["text"] == "the label of C"
 
 
 def test_compacting_and_pruning_tell_what_they_did(keepsake, home):

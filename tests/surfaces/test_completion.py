@@ -37,7 +37,8 @@ def test_a_shell_is_taught_with_one_line(process, shell):
 
 
 def test_commands_and_options_are_offered(tab):
-    assert offered(tab("re")) == ["remember", "recall", "revise", "review", "repair", "restore", "rebuild-index"]
+    names = ["remember", "recall", "revise", "review", "repair", "restore", "rebuild-index", "relate"]
+    assert offered(tab("re")) == names
     assert "--history" in offered(tab("show", "--h"))
     assert offered(tab("ledger", "ver")) == ["verify"]
 

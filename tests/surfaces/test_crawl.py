@@ -160,7 +160,9 @@ def planted(tmp_path_factory):
         m.consolidate(ConsolidationRule(id="people"))
         liar = {f"zqliar{field}qz" for field in ("text", "key", "content")}
         m.remember("zqliartextqz", agent="liar", key="zqliarkeyqz")
-        m.observe("zqliarcontentqz", agent="liar")
+        told = m.observe("zqliarcontentqz", agent="liar")
+        m.relate("tea", "zqliarkeyqz", "comes before")
+        m.relate(told.source, "tea", "comes after")
         m.distrust("agent:liar")
         others = [each.id for each in m.beliefs.all() if each.text in ("So files are sent", "zqliartextqz")]
         ids = {
@@ -401,6 +403,7 @@ def lines(command, ids, paths):
     values = {
         "name": ["person-ana", ids["beliefs"][0], *paths], "names": [ids["beliefs"][0], ids["episodes"][0]],
         "text": ["harmless"], "file": ["rule.yaml"], "what": [], "node": ["person-ana"], "into": ["person-ana"],
+        "one": [ids["beliefs"][0]], "other": [ids["episodes"][0]], "relation": ["is like"],
     }  # fmt: skip
     assert set(wanted) <= values.keys(), f"say with what to call {command.name}"
     return product(*(values[name] for name in wanted if values[name]))
@@ -443,7 +446,8 @@ def test_no_reading_call_of_a_memory_gives_a_program_a_word_that_is_quarantined(
             m.graph.export_envelope(), m.recall("files Ana says", quarantined=True, explain=True), m.entities.all(),
             m.files.paths(), m.sources(), m.status(), m.rules.findings(), m.receipts.all(), m.pages.list(),
             m.pages.recent(), m.tidy.proposals(), m.episodes.consolidate(ConsolidationRule(id="people")),
-            *m.facts.follow("facts"), *(m.why(each) for each in ids["beliefs"]), *m.episodes.since(0, user="me"),
+            *m.facts.follow("facts"), *(m.why(each) for each in ids["beliefs"]),
+            *(m.related(each) for each in ids["beliefs"] + ids["episodes"]), *m.episodes.since(0, user="me"),
         ]  # fmt: skip
         for each in found:
             text = f"{each!r} {orjson.dumps(plain(each)).decode()}"

@@ -70,6 +70,7 @@ FROZEN = {
     "consolidate": EVERYWHERE
     | {"--all", "--dry-run", "--extractor", "--add", "--drop", "--list", "--due", "--findings", "--trust", "--user"},
     "clean": EVERYWHERE | {"--yes", "--reason", "--trust", "--user"},
+    "relate": EVERYWHERE | {"--path", "--trust", "--user"},
     "ledger": set(),
     "ledger verify": EVERYWHERE | {"--processes", "--checkpoint", "--key"},
     "ledger checkpoint": EVERYWHERE | {"--anew", "--yes"},
@@ -248,6 +249,8 @@ def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
     if path == "import":
         what_others_keep(home)
         keepsake("export", "--to", "everything.ndjson")
+    if path == "relate":
+        keepsake("remember", "Ana sleeps badly after coffee", "--key", "ana-sleep")
     if path.startswith("store ") and path != "store create":
         a_workspace(keepsake, home / "work")
 

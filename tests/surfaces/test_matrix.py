@@ -65,6 +65,11 @@ class World:
         self.m.forget(key)
         return key
 
+    def related(self) -> tuple[str, str]:
+        pair = self.belief(), self.belief()
+        self.m.relate(*pair, "belongs with")
+        return pair
+
     def kept_out(self) -> str:
         key = self.name()
         self.m.remember(self.words(), key=key, trust="web")
@@ -305,6 +310,11 @@ DO: dict[str, dict[str, Act]] = {
         "http": lambda w: w.http("erase", names=[w.episode()], confirm=True),
         "cli": lambda w: w.cli("erase", w.episode(), "--yes"),
     },
+    "relation.put": {
+        "python": lambda w: w.p.relate(*w.related(), "explains"),
+        "http": lambda w: w.http("relate", **dict(zip(("one", "other"), w.related(), strict=True)), relation="is like"),
+        "cli": lambda w: w.cli("relate", *w.related(), "follows from"),
+    },
     "fact.note": {"python": noted},
     "path.branch": {
         "python": lambda w: w.p.paths.branch(w.name()),
@@ -456,7 +466,8 @@ def test_every_call_that_changes_a_memory_is_in_a_row_or_is_left_out_for_a_reaso
 
 ROWS = {  # a call, and the row of the matrix that it falls under
     "remember": "remember", "revise": "revise", "forget": "forget", "invalidate": "invalidate", "erase": "erase",
-    "observe": "episode.observe", "fade": "episode.fade", "outcome": "reinforce", "distrust": "source.distrust",
+    "observe": "episode.observe", "fade": "episode.fade", "outcome": "reinforce", "relate": "relation.put",
+    "distrust": "source.distrust",
     "trust_again": "source.trust", "backup": "ledger.backup", "restore": "ledger.restore", "bring": "import.run",
     "take_in": "memory.import", "consolidate": "rule.run", "run_due": "rule.run",
     "config.set": "config.set", "entities.create": "remember", "entities.observe": "remember",
@@ -505,7 +516,7 @@ READS = """
     ledger.verifier_key ledger.verify log log_page mark mark_withheld masked matrix pages.folder pages.foldings
     pages.get_schema
     pages.list pages.name_of pages.read pages.recent pages.search paths.all paths.conflicts paths.get paths.named
-    paths.preview paths.said paths.tree policy recall receipts.all receipts.get replay reviews.all reviews.find
+    paths.preview paths.said paths.tree policy recall receipts.all receipts.get related replay reviews.all reviews.find
     reviews.get reviews.is_approved reviews.may_answer reviews.quarantined_episodes reviews.waiting rules.all
     rules.findings rules.get
     rules.waiting seq_at show sources status tidy.proposals trouble trust unembedded what_rests_on what_would_go

@@ -72,6 +72,7 @@ def test_as_json_a_hit_is_all_that_is_known_of_it(story):
         "id": belief["id"], "text": "Ana prefers tea over coffee", "what": "belief", "kind": "fact", "trust": "human",
         "about": "ana", "confidence": 0.7, "at": belief["at"], "seq": 1, "sources": [belief["id"]], "agent": "",
         "session": "", "tags": [], "is_standing": False, "triple": [], "by": "cli:local",
+        "via": "", "relation": "",
     }  # fmt: skip
     assert 0 < score <= 1
     assert 0 < signals["words"] < 1

@@ -296,13 +296,13 @@ def test_an_export_is_the_same_bytes_each_time_and_replaces_nothing_unasked(stor
     out = store("export", "notes").out
     done = store("export", "notes", "out.json")
 
-    assert done.out == "Wrote 1 profile, 2 nodes, 1 edge and 4 events to out.json\n"
+    assert done.out == "Wrote 1 profile, 2 nodes and 1 edge to out.json\n"
     assert (home / "work/out.json").read_text() == out
     is_refused(store("export", "notes", "out.json"), "is there already", "--force")
     assert store("export", "notes", "out.json", "--force", "--json").json["nodes"] == 2
     is_refused(store("export", "notes", "no/such/out.json"), "look at the path")
     assert store("create", "copy").status == 0
-    assert store("import", "copy", "out.json").out.startswith("Took in 4 events")
+    assert store("import", "copy", "out.json").out.startswith("Took in 1 profile, 2 nodes and 1 edge")
     assert store("export", "copy").out == out
 
 

@@ -137,3 +137,21 @@ def test_a_page_that_nobody_touched_for_long_is_proposed_to_rest_and_rests_if_to
     assert "person-bob" not in keepsake("pages").out.split()
     assert "dormant; What is known about Bob" in keepsake("pages", "--all").out
     assert keepsake("recall", "who sings?", "--json").json[0]["text"] == "Bob sings"
+
+
+def test_plain_tidy_names_the_pages_that_are_flagged(keepsake, long):
+    done = keepsake("tidy")
+
+    assert done.status == 0
+    told = "is flagged; see what it becomes: keepsake tidy --compact"
+    assert done.out.splitlines()[-2:] == [f"person-bob.md {told}", f"person-ana.md {told}"]
+    assert "nothing to tidy" not in done.out
+
+
+def test_a_page_that_one_command_made_far_too_long_is_flagged_in_its_file_and_named_by_tidy(keepsake, folder):
+    folder.mkdir(exist_ok=True)
+    (folder / "keepsake.toml").write_text("[writer]\nhard_limit_tokens = 40\n")
+    keepsake("remember", "Ana came and went. " * 10, "--about", "person-ana")
+
+    assert "needs_compact: true" in (folder / "memory/person-ana.md").read_text()
+    assert keepsake("tidy").out.startswith("person-ana.md is flagged;")

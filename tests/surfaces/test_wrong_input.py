@@ -20,6 +20,7 @@ ODD = (
 )  # fmt: skip
 LEAST = {  # of arguments, for a command to begin its work
     "remember": ["x"], "observe": ["x"], "recall": ["tea"], "revise": ["tea", "y"], "forget": ["tea"],
+    "relate": ["tea", "milk", "goes with"],
     "erase": ["tea", "--yes"], "repair": ["torn-end", "--yes"], "clean": ["memory", "--yes"],
     "test": ["questions.yaml"],
     "consolidate": ["rule.yaml"], "graph show": ["ana"], "graph import": ["graph.json"], "graph merge": ["a", "b"],

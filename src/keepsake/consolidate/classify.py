@@ -23,7 +23,15 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from keepsake.consolidate.confidence import earned
-from keepsake.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta
+from keepsake.records.delta import (
+    AddDelta,
+    DeleteDelta,
+    Delta,
+    DeltaScope,
+    NoopDelta,
+    UpdateDelta,
+    check_provenance,
+)
 from keepsake.records.notebook import plain, rows_html
 from keepsake.records.rule import ConsolidationRule
 
@@ -113,9 +121,12 @@ def classify(
     run = Run(rule, now, several)
     for episode in episodes:
         try:
-            yield run.delta(episode)
+            delta = run.delta(episode)
         except Nonsense as reason:
             yield Malformed(episode.id, str(reason))
+        else:
+            check_provenance(delta)
+            yield delta
 
 
 class Run:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from keepsake.consolidate.classify import Malformed, Nonsense, Run, key_of, triple_in, what_of
 from keepsake.consolidate.confidence import earned
 from keepsake.records.clock import stamp
-from keepsake.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta
+from keepsake.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta, check_provenance
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.extracted import Extracted, Extractor
@@ -97,9 +97,13 @@ class Weigher:
     def deltas(self, episode: Episode) -> Iterator[Delta | Malformed]:
         """What an episode proposes. One that makes no sense is a finding."""
         try:
-            yield from self._deltas(episode)
+            found = self._deltas(episode)
         except Nonsense as reason:
             yield Malformed(episode.id, str(reason))
+            return
+        for delta in found:
+            check_provenance(delta)
+            yield delta
 
     def _deltas(self, episode: Episode) -> Iterable[Delta]:
         intent = episode.metadata.get("intent")

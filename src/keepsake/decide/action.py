@@ -114,8 +114,8 @@ def _revise(known: Book, action: Action, changes: dict[str, Any], draw: Draw) ->
 
 
 def _forget(known: Book, action: Action, _: dict[str, Any], draw: Draw) -> list[Draft]:
-    where: dict[str, Any] = {"user": action.user, "path": action.path}
-    return decide.forget(known, action.target[0], draw, reason=action.reason, **where)
+    said: dict[str, Any] = {"user": action.user, "path": action.path, "reason": action.reason}
+    return [draft for name in action.target for draft in decide.forget(known, name, draw, **said)]
 
 
 def _invalidate(known: Book, action: Action, _: dict[str, Any], draw: Draw) -> list[Draft]:

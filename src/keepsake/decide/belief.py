@@ -21,6 +21,7 @@ from keepsake.records.episodes import OBSERVE, RETRACT, mark_of
 from keepsake.records.errors import KeyReused, Moved, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.lineage import grown, sources_in, trimmed
+from keepsake.records.relations import RELATE
 from keepsake.records.rules import FOUND, NOOP
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS, has_words
 
@@ -30,6 +31,7 @@ CONFIDENCE = 0.7  # of what is said without one
 WEAKER = 0.5  # what is left of the confidence of a belief when something it rests on falls
 
 _OF_THE_VERSION = {"id", "reason", "weakened", "path"}
+_MAY_BE_WEAKER = ("active", "deprecated", "hypothesis")
 
 
 def put(
@@ -170,7 +172,7 @@ def _all_above(known: Beliefs, cause: Held, path: str) -> Iterable[tuple[Held, s
         below = queue.pop(0)
         for held in known.resting_on(below):
             on = path if known.sees(held, path) else held.path
-            if held.ref in seen or held.status not in ("active", "deprecated") or not _reaches(known, below, path, on):
+            if held.ref in seen or held.status not in _MAY_BE_WEAKER or not _reaches(known, below, path, on):
                 continue
             seen.add(held.ref)
             queue.append(held)
@@ -288,7 +290,7 @@ def names_one_of(event: Event, user: str, gone: Mapping[str, None], reviews: set
     body = event.body or {}
     if event.op.startswith("review."):
         return _asks_of(body, gone, reviews)
-    if event.op in (RECEIPTS, OUTCOME, FADE, RETRACT, FOUND):
+    if event.op in (RECEIPTS, OUTCOME, FADE, RETRACT, FOUND, RELATE):
         return _holds_words_of(body, gone)
     if event.op == NOOP:  # it has the teller's own name for an episode
         return any(source in gone for source in body.get("step", {}).get("sources", ()))
@@ -308,11 +310,12 @@ def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str
 
 
 def _holds_words_of(body: Mapping[str, Any], gone: Mapping[str, None]) -> bool:
-    """Whether a receipt with words, or the reason of an outcome or a fading, is about what goes. Ids may stay."""
+    """Whether a receipt with words, the reason of an outcome or a fading, or a relation is about what goes. Ids may
+    stay."""
     asked = (receipt["hits"] for receipt in body.get("receipts", ()) if has_words(receipt))
     if any(name in gone for hits in asked for name, *_ in hits):
         return True
-    return "reason" in body and any(name in gone for name in body.get("ids", ()))
+    return ("reason" in body or "relation" in body) and any(name in gone for name in body.get("ids", ()))
 
 
 def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: Held | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from keepsake.records.book import Book
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph_book import GRAPH_PUT
-from keepsake.records.pages import FOLD, NOTES, PAGE
+from keepsake.records.pages import FOLD, NOTES, PAGE, RENAME
 from keepsake.records.rules import FOUND, RAN, RULE, RULE_GONE
 from keepsake.records.schema import words_in
 from keepsake.records.trust import NONE, SET
@@ -58,18 +58,23 @@ def _page(known: Book, about: str, user: str) -> Words:
     about = about.removesuffix(".md")
     front = known.pages.front(user, about)
     is_used = any(each.user == user and (each.body().get("about") or NOTES) == about for each in known.held.values())
-    body = {"user": user, "about": about, "again": True, "front": {}}
+    body, names = {"user": user, "about": about, "again": True, "front": {}}, list(known.pages.names(user, about))
     if is_used:
         body["front"] = {field: front[field] for field in _KEPT if field in front}
     is_clean = not front or (is_used and not set(front) - set(_KEPT))
+    gone: dict[str, None] = {}  # renamings
 
     def speak(event: Event) -> bool:
         told = event.body or {}
-        if event.op not in (PAGE, FOLD) or (told.get("user"), told.get("about")) != (user, about):
+        if event.op not in (PAGE, FOLD, RENAME) or told.get("user") != user:
             return False
+        if not any(told["about"] == name and after < event.seq <= until for name, after, until in names):
+            return False
+        if event.op == RENAME and not is_used:
+            gone[event.id] = None
         return not is_used or (event.op == PAGE and bool(set(told["front"]) - set(_KEPT)))
 
-    return Words([] if is_clean else [Draft(PAGE, body)], (), speak)
+    return Words([] if is_clean else [Draft(PAGE, body)], gone.keys(), speak)
 
 
 def _path(known: Book, path: str, user: str) -> Words:

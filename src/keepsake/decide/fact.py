@@ -10,12 +10,14 @@ same gate. What is decided here:
   hold, or it happened before the one that stands: then it is a fact that has ended.
 - What was retracted stays retracted: nothing told before brings it back.
 - A delta whose episodes made the same claim already says nothing new, whatever became of it since.
+- The id that a payload gives names the fact that it states, also where that takes the place of another one.
+- A name in `replaces` that meets nobody is refused, and nothing of the delta is done.
 - What a person was asked about, and has not answered or has denied, is not asked again for the same episodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -94,6 +96,42 @@ def plans(known: Book, delta: Delta, evidence: Evidence, several: frozenset[str]
     return _update(known, delta, evidence, several)
 
 
+def placed(delta: Delta, owner: str, holders: Callable[[str], Iterable[tuple[str, str]]], path: str = "") -> Delta:
+    """The delta with its scope. One without is of whom its payload names, else whose facts it is about, else `owner`'s.
+
+    `holders` tells which user and agent have the facts that a name means.
+    """
+    from keepsake.records.delta import DeltaScope
+
+    if delta.scope is not None:
+        return delta
+    said: dict[str, Any] = getattr(delta, "fact_payload", {})
+    for name in ("user", "agent"):
+        if not isinstance(said.get(name, ""), str):
+            raise MemoryScopeError(f"the {name} in a payload is text, not {type(said[name]).__name__}")
+    names = getattr(delta, "replaces", None) or getattr(delta, "corroborates", None)
+    names = names or (delta.source_episode_ids if delta.kind == "noop" else [])
+    have = [pair for name in names for pair in holders(name) if said.get("user") in (None, "", pair[0])]
+    if len({user for user, _ in have}) > 1:
+        raise MemoryScopeError(f"several users have facts known as {names[0]!r:.80}; give the delta a scope")
+    user, agent = have[0] if have else (said.get("user") or owner, "")
+    scope = DeltaScope(user=user, agent=said.get("agent", agent), path=path)
+    return delta.model_copy(update={"scope": scope})
+
+
+def given_id(payload: Mapping[str, Any]) -> str:
+    """The id that a caller gives a fact in its payload; empty if there is none."""
+    name = payload.get("id")
+    return str(name) if isinstance(name, str | int) and not isinstance(name, bool) else ""
+
+
+def must_be_met(unmet: Sequence[str], user: str) -> None:
+    """NotFound, if there are names in `replaces` that meet nobody."""
+    if unmet:
+        names, verb = ", ".join(f"{name!r:.80}" for name in unmet), "names" if len(unmet) == 1 else "name"
+        raise NotFound(f"{names} {verb} no fact of {user!r}, and no episode that one comes from; look at `replaces`")
+
+
 # -- each kind ---------------------------------------------------------------------------------------------------------
 
 
@@ -114,7 +152,7 @@ def _add(known: Book, delta: Any, evidence: Evidence, several: frozenset[str]) -
     standing = [held for held in rivals if _stands(held, delta)]
     if not standing or triple[1] in several:
         return [_put(delta, evidence)]
-    return _replace(standing, delta, evidence)
+    return _replace(known, standing, delta, evidence)
 
 
 def _update(known: Book, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[Plan]:
@@ -132,17 +170,26 @@ def _update(known: Book, delta: Any, evidence: Evidence, several: frozenset[str]
     standing = [held for held in found if _stands(held, delta)]
     if not standing:  # what it was to replace is closed or retracted; what is new in it may still hold
         return _add(known, delta, evidence, several)
-    return _replace(standing, delta, evidence)
+    return _replace(known, standing, delta, evidence)
 
 
-def _replace(standing: list[Held], delta: Any, evidence: Evidence) -> list[Plan]:
-    """The new in the place of what stands; or, if it happened before that, as a fact that has ended."""
-    first, *others = standing
+def _replace(known: Book, standing: list[Held], delta: Any, evidence: Evidence) -> list[Plan]:
+    """The new in the place of what stands; or, if it happened before that, as a fact that has ended.
+
+    A fact that has the given id already is replaced too: what is new goes on under that one.
+    """
+    name, scope = given_id(delta.fact_payload), delta.scope
+    own = known.find(name, user=scope.user, path=scope.path, short=False) if name else None
+    is_own = own is not None and own.status == "active" and known.sees(own, scope.path)
+    first, *others = [own, *(held for held in standing if held is not own)] if own and is_own else standing
     since, began = _since(delta, evidence), held_time(first.body().get("valid_from", ""))
     if began and since and since < began:
         ended = _moment(delta.fact_payload, "valid_to")
         return [_put(delta, evidence, until=min(filter(None, (ended, began))))]
-    return [_revise(first, _fields(delta, evidence, before=first), delta), *_closed(others, delta, evidence)]
+    fields = _fields(delta, evidence, before=first)
+    if name and own is None and first.path == scope.path:
+        fields["key"] = name
+    return [_revise(first, fields, delta), *_closed(others, delta, evidence)]
 
 
 def _closed(found: Iterable[Held], delta: Any, evidence: Evidence) -> list[Plan]:
@@ -216,7 +263,7 @@ def _fields(delta: Any, evidence: Evidence, before: Held | None = None, until: s
     }  # fmt: skip
     if before is None:
         said |= {"user": scope.user, "agent": scope.agent, "path": scope.path}
-        if isinstance(name := payload.get("id"), str) and name:
+        if name := given_id(payload):
             said["key"] = name
     if not said["text"]:
         raise Refused("a fact is said in words: its payload has a text, a content, or a whole triple")
@@ -290,10 +337,17 @@ def is_above_its_asker(known: Book, plan: Plan, delta: Delta, evidence: Evidence
 
 
 def _targets(known: Book, names: Sequence[str], scope: DeltaScope, triple: tuple[str, ...] = ()) -> list[Held]:
-    found = _named(known, names, scope, triple)
-    if not found:
-        raise NotFound(f"{names[0]!r} names no fact of {scope.user!r}, and no episode that one comes from")
-    return found
+    met = {name: _named(known, [name], scope, triple) for name in names}
+    must_be_met([name for name, found in met.items() if not found], scope.user)
+    return list({held.ref: held for found in met.values() for held in found}.values())
+
+
+def holders(known: Book, name: str, user: str, path: str) -> list[tuple[str, str]]:
+    """The user and agent of the facts that a name means, as a path sees them."""
+    from keepsake.records.delta import DeltaScope
+
+    found = _named(known, [name], DeltaScope(user=user, path=path))
+    return [(user, held.body().get("agent", "")) for held in found]
 
 
 def _named(known: Book, names: Iterable[str], scope: DeltaScope, triple: tuple[str, ...] = ()) -> list[Held]:

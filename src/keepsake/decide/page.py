@@ -10,7 +10,7 @@ from keepsake.decide import rule
 from keepsake.records.book import Book
 from keepsake.records.episodes import RETRACT
 from keepsake.records.event import Draft
-from keepsake.records.pages import CLEAN, FOLD, PAGE
+from keepsake.records.pages import CLEAN, FOLD, PAGE, RENAME
 
 _PER_EVENT = 5_000  # ids that fit in one event with room to spare
 
@@ -25,6 +25,11 @@ def put(known: Book, user: str, about: str, front: Mapping[str, Any], *, is_new:
 def fold(user: str, about: str, into: Mapping[str, str]) -> list[Draft]:
     """Entries leave their page because another tells them."""
     return [Draft(FOLD, {"user": user, "about": about, "into": dict(into)})] if into else []
+
+
+def rename(user: str, about: str, to: str) -> list[Draft]:
+    """A page is about another entity from now on. What is held says so in versions of its own."""
+    return [Draft(RENAME, {"user": user, "about": about, "to": to})]
 
 
 def clean(known: Book, user: str, reason: str, *, everything: bool = False) -> list[Draft]:

@@ -11,7 +11,7 @@ none. What is brought passes the gate as the asker's revision of what stands the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from keepsake.decide.asking import ask
@@ -30,7 +30,9 @@ from keepsake.records.merged import BRANCH, BY_MERGE, NEWEST, RULES, Conflict
 from keepsake.records.merged import REVIEW as ASKED
 from keepsake.records.paths import MERGE, shown
 from keepsake.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, is_above, lower
+from keepsake.records.relations import RELATE
 from keepsake.records.review import Action
+from keepsake.records.schema import WRITER_TRUST
 
 CHANGED = "both sides changed it"
 STATED = "both sides said something under this key"
@@ -116,7 +118,7 @@ def merge(
         draft for step, why in asked for draft in _ask(known, _action(known, step, planned, there, asker), why, draw)
     ]
     done = {"user": planned.user, "path": planned.path, "into": planned.into, "brought": pairs, "rule": rule}
-    return [*drafts, *questions, Draft(MERGE, done)]
+    return [*drafts, *_related(known, planned, there, set(names.values())), *questions, Draft(MERGE, done)]
 
 
 # -- what is brought, and what is a conflict ---------------------------------------------------------------------------
@@ -242,6 +244,18 @@ def _refs(known: Book, refs: Iterable[str], planned: Plan, there: Mapping[str, s
         target = _target(known, held, planned.into) if held and held.ref not in there else None
         found.append(target.ref if target else there.get(held.ref if held else ref, ref))
     return tuple(found)
+
+
+def _related(known: Book, planned: Plan, there: Mapping[str, str], new: Container[str]) -> Iterator[Draft]:
+    """What the branch says of how memories are related, as far as both are there where it is merged into."""
+    for each in known.relations.on(planned.user, planned.path):
+        ids = _refs(known, each.ids, planned, there)
+        held = {name: known.version(name) for name in ids if name not in new}
+        is_there = all(each is None or known.sees(each, planned.into) for each in held.values())
+        if ids[0] != ids[1] and is_there:
+            where = {"path": planned.into} if planned.into else {}
+            of = {WRITER_TRUST: each.trust} if each.trust != "human" else {}
+            yield Draft(RELATE, {"user": each.user, "ids": list(ids), "relation": each.relation, **where, **of})
 
 
 def _action(known: Book, step: Step, planned: Plan, there: Mapping[str, str], asker: Asker) -> Action:

@@ -15,9 +15,11 @@ from keepsake.records.belief import OWNER
 from keepsake.records.book import Book
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft
+from keepsake.records.relations import RELATE, Related
 from keepsake.records.use import FADE, OUTCOME, RECEIPTS, Receipt, has_words
 
 HEAVIEST = 10.0  # what one outcome may weigh
+LONGEST_RELATION = 200  # letters
 
 _FULL = 1 << 18  # bytes of receipts in one event
 _MOST = 900_000  # bytes; of a receipt that is longer, no line could hold the whole
@@ -81,6 +83,39 @@ def fade(known: Book, names: Sequence[str], *, user: str = OWNER, reason: str = 
         sources += found or _nothing(name)
     fresh = [source for source in sources if not known.uses.is_faded(source)]
     return [Draft(FADE, {"ids": ids, "user": user, **why}) for ids, why in _portions(fresh, reason)]
+
+
+def relate(
+    known: Book, one: str, other: str, relation: str, *, user: str = OWNER, path: str = ""
+) -> list[Draft]:  # fmt: skip
+    """Record how two memories are related; an empty relation takes it back. What is so already is no event."""
+    if len(relation) > LONGEST_RELATION:
+        raise Refused(f"a relation is a few words, at most {LONGEST_RELATION} letters, such as 'explains'")
+    known.writable(user, path)
+    ids = [identity(known, name, user, path) for name in (one, other)]
+    if ids[0] == ids[1]:
+        raise Refused(f"{one!r:.80} and {other!r:.80} are one memory; nothing is related to itself")
+    said, words = known.relations.find(user, path, *ids), " ".join(relation.split())
+    if (said is None and not words) or (said and (said.ids, said.relation) == (tuple(ids), words)):
+        return []
+    body = {"user": user, "ids": ids} | ({"relation": words} if words else {}) | ({"path": path} if path else {})
+    return [Draft(RELATE, body)]
+
+
+def related(known: Book, one: str, other: str, *, user: str = OWNER, path: str = "") -> Related | None:
+    """How two memories are related on a path; None, if nobody said so there."""
+    return known.relations.find(user, path, *(identity(known, name, user, path) for name in (one, other)))
+
+
+def identity(known: Book, name: str, user: str, path: str) -> str:
+    """What a memory is known by whatever becomes of its words: a belief's first id, an episode's event."""
+    held = known.find(name, user=user, path=path)
+    if held is not None and known.sees(held, path):
+        return held.ref
+    found = _episodes(known, name, user) or _nothing(name)
+    if len(found) > 1:
+        raise Refused(f"{name!r:.80} names several episodes; say which, by the id of its event")
+    return found[0]
 
 
 def sources_of(known: Book, name: str, user: str, path: str = "") -> list[str]:

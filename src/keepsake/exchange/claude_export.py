@@ -1,8 +1,10 @@
-"""Exports of Claude: `conversations.json`, a list with `chat_messages`; and `projects.json`, a list with `docs`.
+"""Exports of Claude: `conversations.json`, a list with `chat_messages`; `projects.json`, a list with `docs`; and
+`memories.json`, what Claude keeps in mind: in `conversations_memory`, `project_memories` and `memory_files`.
 
 A conversation there is a line, unless its messages name their parents. What was attached is the person's own only in so
 far as they attached it: its words are brought as notes of the conversation, not as something they said. So are the
-instructions of a project, which whoever shared it may have written: they count as the assistant's.
+instructions of a project, which whoever shared it may have written: they count as the assistant's. What Claude keeps
+in mind is its own word on what the person said, and never the person's.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from keepsake.exchange.agent_memory import notes_of
 from keepsake.exchange.branches import items_of
 from keepsake.exchange.brought import (
     ASSISTANT,
@@ -33,16 +36,20 @@ from keepsake.exchange.brought import text_of as text
 from keepsake.records.imported import Skipped
 
 _SENDERS = {"human": PERSON, "user": PERSON, "assistant": ASSISTANT}
+_MEMORIES = ("conversations_memory", "project_memories", "memory_files")
 _NO_PARENT = "00000000-0000-4000-8000-000000000000"  # what the export writes for a first message
 
 
 def looks_like(data: bytes) -> bool:
     """Whether a file that begins so is for `items`."""
-    return is_json(data) and (b'"chat_messages"' in data or (b'"prompt_template"' in data and b'"docs"' in data))
+    if not is_json(data):
+        return False
+    is_memories = any(f'"{name}"'.encode() in data for name in _MEMORIES[:2])
+    return b'"chat_messages"' in data or (b'"prompt_template"' in data and b'"docs"' in data) or is_memories
 
 
 def items(data: bytes) -> Iterator[Item]:
-    """Every conversation or project, one at a time, and what was passed over. ValueError where the file is cut off."""
+    """Every conversation, project or memory, one by one, and what was passed over. ValueError where it is cut off."""
     for place, each in entries(data):
         if isinstance(each, Skipped):
             yield each
@@ -50,8 +57,10 @@ def items(data: bytes) -> Iterator[Item]:
             yield from _told(each, place)
         elif isinstance(each, dict) and isinstance(each.get("docs"), list):
             yield from _project(each, place)
+        elif isinstance(each, dict) and any(name in each for name in _MEMORIES):
+            yield from _memories(each, place)
         else:
-            yield Skipped(place, "it is neither a conversation nor a project")
+            yield Skipped(place, "it is neither a conversation nor a project nor a memory")
 
 
 def _told(told: dict[str, Any], place: str) -> Iterator[Item]:
@@ -133,3 +142,20 @@ def _project(told: dict[str, Any], place: str) -> Iterator[Item]:
             yield Note(name, said, "project", ("document",), at, None, file, DOCUMENT, own)
         else:
             yield Skipped(f"{place}, document {number}", "it holds no words")
+
+
+def _memories(told: dict[str, Any], place: str) -> Iterator[Item]:
+    if said := text(told.get("conversations_memory")).strip():
+        yield from notes_of("conversations_memory", said.encode("utf-8", "replace"), "Claude memory")
+    projects = told.get("project_memories")
+    for name, words in projects.items() if isinstance(projects, dict) else ():
+        if said := text(words).strip():
+            about = f"Claude project {name[:8]}"
+            yield from notes_of(f"project_memories {name[:60]}", said.encode("utf-8", "replace"), about)
+    files = told.get("memory_files")
+    for number, each in enumerate(files if isinstance(files, list) else (), start=1):
+        name = line_of(each.get("path")).strip("/") if isinstance(each, dict) else ""
+        if name and (said := text(each.get("content")).strip()):
+            yield from notes_of(name, said.encode("utf-8", "replace"), at=moment(each.get("updated_at")))
+        else:
+            yield Skipped(f"{place}, file {number}", "it holds no words, or has no path")

@@ -1,16 +1,20 @@
 """Sessions of Codex: `~/.codex/sessions/**/rollout-*.jsonl`, a JSON object a line.
 
-The first line is `session_meta`; what was said stands in lines of the type `event_msg`. Lines of the type
-`response_item` tell the same again, and are passed over. A session is a line without branches.
+The first line is `session_meta`; what was said stands in lines of the type `event_msg`: since 0.147 as items that were
+completed (`item_completed` with a `UserMessage` or an `AgentMessage`, the words in parts), before that as
+`user_message` and `agent_message`. A session may hold both, one after the other or side by side; what is told twice in
+a row, once in each way, was said once. Lines of the type `response_item` tell the same again, and are passed over. A
+session is a line without branches.
 
-In the session of a sub-agent, the assistant that started it speaks in the place of the user. A user message of another
-kind than "plain" (instructions, what the program says of its environment) is nobody's, and is passed over.
+In the session of a sub-agent, or of a program's own thread, an assistant speaks in the place of the user. A user
+message of another kind than "plain" (instructions, what the program says of its environment) is nobody's, and is passed
+over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from keepsake.exchange.brought import (
     ASSISTANT,
@@ -31,6 +35,15 @@ from keepsake.exchange.brought import text_of as text
 from keepsake.records.imported import Skipped
 
 _SIDES = {"user_message": PERSON, "agent_message": ASSISTANT}
+_ITEMS = {"UserMessage": PERSON, "AgentMessage": ASSISTANT}
+
+
+class _Words(NamedTuple):
+    """What a line says, who says it, and in which of the two ways."""
+
+    way: str = ""
+    side: str = ""
+    said: str = ""
 
 
 def looks_like(data: bytes) -> bool:
@@ -47,13 +60,13 @@ def looks_like(data: bytes) -> bool:
 def items(lines: Lines) -> Iterator[Item]:
     """What was said, in the order of the file, and the lines that were passed over."""
     session, at, first, count, repeats, asker = "", "", "", 0, 0, PERSON
-    for _, found in objects_in(lines):
+    for _, found, words in _told(lines):
         if isinstance(found, dict):
             session = session or _session(found)
-            asker = ASSISTANT if _is_of_a_sub_agent(found) else asker
+            asker = ASSISTANT if _is_of_an_assistant(found) else asker
             at = at or moment(found.get("timestamp"))
-            first = first or _words(found)
-            count += bool(_words(found))
+            first = first or words.said
+            count += bool(words.said)
             repeats += found.get("type") == "response_item"
     session = session or named_after(at, first)
     names = [f"{session}:{number}" for number in range(1, count + 1)]
@@ -61,16 +74,27 @@ def items(lines: Lines) -> Iterator[Item]:
     if repeats and not count:
         yield Skipped("all of it", "it has lines of the type response_item alone, which hold more than what was said")
     number = 0
-    for place, found in objects_in(lines):
+    for place, found, words in _told(lines):
         if isinstance(found, Skipped):
             yield found
         elif not isinstance(found, dict):
             yield Skipped(place, "it is not an object")
-        elif (said := _words(found)) and number < len(names):  # a session that goes on may have grown meanwhile
-            role = asker if _SIDES[found["payload"]["type"]] == PERSON else ASSISTANT
-            turn = Turn(names[number], names[number - 1] if number else "", role, said, moment(found.get("timestamp")))
-            yield Said(session, number, turn)
+        elif words.said and number < len(names):  # a session that goes on may have grown meanwhile
+            role = asker if words.side == PERSON else ASSISTANT
+            before = names[number - 1] if number else ""
+            yield Said(session, number, Turn(names[number], before, role, words.said, moment(found.get("timestamp"))))
             number += 1
+
+
+def _told(lines: Lines) -> Iterator[tuple[str, Any, _Words]]:
+    """Every line, with its place and its words. What was told in the other way just before has none."""
+    before = _Words()
+    for place, found in objects_in(lines):
+        words = _words(found) if isinstance(found, dict) else _Words()
+        if words.said:
+            is_again = words[1:] == before[1:] and words.way != before.way
+            before = words = _Words() if is_again else words
+        yield place, found, words
 
 
 def _session(line: dict[str, Any]) -> str:
@@ -80,14 +104,30 @@ def _session(line: dict[str, Any]) -> str:
     return name_of(payload.get("id")) or name_of(payload.get("session_id"))
 
 
-def _is_of_a_sub_agent(line: dict[str, Any]) -> bool:
+def _is_of_an_assistant(line: dict[str, Any]) -> bool:
+    """Whether a session was not begun by a person."""
     payload = line.get("payload")
-    source = payload.get("source") if line.get("type") == "session_meta" and isinstance(payload, dict) else None
-    return "subagent" in source if isinstance(source, dict) else source == "subagent"
+    if line.get("type") != "session_meta" or not isinstance(payload, dict):
+        return False
+    source = payload.get("source")
+    is_sub_agent = "subagent" in source if isinstance(source, dict) else source == "subagent"
+    return is_sub_agent or payload.get("thread_source") not in (None, "user")
 
 
-def _words(line: dict[str, Any]) -> str:
+def _words(line: dict[str, Any]) -> _Words:
     payload = line.get("payload")
-    if line.get("type") != "event_msg" or not isinstance(payload, dict) or text(payload.get("type")) not in _SIDES:
-        return ""
-    return text(payload.get("message")).strip() if payload.get("kind") in (None, "plain") else ""
+    if line.get("type") != "event_msg" or not isinstance(payload, dict):
+        return _Words()
+    way, item = text(payload.get("type")), payload.get("item")
+    if way == "item_completed" and isinstance(item, dict) and text(item.get("type")) in _ITEMS:
+        return _Words("item", _ITEMS[item["type"]], _parts(item.get("content")))
+    if way in _SIDES and payload.get("kind") in (None, "plain"):
+        return _Words("message", _SIDES[way], text(payload.get("message")).strip())
+    return _Words()
+
+
+def _parts(content: object) -> str:
+    """The words of an item. Parts of other kinds (pictures, mentions, skills) have none."""
+    listed = [each for each in (content if isinstance(content, list) else ()) if isinstance(each, dict)]
+    said = (text(each.get("text")).strip() for each in listed if text(each.get("type")).lower() == "text")
+    return "\n\n".join(filter(None, said))

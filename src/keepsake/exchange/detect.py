@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from keepsake.exchange import chatgpt, claude_code, claude_export, codex, markdown_notes, mcp_memory
+from keepsake.exchange import agent_memory, chatgpt, claude_code, claude_export, codex, markdown_notes, mcp_memory
 from keepsake.exchange.brought import Item, Lines
 
 HEAD = 1 << 20  # bytes that are enough to tell
-MARKDOWN = "markdown"
+MARKDOWN, AGENT_MEMORY = "markdown", "agent-memory"
 
 Whole = Callable[[], bytes]
 Reader = Callable[[str, Lines, Whole], Iterator[Item]]  # of a file, by its name, its lines, or all of it
@@ -38,7 +38,8 @@ FORMATS: dict[str, Format] = {
     "claude": Format(claude_export.looks_like, _at_once(claude_export.items), "claude"),
     "chatgpt": Format(chatgpt.looks_like, _at_once(chatgpt.items), "chatgpt"),
     "mcp-memory": Format(mcp_memory.looks_like, _by_line(mcp_memory.items)),
-    # Any text is Markdown: it is known by the name of its file alone.
+    # Any text is Markdown: it is known by the name of its file alone, and whose it is by where that lies.
+    AGENT_MEMORY: Format(lambda _: False, lambda name, _, whole: agent_memory.items(name, whole())),
     MARKDOWN: Format(lambda _: False, lambda name, _, whole: markdown_notes.items(name, whole())),
 }
 

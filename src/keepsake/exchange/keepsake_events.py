@@ -23,8 +23,9 @@ from keepsake.records.errors import Refused
 from keepsake.records.event import ELSEWHERE, Event
 from keepsake.records.frame import Frame
 from keepsake.records.graph_book import GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
-from keepsake.records.pages import CLEAN, FOLD, PAGE, STATUSES
+from keepsake.records.pages import CLEAN, FOLD, PAGE, RENAME, STATUSES
 from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE, REOPEN
+from keepsake.records.relations import RELATE
 from keepsake.records.review import Action
 from keepsake.records.reviews import ANSWER, ASK, GRANT, OUTCOMES, REFUSE
 from keepsake.records.rule import ConsolidationRule
@@ -237,6 +238,7 @@ _SHAPES: dict[str, dict[str, Shape]] = {
     OUTCOME: {
         **_WHOSE, "ids": _texts, "signal": _number(0, 1), "weight": _number(0, _HEAVIEST), **_BECAUSE, "?path": _text,
     },
+    RELATE: {**_WHOSE, "ids": _pair, "?relation": _text, "?path": _text},
     RECEIPTS: {"receipts": _each(Receipt.from_body, 1)},
     ASK: {**_REVIEW, "action": Action.from_body, "why": _text},
     ANSWER: {**_REVIEW, "answer": _one_of(*OUTCOMES), **_BECAUSE, "?marker": _text},
@@ -249,6 +251,7 @@ _SHAPES: dict[str, dict[str, Shape]] = {
     NOOP: {**_WHOSE, "step": _object(may_sources=_texts), "?corroborates": _texts, "?why": _text},
     PAGE: {**_WHOSE, "about": _name, "front": _FRONT},
     FOLD: {**_WHOSE, "about": _name, "into": _table(_name)},
+    RENAME: {**_WHOSE, "about": _name, "to": _name},
     CLEAN: _WHOSE,
     BRANCH: {**_WHOSE, "path": _text, "parent": _text},
     MERGE: {**_WHOSE, "path": _text, "into": _text, "brought": _each(_pair), "?rule": _text},

@@ -57,17 +57,20 @@ class _Page(NamedTuple):
     file: str
 
     @classmethod
-    def of(cls, front: dict[str, Any], name: str) -> _Page:
-        title = front.get("title")
-        about = " ".join(str(title).split()) if isinstance(title, _SCALAR) else ""
+    def of(cls, front: dict[str, Any], name: str, about: str) -> _Page:
+        title = front.get("title", front.get("name"))
+        about = about or (" ".join(str(title).split()) if isinstance(title, _SCALAR) else "")
         when = (front.get(each) for each in ("modified", "updated", "created", "date"))
         at = next((found for each in when if (found := _when(each))), "")
         kind, tags = text(front.get("type")).strip(), _tags(front.get("tags"))
         return cls(about or PurePosixPath(name).stem, kind, tags, at, name)
 
 
-def items(name: str, data: bytes) -> Iterator[Item]:
-    """The notes of one file, and what was passed over; `name` is its path in the folder, with slashes."""
+def items(name: str, data: bytes, about: str = "") -> Iterator[Item]:
+    """The notes of one file, and what was passed over; `name` is its path in the folder, with slashes.
+
+    They are `about` what its front matter says, or its name, unless the caller knows.
+    """
     if b"\x00" in data:
         yield Skipped(name, "it is not text")
         return
@@ -77,7 +80,7 @@ def items(name: str, data: bytes) -> Iterator[Item]:
     front, body, fault = _front(whole)
     if fault:
         yield Skipped(f"{name}, front matter", fault)
-    notes = list(_notes(_Page.of(front, name), body))
+    notes = list(_notes(_Page.of(front, name, about), body))
     if not notes:
         yield Skipped(name, "it holds no words")
     yield from notes

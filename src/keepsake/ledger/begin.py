@@ -37,7 +37,8 @@ def ledger_id(folder: Folder) -> str:
 def named_in(path: Path) -> str:
     """Which ledger a stretch belongs to, as its first line says. Nothing if that cannot be read."""
     try:
-        return str(fmt.body_of(fmt.parse(first_line_of(path)).data).get("ledger", ""))
+        line = fmt.parse(first_line_of(path))
+        return str(fmt.body_of(line.data).get("ledger", "")) if line.sound else ""
     except (OSError, fmt.BadLine):
         return ""
 

@@ -21,17 +21,17 @@ import orjson
 from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import Disk, copy, overwrite, remove_all, replace
 from keepsake.ledger.folder import Folder
-from keepsake.ledger.read import first_line, is_foreign, raw_lines
+from keepsake.ledger.read import is_ours, raw_lines
 from keepsake.records.errors import NotWritten
 
-_BY_IDS = ("belief.", "episode.", "review.", "erase", "outcome.")  # events of which the audit has ids alone
+_BY_IDS = ("belief.", "episode.", "review.", "erase", "outcome.", "relation.")  # of these the audit has ids alone
 PER_EVENT = 8000  # line hashes that fit in one event with room to spare
 
 
 def hollow_out_folder(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
     """Erase `lines` (by hash) from everything under `folder`, its copies included."""
     for copied in folder.copies():
-        if _is_foreign(copied):
+        if is_foreign(copied):
             _remove_whole(disk, copied)
         else:
             _note_in_copy(disk, copied, lines)
@@ -62,12 +62,15 @@ def must_reach(folder: Folder) -> None:
                         refuse(error)
 
 
-def _is_foreign(folder: Folder) -> bool:
-    """Whether a copy is of a ledger that was taken over: its lines have not one of the keys that ours have.
+def is_foreign(folder: Folder) -> bool:
+    """Whether a copy is of a ledger that was taken over: its first line that could be JSON has none of our keys.
 
     A damaged line of ours still has most of them, and a copy is not thrown away for a flipped bit.
     """
-    return folder.wal.is_file() and is_foreign(first_line(folder.wal))
+    if not folder.wal.is_file():  # a copy of ours has a log and segments, and no snapshot
+        return folder.snapshot.is_file() and not folder.wal.exists() and not folder.sealed.exists()
+    with open(folder.wal, "rb") as file:
+        return not next((is_ours(line) for line in file if line.startswith(b"{")), True)
 
 
 def _remove_whole(disk: Disk, folder: Folder) -> None:

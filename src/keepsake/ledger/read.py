@@ -44,9 +44,9 @@ def first_of(path: Path) -> fmt.Line:
     return _checked(first_line(path), path, 0)
 
 
-def is_foreign(line: bytes) -> bool:
-    """Whether a line is JSON of another program. A flipped bit cannot make ours look so: it hides one key of four."""
-    return line.startswith(b"{") and not any(key in line for key in _OUR_KEYS)
+def is_ours(line: bytes) -> bool:
+    """Whether a line is of our format, damaged or not: a flipped bit hides one key of four."""
+    return any(key in line for key in _OUR_KEYS)
 
 
 def missing(folder: Folder, start: int, first: int) -> str:

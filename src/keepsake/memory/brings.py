@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from keepsake.ledger.read import first_line, is_ours
+from keepsake.memory.ledger import is_old
 from keepsake.memory.opened import Opened
 from keepsake.records.errors import Closed, NotWritable, Refused
 from keepsake.records.scope import checked
@@ -52,20 +55,34 @@ class Brings(Opened):
         self._gated.must("import", "run", user=self._user(user))
         bringing = Bringing(self, self._user(user), quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
         given = source if isinstance(source, bytes) else place_of(source)
+        if isinstance(given, Path) and (old := _old_folder(given, format)):
+            return self._bring_old(bringing, old, format)
         if isinstance(given, Path) and is_export(given) and not format:
             if mine and not dry_run:
                 return self._bring_folder(bringing, given, [e for e in sources_in(given) if not isinstance(e, Source)])
             bringing.skip(given.name, "of a folder that was exported, the pages alone are read")
             given = given / "pages" if (given / "pages").is_dir() else given
         found = list(sources_in(given))
+        files = [each for each in found if isinstance(each, Source)]
+        indexed = {each.folder for each in files if each.is_index}
         bringing.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
-        is_alone = sum(isinstance(each, Source) for each in found) == 1
         with self._shelf.in_steps():
             for each in found:
                 if isinstance(each, Source):
-                    _bring(bringing, each, format, is_alone=is_alone)
+                    _bring(bringing, each, format, is_alone=len(files) == 1, has_index=each.folder in indexed)
                 else:
                     bringing.skip(each.place, each.reason)
+        return bringing.result()
+
+    def _bring_old(self, bringing: Bringing, folder: Path, format: str) -> Imported:
+        """A folder of chronomemory, which need not be whole."""
+        from keepsake.memory.bring_chronomemory import NAME, bring_folder
+
+        if format not in ("", NAME):
+            raise Refused(f"{str(folder)[:200]!r} was written by chronomemory; say --format {NAME}, or nothing")
+        bringing.other = source_of(str(folder.resolve()))
+        with self._shelf.in_steps():
+            bring_folder(bringing, folder)
         return bringing.result()
 
     def _bring_folder(self, bringing: Bringing, folder: Path, skipped: Iterable[Skipped]) -> Imported:
@@ -89,6 +106,23 @@ def formats() -> list[str]:
     return sorted((*FORMATS, *_own()))
 
 
+def _old_folder(given: Path, format: str) -> Path | None:
+    """The folder of chronomemory that is meant, if one is.
+
+    Whoever names the format may name the project, and a folder in which no line is sound.
+    """
+    if format != "chronomemory":
+        return given if os.path.isdir(given) and is_old(given) else None
+    return next((place for place in (given, given / ".chronomemory") if _has_foreign_log(place)), None)
+
+
+def _has_foreign_log(folder: Path) -> bool:
+    try:
+        return not is_ours(first_line(folder / "events.wal"))
+    except (FileNotFoundError, NotADirectoryError):
+        return (folder / "snapshot.json").is_file()
+
+
 class _Own(NamedTuple):
     """A format of keepsake itself: whether a file that begins so is in it, and what brings it in."""
 
@@ -97,21 +131,22 @@ class _Own(NamedTuple):
 
 
 def _own() -> dict[str, _Own]:
-    from keepsake.memory import bring_export, bring_pages
+    from keepsake.memory import bring_chronomemory, bring_export, bring_pages
 
     return {
+        bring_chronomemory.NAME: _Own(bring_chronomemory.looks_like, bring_chronomemory.bring),
         "keepsake": _Own(bring_export.looks_like, bring_export.bring),
         "pages": _Own(bring_pages.looks_like, bring_pages.bring),
     }
 
 
-def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool) -> None:
+def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool, has_index: bool = False) -> None:
     """Bring in one file, in the format that is wanted, or the one that it is in."""
     from keepsake.exchange.detect import FORMATS
     from keepsake.memory.sources import CannotRead
 
     try:
-        name = wanted or _format(source)
+        name = wanted or _format(source, has_index)
         if not name and is_alone:
             ways = f"say which with --format: {', '.join(formats())}"
             raise Refused(f"{source.name[:200]} is in no format that is known; {ways}")
@@ -133,10 +168,19 @@ def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool) -
         bringing.skip(source.name, str(error))
 
 
-def _format(source: Source) -> str:
-    """The format that a file is in; empty if that is not known."""
-    from keepsake.exchange.detect import HEAD, MARKDOWN, detected
+def _format(source: Source, has_index: bool) -> str:
+    """The format that a file is in; empty if that is not known. CannotRead, if it is part of an assistant's program."""
+    from keepsake.exchange import agent_memory
+    from keepsake.exchange.detect import AGENT_MEMORY, HEAD, MARKDOWN, detected
+    from keepsake.memory.sources import CannotRead
 
     head = source.head(HEAD)
-    ours = next((name for name, each in _own().items() if each.looks_like(head)), "")
-    return ours or (MARKDOWN if source.is_markdown else detected(head))
+    if ours := next((name for name, each in _own().items() if each.looks_like(head)), ""):
+        return ours
+    if not source.is_markdown:
+        return detected(head)
+    if agent_memory.looks_like(source.place, head, has_index=has_index):
+        return AGENT_MEMORY
+    if agent_memory.is_program(source.place):
+        raise CannotRead("it is part of the program and no memory; say --format markdown if it is yours")
+    return MARKDOWN

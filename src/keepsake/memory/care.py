@@ -10,8 +10,9 @@ from pathlib import Path
 
 from keepsake.ledger.scan import Progress
 from keepsake.memory import settings
+from keepsake.memory.ledger import is_old
 from keepsake.records.clock import Clock, system_clock
-from keepsake.records.errors import Refused
+from keepsake.records.errors import Damaged, Refused
 from keepsake.repair import check as checking
 from keepsake.repair import mend
 from keepsake.repair.findings import CODES, Finding, found, worst_first
@@ -25,6 +26,8 @@ def check(folder: Path, codes: Sequence[str] = (), *, progress: Progress | None 
 
     With `codes`, only those are looked for.
     """
+    if old := _old(folder):
+        return [old] if not codes or old.code in codes else []
     findings = checking.check(folder, keyring=settings.keyring(), progress=progress, only=codes)
     known = {finding.code for finding in findings}
     around = [finding for finding in _around(folder) if finding.code not in known]
@@ -33,6 +36,8 @@ def check(folder: Path, codes: Sequence[str] = (), *, progress: Progress | None 
 
 def plan(folder: Path, codes: Sequence[str]) -> list[Step]:
     """What `repair` would do about these codes, in words. Changes nothing."""
+    if old := _old(folder):
+        return [Step(old.code, old.place, f"{old.text}; {old.remedy}", refused=True)]
     steps = mend.plan(folder, codes, keyring=settings.keyring())
     known = {step.code for step in steps}
     around = [finding for finding in _around(folder) if finding.code in codes and finding.code not in known]
@@ -45,6 +50,23 @@ def repair(folder: Path, codes: Sequence[str], *, by: str = "python:local", cloc
         if step.refused:
             raise Refused(f"{step.code}, {step.place}: {step.text}")
     return mend.apply(folder, codes, keyring=settings.keyring(), by=by, clock=clock)
+
+
+def _old(folder: Path) -> Finding | None:
+    """How a folder that chronomemory wrote stands, by its own rule; None if it did not."""
+    try:
+        if not is_old(folder):
+            return None
+    except (Damaged, OSError):  # no file is in the place of the ledger, or none that can be read: a finding of its own
+        return None
+    from keepsake.stores.takeover import examine
+
+    try:
+        old = examine(folder)
+    except ValueError as error:
+        return found("old-ledger-damaged", "events.wal", str(error))
+    notes = "".join(f"; {note}" for note in old.notes)
+    return found("old-ledger", "events.wal", f"its {len(old.log.events):,} lines are chronomemory's, and whole{notes}")
 
 
 def _around(folder: Path) -> Iterator[Finding]:

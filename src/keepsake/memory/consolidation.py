@@ -280,8 +280,8 @@ def _replaced(episode: Episode) -> list[str]:
 
 
 def _row(episode: Episode) -> Row:
-    scope = Scope(episode.user, episode.session, episode.agent)
-    return Row(episode.id, scope.key, episode.content, episode.timestamp, episode.metadata, episode.metadata)
+    scope, said = Scope(episode.user, episode.session, episode.agent), episode.metadata
+    return Row(episode.id, scope.key, episode.content, episode.timestamp, said, said, *scope)
 
 
 def _join(whole: Consolidated, part: Consolidated) -> None:

@@ -95,16 +95,28 @@ class FactsOf:
         return self.get(fact.id, user=fact.user)
 
     def unpin(self, fact_id: str, *, reason: str = "", user: str | None = None) -> None:
-        """Retract a fact: it is held no more, and nothing that was told before brings it back."""
-        self._gated.forget(fact_id, reason=reason, user=self._of(user), path=self._path)
+        """Retract a fact: it is held no more, and nothing that was told before brings it back.
+
+        An id that the user has no fact by changes nothing.
+        """
+        with self._shelf.known() as known:
+            found = known.find(fact_id, user=self._of(user), path=self._path)
+        if found is not None:
+            self._gated.forget(fact_id, reason=reason, user=self._of(user), path=self._path)
 
     def apply_delta(self, delta: Delta) -> list[Fact]:
         """Do what a delta proposes, all of it or nothing, and return the facts that it touched.
 
-        Refused without a scope, or when it would replace what is not its user's. NeedsApproval, if a person must say
-        yes first. One whose episodes were taken into account already changes nothing.
+        One without a scope is of the user that its payload names, else of this one. NotFound, if a name in `replaces`
+        meets no fact of its user. NeedsApproval, if a person must say yes first. One whose episodes were taken into
+        account already changes nothing.
         """
+        from keepsake.records.delta import check_provenance
+
+        check_provenance(delta)
         with self.together():
+            book, path = self._shelf.book, self._path
+            delta = decide.placed(delta, self._user, lambda name: decide.holders(book, name, self._user, path), path)
             return self.apply(delta, self.evidence(delta))
 
     def together(self) -> AbstractContextManager[None]:

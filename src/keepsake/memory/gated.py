@@ -29,7 +29,7 @@ from keepsake.memory.secrets import Cleared, Masker, refuse_name
 from keepsake.memory.speaker import Decision, Speaker
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
-from keepsake.records.event import Draft, Event
+from keepsake.records.event import ELSEWHERE, Draft, Event
 from keepsake.records.pages import NOTES
 from keepsake.records.policy import ALLOW, BELIEF, REFUSE, is_above, thing
 from keepsake.records.review import Action, Approval, Review
@@ -53,10 +53,13 @@ class Gated(Speaker):
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
-    def put(self, fields: dict[str, Any], idempotency_key: str, *, source: str = "") -> list[Event]:
+    def put(
+        self, fields: dict[str, Any], idempotency_key: str, *, source: str = "",
+        elsewhere: Mapping[str, str] | None = None,
+    ) -> list[Event]:  # fmt: skip
         """State a belief with the trust that stands in `fields`, or with this program's own.
 
-        The key is this program's, unless it is that of another `source`.
+        The key is this program's, unless it is that of another `source`. `elsewhere` is where it was first recorded.
         """
         user, path = fields["user"], fields["path"]
         asker = fields["trust"] = self.asker(fields["trust"])
@@ -67,6 +70,8 @@ class Gated(Speaker):
 
         def decision(draw: Draw) -> list[Draft]:
             drafts = decide.put(self._book, fields, draw, idempotency_key=idempotency_key, source=source or self.by)
+            if elsewhere:
+                drafts = [Draft(op, {**body, ELSEWHERE: dict(elsewhere)}) for op, body in drafts]
             return _marked(worth.lowered(self._book, drafts), echo)
 
         if self.is_free(trust):  # on the path of nearly every write: nothing is gathered that nobody will judge

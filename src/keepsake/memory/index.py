@@ -34,7 +34,7 @@ from keepsake.projections.database import IN_MEMORY, has_no_room
 from keepsake.projections.index.file import CHUNK, NOTHING, SHAPE, Bookmark, IndexFile
 from keepsake.projections.index.fold import Stale
 from keepsake.projections.index.peek import is_hash
-from keepsake.projections.index.plant import held_now
+from keepsake.projections.index.plant import held_now, related_now
 from keepsake.records.book import Book
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, NotWritable, NotWritten, RolledBack
@@ -358,7 +358,8 @@ class IndexOf:
         kept = (OBSERVE, OUTCOME, FADE, RETRACT, MERGE, CORROBORATE)
         told = (event for event in until_then if event.op in kept)
         mark = Bookmark(end.seq, end.hash, self._book.work.clock, since=end.seq)
-        return index.plant(chain(held_now(self._book), told), mark, self._ledger.standing.begun)
+        held = chain(held_now(self._book), told, related_now(self._book))
+        return index.plant(held, mark, self._ledger.standing.begun)
 
 
 def _what_is_wrong(error: Exception, again: bool) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger.read import first_line, is_foreign
+from keepsake.ledger.read import first_line, is_ours
 from keepsake.memory import settings
 from keepsake.records.errors import Refused
 from keepsake.records.notebook import listing
@@ -45,9 +45,10 @@ def verify_folder(
 def is_old(folder: Path) -> bool:
     """Whether chronomemory wrote it. What knows that for certain is loaded only if the first line is not ours."""
     try:
-        if not is_foreign(first_line(folder / "events.wal")):
-            return False
+        line = first_line(folder / "events.wal")
     except FileNotFoundError:
+        line = b""
+    if is_ours(line) or not (line or (folder / "snapshot.json").exists()):
         return False
     from keepsake.stores import takeover
 

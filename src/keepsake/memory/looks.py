@@ -6,16 +6,19 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from keepsake.decide.use import identity
 from keepsake.memory.opened import Opened
 from keepsake.records.belief import Belief
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Event
+from keepsake.records.relations import Neighbour
 from keepsake.records.timeline import Moment
 
 if TYPE_CHECKING:
     from keepsake.ledger.checkpoint import Keyring
     from keepsake.memory.log_page import LogPage
     from keepsake.memory.status import Status
+    from keepsake.records.episode import Episode
     from keepsake.records.timeline import Change, Moment, Version
     from keepsake.records.why import Why
 
@@ -58,6 +61,28 @@ class Looks(Opened):
     def what_rests_on(self, name: str, *, user: str | None = None, path: str = "") -> list[Belief]:
         """Everything that stands on a belief, directly or through others."""
         return [held.belief() for held in self._shelf.what_rests_on(name, user=self._user(user), path=path)]
+
+    def related(self, name: str, *, user: str | None = None, path: str = "") -> list[Neighbour]:
+        """What somebody said that a memory is related to, but for what is out of sight, and who is not trusted."""
+        whose, found = self._user(user), list[Neighbour]()
+        with self._shelf.ledger.reading():
+            known = self._shelf.book
+            mine = identity(known, name, whose, path)
+            for said in known.relations.of(mine, whose, known.sight(whose, path)):
+                if not known.distrusts.against(whose, by=said.by, seq=said.seq, trust=said.trust):
+                    turned = said.ids[0] != mine
+                    memory = self._in_sight(said.ids[not turned], whose, path)
+                    found += [Neighbour(memory, said.relation, turned)] if memory else []
+        return found
+
+    def _in_sight(self, ref: str, user: str, path: str) -> Belief | Episode | None:
+        """A belief that is held, or an episode that was not put out of recall."""
+        known = self._shelf.book
+        if held := known.find(ref, user=user, path=path):
+            belief = held.belief()
+            return belief if belief.is_held and known.sees(held, path) else None
+        told = known.episodes.of(ref) if known.episodes.stands(ref) and not known.uses.is_faded(ref) else None
+        return self._episodes.read(told.seq) if told else None
 
     def log(self, start: int = 0, *, op: str = "", follow: bool = False, pause: float = 0.2) -> Iterator[Event]:
         """This user's events from `start` on, oldest first; only those of one kind (`belief`, `belief.put`) with `op`.

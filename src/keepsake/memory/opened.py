@@ -45,7 +45,9 @@ class Opened:
     def _pages_at(self) -> PagesAt:
         from keepsake.memory.pages_at import PagesAt
 
-        return PagesAt(self._shelf, lambda: self._zone, self._gated.masks)
+        return PagesAt(
+            self._shelf, lambda: self._zone, lambda: self._settings.hard_limit_tokens, self._gated.masks
+        )  # fmt: skip
 
     @cached_property
     def _graph_at(self) -> GraphAt:

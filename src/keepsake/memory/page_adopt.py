@@ -20,11 +20,13 @@ from keepsake.memory.pages_at import PagesAt
 from keepsake.projections.markdown import Entry as Written
 from keepsake.projections.markdown.heading import is_id
 from keepsake.projections.pages import edits
+from keepsake.projections.pages.base import Base
+from keepsake.projections.pages.damage import same_words
 from keepsake.projections.pages.edits import Change, Compared
 from keepsake.projections.pages.fold import tags_shown
 from keepsake.projections.pages.render import Completion
 from keepsake.projections.pages.rows import Entry
-from keepsake.records import timeline
+from keepsake.records import ids, timeline
 from keepsake.records.beliefs import Held
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
@@ -34,6 +36,7 @@ from keepsake.records.pages import NOTES, PAGE_EDIT
 from keepsake.records.review import Action
 from keepsake.records.reviews import ASK
 from keepsake.records.secrets import told
+from keepsake.records.timeline import Version
 
 _LONGEST = 1 << 20  # letters of an entry; a longer one cannot be recorded in any case
 _EDITED, _STRUCK = "edited on the page", "struck on the page"
@@ -54,9 +57,11 @@ class Adopted:
 class Adopter:
     """Records the changes of one page."""
 
-    def __init__(self, at: PagesAt, path: str, user: str, about: str, base: bytes, into: Adopted) -> None:
+    def __init__(
+        self, at: PagesAt, path: str, user: str, about: str, base: Base, rows: Sequence[Entry], into: Adopted
+    ) -> None:  # fmt: skip
         self._ledger, self._book, self._draw, self._masks = at.ledger, at.book, at.draw, at.masks
-        self._path, self._user, self._base, self._into = path, user, base, into
+        self._path, self._user, self._base, self._rows, self._into = path, user, base, rows, into
         self._page_about = about
         self._about = "" if about == NOTES else about
         self._times: dict[bytes, int] = {}
@@ -126,10 +131,9 @@ class Adopter:
         name = entry.id if entry.id and is_id(entry.id) and not self._book.taken(entry.id) else ""
         key = "" if name else self._key(entry)
         if key and (said := self._book.said(self._user, PAGE_EDIT, key)):
-            self._complete(entry, said[0].belief().id)
-            self._rewrite(entry, said[0].belief().id)
+            self._known(entry, said[0])
             return
-        name = name or self._draw()()
+        name = name or self._drawn(entry)
         fields = self._fields(entry)
         before = self._before(entry)
         if before:
@@ -142,6 +146,18 @@ class Adopter:
         self._tell(entry.line, f"added {name}")
         if name != entry.id or not entry.time:
             self._complete(entry, name)
+
+    def _known(self, entry: Written, held: Held) -> None:
+        """It was recorded before, and the page did not get its heading: it gets that of the version with its words."""
+        ids = set(self._book.ids_of(held))
+        row = next((row for row in self._rows if row.id in ids and row.content == entry.body), None)
+        name = row.id if row else held.belief().id
+        self._complete(entry, name, row.timestamp if row else held.at)
+        self._rewrite(entry, name)
+
+    def _drawn(self, entry: Written) -> str:
+        """A fresh id, with the minute that stands in the heading."""
+        return ids.belief_id(entry.at.isoformat(), self._book.taken) if entry.at else self._draw()()
 
     def _rewrite(self, entry: Written, name: str) -> None:
         """What was masked is masked in the file too."""
@@ -160,7 +176,9 @@ class Adopter:
     def _moved(self, entry: Written) -> None:
         held = self._book.get(entry.id, user=self._user).belief()
         changes: dict[str, Any] = {"about": self._about}
-        if entry.body.strip() and entry.body != held.text:
+        if entry.at is not None:
+            changes["views"] = {**held.views, "entry": {"at": stamp(entry.at)}}
+        if entry.body.strip() and not same_words(entry.body, held.text):
             changes |= {"text": entry.body, "trust": "human"}
         if entry.tags and tags_shown(entry.tags, "") != tags_shown(held.tags, held.kind):
             changes["tags"] = entry.tags
@@ -193,14 +211,14 @@ class Adopter:
     def _key(self, entry: Written) -> str:
         """By what an entry without an id is recognised, should it be found again before it has one."""
         said = blake2s(b"\0".join([
-            self._path.encode("utf-8", "surrogateescape"), self._base, entry.time.encode("utf-8", "surrogateescape"),
-            entry.body.encode("utf-8", "surrogateescape"),
+            self._path.encode("utf-8", "surrogateescape"), self._base.digest,
+            entry.time.encode("utf-8", "surrogateescape"), entry.body.encode("utf-8", "surrogateescape"),
         ]), digest_size=12).digest()  # fmt: skip
         self._times[said] = number = self._times.get(said, 0) + 1
         return f"page:{said.hex()}:{number}"
 
-    def _complete(self, entry: Written, name: str) -> None:
-        at = entry.at or datetime.fromisoformat(self._ledger.now())
+    def _complete(self, entry: Written, name: str, at_first: str = "") -> None:
+        at = entry.at or datetime.fromisoformat(at_first or self._book.get(name, user=self._user).at)
         self._into.completions.append(Completion(entry, name, at, tags_shown(entry.tags, "fact")))
 
     # -- what was changed --------------------------------------------------------------------------------------------
@@ -221,11 +239,19 @@ class Adopter:
 
     def _tagged_late(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
         """Tags that the belief never had were written by hand; others are those that the page lags behind with."""
-        held = self._book.get(row.id, user=self._user)
-        first = max(held.first, self._ledger.chain().first)
-        before = [each.belief for each in timeline.history(self._ledger.events(first), self._book.ids_of(held))]
-        if all(tags_shown(each.tags, each.kind) != tags_shown(entry.tags, "") for each in before):
+        before = self._versions(self._book.get(row.id, user=self._user))
+        if all(tags_shown(each.belief.tags, each.belief.kind) != tags_shown(entry.tags, "") for each in before):
             self._tagged(entry, row, _)
+
+    def _dated(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
+        assert entry.at is not None
+        views = {**self._book.get(row.id, user=self._user).belief().views, "entry": {"at": stamp(entry.at)}}
+        self._revise(entry, row.id, {"views": views}, "dated on the page")
+
+    def _versions(self, held: Held) -> list[Version]:
+        """A belief as it was, version by version."""
+        first = max(held.first, self._ledger.chain().first)
+        return list(timeline.history(self._ledger.events(first), self._book.ids_of(held)))
 
     def _tags(self, entry: Written, row: Entry) -> tuple[str, ...]:
         """The tags on the page, and those of the belief that the page has no room for."""
@@ -272,10 +298,15 @@ class Adopter:
     def _raced(self, entry: Written, row: Entry, _: Sequence[Change]) -> None:
         """The person's words wait in a question; the page shows what is held."""
         held = self._book.find(row.id, user=self._user, short=False)
-        belief = held.belief() if held else None
-        if belief is None or belief.text == entry.body:
+        if held is None or same_words(held.belief().text, entry.body):
             return
-        changes = {"text": entry.body, "trust": "human"}
+        belief, versions, changes = held.belief(), self._versions(held), {"text": entry.body, "trust": "human"}
+        later = [each for each in versions if each.seq > self._base.seq]
+        if belief.status == "active" and later and all(each.by == PAGE_EDIT for each in later):
+            self._revise(entry, belief.id, changes, _EDITED)  # an editor that was open for long saves once more
+            return
+        if any(same_words(each.belief.text, entry.body) for each in versions):
+            return  # or says what has been said
         why = f"{row.id} was edited on the page while it was changed elsewhere"
         if belief.status != "active":
             changes["status"] = "active"
@@ -338,6 +369,7 @@ def _in_order(changes: Sequence[Change]) -> Iterator[Change]:
 
 _ACTS: dict[str, Callable[..., None]] = {
     edits.CHANGED: Adopter._changed, edits.TAGGED: Adopter._tagged, edits.TAGGED_LATE: Adopter._tagged_late,
-    edits.STRUCK: Adopter._struck, edits.SUPERSEDED: Adopter._superseded, edits.REVIVED: Adopter._revived,
-    edits.REMOVED: Adopter._removed, edits.RACED: Adopter._raced, edits.RACED_REMOVAL: Adopter._raced_removal,
+    edits.DATED: Adopter._dated, edits.STRUCK: Adopter._struck, edits.SUPERSEDED: Adopter._superseded,
+    edits.REVIVED: Adopter._revived, edits.REMOVED: Adopter._removed, edits.RACED: Adopter._raced,
+    edits.RACED_REMOVAL: Adopter._raced_removal,
 }  # fmt: skip

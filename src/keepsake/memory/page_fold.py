@@ -94,9 +94,11 @@ class Folds:
         return self._folding(state, self._our_plan(state), why)
 
     def _why(self, file: File) -> str:
+        said = self._shelf.book.pages.front(file.user, file.about)
+        if said.get("needs_compact"):
+            return f"flagged: {said['reason']}" if said.get("reason") else "flagged"
         if file.needs_compact:
-            reason = self._shelf.book.pages.front(file.user, file.about).get("reason", "")
-            return f"flagged: {reason}" if reason else "flagged"
+            return f"flagged: above {self._settings.hard_limit_tokens:,} tokens"
         limit = self._settings.soft_limit_tokens
         return f"above {limit:,} tokens" if file.tokens > limit else ""
 
@@ -195,7 +197,7 @@ class Folds:
                 names[take.standing] = made[0].body["belief"]["id"]
         for into in _in_parts(_names(state, takes, names)):
             drafts += decide_page.fold(file.user, file.about, into)
-        if file.needs_compact:
+        if book.pages.front(file.user, file.about).get("needs_compact"):
             drafts += decide_page.put(book, file.user, file.about, {"needs_compact": False, "reason": ""})
         return drafts
 

@@ -97,7 +97,7 @@ class PagesOf(Recents):
             name = next((event.body["belief"]["id"] for event in events if event.body and "belief" in event.body), "")
             belief = self._belief(name or said.get("key", ""), idempotency_key)
             with suppress(OSError, Busy, NotFound, sqlite3.Error):
-                self._flag_if_long(about, self._follow(about))
+                self._follow(about)
             return self._entry(belief)
 
     def supersede(
@@ -194,12 +194,6 @@ class PagesOf(Recents):
         if isinstance(front.get("description"), str) and "\n" in front["description"]:
             raise Refused("a page's description is one line")
         return front
-
-    def _flag_if_long(self, about: str, file: File) -> None:
-        """A page that is far too long is flagged, so that somebody folds it."""
-        if file.tokens > self._settings.hard_limit_tokens and not file.needs_compact:
-            self._put(about, {"needs_compact": True, "reason": f"above {self._settings.hard_limit_tokens:,} tokens"})
-            self._follow(about)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from keepsake.projections.index.plant import held_now
 from keepsake.projections.markdown import Page, parse
 from keepsake.projections.markdown.zone import zone_name, zone_named
 from keepsake.projections.pages import render
+from keepsake.projections.pages.base import mark_of
 from keepsake.projections.pages.file import PagesFile
 from keepsake.projections.pages.fold import Stale
 from keepsake.projections.pages.render import Completion, Rendering
@@ -51,10 +52,12 @@ class PagesAt(Level[PagesFile]):
     called = "the pages are"
     wrong = (sqlite3.DatabaseError, Stale)
 
-    def __init__(self, shelf: Shelf, zone: Callable[[], tzinfo], masks: Masker | None = None) -> None:
+    def __init__(
+        self, shelf: Shelf, zone: Callable[[], tzinfo], hard_limit: Callable[[], int], masks: Masker | None = None
+    ) -> None:
         super().__init__(shelf)
         self.draw, self.masks = shelf.draw, masks
-        self._zone_of = zone
+        self._zone_of, self._hard_limit = zone, hard_limit
         self.folder = PageFolder(self.ledger.folder.pages, self.ledger.disk)
         self._paused, self._is_working = 0, False
 
@@ -144,7 +147,7 @@ class PagesAt(Level[PagesFile]):
         return question(self._leveled())
 
     def _made(self, path: Path | str) -> PagesFile:
-        return PagesFile(path)
+        return PagesFile(path, self._hard_limit())
 
     def _read_on(self, db: PagesFile, mark: Bookmark) -> Bookmark:
         """From the bookmark on; where that was moved away, what is held now."""
@@ -168,11 +171,13 @@ class PagesAt(Level[PagesFile]):
             yield Event(1, front["created"], PAGE, "", "ledger:snapshot", "", body)
 
     def rebuild(self) -> PagesFile:
-        """The rows made anew from the ledger. How the files were last seen is kept by whoever asks for this."""
+        """The rows made anew from the ledger, all or none. What is known of the files is kept."""
         with self.ledger.reading(), self._lock:
             try:
-                self.level().empty_but_renderings()
-            except sqlite3.DatabaseError as error:
+                db = self.level()
+                with db.made_anew():
+                    self._level_with(db)
+            except self.wrong as error:
                 self.mend(error)
             return self.level()
 
@@ -184,9 +189,12 @@ class PagesAt(Level[PagesFile]):
     def bring(
         self, db: PagesFile, file: File, read: Read | None, page: Page | None = None, *,
         due: Sequence[Entry] | None = None, completions: Sequence[Completion] = (), drops: Sequence[str] = (),
-        recorded: Collection[str] = (), from_nothing: bool = False,
+        recorded: Collection[str] = (), from_nothing: bool = False, mark: Bookmark,
     ) -> bool:  # fmt: skip
-        """Bring one file up to what its rows say; True if it was written. Raced, if it changed since it was read."""
+        """Bring one file up to what its rows say; True if it was written. Raced, if it changed since it was read.
+
+        `mark` is where the rows were when they were read: if another process has led them on since, the file stays due.
+        """
         if file.is_gone:
             is_removed = self.folder.remove(file.path)
             with db.writing():
@@ -205,9 +213,10 @@ class PagesAt(Level[PagesFile]):
         elif read is not None:
             stamp, file.digest = read.stamp.settled(time.time_ns()), read.digest
         file.size, file.mtime, file.ctime, file.inode = stamp
-        file.front, file.is_due, file.zone = rendering.front, 0, self._zone_in(file, page)
+        file.front, file.zone = rendering.front, self._zone_in(file, page)
         with db.writing():
-            db.saw(file, rendering.shown)
+            file.is_due = int(db.bookmark() != mark)
+            db.saw(file, rendering.shown, mark_of(rendering.data), self._left.seq)
         return is_new
 
     def render_again(self, user: str, about: str) -> None:
@@ -216,11 +225,12 @@ class PagesAt(Level[PagesFile]):
             return
         with self.working():
             db = self.level()
+            mark = db.bookmark()
             file = next((each for each in db.files() if (each.user, each.about) == (user, about)), None)
             read = self.folder.read(file.path) if file else None
             if file is None or read is None:
                 return
-            self.bring(db, file, read, from_nothing=True)
+            self.bring(db, file, read, from_nothing=True, mark=mark)
 
     def _rendering(
         self, db: PagesFile, file: File, read: Read | None, page: Page | None, due: Sequence[Entry],
@@ -229,8 +239,8 @@ class PagesAt(Level[PagesFile]):
         if read is None or is_blank(read.data):
             return render.new(file, db.entries(file.path), self.zone)
         is_plain = page is None and not completions and not drops
-        if is_plain and (more := render.longer(read.data, file, due, self.zone)):
-            return more
+        if is_plain and (patched := render.patched(read.data, file, due, self.zone)):
+            return patched
         page, is_seen = page or self.parsed(file, read), file.digest is not None
         return render.changed(
             page, file, due, completions=completions, drops=drops, recorded=recorded, is_seen=is_seen

@@ -154,9 +154,11 @@ class Reader:
         sources = tuple(rule.record_name(user, each) for each in found.sources)
         if why:
             return emptied(found, id=name, sources=sources, why=why)
+        via = rule.record_name(user, found.via) if found.via else ""
+        told = {"why": found.why if via == found.via else f"related to {via}", "via": via}
         if rule.is_text_alone(name, found.trust):
-            return emptied(found, id=name, sources=sources, why=found.why, text=found.text)
-        return remade(found, {"sources": sources})
+            return emptied(found, id=name, sources=sources, text=found.text, **told)
+        return remade(found, {"sources": sources, **told})
 
     def recalled(self, found: Recalled) -> Recalled:
         made = Recalled(

@@ -30,6 +30,7 @@ from keepsake.records import (
     page,
     proposal,
     recalled,
+    relations,
     review,
     rule,
     schema,
@@ -81,9 +82,10 @@ OPEN: frozenset[type] = frozenset({  # whose own texts were made here, or writte
     imported.Imported, imported.Skipped, log_page.LogPage, marks.Finding, memory_event.MemoryEvent, merged.Conflict,
     merged.Merged, merging.Likeness, merging.Outcome, named.NamedEntity, named.Relation, page.PageInfo, page.PageText,
     page.Synced, paths.Tree, proof.ChainFile, proof.Kept, proof.Proof, proposal.Proposal, recalled.Nearly,
-    recalled.Replayed, review.Answered, review.Applied, review.Approval, review.Review, rule.ConsolidationRule,
-    rules.RuleStatus, status.Asked, status.Erasure, status.Status, timeline.Change, timeline.Version, times.Span,
-    trust.Distrust, trust.Standing, use.Receipt, verdict.Asked, verdict.Verdict, walk.Expansion, walk.Way, why.Why,
+    recalled.Replayed, relations.Neighbour, review.Answered, review.Applied, review.Approval, review.Review,
+    rule.ConsolidationRule, rules.RuleStatus, status.Asked, status.Erasure, status.Status, timeline.Change,
+    timeline.Version, times.Span, trust.Distrust, trust.Standing, use.Receipt, verdict.Asked, verdict.Verdict,
+    walk.Expansion, walk.Way, why.Why,
 })  # fmt: skip
 
 

@@ -39,9 +39,8 @@ Filled = tuple[Framed, list[str], str | None]  # a frame, the source of each hit
 
 _A_FEW = 16  # texts that a slow embedder makes vectors of before a question is answered
 _AT_ONCE = 256  # texts between two looks at what others wrote
-_FEW, _A_LINE = 8, 12  # a frame looks at some more hits than it can hold lines of so many tokens
 _LINES, _PAGES, _A_LONG_LINE = 4096, 8, 600
-_SHOWN = 60  # hits that a frame chooses from
+_SHOWN = 60  # hits that a frame chooses from, whatever its budget: a short one far down may be all that fits
 
 
 class RecallOf:
@@ -217,13 +216,21 @@ class RecallOf:
         ranking = rank(file, self._means(ask), ask, self._shelf.ledger.standing.erasures)
         hits: list[Hit] = []
         guaranteed: list[Hit] = []
+        cut: list[tuple[Hit, str]] = []
+        more = 0
         if ranking is not None:
-            most = min(_SHOWN, _FEW + (frame.token_budget if budget is None else max(budget, 0)) // _A_LINE)
-            guaranteed, hits = map(ranking.hits, ranking.served(ask, most))
+            chosen = ranking.filling(ask, _SHOWN)
+            guaranteed, hits, more = ranking.hits(chosen.guaranteed), ranking.hits(chosen.rest), chosen.more
+            hits += ranking.related(chosen.neighbours, [*guaranteed, *hits])
+            reasons = {ranking.measured.blocks[place]: why for place, why in chosen.cut}
+            cut = [(hit, reasons[hit.block]) for hit in ranking.hits(place for place, _ in chosen.cut)]
             if self._shelf.outlet is not None:  # a line shows what this program may read
-                guaranteed, hits = ([*map(self._shelf.outlet.reader.hit, each)] for each in (guaranteed, hits))
+                seen = self._shelf.outlet.reader.hit
+                guaranteed, hits = ([*map(seen, each)] for each in (guaranteed, hits))
+                cut = [(seen(hit), why) for hit, why in cut]
         filled = framed(
-            frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget, compare=self._compared
+            frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget, compare=self._compared,
+            cut=cut, more=more,
         )  # fmt: skip
         if self._compared.is_large():
             del self._compared

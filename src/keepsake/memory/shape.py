@@ -16,9 +16,14 @@ from keepsake.memory.gated import Gated
 from keepsake.memory.settings import unsafe_place
 from keepsake.records.errors import MigrationNotSupported
 from keepsake.records.event import Draft
-from keepsake.records.health import GOING_BACK, MigrationPlan, StoreHealth, columns_of
+from keepsake.records.health import ADD_COLUMN_ONLY, GOING_BACK, MigrationPlan, StoreHealth, columns_of
 from keepsake.stores.file_system import kind_of
 from keepsake.stores.shelf import Shelf
+
+_OWN = {  # the columns that each has from the start
+    "episodes": {"id", "scope_key", "content", "timestamp", "metadata", "user", "session", "agent"},
+    "facts": {"fact_id", "user", "agent", "payload", "lineage", "confidence", "metadata", "pinned_at"},
+}
 
 
 class ShapeOf:
@@ -54,8 +59,12 @@ class ShapeOf:
                 raise MigrationNotSupported(
                     f"{self._table} is at version {before.version} already; a plan leads to a later one", GOING_BACK
                 )
-            columns = list(dict.fromkeys([*before.columns, *added]))
-            said = orjson.dumps({"version": plan.target_version, "columns": columns}).decode()
+            there = _OWN[self._table] | {name.lower() for name in before.columns}
+            for name in added:
+                if name.lower() in there:
+                    raise MigrationNotSupported(f"there is a column {name!r} already", ADD_COLUMN_ONLY)
+                there.add(name.lower())
+            said = orjson.dumps({"version": plan.target_version, "columns": [*before.columns, *added]}).decode()
             return decide.set_config(self._shelf.book.work, self._key, said)
 
         self._shelf.ledger.write(decision)

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from keepsake.exchange.agent_memory import INDEX
+from keepsake.memory.ledger import is_old
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.exported import MARK
 from keepsake.records.imported import Skipped
@@ -43,11 +45,21 @@ class Source:
     name: str  # by which it is told of: its path in what was given
     size: int
     opened: Callable[[], IO[bytes]]
+    place: str = ""  # where it lies, all of the way
 
     @property
     def is_markdown(self) -> bool:
         """Whether its name says so. Any text is Markdown."""
         return self.name.lower().endswith(_MARKDOWN)
+
+    @property
+    def folder(self) -> str:
+        return self.place.rpartition("/")[0]
+
+    @property
+    def is_index(self) -> bool:
+        """Whether it is the list of an assistant's memory folder."""
+        return self.place.rpartition("/")[2] == INDEX
 
     def head(self, size: int) -> bytes:
         """How it begins."""
@@ -99,6 +111,9 @@ def sources_in(given: Path | bytes) -> Iterator[Source | Skipped]:
     except (OSError, ValueError):
         raise NotFound(f"there is nothing at {str(given)[:200]!r}; name a file, a folder or a zip") from None
     if stat.S_ISDIR(mode):
+        if is_old(given):
+            yield from _in_old(given)
+            return
         if (given / "events.wal").exists():
             raise Refused(
                 f"{str(given)[:200]!r} is a memory; name what `keepsake export` made of it, or its pages' folder"
@@ -110,6 +125,13 @@ def sources_in(given: Path | bytes) -> Iterator[Source | Skipped]:
         raise Refused(f"{str(given)[:200]!r} is neither a file nor a folder; name one of these")
 
 
+def _in_old(folder: Path) -> Iterator[Source | Skipped]:
+    """The files of a folder that chronomemory wrote."""
+    for name in ("events.wal", "snapshot.json"):
+        if (folder / name).exists():
+            yield from _in_file_or_told(folder / name, name)
+
+
 def size_of(given: Path | bytes) -> int:
     """How many bytes there are to read."""
     return sum(each.size for each in sources_in(given) if isinstance(each, Source))
@@ -119,7 +141,8 @@ def _in_file(path: Path, name: str) -> Iterator[Source | Skipped]:
     if zipfile.is_zipfile(path):
         yield from _in_zip(path, name)
     else:
-        yield Source(name, path.stat().st_size, lambda: io.BufferedReader(io.FileIO(path)))
+        where = _safe(path.absolute().as_posix())
+        yield Source(name, path.stat().st_size, lambda: io.BufferedReader(io.FileIO(path)), where)
 
 
 def _in_folder(root: Path) -> Iterator[Source | Skipped]:
@@ -175,7 +198,8 @@ def _in_zip(path: Path, name: str) -> Iterator[Source | Skipped]:
             f"{name} would grow to {grown >> 20:,} MB when unpacked, more than {_AT_MOST} times; unpack it yourself"
         )
     for each in sorted(wanted, key=lambda each: each.filename):
-        yield Source(_safe(f"{name}/{each.filename}"), each.file_size, _opener(path, each))
+        inside = _safe(f"{name}/{each.filename}")
+        yield Source(inside, each.file_size, _opener(path, each), inside)
     yield from _passed_over([each.filename for each in members if each not in wanted])
 
 

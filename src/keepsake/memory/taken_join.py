@@ -2,8 +2,9 @@
 
 What is here stays as it is. A belief comes in with its whole history if none of its versions is here; one that is here
 is left alone, be it newer there or not. If its key names another belief here, it comes in under its own first id. What
-happened comes in unless it is here; a path, if no path of that name is; what a page says of itself, if nothing was said
-of it here. Approvals, questions, trust, rules, receipts and settings speak for the other memory, and stay there.
+happened comes in unless it is here; how two memories are related, unless that was said here; a path, if no path of that
+name is; what a page says of itself, if nothing was said of it here. Approvals, questions, trust, rules, receipts and
+settings speak for the other memory, and stay there.
 
 Unless the file is the person's own, its words have a stranger's trust and wait for approval; and nothing comes in that
 could be read without one: no branches with their names, no word about pages, no reasons, and no key, since what others
@@ -23,8 +24,9 @@ from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.episodes import OBSERVE, RETRACT, gist_of
 from keepsake.records.event import Draft, Event
 from keepsake.records.exported import TakenIn
-from keepsake.records.pages import FOLD, PAGE
+from keepsake.records.pages import FOLD, PAGE, RENAME
 from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE, REOPEN
+from keepsake.records.relations import RELATE
 from keepsake.records.taken import DONE, FOREIGN, TAKE
 from keepsake.records.use import FADE
 
@@ -47,6 +49,7 @@ class Join:
         self._taking, self._book, self._user = taking, taking.book, taking.user
         self._mine = set[str]()  # ids of versions and episodes that came in with this file
         self._paths = set[str]()  # paths that did
+        self._related = set[tuple[str, frozenset[str]]]()  # pairs whose relation did, by path
         self._keys: dict[str, str] = {}  # a key there → the key here, where it is another
         self._kept: list[tuple[str, str]] = []
         self._left: list[tuple[str, str]] = []
@@ -138,7 +141,7 @@ class Join:
         return {**{each: said for each, said in body.items() if each not in names}, "belief": belief}
 
     def _is_here(self, name: str) -> bool:
-        return name in self._mine or self._book.owner(name) == self._user
+        return name in self._mine or self._user in (self._book.owner(name), self._book.episodes.owner(name))
 
     def _key(self, belief: dict[str, Any], path: str) -> str:
         """The key under which it comes in. One that was changed is changed on every path: it is one belief's."""
@@ -199,6 +202,17 @@ class Join:
         ids = [name for name in body["ids"] if name in self._mine]
         return {**self._without_reason(body), "ids": ids} if ids else None
 
+    def _relate(self, event: Event, body: dict[str, Any]) -> dict[str, Any] | None:
+        """How two memories are related that are both here now, unless that was said here."""
+        path, ids = body.get("path", ""), frozenset(body["ids"])
+        is_told = (path, ids) in self._related
+        is_there = self._taking.mine and (not path or path in self._paths) and all(map(self._is_here, ids))
+        if not is_there or not (is_told or self._book.relations.find(self._user, path, *ids) is None):
+            self._stays(event)
+            return None
+        self._related.add((path, ids))
+        return body if is_told or body.get("relation") else None
+
     # -- paths and pages ---------------------------------------------------------------------------------------------
 
     def _see(self, path: str) -> None:
@@ -227,6 +241,11 @@ class Join:
             return None
         return body
 
+    def _rename(self, event: Event, _: dict[str, Any]) -> dict[str, Any] | None:
+        """What is held there is about the other entity already; a page that is here keeps its name."""
+        self._stays(event)
+        return None
+
     def _fold(self, event: Event, body: dict[str, Any]) -> dict[str, Any] | None:
         if not self._mine.issuperset([*body["into"], *body["into"].values()]):
             self._stays(event)
@@ -234,9 +253,10 @@ class Join:
         return body
 
 
-_SEEN_ONCE = (BRANCH, MERGE, ABANDON, COMPACT, REOPEN, PAGE, FOLD)  # what has no id by which it would be known again
+_SEEN_ONCE = (BRANCH, MERGE, ABANDON, COMPACT, REOPEN, PAGE, FOLD, RENAME, RELATE)  # what has no id
 _ACTS = {
     PUT: Join._state, SUPERSEDE: Join._state, TOMBSTONE: Join._withdraw, INVALIDATE: Join._withdraw,
     OBSERVE: Join._observe, RETRACT: Join._of_ids, FADE: Join._of_ids, BRANCH: Join._branch, MERGE: Join._end_path,
     ABANDON: Join._end_path, COMPACT: Join._end_path, REOPEN: Join._end_path, PAGE: Join._page, FOLD: Join._fold,
+    RENAME: Join._rename, RELATE: Join._relate,
 }  # fmt: skip

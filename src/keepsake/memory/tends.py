@@ -1,4 +1,4 @@
-"""The part of `Memory` that tends what was said: receipts, outcomes, fading, tidying, copies and the indexes."""
+"""The part of `Memory` that tends what was said: receipts, outcomes, relations, fading, tidying, copies, indexes."""
 
 from __future__ import annotations
 
@@ -56,6 +56,14 @@ class Tends(Learns, Accounts):
         receipt's, it counts there alone, until the path is merged.
         """
         return self._use.outcome(names, signal, weight=weight, receipt=receipt, reason=reason, user=user, path=path)
+
+    def relate(self, one: str, other: str, relation: str, *, user: str | None = None, path: str = "") -> bool:
+        """Say how two memories are related, each named by key or id: `relate("outage", "cause", "was caused by")`.
+
+        Recall then serves the one behind what answers, where the other answers. It outlives a revision of either. Said
+        again it replaces the words, and an empty `relation` takes it back. Returns whether that is news.
+        """
+        return self._use.relate(one, other, relation, user=user, path=path)
 
     def fade(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""

@@ -1,15 +1,17 @@
-"""What came of using memories: `m.outcome`, and putting episodes out of recall."""
+"""What came of using memories: `m.outcome`; how they are related; and putting episodes out of recall."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from keepsake.decide import use as decide
+from keepsake.decide.belief import Draw
 from keepsake.memory.asked import check_names, checked_list
 from keepsake.memory.gated import Gated
 from keepsake.memory.receipts import ReceiptsOf
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft, Event
+from keepsake.records.policy import thing
 from keepsake.stores.shelf import Shelf
 
 
@@ -55,6 +57,20 @@ class UseOf:
         self._gated.write(
             "reinforce", lambda _: decide.again(self._shelf.book, name, user=user, path=path), user=user, path=path
         )  # fmt: skip
+
+    def relate(self, one: str, other: str, relation: str, *, user: str | None = None, path: str = "") -> bool:
+        """Say how two memories are related; whether that is news."""
+        whose = self._of(user)
+        check_names(one=one, other=other, relation=relation, path=path)
+        relation, known = self._gated.masks.words(relation), self._shelf.book
+
+        def decision(_: Draw) -> list[Draft]:
+            drafts = decide.relate(known, one, other, relation, user=whose, path=path)
+            said = decide.related(known, one, other, user=whose, path=path)
+            self._gated.may("relation", "put", thing(said.trust if said else "", whose, path), user=whose, path=path)
+            return drafts
+
+        return bool(self._gated.record(decision))
 
     def fade(self, names: Iterable[str], *, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""

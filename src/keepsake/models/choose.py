@@ -22,7 +22,7 @@ def choose(spec: str = DEFAULT, *, key: str = "", cache: Path | None = None) -> 
     """The embedder that `spec` names; None for `none`, which is legal everywhere.
 
         wordllama                            the default: static vectors, inside its package, offline
-        wordllama:/folder                    the same from an unpacked wheel, where the package cannot be installed
+        wordllama:/folder                    the same from an unpacked wheel, where nothing may be installed
         none                                 no vectors: recall goes by words
         onnx:/folder                         model.onnx and tokenizer.json in a folder of yours
         fastembed:BAAI/bge-small-en-v1.5     a model that the fastembed package knows, downloaded on first use

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DIMENSIONS = 256
-INSTALL = "pip install wordllama"
+INSTALL = "pip install wordllama==0.2.2.post0"  # the release that every machine can install; later ones want a compiler
 
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
@@ -37,7 +37,7 @@ _PIECE = 4096  # tokens summed at a time, so that a very long text needs little 
 
 
 class WordLlama:
-    """Static vectors of 256 dimensions; `folder` holds an unpacked wheel, where the package cannot be installed."""
+    """Static vectors of 256 dimensions; `folder` holds an unpacked wheel, where nothing may be installed."""
 
     def __init__(self, folder: Path | None = None) -> None:
         packages.require("tokenizers", "pip install tokenizers")

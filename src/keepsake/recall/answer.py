@@ -2,42 +2,51 @@
 
     take the question apart → gather candidates → measure signals → fuse → weigh → hits, or "nothing fits"
 
+Behind what answers come its neighbours (see `neighbours`). A frame shows what recall would serve, and more: what its
+window or its floor keeps out is named with the reason.
+
 The same index, question and settings give the same answer. Nothing is written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import Source
+from keepsake.projections.index.block import STANDARD, Source
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.fulltext import NOW, Scope, count_of, count_on
 from keepsake.recall.asked import as_answers
 from keepsake.recall.candidates import POOL, Candidates, Gathering
 from keepsake.recall.filters import Filters, bears, tags_of
 from keepsake.recall.fusion import floor_of, floor_of_beliefs, similarity
-from keepsake.recall.hits import hits_of
+from keepsake.recall.hits import SIGNALS, hits_of
 from keepsake.recall.judged import Floors, Judged, judge
 from keepsake.recall.meaning import Meaning, Vectors
+from keepsake.recall.neighbours import Bond
 from keepsake.recall.question import Question, take_apart
+from keepsake.recall.render import named
 from keepsake.recall.seen import Seen, View, edges_of
-from keepsake.recall.sight import hidden, nearest_alone, out_of_sight, with_use
+from keepsake.recall.sight import hidden, nearest_alone, out_of_sight, proofs_of, with_use
 from keepsake.recall.signals import Measured, measure
-from keepsake.recall.support import State, Support, backing, degrees, support_of, weighed
+from keepsake.recall.support import State, Support, backing, degrees, proven, support_of, weighed
 from keepsake.records.frame import Frame
 from keepsake.records.hit import Hit
 from keepsake.records.recalled import Nearly, Recalled
 
 LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
-_NEAREST = 3  # named when nothing fits
+_NEAREST = 3  # named when nothing fits, and of what a frame's floor keeps out
+_NEIGHBOURS = 3  # served behind what answers
+_ONLY_RELATED = f"it only belongs together with what answers, and at most {_NEIGHBOURS} such are shown"
+_NAMED = 20  # of what a frame has no room for, or its window keeps out
 _MOST = 5_000  # hits that are prepared for, however many are wanted
 _TAGGED = 2_000  # that a frame looks at for their tags alone; of what it guarantees, it looks at all
 _RECENT = 50
@@ -59,6 +68,24 @@ class Ask:
     drop: frozenset[str] = frozenset()  # signals that are left out, to see what they are worth
 
 
+class Neighbour(NamedTuple):
+    """A candidate that belongs together with one that answers."""
+
+    place: int
+    via: str  # the block of that one
+    bond: Bond
+
+
+class Filling(NamedTuple):
+    """What a frame is filled with: places, the best first; and what it is not filled with, and why."""
+
+    guaranteed: list[int]
+    rest: list[int]
+    neighbours: list[Neighbour]
+    cut: list[tuple[int, str]]
+    more: int  # beside those
+
+
 @dataclass(slots=True)
 class Ranking:
     """Every candidate, the best first."""
@@ -74,8 +101,12 @@ class Ranking:
     likeness: NDArray[np.float64]
     support: Support
     judged: Judged  # how likely each candidate answers
+    plainly: list[int]  # every candidate in the order of recall without a frame
+    plain: Judged  # how likely each answers there
+    recalled: frozenset[int]  # what recall without a frame would serve
+    answering: frozenset[int]  # what may be an answer at all: there, or as something that bears on the frame's task
     guaranteed: frozenset[str]
-    by_words: bool  # whatever holds a word is served
+    outside: frozenset[int]  # what the frame's window does not reach
 
     @property
     def fit(self) -> float:
@@ -87,25 +118,64 @@ class Ranking:
         """Below which nothing of the best candidate's kind fits."""
         return self.judged.floor
 
-    def serves(self, ask: Ask, place: int) -> bool:
-        """Whether a candidate may be shown: where likeness decides, it must reach the floor."""
-        if ask.frame is None:
-            return self.resembles(place)
-        by_tags = bool(ask.frame.filters.get("tag_patterns"))
-        return by_tags or not ask.question.strip() or self.resembles(place) or self.stands(place)
+    def serving(self, ask: Ask) -> list[int]:
+        """What may be shown, the best first: where likeness decides, it must reach the floor."""
+        return [place for place in self.order if place not in self.outside and self._may_show(ask, place)]
 
-    def resembles(self, place: int) -> bool:
-        """Whether a candidate may be an answer at all."""
-        if self.by_words:
-            block = self.measured.blocks[place]
-            return self.fit >= self.floor and (self.measured.covers[place] > 0 or block in self.found.text)
-        return self.fit >= self.floor and bool(self.judged.reached[place])
+    def _may_show(self, ask: Ask, place: int) -> bool:
+        """The same of one candidate, wherever it is in time."""
+        if place in self.answering or ask.frame is None:
+            return place in self.answering
+        return bool(ask.frame.filters.get("tag_patterns")) or not ask.question.strip() or self.stands(place)
 
-    def served(self, ask: Ask, most: int) -> tuple[list[int], list[int]]:
-        """What is guaranteed, all of it, and the best `most` of the rest that may be shown."""
+    def filling(self, ask: Ask, most: int) -> Filling:
+        """What is guaranteed, all of it, and of the rest that may be shown the best `most`: first what recall would
+        serve, then the others by the frame's weights, then neighbours of what answers. Standing memory is looked at
+        beside those `most`, however much answers: the budget decides about it."""
         kept, blocks = self.guaranteed, self.measured.blocks
-        rest = (place for place in self.order if blocks[place] not in kept and self.serves(ask, place))
-        return [place for place in self.order if blocks[place] in kept] if kept else [], list(islice(rest, most))
+        recalled = islice((place for place in self.plainly if place in self.recalled), ask.k)
+        every = [place for place in dict.fromkeys([*recalled, *self.order]) if blocks[place] not in kept]
+        wanted = [place for place in every if self._may_show(ask, place)]
+        inside = [place for place in wanted if place not in self.outside]
+        near = self.neighbours(inside)
+        neighbours = [each for each in near if each.place not in self.outside]
+        neighbours = neighbours[: min(max(most - len(inside), 0), _NEIGHBOURS)]
+        rest = inside[:most] + [place for place in inside[most:] if self.stands(place)][:most]
+        looked_at, known = set(rest), set(wanted)
+        beyond = [place for place in inside[most:] if place not in looked_at]
+        cut = [(place, self.why_outside(ask)) for place in wanted if place in self.outside]
+        cut += [(place, f"there is no room: {most} that are ranked higher are looked at first") for place in beyond]
+        cut += [
+            (each.place, self.why_outside(ask) if each.place in self.outside else _ONLY_RELATED)
+            for each in near if each not in neighbours and each.place not in known
+        ]  # fmt: skip
+        below = set(every) - known - {each.place for each in near} - self.outside
+        nearest = islice((place for place in self.plainly if place in below), _NEAREST)
+        unlike = [(place, f"too unlike the question to answer it: {self.plain.sure[place]:.2f}") for place in nearest]
+        guaranteed = [place for place in self.order if blocks[place] in kept] if kept else []
+        return Filling(guaranteed, rest, neighbours, cut[:_NAMED] + unlike, max(len(cut) - _NAMED, 0))
+
+    def why_outside(self, ask: Ask) -> str:
+        window = ask.frame.filters["search_window"] if ask.frame else 0
+        return f"last said or used before the frame's window of {window:g} active hours"
+
+    def neighbours(self, served: Iterable[int]) -> list[Neighbour]:
+        """What belongs together with those of `served` that answer, the strongest bonds of the best first.
+
+        Whoever is shown what waits for a person's yes gets none: nothing is to come in by such a one.
+        """
+        if not self.found.bonds or self.scope.quarantined:
+            return []
+        blocks, every = self.measured.blocks, list(served)
+        places = {block: place for place, block in enumerate(blocks)}
+        shown, found = {*(blocks[place] for place in every), *self.guaranteed}, list[Neighbour]()
+        for block in (blocks[place] for place in every if place in self.answering):
+            for bond in self.found.bonds:
+                other = bond.beyond(block)
+                if block in bond[:2] and other in places and other not in shown:
+                    shown.add(other)
+                    found.append(Neighbour(places[other], block, bond))
+        return found
 
     def stands(self, place: int) -> bool:
         """Whether a candidate is served without resembling the question."""
@@ -117,12 +187,27 @@ class Ranking:
         made: list[Hit] = []
         chosen = {self.measured.blocks[place]: place for place in places}
         whole = self.view.whole({block: self.found.sources[block] for block in chosen}, self.scope)
+        told = {name: values for name, values in self.measured.signals.items() if name in SIGNALS}
+        columns = {"similarity": self.likeness, **told, **self.support._asdict()}
         for block, place in chosen.items():
-            signals = {name: float(values[place]) for name, values in self.measured.signals.items()}
-            signals |= {"similarity": float(self.likeness[place])} | self.support.at(place)
+            signals = {name: min(max(float(values[place]), 0.0), 1.0) for name, values in columns.items()}
             score = min(max(float(self.scores[place]) * scale, 0.0), 1.0)
             said, is_now = self.states[block].content, self.scope.at >= NOW
             made += hits_of(self.question, block, said, whole[block], score, signals, is_now=is_now)
+        return made
+
+    def related(self, neighbours: Iterable[Neighbour], hits: Sequence[Hit], scale: float = 1.0) -> list[Hit]:
+        """Hits for neighbours of `hits`: none of them scores as high as what answers."""
+        first = {hit.block: hit for hit in reversed(hits)}
+        least = min((hit.score for hit in hits), default=0.0)
+        made = []
+        for place, block, bond in neighbours:
+            if via := first.get(block):
+                why, score = bond.told(named(via), self.measured.blocks[place]), min(via.score, least) / 2
+                made += [
+                    replace(hit, why=why, score=score, via=via.id, relation=bond.relation)
+                    for hit in self.hits([place], scale)
+                ]
         return made
 
 
@@ -135,11 +220,14 @@ def answer(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> R
     floor = ranking.floor
     top = float(ranking.scores[ranking.judged.best])
     scale = 1.0 if ask.frame else ranking.fit / top if top > 0 else 0.0
-    if ranking.fit < floor and ask.frame is None:
+    places = ranking.serving(ask)[: ask.k]
+    if not places:
         nearest = ranking.hits(ranking.order[:_NEAREST], scale)[:_NEAREST]
-        return Recalled(question=ask.question, fit=ranking.fit, floor=floor, nearest=nearest)
-    fitting = (place for place in ranking.order if ranking.serves(ask, place))
-    hits = ranking.hits(islice(fitting, min(ask.k, len(ranking.order))), scale)
+        return Recalled(question=ask.question, fit=ranking.fit, floor=floor, nearest=nearest, frame=name)
+    hits = ranking.hits(places, scale)
+    if len(hits) < ask.k:
+        near = [each for each in ranking.neighbours(places) if each.place not in ranking.outside]
+        hits += ranking.related(near[:_NEIGHBOURS], hits, scale)
     nearly = _nearly(index, ranking, ask, scale, hits) if ask.explain else []
     sources = served(ranking, hits[: ask.k])
     return Recalled(
@@ -159,7 +247,9 @@ def _nearly(index: IndexFile, ranking: Ranking, ask: Ask, scale: float, hits: li
     nearly = []
     for place in [p for p in ranking.order if ranking.measured.blocks[p] not in served][: ask.k]:
         behind = f"{float(ranking.scores[place]) * scale:.3f}, and the last that was served has {least:.3f}"
-        why = behind if ranking.resembles(place) else "too unlike the question to answer it"
+        why = behind if place in ranking.answering else "too unlike the question to answer it"
+        if place in ranking.outside:
+            why = ranking.why_outside(ask)
         nearly += [Nearly(hit, why) for hit in ranking.hits([place], scale)]
     return nearly + hidden(index, ranking.found.unheard, ask.scope)[: ask.k]
 
@@ -182,17 +272,28 @@ def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ran
     support = support_of([states[block] for block in measured.blocks], said, put.seen.hours, degree)
     counts = 1.0 if ask.by_words else as_answers(put.question, measured, states)
     likeness = similarity(measured, kind, ask.drop) * counts
-    if ask.frame is not None and likeness.max() > 0:  # beside other signals, likeness counts against the best
-        likeness = likeness / likeness.max()
-    weights = ask.frame.weights if ask.frame else LIKENESS
-    scores = weighed(weights, likeness, support) * backing(support, said, ask.scope.path)
-    order = _in_order(scores, measured.blocks)
-    leading = order if ask.frame is None else np.argsort(-likeness, kind="stable").tolist()
-    judged = judge(measured, kind, leading, put.floors(index, ask, kind), counts)
-    kept, by_words = frozenset(guaranteed) & found.sources.keys(), put.goes_by_words(ask)
+    base = backing(support, said, ask.scope.path)
+    proof = proven(proofs_of(put.seen, found.sources, ask.scope), measured.blocks)
+    alike = weighed(LIKENESS, likeness, support) * base
+    floors, plain_floors = put.floors(index, ask, kind)
+    plain = judge(measured, kind, _in_order(alike, measured.blocks), plain_floors, counts)  # no outcome decides this
+    plainly = order = _in_order(alike * proof, measured.blocks)
+    scores, judged, outside = alike * proof, plain, frozenset[int]()
+    if ask.frame is not None:
+        outside = _outside(states, measured.blocks, ask, put.seen.hours, guaranteed)
+        inside = np.ones(len(measured.blocks), dtype=np.bool_)
+        inside[list(outside)] = False
+        if (most := float(likeness.max(initial=0.0, where=inside))) > 0:
+            likeness = np.minimum(likeness / most, 1.0)  # beside other signals, likeness counts against the best
+        scores = weighed(ask.frame.weights, likeness, support) * base * proof
+        order = _in_order(scores, measured.blocks)
+        leading = np.argsort(-likeness, kind="stable").tolist()
+        judged = judge(measured, kind, leading, floors, counts, inside)
+    recalled = put.reached(ask, plain, measured, found)
+    answering = recalled if judged is plain else recalled | put.reached(ask, judged, measured, found)
     return Ranking(
         put.question, ask.scope, put.seen.view(ask.scope), order, scores, measured, found, states, likeness, support,
-        judged, kept, by_words,
+        judged, plainly, plain, recalled, answering, frozenset(guaranteed) & found.sources.keys(), outside,
     )  # fmt: skip
 
 
@@ -228,22 +329,30 @@ class _Put:
         if not ask.scope.is_main():
             nearest_alone(found, states, ask.scope)
             states = with_use(self.seen.index, states, ask.scope)
-        _keep_window(found, states, ask, self.seen.hours, guaranteed)
         return found, states
 
     def goes_by_words(self, ask: Ask) -> bool:
         """Whoever asks for words, or in words that say nothing, gets whatever holds one."""
         return ask.by_words or not self.question.tells
 
-    def floors(self, index: IndexFile, ask: Ask, kind: str) -> Floors:
-        """Below which nothing fits. A frame asks for what bears on a task, and its beliefs need not answer."""
+    def reached(self, ask: Ask, judged: Judged, measured: Measured, found: Candidates) -> frozenset[int]:
+        """The candidates that may be answers by a judgement; none, if not even the best of them reaches its floor."""
+        if (judged.fit if self.question.words else 0.0) < judged.floor:
+            return frozenset()
+        reached = judged.reached
+        if self.goes_by_words(ask):
+            reached = (measured.covers > 0) | np.array([block in found.text for block in measured.blocks])
+        return frozenset(np.flatnonzero(reached).tolist())
+
+    def floors(self, index: IndexFile, ask: Ask, kind: str) -> tuple[Floors, Floors]:
+        """Below which nothing fits: what is asked, and what recall would be. A frame's beliefs need not answer."""
         if ask.floor is None and self.goes_by_words(ask):
-            return Floors(0.0)
+            return Floors(0.0), Floors(0.0)
         size = self._size(index, ask)
-        beliefs = None if ask.frame or self.goes_by_words(ask) else floor_of_beliefs(kind, size)
-        if ask.floor is not None:
-            return Floors(ask.floor, None if beliefs is None else ask.floor)
-        return Floors(floor_of(kind, size), beliefs)
+        turns = floor_of(kind, size) if ask.floor is None else ask.floor
+        beliefs = None if self.goes_by_words(ask) else floor_of_beliefs(kind, size)
+        plain = Floors(turns, beliefs if ask.floor is None or beliefs is None else ask.floor)
+        return Floors(turns) if ask.frame else plain, plain
 
     def _size(self, index: IndexFile, ask: Ask) -> int:
         """Among how many memories is asked."""
@@ -330,13 +439,14 @@ def _of_the_frame(seen: Seen, ask: Ask) -> list[str]:
     return found
 
 
-def _keep_window(
-    found: Candidates, texts: dict[str, State], ask: Ask, hours: float, guaranteed: Sequence[str]
-) -> None:  # fmt: skip
-    """Leave out what a frame's window of active hours does not reach."""
+def _outside(
+    states: dict[str, State], blocks: Sequence[str], ask: Ask, hours: float, guaranteed: Sequence[str]
+) -> frozenset[int]:  # fmt: skip
+    """The places of what a frame's window of active hours does not reach. What fades more slowly is in it longer."""
     window = ask.frame.filters.get("search_window") if ask.frame else None
     if window is None:
-        return
+        return frozenset()
+    last, decay = np.array([(states[block].last, states[block].decay) for block in blocks]).T
+    is_outside = hours - last > window * np.maximum(1.0, STANDARD / np.maximum(decay, 1e-9))
     kept = set(guaranteed)
-    for block in [b for b in found.sources if b not in kept and not texts[b].is_within(window, hours)]:
-        del found.sources[block]
+    return frozenset(place for place in np.flatnonzero(is_outside).tolist() if blocks[place] not in kept)

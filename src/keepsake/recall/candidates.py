@@ -29,8 +29,9 @@ from keepsake.projections.index.fulltext import (
     search_aside,
     search_letters,
 )
+from keepsake.recall.neighbours import Bond, bonds_of
 from keepsake.recall.question import Question
-from keepsake.recall.seen import Link, Seen, Side, View, edges_of, turn_of
+from keepsake.recall.seen import Link, Seen, Side, View, turn_of
 from keepsake.records.clock import stamp
 
 POOL = 100  # from text, and from vectors
@@ -57,6 +58,7 @@ class Candidates:
     sources: dict[str, list[Told]]
     text: dict[str, float]  # bm25 of those that were found by their words
     links: dict[str, Link] = field(default_factory=dict)  # of those that were said in a conversation
+    bonds: list[Bond] = field(default_factory=list)  # between the best of them and others, the strongest first
     unheard: tuple[str, ...] = ()  # blocks that were found, and that nobody says whom the reader may hear
 
     def with_beside(self) -> dict[str, None]:
@@ -98,9 +100,11 @@ class Gathering:
             *text, *near, *self._by_letters(text), *self._about(), *self._in_time(), *extra, *self._standing(),
         ]  # fmt: skip
         found = self.sources_of(dict.fromkeys(order))
-        found |= self.sources_of(self._by_edges(list(found)))
-        gathered = Candidates(found, text)
-        self._join_turns(gathered, [*list(text)[:BESIDE], *near[:BESIDE]])
+        best = [*list(text)[:BESIDE], *near[:BESIDE]]
+        bonds = bonds_of(self.seen, [*dict.fromkeys([*best, *list(found)[:BESIDE]])], self.scope)[:_FEW]
+        found |= self.sources_of(dict.fromkeys(end for bond in bonds for end in bond[:2]))
+        gathered = Candidates(found, text, bonds=bonds)
+        self._join_turns(gathered, best)
         gathered.unheard = tuple(sorted(self._looked - self._sources.keys()))
         return gathered
 
@@ -236,14 +240,6 @@ class Gathering:
         if self._view.is_lasting(found):
             self._view.standing = found
         return found
-
-    def _by_edges(self, blocks: list[str]) -> list[str]:
-        """One hop, in one query. Most memories have no edges, and none is asked for then."""
-        if not self.seen.has_edges:
-            return []
-        rows = edges_of(self.seen, blocks[:BESIDE], self.scope)
-        ends = [end for one, other, _ in rows for end in (one, other)]
-        return sorted(set(ends))[:_FEW]
 
     def _run(self, statement: str, **values: object) -> list[str]:
         if self.scope.is_nobodys():

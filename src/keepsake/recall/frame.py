@@ -76,11 +76,12 @@ class _Room:
 
 def framed(
     frame: Frame, question: str, hits: Sequence[Hit], *, guaranteed: Sequence[Hit] = (), count: Count,
-    budget: int | None = None, compare: Compare,
+    budget: int | None = None, compare: Compare, cut: Sequence[tuple[Hit, str]] = (), more: int = 0,
 ) -> Framed:  # fmt: skip
     """The frame filled with what fits: the guaranteed, then standing memory, then `hits`, which come best first.
 
-    `compare` tells which of them say the same, and which contradict each other. Refused if the template fails.
+    `compare` tells which of them say the same, and which contradict each other. `cut` is what was left out before, with
+    the reason, and `more` how many there were beside. Refused if the template fails.
     """
     page = Page(frame.name, frame.template, question)
     room = _Room(page, count, frame.token_budget if budget is None else budget, alone=count(page.text(())))
@@ -92,8 +93,13 @@ def framed(
     unseen = {id(line) for line in page.unseen(lines, text)}
     shown = {id(one.entry.saying): id(one.line) not in unseen for one in chosen}
     dropped = [each for entry in entries for each in _dropped(entry, shown.get(id(entry.saying)), room, used)]
+    dropped += [_named(hit, why, count) for hit, why in cut]
     seen = tuple(line.hit for line in lines if id(line) not in unseen)
-    return Framed(frame.name, question, text, seen, tuple(dropped), used, room.budget)
+    return Framed(frame.name, question, text, seen, tuple(dropped), used, room.budget, more=more)
+
+
+def _named(hit: Hit, why: str, count: Count) -> Dropped:
+    return Dropped(hit.id, shortened(hit.text, _LONGEST), why, tokens=count(line_of(hit).text + "\n"))
 
 
 def _entry(saying: Saying, count: Count) -> _Entry:

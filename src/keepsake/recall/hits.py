@@ -18,24 +18,20 @@ from keepsake.records.hit import Hit
 _MOST_WORDS = 6
 _ALIKE = 3  # letters with which words of one stem begin
 _CLOSE = 0.6  # of the best candidate's nearness
-_SHOWN = (  # of all the signals, those that mean something by themselves
-    "similarity", "words", "meaning", "speaker", "date", "confidence", "recency", "centrality", "reinforcement",
-    "corroboration",
-)  # fmt: skip
+SIGNALS = ("words", "meaning", "speaker", "date")  # of those that were measured, what means something by itself
 
 
 def hits_of(
     question: Question, block: str, content: str, sources: Sequence[Source], score: float,
-    signals: Mapping[str, float], *, is_now: bool = True,
+    signals: dict[str, float], *, is_now: bool = True,
 ) -> Iterator[Hit]:  # fmt: skip
     """One hit for each way in which it was said: "Password: ABC" is not "password: abc"."""
-    shown = {name: min(max(signals[name], 0.0), 1.0) for name in _SHOWN if name in signals}
     for text, said_so in _by_their_words(content, sources):
         own = [source for source in said_so if not source.echo]
         first = _speaking(question, own or said_so)
         rest = [source for source in own if source is not first]
         why = _why(question, text, [first, *rest], signals) + (_sight(first) if is_now else "")
-        yield _hit(text, score, why, [first, *rest], block, shown)
+        yield _hit(text, score, why, [first, *rest], block, signals)
 
 
 def _hit(

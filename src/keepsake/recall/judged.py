@@ -37,17 +37,18 @@ class Judged(NamedTuple):
 
 
 def judge(
-    measured: Measured, kind: str, order: Sequence[int], floors: Floors, counts: NDArray[np.float64] | float = 1.0
-) -> Judged:
+    measured: Measured, kind: str, order: Sequence[int], floors: Floors, counts: NDArray[np.float64] | float = 1.0,
+    among: NDArray[np.bool_] | bool = True,
+) -> Judged:  # fmt: skip
     """Judge the candidates. `order` is all of them, the best first; if none reaches its floor, the first is `best`.
 
-    `counts` is what share of each one's likeness counts.
+    `counts` is what share of each one's likeness counts; only those `among` can be answers.
     """
     apart = floors.beliefs is not None
     sure = fits(measured, kind, apart=apart) * counts
     alone = measured.rest.alone & apart
     reached = np.zeros(len(order), dtype=np.bool_)
-    for mine, floor in ((~alone, floors.turns), (alone, floors.beliefs or 0.0)):
+    for mine, floor in ((~alone & among, floors.turns), (alone & among, floors.beliefs or 0.0)):
         first = _leading(measured, order, mine)
         if first is not None and sure[first] >= floor:
             least = least_of(kind, of_beliefs=bool(alone[first]))

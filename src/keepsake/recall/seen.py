@@ -48,7 +48,10 @@ class Seen:
         mark = index.bookmark()
         self.hash, self.hours = mark.hash, mark.clock.hours
         self.size: int = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0  # blocks, of everyone
-        self.has_edges = index.db.execute(sql.ANY_EDGE).fetchone() is not None
+        self.has_edges, self.has_relations, self.has_proofs = (
+            index.db.execute(any_of).fetchone() is not None
+            for any_of in (sql.ANY_EDGE, sql.ANY_RELATION, sql.ANY_PROVED)
+        )
         self.asides = count_aside(index)  # blocks that stand beside the main line, of everyone
         self._states: dict[str, State] = {}
         self._views: dict[Scope, View] = {}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import orjson
 
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import Source
+from keepsake.projections.index.block import Source, is_constitutional
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import Scope
+from keepsake.projections.index.fulltext import Scope, Told
 from keepsake.recall.candidates import Candidates
 from keepsake.recall.hits import as_served
 from keepsake.recall.meaning import Vectors
@@ -64,6 +64,30 @@ def _proved(index: IndexFile, states: Iterable[str], proofs: dict[str, tuple[flo
                 source.good, source.bad = source.good + good, source.bad + bad
             speaking = [source for source in said if not source.quarantined] or said
             found[block] = max(source.proved() for source in speaking)
+    return found
+
+
+def proofs_of(
+    seen: Seen, said: Mapping[str, Sequence[Told]], scope: Scope
+) -> dict[str, tuple[float, float]]:  # fmt: skip
+    """How much good and bad came of using these blocks, as far as the reader's paths have seen it.
+
+    Whoever says it, no bad comes of words that somebody holds as constitutional.
+    """
+    ids, rows = _list(said), list[tuple[str, float, float]]()
+    if seen.has_proofs:
+        rows += seen.index.db.execute(sql.PROVED, (ids,))
+    if not scope.is_main():
+        asked = scope.user, scope.values()["lineage"], ids
+        rows += [(block, good, bad) for block, _, good, bad in seen.index.db.execute(sql.PROVED_ON, asked)]
+    found: dict[str, tuple[float, float]] = {}
+    for block, good, bad in rows:
+        before = found.get(block, (0.0, 0.0))
+        found[block] = before[0] + good, before[1] + bad
+    misled = {block: said[block] for block, (_, bad) in found.items() if bad}
+    for block, sources in seen.view(scope).whole(misled, scope).items():
+        if any(is_constitutional(source.kind, source.tags) for source in sources):
+            found[block] = found[block][0], 0.0
     return found
 
 

@@ -5,6 +5,7 @@
     centrality      the weight of its edges, against the candidate with most; what is new has had no time for any
     corroboration   how many say it
     trust, path     whose word it is, and whether it was learned on the path that asks
+    outcomes        what came of using it; that reorders what answers, and lets nothing else in
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keepsake.projections.index.block import STANDARD
+from keepsake.projections.index.block import FAITH
 from keepsake.projections.index.fulltext import Told
 from keepsake.recall.decay import recencies, shares
 
@@ -31,6 +32,7 @@ _ELSEWHERE = 0.97  # what was learned beside the path that asks
 _REPEATED = 0.8  # what only repeats what recall served stands behind what it repeats
 _BY_VOICES = 0.05
 _BY_STATE = 0.02  # how much confidence, freshness and use move what is otherwise equal
+_BY_OUTCOME = 0.15  # how much what came of using it can
 
 
 class State(NamedTuple):
@@ -43,13 +45,6 @@ class State(NamedTuple):
     decay: float
     last: float  # active hours at which it was last said or used
 
-    def hours(self, now: float) -> float:
-        return max(now - self.last, 0.0)
-
-    def is_within(self, window: float, now: float) -> bool:
-        """Whether it is in a window of active hours. What fades more slowly is in it for longer."""
-        return self.hours(now) <= window * max(1.0, STANDARD / max(self.decay, 1e-9))
-
 
 class Support(NamedTuple):
     """What speaks for the candidates, a number from 0 to 1 for each of them."""
@@ -59,9 +54,6 @@ class Support(NamedTuple):
     centrality: Floats
     reinforcement: Floats
     corroboration: Floats
-
-    def at(self, place: int) -> dict[str, float]:
-        return {name: float(values[place]) for name, values in self._asdict().items()}
 
 
 def support_of(
@@ -103,6 +95,16 @@ def backing(support: Support, sources: Sequence[Sequence[Told]], path: str) -> F
     state = support.confidence + support.recency + support.reinforcement
     raised: Floats = word * (1 + _BY_VOICES * support.corroboration + _BY_STATE * state)
     return raised
+
+
+def proven(proofs: Mapping[str, tuple[float, float]], blocks: Sequence[str]) -> Floats:
+    """By how much a score is raised or lowered for what came of using it: how much was good, and how much bad."""
+    lean = np.zeros(len(blocks))
+    for place, block in enumerate(blocks) if proofs else ():
+        good, bad = proofs.get(block, (0.0, 0.0))
+        lean[place] = (good - bad) / (good + bad + FAITH)
+    moved: Floats = 1 + _BY_OUTCOME * lean
+    return moved
 
 
 def _best_word(sources: Sequence[Told]) -> float:

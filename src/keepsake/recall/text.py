@@ -37,7 +37,8 @@ _ENDINGS = ("ingly", "edly", "ing", "ies", "ied", "ed", "es", "ly", "s")
 
 def words(text: str) -> list[str]:
     """The words in small letters, without a possessive ending."""
-    return [without_possessive(word) for word in spelled(text)]
+    found = spelled(text)
+    return [without_possessive(word) for word in found] if "'" in text or "’" in text else found
 
 
 def spelled(text: str) -> list[str]:

@@ -22,7 +22,8 @@ from keepsake.records.said import Said
 Check = Callable[[str, object], None]
 
 OWNER = "me"
-STATUSES = ("active", "deprecated", "invalidated", "superseded", "tombstone")
+# `hypothesis`: not held, but not given up either. `unknown`: another system's status, which its view has word for word.
+STATUSES = ("active", "deprecated", "hypothesis", "invalidated", "superseded", "tombstone", "unknown")
 TRUST = ("human", "agent", "tool", "web", "import")
 
 

@@ -14,6 +14,7 @@ from keepsake.records.event import Event
 from keepsake.records.graph_book import GraphBook
 from keepsake.records.pages import Pages
 from keepsake.records.paths import Paths
+from keepsake.records.relations import Relations
 from keepsake.records.reviews import Reviews
 from keepsake.records.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Rules
 from keepsake.records.taken import Taken
@@ -22,7 +23,7 @@ from keepsake.records.use import RECEIPTS
 from keepsake.records.uses import Uses
 from keepsake.records.work import Work
 
-_Part = Work | Reviews | Episodes | Uses | Rules | Pages | Paths | Distrusts | GraphBook | Taken
+_Part = Work | Reviews | Episodes | Uses | Rules | Pages | Paths | Distrusts | GraphBook | Relations | Taken
 
 _CHANGE_NOTHING = (  # of what is remembered
     RECEIPTS, RULE, RULE_GONE, RAN, FOUND, NOOP, "snapshot/1", "ledger.seal/1", "ledger.torn/1", "ledger.copy/1",
@@ -45,12 +46,13 @@ class Book(Beliefs):
         self.paths = Paths()
         self.distrusts = Distrusts()
         self.graph = GraphBook()
+        self.relations = Relations()
         self.taken_in = Taken()
         self._before = self.changed
         self._parts: dict[str, _Part] = {
             "work": self.work, "reviews": self.reviews, "episodes": self.episodes, "uses": self.uses,
             "rules": self.rules, "pages": self.pages, "paths": self.paths, "distrusts": self.distrusts,
-            "graph": self.graph, "taken_in": self.taken_in,
+            "graph": self.graph, "relations": self.relations, "taken_in": self.taken_in,
         }  # fmt: skip
         super().__init__()
 

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
+from keepsake.records.errors import ConsolidationRuleError
+
 Names = Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
 
 
@@ -69,10 +71,20 @@ Delta = AddDelta | UpdateDelta | DeleteDelta | NoopDelta
 MemoryDelta = Annotated[Delta, Field(discriminator="kind")]
 
 _ANY: TypeAdapter[Delta] = TypeAdapter(MemoryDelta)
+_PROVENANCE = ("rule_id", "source_episode_ids", "promotion_ts")
+
+
+def check_provenance(delta: Delta) -> None:
+    """ConsolidationRuleError, if a delta does not say where it comes from: it may have been made without validation."""
+    needed = (*_PROVENANCE, "replaces") if isinstance(delta, UpdateDelta | DeleteDelta) else _PROVENANCE
+    for name in needed:
+        if not getattr(delta, name, None):
+            raise ConsolidationRuleError(f"{name} of the {delta.kind} delta is empty; a delta says where it comes from")
+    sure = getattr(delta, "confidence", None)
+    if not isinstance(sure, int | float) or not 0 <= sure <= 1:
+        raise ConsolidationRuleError(f"confidence of the {delta.kind} delta is a number from 0 to 1, not {sure!r}")
 
 
 def read_delta(given: dict[str, Any] | str | bytes) -> Delta:
     """A delta from its JSON, or from a dictionary. pydantic's ValidationError says what is missing."""
     return _ANY.validate_json(given) if isinstance(given, str | bytes) else _ANY.validate_python(given)
-
-

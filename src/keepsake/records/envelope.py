@@ -194,7 +194,7 @@ class GraphEnvelope(Shown):
     def check(self) -> None:
         """Judge every record. Refused, with the place of the first that is none."""
         for part in KINDS:
-            for _ in self.settled(part):
+            for _ in () if self.records(part).is_judged else self.settled(part):
                 continue
 
     def to_bytes(self) -> bytes:
@@ -215,6 +215,11 @@ class GraphEnvelope(Shown):
         """The envelope in a file. Refused, with the place."""
         given = data if isinstance(data, bytes) else data.encode(errors="surrogatepass")
         return _of_our_own(given) or cls.from_dict(_strictly(given))
+
+    @classmethod
+    def as_written(cls, data: bytes) -> GraphEnvelope | None:
+        """The envelope in a file, if `to_bytes` wrote it: read line by line, so that little of it is held twice."""
+        return _of_our_own(data)
 
     def to_dict(self) -> Told:
         """All of it, as JSON has it."""
@@ -303,10 +308,11 @@ class _NotOurs(Exception):
 
 def _of_our_own(data: bytes) -> GraphEnvelope | None:
     """The envelope, if these are exactly the bytes that it would be written as."""
+    if not data.startswith(_HEAD):
+        return None
     try:
         lines = iter(data.removesuffix(b"}\n").split(b"\n"))
-        if next(lines) + b"\n" != _HEAD:
-            return None
+        next(lines)
         found = GraphEnvelope(**dict(_fields_in(lines)))
     except (_NotOurs, Refused, ValueError, TypeError):
         return None

@@ -9,6 +9,7 @@ KeepsakeError
 │   ├── MemoryScopeError        a user, session or agent that cannot be, or that contradicts what it is said of
 │   ├── ConsolidationRuleError  a rule that cannot be read; where a filter goes wrong is pointed at
 │   ├── MigrationNotSupported   a change of a store's shape other than one more column that may be empty
+│   ├── UnportableCypherError   a query over a graph that writes, or is more Cypher than is understood
 │   ├── NotWritable    this folder, disk or program version may only read
 │   ├── UnknownVersion a record, file or envelope of a schema version that only a newer program knows
 │   └── Closed         open the memory again (it was closed, or forked)
@@ -77,6 +78,10 @@ class MigrationNotSupported(Refused):
     def __init__(self, message: str, reason: str = "") -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class UnportableCypherError(Refused):
+    """A query that does more than choose relations of a graph. Nothing was changed."""
 
 
 class NotWritable(Refused):

@@ -1,6 +1,7 @@
 """A frame that was filled: the text for a prompt, what it shows, and what was left out and why.
 
-The text is within the budget, or empty. Whatever was guaranteed and is not in it stands in `dropped` with the reason.
+The text is within the budget, or empty. Whatever was found and is not in it stands in `dropped` with the reason: all
+that was guaranteed, and of the rest the best; how many more there were is said.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Framed(Shown):
     used: int = 0
     budget: int = 0
     receipt: str = ""  # the receipt that was left, if one was
+    more: int = 0  # what would be shown too, and is neither here nor named in `dropped`, because it is so much
 
     def __post_init__(self) -> None:
         if self.text and self.used > self.budget:
@@ -60,6 +62,7 @@ class Framed(Shown):
             "frame": self.frame, "question": self.question, "text": self.text,
             "hits": [hit.to_dict() for hit in self.hits], "dropped": [each.to_dict() for each in self.dropped],
             "used": self.used, "budget": self.budget, "is_whole": self.is_whole, "receipt": self.receipt,
+            "more": self.more,
         }  # fmt: skip
 
     def __str__(self) -> str:

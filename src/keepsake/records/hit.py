@@ -33,6 +33,8 @@ class Hit(Shown):
     is_standing: bool = False  # an instruction, a preference, or what is always served
     triple: tuple[str, ...] = ()  # subject, predicate, object, where its belief names them
     by: str = ""  # through which door it came, and its source there: mcp:3f9a
+    via: str = ""  # the hit that it is related to: it does not answer itself, and comes behind what does
+    relation: str = ""  # how, in the words of whoever said so
 
     @property
     def source_kind(self) -> str:

@@ -268,6 +268,7 @@ _TABLE = {
     "episode.forget": _row(ALLOW, REFUSE_ABOVE, REFUSE_ABOVE, REFUSE_ABOVE),
     "episode.fade": _PERSONS,
     "episode.erase": _PERSONS,
+    "relation.put": _row(ALLOW, REFUSE_ABOVE, REFUSE, REFUSE),
     "fact.note": _ANYBODYS,  # that a delta changes nothing
     "path.branch": _ANYBODYS,
     "path.merge": _ABOVE,
@@ -316,7 +317,7 @@ CELLS = tuple(_TABLE)
 _CELLS = frozenset(_TABLE)
 _STATING = frozenset({"remember", "episode.observe", "import.run"})  # where something may be recorded and kept out
 _REMEMBERED = frozenset(
-    cell for cell in _TABLE if cell.rpartition(".")[0] in ("", "episode", "path", "page", "graph", "source")
+    cell for cell in _TABLE if cell.rpartition(".")[0] in ("", "episode", "relation", "path", "page", "graph", "source")
 )
 _ALSO = {  # what else a verb alone covers
     "forget": frozenset({"path.abandon"}), "trust": frozenset({"source.distrust", "source.trust"}),

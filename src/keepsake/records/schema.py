@@ -67,6 +67,7 @@ SCHEMA: dict[str, dict[str, Kind]] = {
     "outcome.put/1": {
         **_WHOSE, "ids": ID, "signal": NUMBER, "weight": NUMBER, "again": FLAG, "reason": TEXT, "path": NAME,
     },
+    "relation.put/1": {**_WHOSE, "ids": ID, "relation": TEXT, "path": NAME},
     "receipt.put/1": {"receipts": _RECEIPT},
     "review.ask/1": {**_REVIEW, "action": _ACTION, "digest": ID, "why": TEXT},
     "review.answer/1": {**_REVIEW, "answer": CHOICE, "reason": TEXT, "marker": ID},
@@ -85,6 +86,7 @@ SCHEMA: dict[str, dict[str, Kind]] = {
         },
     },
     "page.fold/1": {**_WHOSE, "about": NAME, "into": ID},
+    "page.rename/1": {**_WHOSE, "about": NAME, "to": NAME},
     "page.clean/1": _WHOSE,
     "path.branch/1": {**_WHOSE, "path": NAME, "parent": NAME},
     "path.merge/1": {**_WHOSE, "path": NAME, "into": NAME, "brought": ID, "rule": CHOICE},

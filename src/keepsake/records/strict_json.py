@@ -45,11 +45,11 @@ def loads(data: bytes | str) -> Any:
     return value
 
 
-def parse(data: bytes | str) -> Any:
+def parse(data: bytes | str, depth: int = DEPTH) -> Any:
     """Give the value of `data` if its form is right. NaN, surrogates and great integers are left to `check`."""
     text = _text(data)
-    if is_deeper(text):
-        raise ValueError(f"nested deeper than {DEPTH}")
+    if is_deeper(text, depth):
+        raise ValueError(f"nested deeper than {depth}")
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:

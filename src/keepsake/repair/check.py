@@ -20,6 +20,7 @@ from keepsake.ledger import begin, checkpoint, restore, snapshot
 from keepsake.ledger import format as fmt
 from keepsake.ledger.checkpoint import Keyring
 from keepsake.ledger.disk import Disk
+from keepsake.ledger.erase import is_foreign
 from keepsake.ledger.folder import Folder
 from keepsake.ledger.lock import Lock, Witness
 from keepsake.ledger.read import Chain, first_line
@@ -35,9 +36,8 @@ from keepsake.repair.witness import index_in, seen_by_others
 
 PATIENCE = 30.0
 
-_NOT_WHOLE = ("restore-unfinished", "compaction-unfinished", "old-ledger")
+_NOT_WHOLE = ("restore-unfinished", "compaction-unfinished")
 _BEFORE_RESTORE = "-before-restore"
-_OLD = b'{"seq": '  # how a line of chronomemory's begins
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -164,7 +164,7 @@ def _ask(look: Look, keyring: Keyring) -> None:
 
 def _look_at_copy(look: Look, copied: Folder) -> None:
     try:
-        if copied.wal.is_file() and first_line(copied.wal).startswith(_OLD):
+        if is_foreign(copied):
             return
         restore.check_copy(copied.root)
         _must_have_all(look, copied)
@@ -183,17 +183,9 @@ def _must_have_all(look: Look, copied: Folder) -> None:
 
 def findings_in(look: Look) -> list[Finding]:
     """All of them, in no order."""
-    if look.folder.wal.is_file() and first_line(look.folder.wal).startswith(_OLD):
-        return [found("old-ledger", look.folder.wal.name, "its lines are chronomemory's")]
-    return list(_all(look))
-
-
-def _all(look: Look) -> Iterator[Finding]:
-    if files.is_ready(look.folder):
-        yield found("restore-unfinished", "restoring/", "until it is finished, the ledger cannot be read")
-    else:
-        yield from _in_the_chain(look)
-    yield from _beside_the_chain(look)
+    unfinished = found("restore-unfinished", "restoring/", "until it is finished, the ledger cannot be read")
+    chain = [unfinished] if files.is_ready(look.folder) else _in_the_chain(look)
+    return [*chain, *_beside_the_chain(look)]
 
 
 def _in_the_chain(look: Look) -> Iterator[Finding]:

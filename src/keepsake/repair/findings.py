@@ -93,9 +93,17 @@ CODES: dict[str, Code] = {
         "keepsake repair pages-differ, or keepsake rebuild-index",
         "removes them; they are made anew from the ledger when they are needed next",
     ),
+    "page-differs": Code(
+        "error", "a page says something that a sync does not take in: it and the memory do not agree",
+        "set right what keepsake sync tells, or remove the file to have it written anew",
+    ),
     "snapshot-differs": Code(
         "error", "the snapshot says other things than the events up to it", "keepsake repair snapshot-differs",
         "removes it; the memory is opened from the first event on, and another is made when it is due",
+    ),
+    "old-ledger-damaged": Code(
+        "error", "the folder was written by chronomemory, and is not whole: events are missing, or a line was changed",
+        "keepsake -C NEW import --format chronomemory FOLDER: every line whose own hash holds goes into a new memory",
     ),
     "newer-events": Code(
         "warning", "the ledger holds events of a newer keepsake: this one reads and does not write", "upgrade keepsake",
@@ -235,8 +243,7 @@ CODES: dict[str, Code] = {
         "note", "what a restore left behind is damaged, as it may have been then", "remove it when nobody needs it",
     ),
     "old-ledger": Code(
-        "note", "the folder was written by chronomemory",
-        "open it once, for example with `keepsake status`: it is taken over",
+        "note", "the folder was written by chronomemory", "keepsake backup: it is taken over, then copied",
     ),
     "foreign-file": Code(
         "note", "a file that is none of the memory's own", "move it elsewhere if it is not meant to be there",
@@ -247,7 +254,7 @@ CODES: dict[str, Code] = {
 OF_INDEX = frozenset({"index-ahead", "index-damaged", "index-differs", "block-loose"})
 OF_PAGES = frozenset({"pages-damaged", "pages-differ"})
 OF_VECTORS = frozenset({"vectors-damaged", "vectors-loose"})
-OF_DERIVED = OF_INDEX | OF_PAGES | OF_VECTORS | {"page-unsynced", "audit-differs"}
+OF_DERIVED = OF_INDEX | OF_PAGES | OF_VECTORS | {"page-differs", "page-unsynced", "audit-differs"}
 
 _RANK = {"error": 0, "warning": 1, "note": 2}
 

@@ -30,6 +30,7 @@ from keepsake.records.event import Event
 from keepsake.records.graph_book import GRAPH_MERGE, GRAPH_PUT, GRAPH_UNMERGE
 from keepsake.records.lineage import sources_in
 from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE, REOPEN
+from keepsake.records.relations import RELATE
 from keepsake.records.reviews import ANSWER, ASK, GRANT
 from keepsake.records.rules import FOUND, RULE, RULE_GONE
 from keepsake.records.use import FADE, OUTCOME
@@ -337,7 +338,8 @@ _BRINGS = {ASK: REVIEW, OBSERVE: EPISODES}
 _ACTS = {
     PUT: Surveyor._state, SUPERSEDE: Surveyor._state, TOMBSTONE: Surveyor._of_one, INVALIDATE: Surveyor._of_one,
     OBSERVE: Surveyor._observe, RETRACT: Surveyor._of_several, FADE: Surveyor._of_several,
-    OUTCOME: Surveyor._of_several, FOUND: Surveyor._of_several, ASK: Surveyor._ask, ANSWER: Surveyor._answer,
+    OUTCOME: Surveyor._of_several, RELATE: Surveyor._of_several, FOUND: Surveyor._of_several, ASK: Surveyor._ask,
+    ANSWER: Surveyor._answer,
     GRANT: Surveyor._answer, RULE: Surveyor._rule, RULE_GONE: Surveyor._no_rule, BRANCH: Surveyor._branch,
     **dict.fromkeys(_ENDS, Surveyor._end_path), GRAPH_PUT: Surveyor._graph, GRAPH_MERGE: Surveyor._join,
     GRAPH_UNMERGE: Surveyor._part,

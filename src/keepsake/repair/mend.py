@@ -38,7 +38,7 @@ from keepsake.repair.survey import Flaw
 LINE = "line-damaged"
 
 _ANY_TIME = "2000-01-01T00:00:00.000000Z"  # for ids that are only tried
-_BLOCKING = frozenset({"rolled-back", "file-unreadable", "newer-events", "old-ledger"})
+_BLOCKING = frozenset({"rolled-back", "file-unreadable", "newer-events"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,4 +76,4 @@ def _name(event: Event, body: Mapping[str, Any]) -> str:
         if isinstance(body.get(part), Mapping):
             return str(body[part].get("id") or event.id)
     target = body.get("action", {}).get("target") or body.get("ids") or [body.get("id", "")]
-    return str(target[0]) if event.op.startswith(("belief.", "review.", "episode.", "outcome.")) else ""
+    return str(target[0]) if event.op.startswith(("belief.", "review.", "episode.", "outcome.", "relation.")) else ""

@@ -25,13 +25,14 @@ import orjson
 
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.read import raw_lines
-from keepsake.records.errors import Refused, UnknownVersion
+from keepsake.records.errors import NotWritable, Refused, UnknownVersion
 from keepsake.records.memory_event import moment, names
 from keepsake.records.strict_json import check, loads
 from keepsake.stores.line_file import LineFile
 
 SCHEMA_VERSION = 1
-OUTCOMES = ("granted", "denied", "failed")  # failed: it was granted, and could not be carried out
+# failed: it was granted, and could not be recorded; rebuilt: a file that could not be read was written from the log
+OUTCOMES = ("granted", "denied", "failed", "rebuilt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,10 +140,21 @@ class JsonlAuditSink:
 
     def __init__(self, path: str | Path, *, disk: Disk | None = None, patience: float = 30.0) -> None:
         self._file = LineFile(path, disk=disk, patience=patience)
+        self._known = 0  # the byte up to which no newer program wrote
 
     @property
     def path(self) -> Path:
         return self._file.path
+
+    def must_be_known(self) -> None:
+        """NotWritable, if a newer program wrote to the file: what it means by that is not known here."""
+        with self._file.reading() as (fd, end):
+            for byte, raw in raw_lines(fd, self._known if self._known <= end else 0, end):
+                version = _version_in(raw)
+                if type(version) is not int or version != SCHEMA_VERSION:
+                    said = f"schema version {ascii(version)[:40]}, and this program knows {SCHEMA_VERSION}"
+                    raise NotWritable(f"{self.path}, byte {byte}: {said}; upgrade keepsake: nothing was written")
+            self._known = end
 
     def record(
         self, action: str, by: str, at: datetime | str, outcome: str,
@@ -182,6 +194,15 @@ class JsonlAuditSink:
             if done:
                 return
             time.sleep(pause)
+
+
+def _version_in(raw: bytes) -> object:
+    """The schema version that a line says; ours, if it says none, or is no record at all."""
+    try:
+        told = orjson.loads(raw)
+    except ValueError:
+        return SCHEMA_VERSION
+    return told.get("schema_version", SCHEMA_VERSION) if type(told) is dict else SCHEMA_VERSION
 
 
 def _size(path: Path) -> int:

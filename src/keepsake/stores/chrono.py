@@ -2,12 +2,13 @@
 
 `ChronoStore(project)` keeps its folder at `<project>/.chronomemory`, which is an ordinary memory folder: `Memory` and
 the command line read and write the same beliefs. Records are copies: changing one changes nothing until `upsert`.
+A store opens when it is first used, and again after `close`.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -15,26 +16,36 @@ from typing import Any
 from keepsake.decide import belief as decide
 from keepsake.exchange import specsmith
 from keepsake.ledger.backup import back_up
+from keepsake.ledger.format import SEAL
+from keepsake.ledger.scan import Place
 from keepsake.ledger.verify import verify
-from keepsake.records.beliefs import Beliefs, Held
-from keepsake.records.chrono import ChronoRecord
-from keepsake.records.errors import Closed, NotFound, Refused
-from keepsake.records.event import Event
+from keepsake.records.belief import OWNER
+from keepsake.records.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
+from keepsake.records.chrono import RAG_CONFIDENCE, UNKNOWN, ChronoRecord, WalEvent, belief_status
+from keepsake.records.errors import Damaged, Missing, NotFound, Refused
+from keepsake.records.event import Draft, Event
 from keepsake.records.timeline import Change, Moment, Version
 from keepsake.records.why import Why
 from keepsake.stores.shelf import Shelf
-from keepsake.stores.takeover import SkippedRecord, is_old, take_over
+from keepsake.stores.takeover import is_old, take_over
 
 FOLDER = ".chronomemory"
-RAG_CONFIDENCE = 0.6  # H18: what may be injected into a prompt
+
+_OPS = {PUT: "upsert", SUPERSEDE: "upsert", INVALIDATE: "upsert", TOMBSTONE: "delete", SEAL: "compact"}
+
+
+class SkippedRecord(UserWarning):
+    """An item was not migrated, and why."""
 
 
 class ChronoStore:
     """Beliefs with evidence and confidence, in an append-only, hash-chained log."""
 
-    def __init__(self, project_dir: str | Path, **options: Any) -> None:
-        self.project_dir = Path(project_dir)
+    def __init__(self, project_root: str | Path, *, recursion_depth: int = 0, **options: Any) -> None:
+        """`recursion_depth` (H16), if it is not 0, is that of every record that is put here."""
+        self.project_dir = Path(project_root)
         self.root = self.project_dir / FOLDER
+        self.recursion_depth = recursion_depth
         self._options = {"by": "chrono:local", **options}
         self._shelf: Shelf | None = None
 
@@ -61,32 +72,59 @@ class ChronoStore:
 
     @property
     def shelf(self) -> Shelf:
-        if self._shelf is None:
-            raise Closed(
-                f"the store of {self.project_dir} is not open; use `with ChronoStore(...) as store:` or call open()"
-            )
+        """The folder, which is opened if need be."""
+        self.open()
+        assert self._shelf is not None
         return self._shelf
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
-    def upsert(self, record: ChronoRecord) -> int:
-        """Put a record in place of the one with its id, or as a new one; return the seq at which it stands.
+    def upsert(self, record: ChronoRecord) -> WalEvent:
+        """Put a record in place of the one with its id, or as a new one; return the event at which it stands.
 
         The same record again changes nothing and writes nothing.
         """
         if not isinstance(record, ChronoRecord):
             raise Refused(f"upsert takes a ChronoRecord, not {type(record).__name__}")
+        if self.recursion_depth:
+            record.recursion_depth = self.recursion_depth
         shelf, fields = self.shelf, record.to_fields()
-        events = shelf.ledger.write(lambda: decide.put(shelf.book, fields, shelf.draw()))
-        return events[-1].seq if events else shelf.book.get(record.id).seq
+        return self._written(record.id, lambda: decide.put(shelf.book, fields, shelf.draw()))
 
-    def delete(self, record_id: str) -> bool:
-        """Tombstone a record; False if there is none. It leaves `query`, not the log."""
-        shelf = self.shelf
+    def delete(self, record_id: str) -> WalEvent | None:
+        """Tombstone a record, and return the event that did; None if there never was one. It leaves `query`, not the
+        log."""
+        book = self.shelf.book
         try:
-            return bool(shelf.ledger.write(lambda: decide.tombstone(shelf.book, record_id)))
+            return self._written(record_id, lambda: decide.tombstone(book, record_id))
         except NotFound:
-            return False
+            return None
+
+    def _written(self, record_id: str, drafts: Callable[[], list[Draft]]) -> WalEvent:
+        """Write them, and return the event at which the record stands then."""
+        shelf, before = self.shelf, Place(0, -1, "", "")
+
+        def decided() -> list[Draft]:
+            nonlocal before
+            before = shelf.ledger.end
+            return drafts()
+
+        events = shelf.ledger.write(decided)
+        known = shelf.book
+        if events:
+            prev = before.hash if events[0].seq == before.seq + 1 else ""
+            if not prev and events[0].hash:  # others wrote in the same group
+                prev = shelf.ledger.chain().hash_at(events[0].seq - 1) or ""
+            return _wal_event(known, events[0], prev)
+        held = known.get(record_id)
+        try:
+            if held.seq <= shelf.ledger.end.seq:
+                line = shelf.ledger.chain().line(held.seq)
+                return _wal_event(known, line.event(), line.prev)
+        except (Missing, NotFound):
+            pass  # its segment was moved away
+        op = TOMBSTONE if held.status == "tombstone" else PUT  # or it stands in the batch that is open
+        return _wal_event(known, Event(held.seq, held.at, op, "", "", "", {"id": held.body()["id"]}), "")
 
     def invalidate(self, record_id: str, reason: str) -> list[ChronoRecord]:
         """It proved wrong: what rests on it becomes a hypothesis with half the confidence, and is returned."""
@@ -121,8 +159,10 @@ class ChronoStore:
         least = min_confidence
         if rag_filter:
             least = max(RAG_CONFIDENCE, least or 0.0)
+        asked = belief_status(status) if status else ""
         with self.shelf.known(believed_at) as known:
-            return [_record(known, held) for held in known.query(kind=kind, status=status, min_confidence=least)]
+            found = [_record(known, held) for held in known.query(kind=kind, status=asked, min_confidence=least)]
+        return found if asked != UNKNOWN else [record for record in found if record.status == status]
 
     def history(self, record_id: str) -> list[Version]:
         """Every version, oldest first: what was believed, when, on what evidence."""
@@ -156,20 +196,31 @@ class ChronoStore:
         self.shelf.ledger.refresh()
         return self.shelf.ledger.standing.epoch
 
-    def replay(self, from_seq: int = 0) -> Iterator[Event]:
-        """The events from `from_seq` on, in order. Erased ones have no body."""
-        return self.shelf.events(from_seq)
+    def replay(self, from_seq: int = 0) -> list[WalEvent]:
+        """The events from `from_seq` on, in order. Of erased ones, and of other users', the record is not told."""
+        self.shelf.ledger.refresh()
+        chain, known, found = self.shelf.ledger.chain(), Beliefs(), list[WalEvent]()
+        for line in chain.lines(chain.first):
+            event = line.event()
+            known.apply(event)
+            if line.seq >= from_seq:
+                found.append(_wal_event(known, event, line.prev))
+        return found
 
     def export_records(self) -> list[dict[str, Any]]:
-        """Every record as a dictionary, tombstones too."""
+        """Every record as a dictionary, without tombstones."""
         with self.shelf.known() as known:
-            return [_record(known, held).to_dict() for held in known.query(status="")]
+            found = known.query(status="")
+            return [_record(known, held).to_dict() for held in found if held.status != "tombstone"]
 
     # -- care --------------------------------------------------------------------------------------------------------
 
     def chain_valid(self) -> bool:
         """Whether every line of the log is as it was written, from the first to the last."""
-        self.shelf.ledger.refresh()
+        try:
+            self.shelf.ledger.refresh()
+        except Damaged:  # another log is in its place
+            return False
         return self.shelf.ledger.trouble is None and verify(self.root).ok
 
     def compact(self) -> int:
@@ -204,17 +255,22 @@ class ChronoStore:
         for fault in faults:
             warnings.warn(f"{path.name}, item {fault.index}: {fault.reason}", SkippedRecord, stacklevel=4)
         with self.shelf.ledger.batch():
-            taken = sum(self._migrate_item(item) for item in items)
+            taken = sum(self._migrate_item(item, f"migrated from {path.name}") for item in items)
         return taken, len(items) - taken + len(faults)
 
-    def _migrate_item(self, item: specsmith.Item) -> bool:
+    def _migrate_item(self, item: specsmith.Item, evidence: str) -> bool:
         """True if it was new or changed. One that was deleted here stays deleted."""
         held = self.shelf.book.find(item.id)
         if held and held.status == "tombstone":
             warnings.warn(f"{item.id!r} was deleted here and stays deleted", SkippedRecord, stacklevel=5)
             return False
         record = _record(self.shelf.book, held) if held else ChronoRecord(item.id)
-        record.kind, record.label, record.status, record.data = item.kind, item.label, item.status, item.data
+        if held and (record.kind, record.data) == (item.kind, item.data):
+            return False  # what was changed here since is not taken back
+        record.kind, record.label, record.data = item.kind, item.label, item.data
+        if record.status in ("active", "deprecated"):  # JSON knows no other, and revives nothing
+            record.status = item.status
+        record.evidence += [evidence] * (evidence not in record.evidence)
         if item.confidence is not None:
             record.confidence = item.confidence
         before = self.shelf.book.records()
@@ -222,8 +278,26 @@ class ChronoStore:
         return self.shelf.book.records() > before
 
 
+def open_store(project_root: str | Path, *, recursion_depth: int = 0, **options: Any) -> ChronoStore:
+    """The store of a project, open. Close it when done, or use it as a context."""
+    return ChronoStore(project_root, recursion_depth=recursion_depth, **options).open()
+
+
 def _record(known: Beliefs, held: Held) -> ChronoRecord:
     """A fresh copy, with what it rests on by the names its user gave."""
     belief = held.belief()
     below = [known.find(ref, user=held.user) for ref in belief.rests_on]
     return ChronoRecord.of(belief, [found.key for found in below if found])
+
+
+def _wal_event(known: Beliefs, event: Event, prev_hash: str) -> WalEvent:
+    """An event as ESDB tells of it; the record as `known`, which has just taken it in, holds it."""
+    op, body = _OPS.get(event.op, event.op), event.body or {}
+    version = body.get("belief", {}).get("id") or body.get("id", "")
+    held = known.version(version) if event.op in _OPS and isinstance(version, str) else None
+    if held is None or held.user != OWNER or held.path or held.seq != event.seq:
+        return WalEvent(event.seq, event.ts, op, prev_hash=prev_hash, hash=event.hash)
+    record = _record(known, held)
+    return WalEvent(
+        event.seq, event.ts, op, record.id, record.to_dict(), prev_hash, event.hash, record.recursion_depth
+    )  # fmt: skip

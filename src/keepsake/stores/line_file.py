@@ -17,7 +17,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -29,6 +29,7 @@ from keepsake.ledger.read import last_line
 from keepsake.records.errors import NotWritable, NotWritten, Refused
 
 PATIENCE = 30.0
+_PIECE = 1 << 20
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -38,17 +39,23 @@ class Pen:
     def __init__(self, fd: int, end: int, path: Path, disk: Disk, lock: Lock) -> None:
         self.fd, self.end, self._path, self._disk, self._lock = fd, end, path, disk, lock
 
-    def append(self, data: bytes) -> None:
+    def append(self, data: bytes | Iterable[bytes]) -> None:
         """Put whole lines at the end, on disk when this returns. NotWritten, if the disk refuses: nothing was put."""
+        end = self.end
         try:
-            if self.end == 0:
+            if end == 0:
                 self._disk.sync_folder(self._path.parent)
-            write_all(self._disk, self.fd, data)
+            for piece in (data,) if isinstance(data, bytes) else data:
+                write_all(self._disk, self.fd, piece)
+                end += len(piece)
             self._disk.sync(self.fd)
         except OSError as error:
             self._take_back()
             raise NotWritten(f"{self._path} was not written ({error.strerror}); make room and try again") from error
-        self.end += len(data)
+        except BaseException:
+            self._take_back()
+            raise
+        self.end = end
 
     def _take_back(self) -> None:
         try:
@@ -57,6 +64,18 @@ class Pen:
         except OSError:
             with suppress(OSError):
                 self._lock.mark(0, ZERO, self.end, "refused")
+
+
+def batched(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines in pieces that are worth a call of the system each."""
+    piece = bytearray()
+    for line in lines:
+        piece += line
+        if len(piece) >= _PIECE:
+            yield bytes(piece)
+            piece.clear()
+    if piece:
+        yield bytes(piece)
 
 
 class LineFile:

@@ -57,13 +57,13 @@ def unaudited(
     ]  # fmt: skip
 
 
-def mismatches(events: list[MemoryEvent], lines: list[AuditRecord], policy: PhasePolicy) -> Iterator[Mismatch]:
-    """Where the audit and the log contradict one another."""
-    for event, action in unaudited(events, lines, policy):
+def mismatches(applied: list[MemoryEvent], lines: list[AuditRecord], policy: PhasePolicy) -> Iterator[Mismatch]:
+    """Where the audit and the applied actions of the log contradict one another."""
+    for event, action in unaudited(applied, lines, policy):
         reason = f"{action.label} is on record as applied, and no line of the audit granted it"
         yield Mismatch(UNAUDITED, f"event {shown(event.id)}", reason)
-    yield from _twice(events)
-    on_record = {_of_event(event) for event in events if event.kind == APPLIED}
+    yield from _twice(applied)
+    on_record = set(map(_of_event, applied))
     for granted, times in _still_granted(lines).items():
         asked = f"{granted.action}, asked for by {shown(granted.by)}"
         if times and granted not in on_record:
@@ -72,10 +72,10 @@ def mismatches(events: list[MemoryEvent], lines: list[AuditRecord], policy: Phas
             yield Mismatch(AGAIN, AUDIT, f"{asked}, was granted {times} times, and applied once")
 
 
-def _twice(events: list[MemoryEvent]) -> Iterator[Mismatch]:
+def _twice(applied: list[MemoryEvent]) -> Iterator[Mismatch]:
     seen: dict[str, str] = {}
-    for event in events:
-        approval = _of_event(event).approval if event.kind == APPLIED else ""
+    for event in applied:
+        approval = _of_event(event).approval
         first = seen.setdefault(approval, event.id) if approval else event.id
         if first != event.id:
             yield Mismatch(TWICE, f"event {shown(event.id)}", f"its approval was used by event {shown(first)} already")

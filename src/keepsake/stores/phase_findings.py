@@ -8,26 +8,31 @@ and was not carried out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple, cast
 
-from keepsake.records.envelope import GraphEnvelope
+import orjson
+
+from keepsake.records.envelope import GraphEnvelope, Records
 from keepsake.records.lifecycle import PhasePolicy
-from keepsake.records.memory_event import MemoryEvent, shown
+from keepsake.records.memory_event import APPLIED, MemoryEvent, shown
 from keepsake.stores.audit_sink import AuditSink
 from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
 from keepsake.stores.event_log.protocols import DUPLICATE, MALFORMED, TORN, UNKNOWN_SCHEMA, MemoryEventLog
-from keepsake.stores.event_log.replay import GraphSnapshot, replay
+from keepsake.stores.event_log.replay import Fold, Skipped
 from keepsake.stores.graph import layout
-from keepsake.stores.graph.diagnose import Diagnostic, Severity, diagnose
+from keepsake.stores.graph.diagnose import Diagnostic, InFiles, Severity, diagnose
 from keepsake.stores.graph.protocols import MemoryGraphStore
 from keepsake.stores.phase_audit import AGAIN, TWICE, UNAUDITED, WITHOUT_EVENT, lines_of, mismatches
-from keepsake.stores.phase_gate import Gate, needs_approval
+from keepsake.stores.phase_gate import needs_approval
+from keepsake.stores.phase_history import is_own
 
 UNAPPROVED = "unapproved-action"
 CODES: dict[str, tuple[Severity, str]] = {
+    "missing-file": ("error", "restore it from a copy; if there is none, `store export` and import that elsewhere"),
     MALFORMED: ("error", "mend the line or take it out; it is read past until then"),
     UNKNOWN_SCHEMA: ("error", "upgrade keepsake; the line is read past until then"),
     DUPLICATE: ("error", "take the second line out; the first one counts"),
@@ -40,39 +45,43 @@ CODES: dict[str, tuple[Severity, str]] = {
         "nothing is done by it: take the line out, and if the change is meant, `store approve` and `store apply` it",
     ),
     "unapproved-record": ("error", "`store replay --write` puts it back; if it is meant, approve and apply it then"),
+    "not-current": ("warning", "`store replay --write` puts it as it is on the main path"),
     UNAUDITED: ("error", "ask whoever is named in its approval; importing the history that it comes from audits it"),
     TWICE: ("error", "find out who wrote it and take the line out: an approval counts once"),
     AGAIN: ("note", "nothing, if a crash came between the two; if not, find out who cut the log"),
     WITHOUT_EVENT: ("warning", "apply it again if it is still wanted; if it was done, find out who cut the log"),
     "unfinished-action": ("error", "finish it: so does the next action"),
 }
-_OF_FILES = {layout.MALFORMED, layout.UNKNOWN_VERSION, layout.TWICE, "edited-file", "foreign-file"}
+_OF_FILES = {layout.MALFORMED, layout.UNKNOWN_VERSION, layout.TWICE, "missing-file", "edited-file", "foreign-file"}
 _RANK = {"error": 0, "warning": 1, "note": 2}
 
 
 def findings_in(
-    store: MemoryGraphStore, log: MemoryEventLog, audit: AuditSink, under_way: str, policy: PhasePolicy
+    store: MemoryGraphStore, log: MemoryEventLog, audit: AuditSink, under_way: str, policy: PhasePolicy, fold: Fold
 ) -> list[Diagnostic]:
-    """All that is wrong, the worst first."""
-    events = log.list()
-    snapshot = replay(events, why_not=Gate(policy).why_not)
-    found = diagnose(store) if _is_own(store, log) else _of_both(store, events)
-    found += [*_of_nodes(store), *_of_paths(store), *_impossible(snapshot), *_unfinished(under_way, log)]
-    found += [*refused_in(log, snapshot), *(() if under_way in log else _past_the_log(store, snapshot, policy))]
-    found += [_found(*each) for each in mismatches(events, lines_of(audit), policy)]
-    found += _of_lines(log, is_own=_is_own(store, log))
+    """All that is wrong, the worst first. `fold` is what the log comes to, by the gate."""
+    found = diagnose(store) if is_own(store, log) else _of_both(store, log)
+    found += [*_of_nodes(store), *_of_paths(store), *_impossible(fold), *_unfinished(under_way, log)]
+    found += [*refused_in(log, fold.refused), *(() if under_way in log else _past_the_log(store, fold, policy))]
+    found += [_found(*each) for each in mismatches(log.list(kind=APPLIED), lines_of(audit), policy)]
+    found += _of_lines(log, is_own=is_own(store, log))
+    if is_own(store, log) and layout.lacks_log(log.path.parent):  # type: ignore[attr-defined]
+        found.append(_found("missing-file", layout.EVENTS, "it is the log that all the rest follows, and it was there"))
     return sorted(found, key=lambda each: (_RANK[each.severity], each.code, each.place, each.reason))
+
+
+def in_the_way(store: MemoryGraphStore) -> list[Diagnostic]:
+    """What stands in the place of the log or the audit and is no file: until it is gone, nothing more can be said."""
+    root = store.root if isinstance(store, InFiles) else None
+    paths = [] if root is None else [root / layout.EVENTS, root / layout.AUDIT]
+    there = [path for path in paths if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode)]
+    remedy = "move it elsewhere, and restore the file from a copy; what else may be wrong is found then"
+    return [Diagnostic(layout.MALFORMED, "error", path.name, "it is no file", remedy) for path in there]
 
 
 def _found(code: str, place: str, reason: str) -> Diagnostic:
     severity, remedy = CODES[code]
     return Diagnostic(code, severity, place, reason, remedy)
-
-
-def _is_own(store: MemoryGraphStore, log: MemoryEventLog) -> bool:
-    """Whether the log is the file that the store itself reads: then the store tells about its lines."""
-    root, path = getattr(store, "root", None), getattr(log, "path", None)
-    return isinstance(root, Path) and path == root / layout.EVENTS
 
 
 class _Together(NamedTuple):
@@ -84,7 +93,7 @@ class _Together(NamedTuple):
         return self.envelope
 
 
-def _of_both(store: MemoryGraphStore, events: list[MemoryEvent]) -> list[Diagnostic]:
+def _of_both(store: MemoryGraphStore, events: Iterable[MemoryEvent]) -> list[Diagnostic]:
     envelope = with_events(store.export_envelope(), events)
     files = [each for each in diagnose(store) if each.code in _OF_FILES]
     return [*files, *diagnose(cast(MemoryGraphStore, _Together(envelope)))]
@@ -92,8 +101,9 @@ def _of_both(store: MemoryGraphStore, events: list[MemoryEvent]) -> list[Diagnos
 
 def with_events(envelope: GraphEnvelope, events: Iterable[MemoryEvent]) -> GraphEnvelope:
     """An envelope with further events after its own, each once."""
-    known = {event.id: event for event in (*envelope.events, *events)}
-    return replace(envelope, events=tuple(known.values()))
+    known = {name: line for name, line, _ in envelope.settled("events")}
+    known |= {event.id: event.to_line()[:-1] for event in events if event.id not in known}
+    return replace(envelope, events=Records[MemoryEvent]("events", known.values(), is_judged=True))
 
 
 def _of_lines(log: MemoryEventLog, *, is_own: bool) -> Iterator[Diagnostic]:
@@ -147,19 +157,19 @@ def rings(links: dict[str, str]) -> list[list[str]]:
     return found
 
 
-def _impossible(snapshot: GraphSnapshot) -> Iterator[Diagnostic]:
-    for skipped in snapshot.skipped:
+def _impossible(fold: Fold) -> Iterator[Diagnostic]:
+    for skipped in fold.skipped:
         yield _found("impossible-event", f"event {shown(skipped.event_id)}", skipped.reason)
 
 
-def refused_in(log: MemoryEventLog, snapshot: GraphSnapshot) -> list[Diagnostic]:
+def refused_in(log: MemoryEventLog, refused: Sequence[Skipped]) -> list[Diagnostic]:
     """The events that the gate did not let pass, each with its line and the way out."""
-    if not snapshot.refused:
+    if not refused:
         return []
     name = getattr(getattr(log, "path", None), "name", "")
     places = log.places() if isinstance(log, JsonlMemoryEventLog) else {}
     found = []
-    for each in snapshot.refused:
+    for each in refused:
         line, byte = places.get(each.event_id, (0, 0))
         where = f"{name}, line {line}, byte {byte}, " if line else ""
         place = f"{where}event {shown(each.event_id)}"
@@ -167,15 +177,20 @@ def refused_in(log: MemoryEventLog, snapshot: GraphSnapshot) -> list[Diagnostic]
     return found
 
 
-def _past_the_log(store: MemoryGraphStore, snapshot: GraphSnapshot, policy: PhasePolicy) -> Iterator[Diagnostic]:
-    """Records of which the log tells and that are otherwise, by an effect that needs an approval."""
+def _past_the_log(store: MemoryGraphStore, fold: Fold, policy: PhasePolicy) -> Iterator[Diagnostic]:
+    """Records of which the log tells and that are otherwise: by an effect that needs an approval, or of a branch."""
     envelope = store.export_envelope()
-    for part, told in (("nodes", snapshot.nodes), ("edges", snapshot.edges)):
-        for name, _, record in envelope.settled(part):
-            effect = needs_approval(policy, name, told[name], record) if name in told else None
+    for part in ("nodes", "edges"):
+        for name, line, record in envelope.settled(part):
+            told, what = fold.seen(part[:-1], name), part[:-1]
+            if line == told:
+                continue
+            effect = needs_approval(policy, name, orjson.loads(told), record) if told else None
             if effect is not None:
                 reason = f"its {effect.field} is other than the log says, and no approval for that is on record"
-                yield _found("unapproved-record", f"{part[:-1]} {shown(name)}", reason)
+                yield _found("unapproved-record", f"{what} {shown(name)}", reason)
+            elif line in fold.told(what, name):
+                yield _found("not-current", f"{what} {shown(name)}", "it is as a branch says that was not merged")
 
 
 def _unfinished(under_way: str, log: MemoryEventLog) -> Iterator[Diagnostic]:

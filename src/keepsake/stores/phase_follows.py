@@ -1,7 +1,12 @@
 """A graph that follows its log: what is recorded is carried out, what is brought over is recorded first.
 
-Log first, graph after. Before the first line is written its event is noted (see `phase_turn`), so what a crash leaves
-in between is carried out by whoever comes next. Doing it twice is the same as doing it once.
+The log is the truth; profiles, nodes, edges and paths follow from it and can be written again. Log first, graph after.
+Before the first line is written its event is noted (see `phase_turn`), so what a crash leaves in between is carried out
+by whoever comes next. Doing it twice is the same as doing it once. A file of records that cannot be read is kept aside
+and written again before anything else is, and the audit says so.
+
+What is recorded is recorded: if the graph cannot follow at once, that is `Unfinished`, and nothing is to be said twice.
+What a newer program wrote is not written to.
 
 `take_in` brings an envelope over as a whole. Its events go into the log as they are; a record that the log, with these,
 does not explain becomes an event of its own. So a replay of the log gives the graph. What no event can say (metadata, a
@@ -10,51 +15,80 @@ path without its events) is saved beside it. What a store was told directly, pas
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import orjson
 
-from keepsake.records.clock import Clock
-from keepsake.records.envelope import GraphEnvelope
-from keepsake.records.errors import KeepsakeError, NeedsApproval, NotWritten, Refused
-from keepsake.records.graph_fields import Told
+from keepsake.records.clock import Clock, stamp
+from keepsake.records.envelope import GraphEnvelope, Records
+from keepsake.records.errors import Damaged, KeepsakeError, NeedsApproval, NotFound, NotWritten, Refused, Unfinished
+from keepsake.records.graph_fields import Told, line_of
 from keepsake.records.lifecycle import PhasePolicy
-from keepsake.records.memory_event import APPLIED, EDGE_PUT, NODE_PUT, PROFILE_PUT, MemoryEvent, moment, shown
-from keepsake.records.memory_path import MemoryPath
-from keepsake.stores.audit_sink import AuditSink
-from keepsake.stores.event_log.line import must_be_free
+from keepsake.records.memory_event import ABANDON, MERGE, MemoryEvent, moment, shown
+from keepsake.records.memory_path import CLOSED, OPEN, MemoryPath
+from keepsake.stores.audit_sink import AuditSink, JsonlAuditSink
+from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
+from keepsake.stores.event_log.line import must_be_free, must_fit
+from keepsake.stores.event_log.path_book import PathBook
 from keepsake.stores.event_log.protocols import MemoryEventLog
-from keepsake.stores.event_log.replay import GraphSnapshot, replay
+from keepsake.stores.event_log.replay import Fold, GraphSnapshot, puts_of
+from keepsake.stores.graph import layout
+from keepsake.stores.graph.base import KeptGraph
+from keepsake.stores.graph.contents import Lines
+from keepsake.stores.graph.file_backed import FileBackedMemoryGraphStore
+from keepsake.stores.graph.in_memory import InMemoryMemoryGraphStore
 from keepsake.stores.graph.protocols import MemoryGraphStore
 from keepsake.stores.phase_actions import concerned
 from keepsake.stores.phase_audit import lines_of, unaudited
-from keepsake.stores.phase_gate import Gate, carried_out
+from keepsake.stores.phase_gate import Gate
 from keepsake.stores.phase_history import (
+    RECORDS,
     Comparison,
-    after,
     compared,
+    following,
+    held_in,
+    imported,
+    is_on_a_branch,
+    is_own,
     must_make_sense,
-    must_pass,
+    paths_after,
+    stored,
 )
 from keepsake.stores.phase_turn import Turn
 
 _IMPORTED = "import it with the events that carry the approval, or without that change; nothing was imported"
-_PUTS = {"profiles": PROFILE_PUT, "nodes": NODE_PUT, "edges": EDGE_PUT}
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
     """What an envelope brings: events that are new here, records that become events, paths that no event tells of."""
 
-    events: tuple[MemoryEvent, ...]
-    records: tuple[MemoryEvent, ...]
+    events: int
+    records: dict[str, int]  # by part
     paths: tuple[MemoryPath, ...]
     known: int  # events that were here already
     replaced: int  # records that were here and were other
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """An envelope that was judged: its events, the records that become events, and what the log comes to with both."""
+
+    taken: Taken
+    lines: dict[str, bytes]
+    records: Lines
+    when: str
+    fold: Fold  # without the records
+
+    def events(self) -> Iterator[tuple[str, bytes]]:
+        """What is to be appended to the log, made as it is asked for: ids and lines."""
+        yield from ((name, line + b"\n") for name, line in self.lines.items())
+        yield from _imported(self.records, self.when)
 
 
 class Follows:
@@ -64,8 +98,54 @@ class Follows:
     log: MemoryEventLog
     audit: AuditSink
     policy: PhasePolicy
+    rebuilt: list[str]  # files that could not be read and were written again, and why
     _clock: Clock
     _turn: Turn
+
+    # -- before anything is written ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _held(self) -> Iterator[MemoryEvent | None]:
+        """The turn, with all done that a crash or a damaged file left undone; the event that was under way, if any."""
+        self._must_be_known()
+        with self._turn.held():
+            self._must_be_known()
+            yield self._caught_up()
+
+    def _must_be_known(self) -> None:
+        """NotWritable, if a newer program wrote any of it; Damaged, if the log is gone."""
+        for place in (self.store, self.log, self.audit):
+            if isinstance(place, FileBackedMemoryGraphStore | JsonlMemoryEventLog | JsonlAuditSink):
+                place.must_be_known()
+        self._turn.under_way()
+        if is_own(self.store, self.log) and layout.lacks_log(self.log.path.parent):  # type: ignore[attr-defined]
+            way = "restore it from a copy; if there is none, `keepsake store export` and import that elsewhere"
+            raise Damaged(f"{layout.EVENTS} is missing: {way}; nothing was written")
+
+    def _caught_up(self) -> MemoryEvent | None:
+        name, broken = self._turn.under_way(), self._broken()
+        event = self.log.get(name) if name and name in self.log else None
+        if broken or event is not None or name is None:
+            self._put_back(self._folded().fold, rewrite=True)
+            self._note_rebuilt(broken)
+        if name != "":
+            self._turn.note("")
+        return event
+
+    def _broken(self) -> dict[str, str]:
+        """The files of records that cannot be read, and why."""
+        store = self.store
+        if not isinstance(store, FileBackedMemoryGraphStore):
+            return {}
+        store.refresh()
+        broken = store.broken()
+        return {each.file: f"{each.place}: {each.reason}" for each in store.problems() if each.file in broken}
+
+    def _note_rebuilt(self, broken: dict[str, str]) -> None:
+        for place, why in broken.items():
+            self.audit.record(f"rebuild {place}", "keepsake", stamp(self._clock()), "rebuilt", reason=why[:500])
+            source = "what could be read" if place.startswith("activation_plans/") else "the log"
+            self.rebuilt.append(f"{place} was written again from {source}, and is kept in {layout.DAMAGED}/: {why}")
 
     # -- recording -----------------------------------------------------------------------------------------------------
 
@@ -73,61 +153,102 @@ class Follows:
         """Append events and let the graph follow: all of them or, if one is refused, none.
 
         Refused, if an id is taken, a path is not open, or a put carries no record. NeedsApproval, if it would do what
-        stands behind the gate: that is done by `apply`.
+        stands behind the gate: that is done by `apply`. Unfinished, if they are recorded and the graph cannot follow.
         """
         fresh = list(events)
-        with self._turn.held():
-            self._finish()
-            must_make_sense(self.store, fresh, self.policy)
-            self._record_all(fresh)
+        with self._held():
+            judge = self._judge(fresh)
+            must_make_sense(judge, fresh)
+            self._record_all(fresh, judge)
 
-    def _record_all(self, fresh: list[MemoryEvent]) -> None:
+    def _judge(self, events: Iterable[MemoryEvent]) -> Gate:
+        """The gate before the graph as it is. Where a branch is concerned, it knows all that the log says."""
+        paths = self.store.list_paths()
+        if not is_on_a_branch(PathBook(paths), events):
+            return Gate(self.policy, held_in(self.store), paths)
+        judge = self._folded()
+        judge.held = held_in(self.store)
+        return judge
+
+    def _folded(self) -> Gate:
+        """All that the log says, by the gate."""
+        judge = Gate(self.policy)
+        for event in self.log:
+            judge.why_not(event)
+        judge.fold.lend(self.store.list_paths())
+        return judge
+
+    def _record_all(self, fresh: list[MemoryEvent], judge: Gate) -> None:
         """Note it, record it, carry it out, clear the note."""
         if not fresh:
             return
-        must_be_free(fresh[:1], self.log)  # what is noted is what is new
-        self._turn.note(fresh[0].id)
-        try:
+        must_be_free((fresh[0].id,), self.log)  # what is noted is what is new
+        with self._recording(fresh[0].id):
             self.log.extend(fresh)
+        with self._carrying_out():
+            if any(event.kind in (MERGE, ABANDON) for event in fresh):
+                self._put_back(self._folded().fold)
+            else:
+                self._put(judge.fold, fresh)
+        self._clear()
+
+    @contextmanager
+    def _recording(self, name: str) -> Iterator[None]:
+        if isinstance(self.log, JsonlMemoryEventLog):
+            self.log.create()  # so that one which is missing later was lost
+        self._turn.note(name)
+        try:
+            yield
         except KeepsakeError:
             self._clear()
             raise
-        self._carry_out(fresh)
-        self._clear()
+
+    @contextmanager
+    def _carrying_out(self) -> Iterator[None]:
+        try:
+            yield
+        except KeepsakeError as error:
+            why = str(error).removesuffix(" and try again")
+            said = "it is recorded, not to be repeated, and the graph follows with the next call"
+            raise Unfinished(f"{said}: {why}") from error
 
     def _clear(self) -> None:
         """Nothing is under way any more. A disk that refuses to note that is no reason to fail: it is done."""
         with suppress(NotWritten):
             self._turn.note("")
 
-    def _carry_out(self, events: Iterable[MemoryEvent]) -> None:
-        """Change the store as events say, all of it or nothing. Doing it twice is the same as doing it once."""
-        found = after(self.store, events)
-        for told in found.profiles:
-            self.store.import_envelope(GraphEnvelope(profile=told))  # type: ignore[arg-type]
-        self.store.import_envelope(GraphEnvelope(nodes=found.nodes, edges=found.edges, paths=found.paths))  # type: ignore[arg-type]
+    def _put(self, fold: Fold, events: list[MemoryEvent]) -> None:
+        """Put what is current of the records that events put, and the paths that they change."""
+        lines: Lines = {}
+        for event in events:
+            for what, name, _ in puts_of(event):
+                line = fold.seen(what, name)
+                if line is not None:
+                    lines.setdefault(f"{what}s", {})[name] = line
+        lines["paths"] = {path.path_id: line_of(path.to_dict()) for path in paths_after(self.store, events)}
+        _put_into(self.store, lines, {})
+
+    def _put_back(self, fold: Fold, *, rewrite: bool = False) -> None:
+        """Put every record that the log tells of as the log says, and drop what is of a branch alone."""
+        _put_into(self.store, *following(self.store, fold), rewrite=rewrite)
 
     def finish(self) -> MemoryEvent | None:
         """Carry out what a crash left on record and not done; which event it begins with. None, if there is nothing."""
-        with self._turn.held():
-            return self._finish()
+        with self._held() as event:
+            return event
 
-    def _finish(self) -> MemoryEvent | None:
-        name = self._turn.under_way()
-        if not name:
-            return None
-        event = self.log.get(name) if name in self.log else None
-        if event is not None:
-            self._carry_out(self._left_from(event))
-        self._turn.note("")
-        return event
-
-    def _left_from(self, first: MemoryEvent) -> list[MemoryEvent]:
-        """What is to be carried out from an event on: an action alone, else all that the gate lets pass."""
-        events = self.log.list()
-        passed = {event.id for event in carried_out(events, self.policy)}
-        rest = [first] if first.kind == APPLIED else events[events.index(first) :]
-        return [event for event in rest if event.id in passed]
+    def seen_from(self, path: str) -> MemoryGraphStore:
+        """The graph as it is seen from a path: the store itself, if all begins there, else a copy in memory."""
+        paths = {each.path_id: each for each in self.store.list_paths()}
+        begin = [name for name, each in paths.items() if not each.parent_id and each.state in (OPEN, CLOSED)]
+        if not path or begin == [path]:
+            return self.store
+        if path not in paths:
+            raise NotFound(f"there is no path {path!r}; branch it first")
+        copy = InMemoryMemoryGraphStore()
+        copy.import_envelope(replace(self.store.export_envelope(), events=()))
+        copy.put_back(*following(copy, self._folded().fold, path))
+        return copy
 
     # -- bringing over -------------------------------------------------------------------------------------------------
 
@@ -138,29 +259,63 @@ class Follows:
         would be done by it that needs an approval, and it brings none that counts. Those that it brings are audited.
         """
         when = moment(self._clock() if at is None else at)
-        with self._turn.held():
-            self._finish()
-            taken = self._judged_envelope(envelope, when)
-            if not dry_run:
-                self._audit_imported(envelope.events)
-                self._record_all([*taken.events, *taken.records])
-                self._save_beside(envelope, taken.paths)
-        return taken
+        if dry_run:
+            return self._judged_envelope(envelope, when).taken
+        with self._held():
+            brought = self._judged_envelope(envelope, when)
+            self._audit_imported(envelope.events)
+            first = next(brought.events(), None)
+            if first is not None:
+                with self._recording(first[0]):
+                    _extend(self.log, brought.events())
+                with self._carrying_out():
+                    lines, gone = following(self.store, brought.fold)
+                    for part, some in brought.records.items():
+                        lines[part] = lines[part] | some if lines[part] else some
+                    _put_into(self.store, lines, gone)
+                self._clear()
+            self._save_beside(envelope, brought.taken.paths)
+        return brought.taken
 
-    def _judged_envelope(self, envelope: GraphEnvelope, when: str) -> Taken:
+    def _judged_envelope(self, envelope: GraphEnvelope, when: str) -> Brought:
+        """What an envelope brings, judged: by what the log says, and for what no event tells of by what is here."""
         envelope.check()
-        here = self.log.list()
-        fresh = _new_ones(here, envelope.events)
-        stored = _by_name(self.store.export_envelope())
-        by_log, by_store = Gate(self.policy), Gate(self.policy, lambda what, name: stored.get((what, name)))
-        passed = [event for event in here if not by_log.why_not(event)]
-        _must_pass(fresh, by_log, by_store)
-        told = replay([*passed, *fresh])
-        paths = tuple(path for path in envelope.paths if path.path_id not in told.paths)
+        lines = {name: line for name, line, _ in envelope.settled("events")}
+        given, here = len(lines), {what: stored(self.store, f"{what}s") for what in RECORDS}
+        judge = self._judged_events(lines, here)
+        records, first = ({f"{what}s": dict[str, bytes]() for what in RECORDS} for _ in range(2))
+        count, replaced = len(lines), 0
+        for what, name, line, record in _untold(envelope, judge.fold):
+            why = judge.why_not_put(what, name, record)
+            if why:
+                raise NeedsApproval(f"{why}; {_IMPORTED}")
+            is_of_branch = judge.fold.told(what, name) and judge.fold.seen(what, name) is None
+            (first if is_of_branch else records)[f"{what}s"][name] = line  # what branched off it comes after it
+            replaced += here[what].get(name, line) != line
+        counts = {part: len(records[part]) + len(first[part]) for part in records}
+        if any(first.values()):
+            lines = {name: line[:-1] for name, line in _imported(first, when)} | lines
+            judge = self._judged_events(lines, here)
+        paths = tuple(path for path in envelope.paths if path.path_id not in judge.fold.book)
         _must_leave_open(self.store.list_paths(), paths)
-        records, replaced = _puts(envelope, stored, told, when)
-        _must_pass(records, by_log, by_store)
-        return Taken(tuple(fresh), tuple(records), paths, len(envelope.events) - len(fresh), replaced)
+        judge.fold.lend((*self.store.list_paths(), *paths))
+        taken = Taken(count, counts, paths, given - count, replaced)
+        return Brought(taken, lines, records, when, judge.fold)
+
+    def _judged_events(self, lines: dict[str, bytes], here: Lines) -> Gate:
+        """The gate after the log and those of `lines` that are not in it; the others are taken out of `lines`."""
+        judge = Gate(self.policy)
+        for event in self.log:
+            judge.why_not(event)
+            if event.id in lines and lines.pop(event.id) != event.to_line()[:-1]:
+                raise Refused(f"event {shown(event.id)} is here already and says otherwise; an event is never changed")
+        judge.held = lambda what, name: _loaded(here[what].get(name))
+        for name, line in lines.items():
+            must_fit(name, line)
+            why = judge.why_not(MemoryEvent.judged(orjson.loads(line)))
+            if why:
+                raise NeedsApproval(f"event {shown(name)}: {why}; {_IMPORTED}")
+        return judge
 
     def _audit_imported(self, events: Iterable[MemoryEvent]) -> None:
         """Note the approvals that an envelope brings, also of events that are here already: each once."""
@@ -180,11 +335,11 @@ class Follows:
 
     def compare(self) -> Comparison:
         """The stored graph beside the one that the log makes. Nothing is changed."""
-        return compared(self.store, self.replay())
+        return compared(self.store, self._folded().fold)
 
     def replay(self, path: str | None = None) -> GraphSnapshot:
         """The graph that the log makes, without what the gate does not let pass; with a path, as seen from there."""
-        return replay(self.log.list(), path, Gate(self.policy).why_not)
+        return self._folded().fold.snapshot(path)
 
     def rebuild(self) -> Comparison:
         """Put every record that the log tells of as the log says. What no event tells of stays as it is.
@@ -192,43 +347,35 @@ class Follows:
         What was found before is returned. An event that needs an approval and has none is not carried out:
         `snapshot.refused` of what is returned names it.
         """
-        with self._turn.held():
-            self._finish()
-            found = self.compare()
+        found = self.compare()
+        with self._held():
             if not found.is_same:
-                self._put_back(found)
+                self._put_back(self._folded().fold)
             return found
 
-    def _put_back(self, found: Comparison) -> None:
-        told = found.snapshot
-        profiles = {each.id for each in found.wrong if each.part == "profiles"}
-        for name in sorted(profiles):
-            self.store.import_envelope(GraphEnvelope(profile=told.profiles[name]))  # type: ignore[arg-type]
-        self.store.import_envelope(
-            GraphEnvelope(
-                nodes=list(told.nodes.values()), edges=list(told.edges.values()), paths=list(told.paths.values())  # type: ignore[arg-type]
-            )
-        )
+
+def _put_into(store: MemoryGraphStore, lines: Lines, gone: dict[str, set[str]], *, rewrite: bool = False) -> None:
+    """Let a store follow. One of another make cannot drop anything: there, what is gone stays."""
+    if isinstance(store, KeptGraph):
+        store.put_back(lines, gone, rewrite=rewrite)
+        return
+    for line in lines.pop("profiles", {}).values():
+        store.import_envelope(GraphEnvelope(profile=orjson.loads(line)))
+    parts = {part: Records[Any](part, some.values(), is_judged=True) for part, some in lines.items()}
+    store.import_envelope(GraphEnvelope(**parts))  # type: ignore[arg-type]
 
 
-def _new_ones(here: Iterable[MemoryEvent], given: Iterable[MemoryEvent]) -> list[MemoryEvent]:
-    """Those of `given` that are not here. Refused, if one of a known id says something else."""
-    known = {event.id: event for event in here}
-    events = list(given)
-    for event in events:
-        if known.get(event.id, event) != event:
-            raise Refused(f"event {shown(event.id)} is here already and says otherwise; an event is never changed")
-    return [event for event in events if event.id not in known]
+def _extend(log: MemoryEventLog, lines: Iterable[tuple[str, bytes]]) -> None:
+    """Append events that were judged, all or none; as they are, if the log can take lines."""
+    extend = getattr(log, "extend_lines", None)
+    if extend is not None:
+        extend(lines)
+    else:
+        log.extend(MemoryEvent.judged(orjson.loads(line)) for _, line in lines)
 
 
-def _must_pass(events: Iterable[MemoryEvent], *gates: Gate) -> None:
-    """NeedsApproval, if one of the gates does not let one of the events pass."""
-    for event in events:
-        for judge in gates:
-            try:
-                must_pass(judge, event)
-            except NeedsApproval as error:
-                raise NeedsApproval(f"event {shown(event.id)}: {error}; {_IMPORTED}") from None
+def _loaded(line: bytes | None) -> Told | None:
+    return None if line is None else orjson.loads(line)
 
 
 def _must_leave_open(here: Iterable[MemoryPath], given: Iterable[MemoryPath]) -> None:
@@ -240,30 +387,26 @@ def _must_leave_open(here: Iterable[MemoryPath], given: Iterable[MemoryPath]) ->
             raise NeedsApproval(f"{ends}; {_IMPORTED}")
 
 
-def _records(envelope: GraphEnvelope, part: str) -> list[Any]:
-    """The records of a part, as they write themselves."""
-    found = [orjson.loads(line) for _, line, _ in envelope.settled(part)]
-    if part == "profiles" and envelope.profile is not None:
-        found.insert(0, envelope.profile.to_dict())
-    return found
+def _untold(envelope: GraphEnvelope, fold: Fold) -> Iterator[tuple[str, str, bytes, Told]]:
+    """The records that the log does not explain: what each is, its id, its line, what it says.
+
+    Earlier programs exported what was on a branch as if it were current; the envelope's own events tell it apart.
+    """
+    branches = {
+        (what, name, line_of(record)) for _, _, told in envelope.settled("events")
+        if told["path_id"] and not fold.is_current(told["path_id"])
+        for what, name, record in puts_of(MemoryEvent.judged(told))
+    }  # fmt: skip
+    for what in RECORDS:
+        first = envelope.profile if what == "profile" else None
+        head = [] if first is None else [(first.id, first.to_line(), first.to_dict())]
+        for name, line, record in chain(head, envelope.settled(f"{what}s")):
+            if fold.seen(what, name) != line and (what, name, line) not in branches:
+                yield what, name, line, record
 
 
-def _by_name(envelope: GraphEnvelope) -> dict[tuple[str, str], Told]:
-    """Every profile, node and edge, by what it is and its id."""
-    return {(part[:-1], record["id"]): record for part in _PUTS for record in _records(envelope, part)}
-
-
-def _puts(
-    envelope: GraphEnvelope, stored: dict[tuple[str, str], Told], told: GraphSnapshot, when: str
-) -> tuple[list[MemoryEvent], int]:  # fmt: skip
-    """An event for each record that the log does not explain, and how many of them are stored and are other."""
-    found, replaced = list[MemoryEvent](), 0
-    for part, kind in _PUTS.items():
-        what, explained = part[:-1], getattr(told, part)
-        for record in _records(envelope, part):
-            name = record["id"]
-            if explained.get(name) == record:
-                continue
-            replaced += stored.get((what, name), record) != record
-            found.append(MemoryEvent.new(kind, when, subject_ids=[name], payload={what: record}))
-    return found, replaced
+def _imported(records: Lines, when: str) -> Iterator[tuple[str, bytes]]:
+    """The events that records become: their ids and lines."""
+    for what in RECORDS:
+        for name, line in records[f"{what}s"].items():
+            yield imported(what, name, line, when)

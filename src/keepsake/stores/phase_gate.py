@@ -14,15 +14,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from keepsake.decide.effect import ARCHIVED, RETRACTED, SUPERSEDED, Effect, effects
 from keepsake.decide.gate import gate
 from keepsake.records.errors import Refused
 from keepsake.records.graph_fields import Told, as_moment
 from keepsake.records.lifecycle import GATED, LifecycleAction, LifecycleApproval, PhasePolicy
-from keepsake.records.memory_event import APPLIED, COMPACT, MemoryEvent, shown
+from keepsake.records.memory_event import APPLIED, COMPACT, MERGE, MemoryEvent, shown
+from keepsake.records.memory_path import MemoryPath
 from keepsake.records.policy import ALLOW, DEFAULT, REVIEW, Rule, Subject
 from keepsake.records.review import Action
-from keepsake.stores.event_log.replay import path_event_in, puts_of
+from keepsake.stores.event_log.replay import Fold, path_event_in, puts_of
 from keepsake.stores.phase_actions import SUPERSEDES, concerned
 
 Held = Callable[[str, str], Told | None]
@@ -31,41 +34,72 @@ _LEADS = ("merge", "supersede")  # actions that make or lead over edges
 
 
 class Gate:
-    """Judges events in their order, each on the records as they are after those before it."""
+    """Judges events in their order, each on the records as they are seen from its path after those before it.
 
-    def __init__(self, policy: PhasePolicy, held: Held | None = None) -> None:
-        self._policy, self._held = policy, held
-        self._put: dict[tuple[str, str], Told] = {}
+    What it lets pass is carried out in its `fold`. Of what no event tells, `held` may say how it was.
+    """
+
+    def __init__(self, policy: PhasePolicy, held: Held | None = None, paths: Iterable[MemoryPath] = ()) -> None:
+        self._policy, self.held, self.fold = policy, held, Fold(paths)
 
     def why_not(self, event: MemoryEvent) -> str:
-        """Why an event is not to be carried out; nothing, if it may be. What it puts then counts for the next."""
-        puts = list(puts_of(event))
-        why = self._why_not(event, puts)
-        if not why:
-            self._put.update(((what, name), record) for what, name, record in puts)
+        """Why an event is not to be carried out; nothing, if it may be. What it does then counts for the next."""
+        why = self._why_not(event)
+        if why:
+            self.fold.refuse(event, why)
+        else:
+            self.fold.take(event)
         return why
 
-    def _why_not(self, event: MemoryEvent, puts: list[tuple[str, str, Told]]) -> str:
+    def _why_not(self, event: MemoryEvent) -> str:
         action = None
         if event.kind == COMPACT and _asks(self._policy, Effect("compact", "path", ""), event.path_id):
             return f"path {shown(event.path_id)} is compacted by an action, under the gate: that needs an approval"
+        if event.kind == MERGE:
+            return self._why_not_merged(event)
         if event.kind == APPLIED:
             action, why = action_in(event, self._policy)
             if action is None:
                 return why
-        for what, name, record in puts:
-            before = self._before(what, name, record, is_applied=action is not None)
-            effect = needs_approval(self._policy, name, before, record, action)
-            if effect is not None:
-                said = f"{effect.field} of {what} {shown(name)} is changed by an action, under the gate"
-                return f"{said}: to {effect.kind} it needs an approval"
+        for what, name, record in puts_of(event):
+            why = self.why_not_put(what, name, record, event.path_id, action)
+            if why:
+                return why
         return ""
 
-    def _before(self, what: str, name: str, record: Told, *, is_applied: bool) -> Told | None:
+    def why_not_put(
+        self, what: str, name: str, record: Told, path: str = "", action: LifecycleAction | None = None
+    ) -> str:  # fmt: skip
+        """Why a record is not to be put on a path; nothing, if it may be. It is not carried out."""
+        before = self._before(path, what, name, record, is_applied=action is not None)
+        effect = needs_approval(self._policy, name, before, record, action)
+        if effect is None:
+            return ""
+        said = f"{effect.field} of {what} {shown(name)} is changed by an action, under the gate"
+        return f"{said}: to {effect.kind} it needs an approval"
+
+    def _why_not_merged(self, event: MemoryEvent) -> str:
+        """Whatever was approved on the branch comes along; what was only put there does not undo an approval here."""
+        into = event.payload.get("into")
+        if not isinstance(into, str):
+            return ""  # it makes no sense, and is passed over
+        for what, name, line, after, approved in self.fold.brought(event.path_id, into):
+            before = self._held(what, name) if line is None else orjson.loads(line)
+            for effect in effects(before, orjson.loads(after)):
+                if effect.kind not in approved and _asks(self._policy, effect, name):
+                    said = f"path {shown(event.path_id)} says other than {shown(into)} of {effect.field} of {what}"
+                    return f"{said} {shown(name)}: to {effect.kind} it needs an approval; apply that on the path first"
+        return ""
+
+    def _held(self, what: str, name: str) -> Told | None:
+        return None if self.held is None else self.held(what, name)
+
+    def _before(self, path: str, what: str, name: str, record: Told, *, is_applied: bool) -> Told | None:
         """A record as it was. Of what an action found here and no event tells of, all but its outcome is assumed."""
-        before = self._put.get((what, name))
-        if before is None and self._held is not None:
-            before = self._held(what, name)
+        line = self.fold.seen(what, name, None if self.fold.is_current(path) else path)
+        if line is not None:
+            return orjson.loads(line)  # type: ignore[no-any-return]
+        before = self._held(what, name)
         if before is not None or not is_applied:
             return before
         properties = {each: value for each, value in record.get("properties", {}).items() if each != "status"}
@@ -89,12 +123,6 @@ def _asks(policy: PhasePolicy, effect: Effect, name: str) -> bool:
     own = () if policy.review == GATED else (Rule(then=REVIEW if effect.kind in policy.review else ALLOW),)
     asked = Action(kind=effect.gate_word, target=(name or "path",), trust="agent")
     return gate(replace(DEFAULT, rules=own), asked, [Subject(trust="human")]).kind != ALLOW
-
-
-def carried_out(events: Iterable[MemoryEvent], policy: PhasePolicy) -> list[MemoryEvent]:
-    """Those of a log's events that the gate lets pass."""
-    judge = Gate(policy)
-    return [event for event in events if not judge.why_not(event)]
 
 
 def action_in(event: MemoryEvent, policy: PhasePolicy) -> tuple[LifecycleAction | None, str]:

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from keepsake.records.envelope import KINDS, GraphEnvelope
+from keepsake.records.envelope import KINDS, GraphEnvelope, Records, record_in
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.graph import MemoryProfile
 from keepsake.records.lifecycle import LifecycleAction, LifecycleApproval
 from keepsake.records.memory_event import SCHEMA_VERSION, MemoryEvent, moment
-from keepsake.records.strict_json import loads, parse
+from keepsake.records.strict_json import check, loads, parse
 
 ENVELOPE, PROFILE, EVENTS = "envelope", "profile", "events"
 
@@ -37,6 +37,9 @@ def given_in(name: str, data: bytes) -> Given:
     """What a file brings. Refused, with the file's name, if it is nothing that a workspace takes in."""
     if not data.strip():
         raise Refused(f"{name} is empty; give an envelope, a profile, or events a line each")
+    own = GraphEnvelope.as_written(data)
+    if own is not None:
+        return Given(name, ENVELOPE, own)
     try:
         told = parse(data)
     except ValueError as error:
@@ -63,12 +66,20 @@ def _given_object(name: str, data: bytes, told: object) -> Given:
     if type(told) is not dict:
         raise Refused(f"an envelope, a profile or an event is an object, not {type(told).__name__}")
     if _PARTS & told.keys():
-        return Given(name, ENVELOPE, GraphEnvelope.from_bytes(data))
+        return Given(name, ENVELOPE, _envelope(told))
     if {"at", "payload"} & told.keys():
         return Given(name, EVENTS, GraphEnvelope(events=[_event(loads(data))]))
     if "id" in told and told.get("kind", "profile") == "profile":
         return Given(name, PROFILE, GraphEnvelope(profile=MemoryProfile.from_dict(loads(data))))
     raise Refused("neither envelope nor profile nor events; put a single record into an envelope, under nodes or edges")
+
+
+def _envelope(told: dict[str, Any]) -> GraphEnvelope:
+    try:
+        check(told)
+    except ValueError as error:
+        raise Refused(f"no envelope: {error}") from None
+    return GraphEnvelope.from_dict(told)
 
 
 def joined(given: list[Given]) -> GraphEnvelope:
@@ -81,19 +92,19 @@ def joined(given: list[Given]) -> GraphEnvelope:
 
 def _joined(whole: GraphEnvelope, given: Given) -> GraphEnvelope:
     more, parts = given.envelope, dict[str, Any]()
-    for part in KINDS:
-        lines = {name: told for name, _, told in whole.settled(part)}
-        for name, _, told in more.settled(part):
-            if part == "events" and lines.get(name, told) != told:
-                raise Refused(f"{given.name}: event {ascii(name)[:60]} says otherwise in another file")
-            lines[name] = told
-        parts[part] = list(lines.values())
     first = whole.profile or more.profile
-    both = {profile.id: profile for profile in (whole.profile, more.profile) if profile}
-    if first is not None:
-        kept = {told["id"]: told for told in parts["profiles"] if told["id"] not in both}
-        parts["profiles"] = [*kept.values(), *(each for name, each in both.items() if name != first.id)]
-        parts["profile"] = both[first.id]
+    heads = {profile.id: profile.to_line() for profile in (whole.profile, more.profile) if profile}
+    for part in KINDS:
+        lines = {name: line for name, line, _ in whole.settled(part)}
+        for name, line, _ in more.settled(part):
+            if part == "events" and lines.get(name, line) != line:
+                raise Refused(f"{given.name}: event {ascii(name)[:60]} says otherwise in another file")
+            lines[name] = line
+        if part == "profiles" and first is not None:
+            lines |= heads
+            parts["profile"] = record_in(part, lines.pop(first.id))
+        names = lines if part == "events" else sorted(lines)
+        parts[part] = Records[Any](part, map(lines.__getitem__, names), is_judged=True)
     return replace(
         whole, **parts, metadata={**whole.metadata, **more.metadata}, extra={**whole.extra, **more.extra}
     )  # fmt: skip

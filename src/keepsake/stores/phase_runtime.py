@@ -3,7 +3,7 @@
 Every attempt is in the audit before anything happens, granted or denied; if the audit cannot be written, nothing is
 done. A granted action is then one event in the log, which carries the records as they are after it; then the store is
 changed, all of it or nothing. What a crash leaves in between, an event that the store lacks, is told by `diagnostics`
-and carried out by `finish`, or before the next action.
+and carried out by `finish`, or before the next action. What is recorded has happened: the audit never calls it failed.
 
 A yes is used once: the event of an action bears the name of its yes, and the log refuses a name twice, whichever
 process tries. Without a log of its own, a runtime over a folder writes to `events.jsonl` and `audit.jsonl` in that
@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from keepsake.records.clock import Clock, stamp, system_clock
-from keepsake.records.envelope import GraphEnvelope
-from keepsake.records.errors import KeepsakeError, Moved, NeedsApproval, Refused
+from keepsake.records.envelope import GraphEnvelope, Records
+from keepsake.records.errors import Damaged, KeepsakeError, Moved, NeedsApproval, NotWritable, Refused, Unfinished
 from keepsake.records.lifecycle import A_DAY, LifecycleAction, LifecycleApproval, PhasePolicy
 from keepsake.records.memory_event import APPLIED, DENIED, MemoryEvent, names
 from keepsake.stores.audit_sink import AuditSink, InMemoryAuditSink, JsonlAuditSink
@@ -33,9 +33,10 @@ from keepsake.stores.graph.layout import AUDIT, EVENTS, RUNTIME
 from keepsake.stores.graph.protocols import MemoryGraphStore
 from keepsake.stores.phase_actions import Effects, concerned, digest_now, effects_of
 from keepsake.stores.phase_activation import LIMIT, ActivationPlan, plan_activation
-from keepsake.stores.phase_findings import findings_in, with_events
+from keepsake.stores.phase_findings import findings_in, in_the_way, with_events
 from keepsake.stores.phase_follows import Follows
-from keepsake.stores.phase_history import gate_of, must_pass
+from keepsake.stores.phase_gate import Gate
+from keepsake.stores.phase_history import is_own, must_pass, without_imported
 from keepsake.stores.phase_turn import Turn
 
 _SHOWN = 500  # letters of a reason
@@ -64,7 +65,7 @@ class PhaseMemoryRuntime(Follows):
     ) -> None:
         root = getattr(store, "root", None)
         folder = Path(root) if isinstance(root, str | Path) else None
-        self.store, self.policy, self._clock = store, policy or PhasePolicy(), clock
+        self.store, self.policy, self._clock, self.rebuilt = store, policy or PhasePolicy(), clock, []
         self.log = event_log if event_log is not None else _log_in(folder)
         self.audit = audit if audit is not None else _audit_in(folder)
         path = getattr(self.log, "path", None)
@@ -74,12 +75,26 @@ class PhaseMemoryRuntime(Follows):
     # -- looking -------------------------------------------------------------------------------------------------------
 
     def export(self) -> GraphEnvelope:
-        """All that the store holds, and every event that it or the log has."""
-        return with_events(self.store.export_envelope(), self.log.list())
+        """All that the store holds, and every event that it or the log has but those that repeat an imported record.
+
+        So an envelope that is taken in by an empty workspace comes out as it was.
+        """
+        envelope = self.store.export_envelope()
+        if not is_own(self.store, self.log):
+            envelope = with_events(envelope, self.log)
+        events = without_imported(envelope.records("events").lines, self.store)
+        return replace(envelope, events=Records[MemoryEvent]("events", events))
 
     def diagnostics(self) -> list[Diagnostic]:
         """What is wrong with the graph and its log: where, how bad, and the way out. Nothing is changed."""
-        return findings_in(self.store, self.log, self.audit, self._turn.under_way(), self.policy)
+        blocked = in_the_way(self.store)
+        if blocked:
+            return blocked
+        try:
+            under_way = self._turn.under_way() or ""
+        except (Damaged, NotWritable):
+            under_way = ""  # what is wrong with the note is found with the other files
+        return findings_in(self.store, self.log, self.audit, under_way, self.policy, self._folded().fold)
 
     def plan_activation(self, purpose: str, seeds: Iterable[str] = (), limit: int = LIMIT) -> ActivationPlan:
         """What would be brought to mind for a purpose, and why. The plan is kept where the store keeps plans."""
@@ -103,7 +118,8 @@ class PhaseMemoryRuntime(Follows):
     ) -> LifecycleAction:
         """An action as it would be shown to a person: it holds what the records are now. Nothing is changed.
 
-        Refused, if it could not be carried out anyway: nobody is asked about that.
+        With a `path_id`, it is about the records as they are seen from there, and is done there. Refused, if it could
+        not be carried out anyway: nobody is asked about that.
         """
         action = LifecycleAction(
             kind=kind,
@@ -113,11 +129,9 @@ class PhaseMemoryRuntime(Follows):
             reason=reason,
             path_id=path_id,
         )
-        effects_of(self.store, action, stamp(self._clock()))
-        is_path = kind == "compact"
-        return replace(
-            action, seen={name: digest_now(self.store, name, is_path=is_path) for name in concerned(action)}
-        )
+        store, is_path = self.seen_from(path_id), kind == "compact"
+        effects_of(store, action, stamp(self._clock()))
+        return replace(action, seen={name: digest_now(store, name, is_path=is_path) for name in concerned(action)})
 
     def approve(self, action: LifecycleAction, *, by: str, lasts: timedelta = A_DAY) -> LifecycleApproval:
         """The yes of `by` to an action, from now on for a while. It is a marker; what it is worth, `apply` decides."""
@@ -129,30 +143,39 @@ class PhaseMemoryRuntime(Follows):
         """Carry out an action, if the policy lets it pass.
 
         NeedsApproval, if it lacks a yes or the yes does not count; Refused or Moved, if it cannot be done. Either way
-        nothing was changed but that the audit and the log say so. NotWritten, if a disk refuses.
+        nothing was changed but that the audit and the log say so. NotWritten, if a disk refuses; Unfinished, if it does
+        so when the action is recorded.
         """
         if type(action) is not LifecycleAction:
             raise Refused(f"an action is a LifecycleAction, not {type(action).__name__}")
         if approval is not None and type(approval) is not LifecycleApproval:
             raise Refused(f"an approval is a LifecycleApproval, not {type(approval).__name__}")
-        with self._turn.held():
-            self._finish()
+        with self._held():
             now = stamp(self._clock())
             shown = approval if self.policy.needs_review(action) else None
-            event = self._judged(action, shown, now)
+            event, judge = self._judged(action, shown, now)
             self._note(action, shown, now, "granted")
-            self._record(action, shown, event)
+            try:
+                self._record_all([event], judge)
+            except Unfinished:
+                raise
+            except KeepsakeError as error:
+                self._note(action, shown, now, "failed", str(error))
+                raise
             return Applied(action, event)
 
-    def _judged(self, action: LifecycleAction, approval: LifecycleApproval | None, now: str) -> MemoryEvent:
+    def _judged(
+        self, action: LifecycleAction, approval: LifecycleApproval | None, now: str
+    ) -> tuple[MemoryEvent, Gate]:  # fmt: skip
         """What would be recorded. An attempt that is turned down is in the audit and in the log."""
         try:
             self._must_pass(action, approval, now)
             if action.path_id:
                 PathBook(self.store.list_paths()).must_be_open(action.path_id)
-            event = _applied(action, approval, effects_of(self.store, action, now), now)
-            must_pass(gate_of(self.store, self.policy), event)
-            return event
+            event = _applied(action, approval, effects_of(self.seen_from(action.path_id), action, now), now)
+            judge = self._judge([event])
+            must_pass(judge, event)
+            return event, judge
         except (Refused, Moved) as error:
             self._note(action, approval, now, "denied", str(error))
             self._log_denied(action, now, str(error))
@@ -167,13 +190,6 @@ class PhaseMemoryRuntime(Follows):
             why = "the approval was used already; a yes counts once"
         if why:
             raise NeedsApproval(f"{action.label}: {why}; nothing was changed", action.digest)
-
-    def _record(self, action: LifecycleAction, approval: LifecycleApproval | None, event: MemoryEvent) -> None:
-        try:
-            self._record_all([event])
-        except KeepsakeError as error:
-            self._note(action, approval, event.at, "failed", str(error))
-            raise
 
     def _log_denied(self, action: LifecycleAction, now: str, why: str) -> None:
         """That it was tried, as often as it was: each attempt has a number."""

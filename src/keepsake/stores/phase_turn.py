@@ -2,7 +2,8 @@
 
 One action at a time, in all processes that share a log. Before an action is recorded, its name is noted, and the note
 is cleared when the store was changed; so whoever comes next knows from one small file whether something is unfinished.
-A note whose event is not in the log means that nothing happened.
+A note whose event is not in the log means that nothing happened; one that cannot be read, that nobody knows, so all is
+done that the log says.
 """
 
 from __future__ import annotations
@@ -60,30 +61,30 @@ class Turn:
             raise NotWritable(f"{path.parent} may only be read; write to a copy of it")
         return lock
 
-    def under_way(self) -> str:
-        """The name of the action that was noted last; nothing, if it was finished."""
+    def under_way(self) -> str | None:
+        """The name of the action that was noted last; nothing, if it was finished; None, if the note cannot be read.
+
+        NotWritable, if a newer program made the note, Damaged, if there is something else in its place.
+        """
         if self._note is None:
             return self._under_way
         if not os.path.lexists(self._note):
             return ""
         if self._note.is_symlink() or not self._note.is_file():
-            raise self._unreadable("it is no file")
+            raise Damaged(f"{self._note}: it is no file; move it elsewhere")
         try:
             told = loads(self._note.read_bytes())
         except FileNotFoundError:
             return ""
-        except ValueError as error:
-            raise self._unreadable(str(error)) from None
-        if (
-            type(told) is not dict
-            or told.get("schema_version") != SCHEMA_VERSION
-            or type(told.get("applying")) is not str
-        ):
-            raise self._unreadable("it is an object with applying and schema_version")
+        except ValueError:
+            return None
+        version = told.get("schema_version") if type(told) is dict else None
+        if type(version) is int and version > SCHEMA_VERSION:
+            known = f"schema version {version}, and this program knows {SCHEMA_VERSION}"
+            raise NotWritable(f"{self._note}: {known}; upgrade keepsake: nothing was written")
+        if type(version) is not int or version != SCHEMA_VERSION or type(told.get("applying")) is not str:
+            return None
         return str(told["applying"])
-
-    def _unreadable(self, why: str) -> Damaged:
-        return Damaged(f"{self._note}: {why}; if no action was under way, remove the file")
 
     def note(self, name: str) -> None:
         """Note what is under way; nothing, when it is finished. NotWritten, if the disk refuses."""

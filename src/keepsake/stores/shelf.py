@@ -31,7 +31,7 @@ from keepsake.records.why import Why, what_rests_on, why
 # Events that belong to a user.
 _SOMEONES = (
     "belief.", "review.", "episode.", "receipt.", "outcome.", "rule.", "delta.", "page.", "path.", "trust.", "graph.",
-    "import.",
+    "import.", "relation.",
 )  # fmt: skip
 _SAYS_WHOSE = ("rule.", "delta.", "page.", "path.", "trust.", "graph.", "import.")
 

@@ -60,6 +60,9 @@ _COLUMNS = {
     "content": "json_extract(CAST(content AS TEXT), '$.content')",
     "timestamp": "timestamp",
     "metadata": "CAST(metadata AS TEXT)",
+    "user": "user",
+    "session": "session",
+    "agent": "agent",
 }
 _PARTS = re.compile(r"/user/(.+)/session/(.+)/agent/(.+)/\Z", re.DOTALL)
 _SCOPE = ("user", "session", "agent")

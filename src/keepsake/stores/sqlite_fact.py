@@ -12,13 +12,16 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from keepsake.decide.fact import given_id, placed
+from keepsake.records.belief import OWNER
 from keepsake.records.clock import Clock, parse_moment, stamp, system_clock
-from keepsake.records.delta import AddDelta, DeleteDelta, Delta, NoopDelta, UpdateDelta, read_delta
+from keepsake.records.delta import AddDelta, DeleteDelta, Delta, NoopDelta, UpdateDelta, check_provenance, read_delta
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
 from keepsake.records.fact import Fact, FactPattern
 from keepsake.records.health import MigrationPlan, StoreHealth
@@ -36,9 +39,9 @@ class SQLiteFactStore(OneFile):
         self._clock = clock
 
     async def bootstrap(self) -> None:
-        """Make the file, its folders and its tables. Again is the same as once."""
+        """Make the file, its folders and its tables. Again is the same as once. A file made elsewhere is taken over."""
         at = stamp(self._clock())
-        await self._file.make(rows.SHAPE.fit, lambda conn: rows.SHAPE.build(conn, at))
+        await self._file.make(rows.SHAPE.fit, lambda conn: rows.build(conn, at))
 
     async def health(self) -> StoreHealth:
         """How the store is, also before `bootstrap`. It counts the facts that are held now."""
@@ -52,7 +55,7 @@ class SQLiteFactStore(OneFile):
 
     async def pin(self, fact: Fact) -> None:
         """State a fact. The same again changes nothing; the same id with other words takes the place of the former."""
-        new = _stated(fact)
+        new = rows.stated(fact)
         await self._write(lambda conn, at: _pin(conn, new, at))
 
     async def query(
@@ -79,28 +82,35 @@ class SQLiteFactStore(OneFile):
         """Every version that led to this fact or followed from it, oldest first."""
 
         def work(conn: sqlite3.Connection) -> list[Fact]:
-            return [rows.fact(conn, row) for row in rows.chain(conn, _owner(conn, fact_id, user), fact_id)]
+            if not (whose := _owner(conn, fact_id, user)):
+                raise NotFound(f"there is no fact {fact_id!r}; look at the id")
+            return [rows.fact(conn, row) for row in rows.history(conn, whose, fact_id)]
 
         return await self._file.run(work)
 
     async def unpin(self, fact_id: str, *, user: str | None = None) -> None:
-        """Retract a fact, or what took its place. It stays retracted. Retracting it again changes nothing."""
+        """Retract a fact, or what took its place. It stays retracted. Retracting it again changes nothing.
+
+        Nor does an id that the user has no fact by. Without a user, there must be only one who has it.
+        """
         checked(user=user)
 
         def work(conn: sqlite3.Connection, at: str) -> None:
-            for place in rows.heads(conn, _owner(conn, fact_id, user), [fact_id]):
-                rows.close(conn, place, at=at, status=rows.RETRACTED)
+            if whose := _owner(conn, fact_id, user):
+                for place in rows.heads(conn, whose, [fact_id]):
+                    rows.close(conn, place, at=at, status=rows.RETRACTED)
 
         await self._write(work)
 
     async def apply_delta(self, delta: Delta) -> None:
         """Do what `delta` says, in one transaction. Doing it twice is the same as doing it once.
 
-        `replaces` names facts, or episodes: then the facts that come from them. A name that nobody knows replaces
-        nothing; one that only another user knows is refused, and nothing is changed.
+        `replaces` names facts, or episodes: then the facts that come from them. NotFound, if a name meets no fact of
+        the delta's user, and nothing is changed. A delta without a scope is of the user that its payload names, else of
+        whose facts it is about, else the owner's ("me").
         """
-        user, agent = _whose(delta)
-        await self._write(lambda conn, at: _apply(conn, delta, user, agent, at))
+        check_provenance(delta)
+        await self._write(lambda conn, at: _apply(conn, placed(delta, OWNER, partial(rows.holders, conn)), at))
 
     async def noops(self, user: str) -> list[Delta]:
         """The deltas of `user` that changed nothing, oldest first."""
@@ -113,22 +123,6 @@ class SQLiteFactStore(OneFile):
                 work(conn, stamp(self._clock()))
 
         await self._file.run(in_one)
-
-
-def _stated(fact: Fact) -> rows.Statement:
-    """A caller's fact, as it can be pinned."""
-    if fact.status != "active" or fact.superseded_by:
-        raise Refused(f"fact {fact.id!r} is {fact.status}: only what holds can be pinned")
-    steps: list[Any] = fact.lineage
-    for step in steps:
-        named = step.get("source_episode_ids", []) if isinstance(step, dict) else None
-        if not isinstance(named, list) or not all(type(name) is str for name in named):
-            raise Refused("a step of the lineage is a dictionary, and its source_episode_ids a list of ids")
-    return rows.Statement(
-        fact_id=fact.id, user=fact.user, agent=fact.agent, payload=fact.payload, lineage=fact.lineage,
-        confidence=float(fact.confidence), pinned_at=fact.pinned_at, metadata=fact.metadata,
-        valid_from=rows.said_time(fact.valid_from), valid_to=rows.said_time(fact.valid_to),
-    )  # fmt: skip
 
 
 def _pin(conn: sqlite3.Connection, new: rows.Statement, at: str) -> None:
@@ -151,7 +145,11 @@ def _same(held: Fact, new: rows.Statement) -> bool:
     ) and all(step in held.lineage for step in new.lineage)  # fmt: skip
 
 
-def _apply(conn: sqlite3.Connection, delta: Delta, user: str, agent: str, at: str) -> None:
+def _apply(conn: sqlite3.Connection, delta: Delta, at: str) -> None:
+    assert delta.scope is not None
+    if delta.scope.path:
+        raise MemoryScopeError("facts of this store know no paths; apply the delta to a memory folder")
+    user, agent = delta.scope.user, delta.scope.agent
     if isinstance(delta, NoopDelta):
         rows.note(conn, user, delta.model_dump(mode="json"), at)
         return
@@ -159,10 +157,11 @@ def _apply(conn: sqlite3.Connection, delta: Delta, user: str, agent: str, at: st
     if isinstance(delta, DeleteDelta):
         for place in replaced:
             rows.close(conn, place, at=at, status=rows.ENDED, until=stamp(delta.promotion_ts), step=_step(delta))
-        if not replaced:
-            rows.note(conn, user, delta.model_dump(mode="json"), at)
         return
-    new = _promoted(delta, user, agent, is_update=bool(replaced))
+    name = given_id(delta.fact_payload)
+    if name and rows.latest(conn, user, name):
+        replaced |= rows.heads(conn, user, [name])
+    new = _promoted(delta, name, user, agent, is_update=bool(replaced))
     if rows.is_covered(conn, new):
         return
     place = rows.state(conn, new, at=at, extras=rows.SHAPE.extras(conn), follows=bool(replaced))
@@ -170,13 +169,13 @@ def _apply(conn: sqlite3.Connection, delta: Delta, user: str, agent: str, at: st
         rows.close(conn, old, at=at, status=rows.SUPERSEDED, until=new.valid_from, by=(new.fact_id, place))
 
 
-def _promoted(delta: AddDelta | UpdateDelta, user: str, agent: str, *, is_update: bool) -> rows.Statement:
-    """The fact that a delta states. Its id follows from what it says and from where it comes."""
+def _promoted(delta: AddDelta | UpdateDelta, name: str, user: str, agent: str, *, is_update: bool) -> rows.Statement:
+    """The fact that a delta states. Without a given id, that follows from what it says and from where it comes."""
     payload = delta.fact_payload
     since = _read_time(payload.get("valid_from")) or (stamp(delta.promotion_ts) if is_update else "")
     episodes = sorted(set(delta.source_episode_ids))
     return rows.Statement(
-        fact_id=f"fact-{rows.digest([user, rows.said_of(agent, payload).hex(), episodes]).hex()}",
+        fact_id=name or f"fact-{rows.digest([user, rows.said_of(agent, payload).hex(), episodes]).hex()}",
         user=user, agent=agent, payload=payload, lineage=[_step(delta)], confidence=delta.confidence,
         pinned_at=delta.promotion_ts, metadata={"channels": delta.channels} if delta.channels else {},
         valid_from=since, valid_to=_read_time(payload.get("valid_to")),
@@ -194,27 +193,12 @@ def _step(delta: Delta) -> dict[str, Any]:
     }
 
 
-def _whose(delta: Delta) -> tuple[str, str]:
-    """The user and agent a delta speaks of: its scope, else what its payload says."""
-    if delta.scope is not None:
-        if delta.scope.path:
-            raise MemoryScopeError("facts of this store know no paths; apply the delta to a memory folder")
-        return delta.scope.user, delta.scope.agent
-    said = getattr(delta, "fact_payload", {})
-    user, agent = said.get("user"), said.get("agent", "")
-    if type(user) is not str or not user or type(agent) is not str:
-        raise MemoryScopeError("the delta does not say whose it is; give it a scope, or a user in its payload")
-    return user, agent
-
-
-def _owner(conn: sqlite3.Connection, fact_id: str, user: str | None) -> str:
-    """Whose fact is meant. Without a user, there must be only one who has it."""
-    users = rows.users_of(conn, fact_id)
-    if user is None and len(users) > 1:
+def _owner(conn: sqlite3.Connection, fact_id: str, user: str | None) -> str | None:
+    """Whose fact is meant; None, if there is none. Without a user, there must be only one who has it."""
+    users = [each for each in rows.users_of(conn, fact_id) if user in (None, each)]
+    if len(users) > 1:
         raise MemoryScopeError(f"several users have a fact {fact_id!r}; say user=")
-    if not users or (user is not None and user not in users):
-        raise NotFound(f"there is no fact {fact_id!r}; look at the id")
-    return users[0] if user is None else user
+    return users[0] if users else None
 
 
 def _must_be_text(pattern: FactPattern) -> None:

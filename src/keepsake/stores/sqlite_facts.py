@@ -11,6 +11,9 @@ the thousandth version of a fact is written as fast as the first. No lookup scan
 
 Two times are kept apart: `valid_from` and `valid_to` say when a thing was true, `believed_from` and `ended_at` when it
 was held to be. `said_to` is the end that was stated; `valid_to` also knows of later corrections.
+
+A file that was made elsewhere has one row for each fact, under `fact_id`. `build` converts it: all of it, or the file
+is left as it is.
 """
 
 from __future__ import annotations
@@ -18,17 +21,20 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 import orjson
 
+from keepsake.decide.fact import must_be_met
 from keepsake.records import strict_json
+from keepsake.records.belief import OWNER
 from keepsake.records.clock import parse_moment, stamp
-from keepsake.records.errors import Damaged, MemoryScopeError, Refused
+from keepsake.records.errors import Damaged, Refused
 from keepsake.records.fact import Fact, FactPattern
-from keepsake.stores.sqlite_shape import Shape, cell
+from keepsake.stores.sqlite_shape import Shape, cell, columns
 
 SUPERSEDED, ENDED, RETRACTED = "superseded", "deprecated", "invalidated"
 
@@ -67,6 +73,7 @@ SHAPE = Shape(
         "CREATE UNIQUE INDEX IF NOT EXISTS idx_fact_noops ON fact_noops(user, digest)",
     ),
     counted=f"WHERE {_CURRENT}",
+    foreign=("fact_id", "user", "agent", "payload", "lineage", "confidence", "metadata", "pinned_at"),
 )
 
 _NAMES = ("subject", "predicate", "object")
@@ -74,6 +81,38 @@ _READ = (
     "place, fact_id, user, agent, payload, lineage, confidence, pinned_at, metadata, valid_from, valid_to, "
     "said_to, superseded_by, status, follows, ended_at, ended_by"
 )
+
+
+def build(conn: sqlite3.Connection, at: str) -> None:
+    """Make what is missing, inside the caller's transaction, and take over facts that were kept elsewhere."""
+    if not SHAPE.is_foreign(conn):
+        SHAPE.build(conn, at)
+        return
+    more = sorted(columns(conn, "facts") - set(SHAPE.foreign))
+    conn.execute("ALTER TABLE facts RENAME TO facts_elsewhere")
+    SHAPE.build(conn, at)
+    names = ", ".join(f'"{name}"' for name in (*SHAPE.foreign, *more))
+    for row in conn.execute(f"SELECT {names} FROM facts_elsewhere ORDER BY pinned_at, fact_id"):
+        new = _taken_over(row, more)
+        state(conn, new, at=stamp(new.pinned_at))
+    conn.execute("DROP TABLE facts_elsewhere")
+
+
+def _taken_over(row: tuple[Any, ...], more: list[str]) -> Statement:
+    """A fact of another program. One of nobody's is the owner's; what its columns of its own hold, its metadata has."""
+    name, user, agent, payload, lineage, confidence, metadata, pinned = row[:8]
+    try:
+        moment = datetime.fromisoformat(pinned)
+        own = {column: value for column, value in zip(more, row[8:], strict=True) if value is not None}
+        fact = Fact(
+            id=name, user=user or OWNER, agent=agent, payload=orjson.loads(payload), lineage=orjson.loads(lineage),
+            confidence=confidence, pinned_at=moment if moment.tzinfo else moment.replace(tzinfo=UTC),
+            metadata=own | orjson.loads(metadata),
+        )  # fmt: skip
+        return stated(fact)
+    except (ValueError, TypeError, Refused) as error:
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise Damaged(f"fact {name!r} was made elsewhere and cannot be read ({why}); nothing was changed") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +144,22 @@ class Statement:
     @property
     def episodes(self) -> list[str]:
         return [name for step in self.lineage for name in step.get("source_episode_ids", ())]
+
+
+def stated(fact: Fact) -> Statement:
+    """A caller's fact, as it can be kept."""
+    if fact.status != "active" or fact.superseded_by:
+        raise Refused(f"fact {fact.id!r} is {fact.status}: only what holds can be pinned")
+    steps: list[Any] = fact.lineage
+    for step in steps:
+        named = step.get("source_episode_ids", []) if isinstance(step, dict) else None
+        if not isinstance(named, list) or not all(type(name) is str for name in named):
+            raise Refused("a step of the lineage is a dictionary, and its source_episode_ids a list of ids")
+    return Statement(
+        fact_id=fact.id, user=fact.user, agent=fact.agent, payload=fact.payload, lineage=fact.lineage,
+        confidence=float(fact.confidence), pinned_at=fact.pinned_at, metadata=fact.metadata,
+        valid_from=said_time(fact.valid_from), valid_to=said_time(fact.valid_to),
+    )  # fmt: skip
 
 
 def said_of(agent: str, payload: Mapping[str, Any]) -> bytes:
@@ -177,15 +232,13 @@ def heads(conn: sqlite3.Connection, user: str, names: Iterable[str]) -> dict[int
     """The facts of `user` that are held now and that the names mean, place → id.
 
     A name is a fact's or an episode's: then the facts that come from it. What took the place of a fact stands for it.
-    A name that only somebody else knows is refused. One that nobody knows means nothing.
+    NotFound, if a name means none of the user's facts, held or not.
     """
+    met = {name: named(conn, user, name) for name in names}
+    must_be_met([name for name, places in met.items() if not places], user)
     found: dict[int, str] = {}
-    for name in names:
-        places = named(conn, user, name)
-        if not places and _is_anyones(conn, name):
-            raise MemoryScopeError(f"{name!r} is not {user!r}'s: a delta reaches only its own user's facts")
-        for place in places:
-            found |= dict(conn.execute(_HEADS, (place,)))
+    for place in chain.from_iterable(met.values()):
+        found |= dict(conn.execute(_HEADS, (place,)))
     return found
 
 
@@ -205,9 +258,13 @@ def named(conn: sqlite3.Connection, user: str, name: str) -> list[int]:
     return [place for (place,) in rows]
 
 
-def _is_anyones(conn: sqlite3.Connection, name: str) -> bool:
-    sql = "SELECT 1 FROM facts WHERE fact_id = ?1 UNION ALL SELECT 1 FROM fact_sources WHERE episode = ?1 LIMIT 1"
-    return conn.execute(sql, (name,)).fetchone() is not None
+def holders(conn: sqlite3.Connection, name: str) -> list[tuple[str, str]]:
+    """The user and agent of each fact of that id; if there is none, of those that come from the episode of that id."""
+    own = conn.execute("SELECT DISTINCT user, agent FROM facts WHERE fact_id = ?", (name,)).fetchall()
+    if own:
+        return own
+    sql = "SELECT DISTINCT facts.user, agent FROM fact_sources JOIN facts USING (place) WHERE episode = ?"
+    return conn.execute(sql, (name,)).fetchall()
 
 
 def users_of(conn: sqlite3.Connection, fact_id: str) -> list[str]:
@@ -279,7 +336,7 @@ def _lineage(conn: sqlite3.Connection, place: int) -> list[dict[str, Any]]:
     return list({orjson.dumps(step, option=orjson.OPT_SORT_KEYS): step for step in steps}.values())
 
 
-def chain(conn: sqlite3.Connection, user: str, fact_id: str) -> list[tuple[Any, ...]]:
+def history(conn: sqlite3.Connection, user: str, fact_id: str) -> list[tuple[Any, ...]]:
     """Every row that led to a fact or followed from it, oldest first."""
     sql = (
         "WITH RECURSIVE own(place) AS (SELECT place FROM facts WHERE fact_id = ? AND user = ?), "

@@ -34,6 +34,7 @@ class Shape:
     added: tuple[str, ...]  # beside the documented, each with its type: may be missing in a file made elsewhere
     statements: tuple[str, ...]
     counted: str = ""  # which rows count as held
+    foreign: tuple[str, ...] = ()  # the columns of a table with another key, which the store's `build` converts
 
     @property
     def versions(self) -> str:
@@ -51,7 +52,7 @@ class Shape:
     def fit(self, conn: sqlite3.Connection) -> None:
         """Refused, if a table of that name is there and is another one than ours. Looks only."""
         rows = conn.execute(f"PRAGMA table_info({self.table})").fetchall()
-        if not rows:
+        if not rows or self.is_foreign(conn):
             return
         names = {name for _, name, *_ in rows}
         missing = [name for name in self.documented if name not in names]
@@ -61,6 +62,11 @@ class Shape:
         if missing or demanded or self.key not in keyed:
             why = f"no column {missing[0]!r}" if missing else f"{(demanded or ['its key'])[0]!r} is not ours"
             raise Refused(f"{_name(conn)}: holds a table {self.table!r} of another shape ({why}); name another file")
+
+    def is_foreign(self, conn: sqlite3.Connection) -> bool:
+        """Whether the table was made elsewhere with another key, and is still to be converted."""
+        names = columns(conn, self.table)
+        return bool(self.foreign) and self.key not in names and names >= set(self.foreign)
 
     def build(self, conn: sqlite3.Connection, at: str) -> None:
         """Make what is missing, inside the caller's transaction."""

@@ -2,7 +2,7 @@
 
     stores:
       memory: sqlite:./.memory
-      facts: sqlite:./.facts
+      fact: sqlite:./.facts      # or facts:
 
 A relative path counts from the file that says it, or from `base`. Nothing is opened or made: call `bootstrap()`.
 """
@@ -19,7 +19,7 @@ from keepsake.records.errors import NotFound, Refused
 if TYPE_CHECKING:
     from keepsake.stores.protocols import FactStore, MemoryStore
 
-NAMES = ("memory", "facts")
+NAMES = {"memory": "memory", "fact": "facts", "facts": "facts"}  # as a file may call them
 _SQLITE = "sqlite:"
 _LONGEST = 1_000_000  # characters: more is no list of stores
 
@@ -40,7 +40,9 @@ def wire(given: str | Mapping[str, Any], *, base: Path | str = ".") -> Wired:
         raise Refused("stores is a list of names and addresses, like `memory: sqlite:./.memory`")
     if unknown := [str(name) for name in stores if name not in NAMES]:
         raise Refused(f"there is no store {unknown[0]!r}; there are {', '.join(NAMES)}")
-    return _opened({name: Path(base) / _place(name, address) for name, address in stores.items()})
+    if "fact" in stores and "facts" in stores:
+        raise Refused("`fact` and `facts` are one store; name it once")
+    return _opened({NAMES[name]: Path(base) / _place(name, address) for name, address in stores.items()})
 
 
 def wire_file(path: Path | str) -> Wired:

@@ -119,6 +119,11 @@ class MadeUp:
         weight = number / 3 or 1
         self.record(decide_use.outcome(self.book, names, signal, weight, user=user, reason=reason, path=path))
 
+    def _relate(self, user, number, relation, path=""):
+        one, other = (self._known(number + step, user) for step in (0, 1))
+        if one and other:
+            self.record(decide_use.relate(self.book, one.ref, other.ref, relation, user=user, path=path))
+
     def _fade(self, user, number, reason):
         names = [f"D{number % 5}"] if number % 2 else self._sources(user, number)
         self.record(decide_use.fade(self.book, names, user=user, reason=reason))
@@ -307,6 +312,7 @@ def steps() -> st.SearchStrategy[list[tuple]]:
         st.tuples(st.just("serve"), minutes, user, number, st.sampled_from(["", "tea?"]), by),
         st.tuples(st.just("outcome"), minutes, user, number, st.sampled_from([0, 0.5, 1]), st.sampled_from(["", "ok"])),
         st.tuples(st.just("fade"), minutes, user, number, st.sampled_from(["", "old"])),
+        st.tuples(st.just("relate"), minutes, user, number, st.sampled_from(["explains", "is like", ""])),
         put,
         put,
         st.tuples(st.just("wish"), minutes, text, user, st.sampled_from(TRUSTS), number),
@@ -342,6 +348,7 @@ def walks(trusts: str = "human human human agent web") -> st.SearchStrategy[list
         st.tuples(st.just("observe"), minutes, text, user, trust, number, st.just(by), path, session),
         st.tuples(st.just("observe"), minutes, text, user, trust, number, st.just(by), path, session),
         st.tuples(st.just("serve"), minutes, user, number, st.just(""), st.just(by), path),
+        st.tuples(st.just("relate"), minutes, user, number, st.sampled_from(["explains", ""]), path),
         st.tuples(st.just("branch"), minutes, user, branched).map(lambda step: (*step[:3], *step[3])),
         st.tuples(st.just("join"), minutes, user, path, st.sampled_from(["", None]), rules, trust),
         st.tuples(st.just("abandon"), minutes, user, path),

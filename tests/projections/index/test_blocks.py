@@ -207,10 +207,12 @@ def left(index):
     return pairs, {row["block_id"] for row in index.rows(select(block_tags))}
 
 
-def test_archiving_a_block_deletes_its_tags_and_its_edges_and_no_others(index):
-    connected(index).update_block_status("b", status="archived", archive_reason="forgotten")
+def test_archiving_a_block_deletes_its_tags_edges_and_contradictions_and_no_others(index):
+    connected(index).insert_contradiction(block_a_id="a", block_b_id="c", score=0.5)
+    index.update_block_status("b", status="archived", archive_reason="forgotten")
 
     assert left(index) == ([("a", "c")], {"a"})
+    assert [(row["block_a_id"], row["block_b_id"]) for row in index.rows(select(contradictions))] == [("a", "c")]
     assert index.get_neighbours(["a", "c"]) == []
     assert index.get_blocks_by_tag_pattern("%") == ["a"]
 

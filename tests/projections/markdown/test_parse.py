@@ -149,8 +149,15 @@ def test_what_a_person_types_is_read_as_it_was_typed():
     assert entry_of(f"{HEADING}\n\n{body}\n\n\n").body == body
 
 
-def test_a_code_block_hides_no_entry():
-    assert len(parse(f"{HEADING}\n```\n{HEADING.replace('a1b23c', 'ffffff')}\n```\n").entries) == 2
+@pytest.mark.parametrize(("fences", "count"), [("```x ```", 1), ("~~~ ~~~~", 1), ("``` ~~~", 2), ("``` ``", 2)])
+def test_a_heading_in_a_code_block_that_is_closed_begins_no_entry(fences, count):
+    first, last = fences.split()
+    assert len(parse(f"{HEADING}\n{first}\n{HEADING.replace('a1b23c', 'ffffff')}\n{last}\n").entries) == count
+
+
+def test_a_fence_that_somebody_forgot_hides_no_entry():
+    others = "".join(f"{HEADING.replace('a1b23c', f'{n:06x}')}\n```\ncode\n```\n" for n in range(3))
+    assert len(parse(f"{HEADING}\n```\nforgotten\n{others}").entries) == 4
 
 
 @pytest.mark.parametrize(

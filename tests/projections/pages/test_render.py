@@ -71,13 +71,63 @@ def test_a_page_that_grew_is_the_page_made_at_once(said, zone):
     file.front, file.zone = made.front, str(zone)
     data = made.data
     for number, entry in enumerate(entries):
-        more = render.longer(data, file, [entry], zone)
+        more = render.patched(data, file, [entry], zone)
         assert more is not None
         slow = render.changed(parse(data, zone), file, [entry])
         assert (slow.data, slow.front) == (more.data, more.front)
         data, file.front = more.data, more.front
         assert orjson.loads(file.front)["count"] == number + 1
     assert data == render.new(page_of(), entries, zone).data
+
+
+NEW = "20990101-0000-000000"
+plain = st.sampled_from(
+    ["one", "Two words.", "a #tag and `code`", "*three*\n\nlines", "~~", "# one", "20261025-0030-000002"]
+)  # fmt: skip
+hands = st.sampled_from(
+    ["", "\n", "Typed below.\n", "  \n", "```\n## [2026-10-25T00:30:00] {id: 20261025-0030-000001} #x\none\n```\n",
+     "## [2026-10-25T00:30:00] {id: 20261025-0030-000001} #x\none\n", "See 20261025-0030-000002.\n", "## Notes\n",
+     "## [a link](x)\n", "\r\n"]
+)  # fmt: skip
+
+
+@given(
+    said=st.lists(st.one_of(plain, strategies.texts.filter(str.strip)), min_size=1, max_size=5), zone=ZONES,
+    ends=st.lists(st.sampled_from(["", "struck", "retracted"]), min_size=5, max_size=5), more=plain, hand=hands,
+    place=st.integers(0, 5),
+)  # fmt: skip
+def test_what_is_patched_is_what_reading_all_of_the_page_gives(said, zone, ends, more, hand, place):
+    entries = [row(n, text, shown=1) for n, text in enumerate(said, 1)]
+    starts = render.new(page_of(), entries, zone).data.split(b"\n## [")
+    before, after = starts[: place + 1], starts[place + 1 :]
+    data = b"\n## [".join([*before[:-1], before[-1] + hand.encode(), *after])
+    page = parse(data, zone)
+    file = page_of(front=render.seen_front(page), zone=str(zone), updated="2026-10-26T00:00:00.000000Z", digest=b"x")
+    there = {entry.id for entry in page.entries}
+    due = [
+        each._replace(superseded=int(end == "struck"), superseded_by=NEW if end == "struck" else "",
+                      retracted=int(end == "retracted"))
+        for each, end in zip(entries, ends, strict=False) if end and each.id in there
+    ]  # fmt: skip
+    due.append(row(9, more))
+
+    quick = render.patched(data, file, due, zone)
+
+    assert quick is not None or hand or set(said) - {"one", "Two words."}
+    assert quick is None or quick == render.changed(page, file, due)
+
+
+def test_a_page_of_plain_words_is_patched_wherever_the_entry_stands():
+    entries = [row(n, f"This is number {n}.", shown=1) for n in range(1, 30)]
+    made = render.new(page_of(), entries, UTC)
+    file = page_of(front=made.front, zone="UTC", digest=b"x")
+    for each in entries:
+        struck = each._replace(superseded=1, superseded_by=row(99, "").id)
+        due = [struck, row(99, "And now this.")]
+
+        assert render.patched(made.data, file, due, UTC) == render.changed(parse(made.data), file, due)
+        assert render.patched(made.data, file, [each._replace(retracted=1)], UTC) is not None
+    assert render.patched(made.data, file, [each._replace(retracted=1) for each in entries], UTC) is None
 
 
 @given(said=rows, which=st.integers(0, 4), new=strategies.texts.filter(str.strip))

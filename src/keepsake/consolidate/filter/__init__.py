@@ -2,9 +2,9 @@
 
     timestamp >= '2026-01-01' AND metadata.intent != 'noop' AND content LIKE '%deploy%'
 
-Columns: `id`, `scope_key`, `content`, `timestamp`, the added ones, and places in metadata: `metadata.key`,
-`metadata.a.b`, `metadata."odd key"`, `metadata['key']`, `metadata.list[0]`, `json_extract(metadata, '$.a.b[0]')`,
-`metadata ->> 'key'`.
+Columns: `id`, `scope_key`, `user`, `session`, `agent`, `content`, `timestamp`, the added ones, and places in metadata:
+`metadata.key`, `metadata.a.b`, `metadata."odd key"`, `metadata['key']`, `metadata.list[0]`,
+`json_extract(metadata, '$.a.b[0]')`, `metadata ->> 'key'`.
 Tests: `= == != <> < <= > >=`, `[NOT] IN (…)`, `[NOT] BETWEEN … AND …`, `[NOT] LIKE '…' [ESCAPE '…']`, `IS [NOT] NULL`,
 joined with `AND`, `OR`, `NOT` and parentheses. Values: `'text'` (a quote in it is written twice), numbers, `TRUE`,
 `FALSE`, `NULL`. Names and keywords are read in any case, keys of metadata exactly.
@@ -19,7 +19,8 @@ What holds, in Python (`fits`) and in SQLite (`to_sql`) alike:
 - LIKE takes A-Z and a-z as equal and no other letters. What is not text is not like any pattern.
 - `timestamp` is compared with moments: a date is its midnight, and what has no zone is UTC. For LIKE it is the text
   `2026-01-31T23:59:59.000000Z`.
-- `id`, `scope_key` and `content` are text: comparing them with a number is an error, not a surprise.
+- `id`, `scope_key`, `user`, `session`, `agent` and `content` are text: comparing them with a number is an error,
+  not a surprise.
 """
 
 from __future__ import annotations

@@ -19,3 +19,6 @@ class Row(NamedTuple):
     timestamp: datetime
     metadata: dict[str, Any]
     extra: Mapping[str, Any] = _NOTHING
+    user: str = ""
+    session: str = ""
+    agent: str = ""

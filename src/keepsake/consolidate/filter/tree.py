@@ -15,7 +15,7 @@ from keepsake.consolidate.filter.pattern import Pattern
 Value: TypeAlias = str | int | float | datetime
 Step: TypeAlias = str | int
 
-TEXTS = ("id", "scope_key", "content")
+TEXTS = ("id", "scope_key", "content", "user", "session", "agent")
 DOCUMENTED = (*TEXTS, "timestamp", "metadata")
 MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}

@@ -23,6 +23,7 @@ from sqlalchemy import (
 )  # fmt: skip
 from sqlalchemy.sql.elements import ColumnElement
 
+from keepsake.projections.index.block import OFTEN
 from keepsake.projections.index.models import block_tags, blocks, edges
 from keepsake.projections.index.sight import EMPTY, among, hidden_by, in_earshot, in_sight
 from keepsake.projections.index.tables import (
@@ -33,11 +34,13 @@ from keepsake.projections.index.tables import (
     names,
     path_proof,
     path_use,
+    relations,
     served,
     sights,
     sources,
     terms,
     texts,
+    ties,
 )
 
 ROW: ColumnElement[int] = literal_column("blocks.rowid")
@@ -191,7 +194,9 @@ def _on_a_path() -> dict[str, Any]:
             used.user == bindparam("user"), used.path.in_(among("lineage")), used.block_id.in_(among("ids"))
         )
         .group_by(used.block_id),
-        "PROVED_ON": select(sources.c.block_id, proved.source_id, func.sum(proved.good), func.sum(proved.bad))
+        "PROVED_ON": select(
+            sources.c.block_id, proved.source_id, func.sum(proved.good), func.sum(proved.bad),
+        )
         .join_from(path_proof, sources, sources.c.id == proved.source_id)
         .where(
             proved.user == bindparam("user"), proved.path.in_(among("lineage")), sources.c.block_id.in_(among("ids"))
@@ -284,6 +289,16 @@ def _sides() -> dict[str, Any]:
         ),
         "EDGES_IN_SIGHT": _edges_in_sight(),
         "ANY_EDGE": select(edges.c.from_id).limit(literal_column("1")).offset(literal_column("0")),
+        "TIED": _tied(),
+        "RELATED": _related(),
+        "ANY_RELATION": select(relations.c.user).limit(literal_column("1")).offset(literal_column("0")),
+        "PROVED": select(sources.c.block_id, sources.c.good, sources.c.bad).where(
+            sources.c.good + sources.c.bad > literal_column("0"), sources.c.block_id.in_(among("ids")),
+            sources.c.until_seq.is_(None), sources.c.quarantined == _PLAIN, sources.c.sight < literal_column("2"),
+        ),
+        "ANY_PROVED": select(sources.c.block_id)
+        .where(sources.c.good + sources.c.bad > literal_column("0"))
+        .limit(literal_column("1")).offset(literal_column("0")),
         **_told(),
     }  # fmt: skip
 
@@ -316,6 +331,35 @@ def _edges_in_sight() -> Any:
     rows = select(edges.c.from_id, edges.c.to_id, edges.c.weight).select_from(whole)
     first, second = (rows.where(end.in_(among("ids")), *both) for end in (edges.c.from_id, edges.c.to_id))
     return first.union_all(second)
+
+
+def _tied() -> Any:
+    """What rests on one another or was served together often enough, of some blocks, at that moment."""
+    counts = or_(ties.c.rests > literal_column("0"), ties.c.times >= literal_column(str(OFTEN)))
+    rows = select(ties.c.from_id, ties.c.to_id, ties.c.times, ties.c.rests).where(
+        counts, ties.c.since_seq <= bindparam("at")
+    )
+    return rows.where(ties.c.from_id.in_(among("ids"))).union(rows.where(ties.c.to_id.in_(among("ids"))))
+
+
+def _related() -> Any:
+    """What somebody said is related to some blocks, on a path that the reader sees: both blocks, and the words."""
+    one, other = sources.alias("one"), sources.alias("other")
+    of = relations.c
+    rows = (
+        select(
+            one.c.block_id, other.c.block_id.label("other_id"), of.relation, of.turned, of.trust, of.by, of.since_seq
+        )
+        .select_from(relations.join(one, one.c.ref == of.one).join(other, other.c.ref == of.other))
+        .where(
+            of.user == bindparam("user"), of.since_seq <= bindparam("at"), of.path.in_(among("paths")),
+            one.c.block_id != other.c.block_id,
+        )
+    )  # fmt: skip
+    refs = select(sources.c.ref).where(sources.c.block_id.in_(among("ids")))  # few: from these the tables are searched
+    return rows.where(of.one.in_(refs), one.c.block_id.in_(among("ids"))).union(
+        rows.where(of.other.in_(refs), other.c.block_id.in_(among("ids")))
+    )
 
 
 def _beside() -> Select[Any]:

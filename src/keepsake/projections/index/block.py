@@ -8,15 +8,27 @@ from __future__ import annotations
 
 import orjson
 
+from keepsake.records.block import DecayTier
 from keepsake.records.policy import DEFAULT
 
 QUARANTINED = DEFAULT.quarantined  # until a person approves, or someone who is trusted says the same
 PLAIN, AS_USUAL, WITHHELD, BACK = range(4)  # who sees a source: as ever, as ever again, only who asks, all again
 FAITH = 4.0  # how many uses a stated confidence is worth
+OFTEN = 3  # times that two blocks are served together before that makes an edge
+_ENOUGH = 10  # times after which it is no stronger
+CONSTITUTIONAL = "self/constitutional"  # a tag: what bears it is not lowered by what came of using it
 
 # How fast a block fades, for each hour of work.
 PERMANENT, DURABLE, STANDARD, EPHEMERAL = 1e-5, 1e-3, 1e-2, 5e-2
-TIERS = {"permanent": PERMANENT, "durable": DURABLE, "standard": STANDARD, "ephemeral": EPHEMERAL}
+TIERS: dict[str, float] = {
+    DecayTier.PERMANENT: PERMANENT, DecayTier.DURABLE: DURABLE, DecayTier.STANDARD: STANDARD,
+    DecayTier.EPHEMERAL: EPHEMERAL,
+}  # fmt: skip
+
+
+def is_constitutional(kind: str, tags: str | None) -> bool:
+    """Whether a source is of those that outcomes do not lower; `tags` as its row has them."""
+    return kind == "constitutional" or (tags is not None and f'"{CONSTITUTIONAL}"' in tags)
 
 
 class Source:
@@ -70,9 +82,10 @@ class Source:
 
     def proved(self) -> float:
         """How sure it is after what came of using it: a share of what spoke for it, in all that spoke."""
-        if not self.good and not self.bad:
+        bad = 0.0 if is_constitutional(self.kind, self.tags) else self.bad
+        if not self.good and not bad:
             return self.confidence
-        return (self.confidence * FAITH + self.good) / (FAITH + self.good + self.bad)
+        return (self.confidence * FAITH + self.good) / (FAITH + self.good + bad)
 
     def row(self) -> tuple[object, ...]:
         return (
@@ -90,6 +103,42 @@ class Source:
             self.quarantined, self.approved_seq, self.confidence, self.tags, self.until_seq, self.standing, self.good,
             self.bad, self.borne_out, self.after, self.closed_by, self.sight,
         )  # fmt: skip
+
+
+class Tie:
+    """What ties two blocks together. The fields are the columns of `ties`, in their order."""
+
+    __slots__ = ("from_id", "to_id", "times", "rests", "related", "since_seq", "at")  # noqa: RUF023
+
+    def __init__(
+        self, from_id: str, to_id: str, times: int = 0, rests: int = 0, related: int = 0, since_seq: int | None = None,
+        at: str | None = None,
+    ) -> None:  # fmt: skip
+        self.from_id, self.to_id, self.times, self.rests, self.related = from_id, to_id, times, rests, related
+        self.since_seq, self.at = since_seq, at
+
+    @property
+    def is_stated(self) -> bool:
+        return bool(self.rests or self.related)
+
+    def settle(self, seq: int, at: str) -> None:
+        """See whether it makes an edge after event `seq`."""
+        if not (self.is_stated or self.times >= OFTEN):
+            self.since_seq = self.at = None
+        elif self.since_seq is None:
+            self.since_seq, self.at = seq, at
+
+    def row(self) -> tuple[object, ...]:
+        return self.from_id, self.to_id, self.times, self.rests, self.related, self.since_seq, self.at
+
+    def edge(self) -> tuple[object, ...]:
+        """The row of `edges`: what was stated weighs 1, and being served together up to half as much."""
+        return self.from_id, self.to_id, weight_of(self.times, self.is_stated), self.times, self.at
+
+
+def weight_of(times: int, is_stated: bool) -> float:
+    """How strong an edge is, of what was served together so often."""
+    return float(is_stated) + min(times, _ENOUGH) / (2 * _ENOUGH)
 
 
 class Block:

@@ -17,10 +17,9 @@ import orjson
 
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.address import DIGITS, address, ids_for
-from keepsake.projections.index.block import Block, Source
+from keepsake.projections.index.block import Block, Source, Tie
 from keepsake.projections.index.scripts import has_no_spaces, spread
 from keepsake.records.echo import KEPT, marks_of
-from keepsake.records.edge import Edge
 from keepsake.records.entity import called
 from keepsake.records.trust import ANY, Distrust
 from keepsake.records.work import ActiveHours
@@ -46,8 +45,8 @@ class Desk:
         self._born: dict[str, list[Source]] = {}  # the same, by the ref under which they came
         self._changed_blocks: dict[str, Block] = {}
         self._changed_sources: dict[str, Source] = {}
-        self._edges: dict[tuple[str, str], str] = {}  # canonical pair → when it came
-        self._cut: dict[str, None] = {}  # blocks whose edges went
+        self._ties: dict[tuple[str, str], Tie] = {}  # by canonical pair
+        self._cut: dict[str, None] = {}  # blocks whose ties went
         self._later: list[tuple[str, tuple[object, ...]]] = []  # statements that depend on nothing here
         self.names: dict[Name, int] = {}  # → when it first came
         self._marked: set[str] = set()  # blocks that are known to be known again
@@ -246,16 +245,38 @@ class Desk:
             if source is not None and source.ref == ref:
                 source.lead(to)
         self.later(sql.LEAD, to, ref)
+        self._lead_relations(ref, to)
 
-    def add_edge(self, one: str, other: str, at: str) -> None:
-        edge = Edge.canonical(one, other)
-        self._edges.setdefault((edge.from_id, edge.to_id), at)
+    def _lead_relations(self, ref: str, to: str) -> None:
+        """What was said of `ref` is said of `to`, unless that was said of it already; nothing is related to itself."""
+        self._run_later()
+        for one, other, path, user, relation, turned, *rest in self._db.execute(
+            sql.RELATIONS_OF, {"ref": ref}
+        ).fetchall():
+            self.later(sql.DROP_RELATION, one, other, path)
+            far = other if one == ref else one
+            if far != to:
+                is_swapped = (to < far) != (one == ref)
+                pair = (min(to, far), max(to, far))
+                self.later(sql.ADD_RELATION, *pair, path, user, relation, turned ^ is_swapped, *rest)
 
-    def cut_edges(self, block: str) -> None:
+    def ties(self, pairs: Iterable[tuple[str, str]]) -> list[Tie]:
+        """What ties pairs of blocks together, to be changed; a block is not tied to itself."""
+        wanted = [(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]]
+        unread = [pair for pair in wanted if pair not in self._ties]
+        for pair in unread:
+            self._ties[pair] = Tie(*pair)
+        if unread := [pair for pair in unread if self._cut.keys().isdisjoint(pair)]:
+            for row in self._db.execute(sql.TIES, (orjson.dumps(unread).decode(),)):
+                self._ties[row[0], row[1]] = Tie(*row)
+        return [self._ties[pair] for pair in wanted]
+
+    def cut_ties(self, block: str) -> None:
         """A block went into the archive, and its associations with it."""
         self._cut[block] = None
-        for pair in [pair for pair in self._edges if block in pair]:
-            del self._edges[pair]
+        for pair in self._ties:
+            if block in pair:
+                self._ties[pair] = Tie(*pair)
 
     def add_name(self, user: str, what: str, as_written: str, path: str, seq: int) -> None:
         name = (user, what, as_written, path)
@@ -291,13 +312,22 @@ class Desk:
         if self._changed_sources:
             changed = self._changed_sources.values()
             many(sql.SET_SOURCE, [(*source.state(), source.id) for source in changed])
-        if self._cut:
-            many(sql.DROP_EDGES, [{"of": name} for name in self._cut])
-        if self._edges:
-            many(sql.ADD_EDGE, [(one, other, 1.0, 0, at) for (one, other), at in self._edges.items()])
+        for name in self._cut:
+            self._db.execute(sql.DROP_EDGES, {"of": name})
+            self._db.execute(sql.DROP_TIES, {"of": name})
+        if self._ties:
+            self._write_ties()
         if self.names:
             many(sql.ADD_NAME, sorted(_called(self.names)))
         self._run_later()
+
+    def _write_ties(self) -> None:
+        every, many = self._ties.values(), self._db.executemany
+        is_any = {pair: bool(tie.times or tie.is_stated) for pair, tie in self._ties.items()}
+        many(sql.DROP_TIE, [pair for pair, is_there in is_any.items() if not is_there])
+        many(sql.SET_TIE, [tie.row() for pair, tie in self._ties.items() if is_any[pair]])
+        many(sql.DROP_EDGE, [(tie.from_id, tie.to_id) for tie in every if tie.since_seq is None])
+        many(sql.SET_EDGE, [tie.edge() for tie in every if tie.since_seq is not None])
 
     def _write_blocks(self) -> None:
         many, new, changed = self._db.executemany, self._new_blocks, self._changed_blocks.values()

@@ -61,10 +61,12 @@ from keepsake.projections.index.tables import (
     own,
     path_proof,
     path_use,
+    relations,
     served,
     sights,
     sources,
     texts,
+    ties,
 )  # fmt: skip
 
 _DIALECT = sqlite.dialect(paramstyle="qmark")
@@ -167,8 +169,7 @@ def _of_what_hangs_on_them() -> dict[str, Any]:
     return {
         "ADD_TAG": insert(block_tags).values(block_id=bindparam("block_id"), tag=bindparam("tag")),
         "DROP_TAGS": delete(block_tags).where(block_tags.c.block_id == bindparam("of")),
-        "ADD_EDGE": insert(edges).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in edges.c}),
-        "DROP_EDGES": delete(edges).where(or_(edges.c.from_id == bindparam("of"), edges.c.to_id == bindparam("of"))),
+        **_of_ties(),
         "ADD_ASKED": insert(asked).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in asked.c}),
         "ASKED": select(asked.c.review, asked.c.source_id).where(asked.c.review.in_(among("reviews"))),
         "ADD_SIGHT": _upsert(sights, "source_id", "since_seq"),
@@ -185,6 +186,32 @@ def _of_what_hangs_on_them() -> dict[str, Any]:
         "REFS_FROM": _refs_from(),
         "ADD_SERVED": insert(served).prefix_with("OR IGNORE").values({c.name: bindparam(c.name) for c in served.c}),
         "DROP_ASKED": delete(asked).where(asked.c.review == bindparam("of")),
+    }  # fmt: skip
+
+
+def _of_ties() -> dict[str, Any]:
+    """What ties two blocks together, the edge that comes of it, and what was said of that."""
+    pair = func.json_each(bindparam("pairs")).table_valued("value").c.value
+    first, second = (func.json_extract(pair, literal_column(f"'$[{place}]'")) for place in range(2))
+    between = relations.c.one == bindparam("one_ref"), relations.c.other == bindparam("other_ref")
+    return {
+        "TIES": select(*ties.c).where(ties.c.from_id == first, ties.c.to_id == second),
+        "SET_TIE": _upsert(ties, "from_id", "to_id"),
+        "DROP_TIE": delete(ties).where(ties.c.from_id == bindparam("one_id"), ties.c.to_id == bindparam("other_id")),
+        "DROP_TIES": delete(ties).where(or_(ties.c.from_id == bindparam("of"), ties.c.to_id == bindparam("of"))),
+        "SET_EDGE": _upsert(edges, "from_id", "to_id"),
+        "DROP_EDGE": delete(edges).where(
+            edges.c.from_id == bindparam("one_id"), edges.c.to_id == bindparam("other_id")
+        ),
+        "DROP_EDGES": delete(edges).where(or_(edges.c.from_id == bindparam("of"), edges.c.to_id == bindparam("of"))),
+        "SET_RELATION": _upsert(relations, "one", "other", "path"),
+        "ADD_RELATION": insert(relations)
+        .prefix_with("OR IGNORE")
+        .values({c.name: bindparam(c.name) for c in relations.c}),
+        "DROP_RELATION": delete(relations).where(*between, relations.c.path == bindparam("place")),
+        "RELATIONS_OF": select(*relations.c)
+        .where(or_(relations.c.one == bindparam("ref"), relations.c.other == bindparam("ref")))
+        .order_by(*relations.c),
     }  # fmt: skip
 
 

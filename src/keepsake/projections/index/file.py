@@ -23,7 +23,7 @@ from keepsake.records.times import Times
 from keepsake.records.trust import SET as TRUST
 from keepsake.records.work import ActiveHours
 
-SHAPE = 5  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 6  # of what the fold writes; raise it when the same events give other rows
 CHUNK = 2000
 
 PRAGMAS = (

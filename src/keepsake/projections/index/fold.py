@@ -22,6 +22,7 @@ import orjson
 
 from keepsake.projections.index import prepared as sql
 from keepsake.projections.index.block import (
+    CONSTITUTIONAL,
     DURABLE,
     EPHEMERAL,
     PERMANENT,
@@ -34,7 +35,7 @@ from keepsake.projections.index.block import (
 from keepsake.projections.index.builtin import FRAMES
 from keepsake.projections.index.claims import claim_key
 from keepsake.projections.index.desk import Desk
-from keepsake.projections.index.using import bring_over, merge, outcome, served
+from keepsake.projections.index.using import bring_over, merge, outcome, relate, rests, served
 from keepsake.projections.index.withhold import corroborate, is_withheld, see_again, set_trust, settle
 from keepsake.records import work
 from keepsake.records.belief import OWNER
@@ -43,6 +44,7 @@ from keepsake.records.clock import held_time
 from keepsake.records.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
 from keepsake.records.paths import MERGE
+from keepsake.records.relations import RELATE
 from keepsake.records.reviews import ANSWER, ASK
 from keepsake.records.trust import CORROBORATE
 from keepsake.records.trust import SET as TRUST
@@ -54,7 +56,6 @@ _OBSERVED = 0.5  # the confidence of what was merely said
 _DECAY = "decay/"  # a tag that says how fast a belief fades
 
 STANDING = frozenset({"instruction", "preference", "constitutional"})  # kinds that no question need resemble
-CONSTITUTIONAL = "self/constitutional"
 
 
 class Stale(Exception):
@@ -73,7 +74,7 @@ def names_in(events: Iterable[Event]) -> Iterator[str]:
             yield from event.body["belief"].get("rests_on", ())
         elif event.op in (TOMBSTONE, INVALIDATE):
             yield event.body["id"]
-        elif event.op in (OUTCOME, FADE, RETRACT, CORROBORATE):
+        elif event.op in (OUTCOME, FADE, RETRACT, CORROBORATE, RELATE):
             yield from event.body["ids"]
         elif event.op == RECEIPTS:
             yield from (name for receipt in event.body["receipts"] for name, *_ in receipt["hits"])
@@ -134,7 +135,7 @@ def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     settle(desk, event.seq, [source, *went], "superseded")
     see_again(desk, event.seq, source)
     for below in belief.get("rests_on", ()):
-        _associate(desk, event, source, below)
+        rests(desk, event, source, below)
 
 
 def _takes_over(went: list[Source]) -> bool:
@@ -235,16 +236,6 @@ def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: se
     block.open[source.id] = source
 
 
-def _associate(desk: Desk, event: Event, source: Source, below: str) -> None:
-    """What rests on another is associated with it, as long as neither is archived."""
-    ref = desk.ref_of(below)
-    other = desk.current(ref) if ref else None
-    if other is None or not (source.block_id and other.block_id) or source.until_seq is not None:
-        return
-    if source.block_id != other.block_id:
-        desk.add_edge(source.block_id, other.block_id, event.ts)
-
-
 def _withdraw(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     """A belief is no longer held."""
     ref = desk.ref_of(body["id"])
@@ -330,5 +321,5 @@ _ACTS: dict[str, Callable[[Desk, Event, dict[str, Any]], None]] = {
     PUT: _state, SUPERSEDE: _state, OBSERVE: _observe, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased,
     ASK: _ask, ANSWER: _answer, work.START: _start, work.END: _end, work.FRAME: _frame,
     work.FRAME_GONE: _no_frame, work.CONFIG: _config, RECEIPTS: served, OUTCOME: outcome, FADE: _fade,
-    RETRACT: _fade, MERGE: merge, TRUST: set_trust, CORROBORATE: corroborate,
+    RETRACT: _fade, MERGE: merge, TRUST: set_trust, CORROBORATE: corroborate, RELATE: relate,
 }  # fmt: skip

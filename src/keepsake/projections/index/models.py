@@ -1,7 +1,8 @@
 """The tables of the index: the one place that says what they look like.
 
 Migrations and queries take them from here. Foreign keys cascade, so whatever hangs on a block goes with its row; that
-an *archived* block loses its tags and edges, though its row stays, is the work of `update_block_status`.
+an *archived* block loses its tags, edges and contradictions, though its row stays, is the work of
+`update_block_status`.
 
 `last_reinforced_at` and `start_active_hours` are hours of activity since the beginning, never times of day. Times of
 day are text, ISO 8601 in UTC. JSON is text. SQLite has no booleans: `resolved` is 0 or 1.

@@ -11,7 +11,9 @@ from keepsake.records import work
 from keepsake.records.beliefs import PUT, SUPERSEDE, Held
 from keepsake.records.book import Book
 from keepsake.records.event import Event
+from keepsake.records.relations import RELATE
 from keepsake.records.reviews import ASK
+from keepsake.records.schema import WRITER_TRUST
 from keepsake.records.trust import CORROBORATE, NONE
 from keepsake.records.trust import SET as TRUST
 
@@ -35,6 +37,12 @@ def held_now(book: Book) -> Iterator[Event]:
         for review in book.reviews.waiting(user):
             body = {"review": review.id, "action": {"kind": review.action.kind, "target": list(review.action.target)}}
             yield Event(review.seq, review.asked_at, ASK, "", _BY, "", body)
+
+
+def related_now(book: Book) -> Iterator[Event]:
+    """How memories are related; to be told after all of them were."""
+    for each in book.relations.all():
+        yield Event(each.seq, each.at, RELATE, each.event, each.by, "", {**each.body(), WRITER_TRUST: each.trust})
 
 
 def _belief(book: Book, held: Held) -> Iterator[Event]:

@@ -26,6 +26,8 @@ SCHEMA = (
     'CREATE TABLE names ( user TEXT NOT NULL, name TEXT NOT NULL, what TEXT NOT NULL, as_written TEXT NOT NULL, path TEXT NOT NULL, since_seq INTEGER NOT NULL, PRIMARY KEY (user, name, what, as_written, path) ) WITHOUT ROWID',
     'CREATE TABLE path_proof ( user TEXT NOT NULL, path TEXT NOT NULL, source_id TEXT NOT NULL, good REAL NOT NULL, bad REAL NOT NULL, PRIMARY KEY (user, path, source_id) ) WITHOUT ROWID',
     'CREATE TABLE path_use ( user TEXT NOT NULL, path TEXT NOT NULL, block_id TEXT NOT NULL, reinforcement_count INTEGER NOT NULL, last_reinforced_at REAL NOT NULL, PRIMARY KEY (user, path, block_id) ) WITHOUT ROWID',
+    'CREATE TABLE relations ( one TEXT NOT NULL, other TEXT NOT NULL, path TEXT NOT NULL, user TEXT NOT NULL, relation TEXT NOT NULL, turned INTEGER NOT NULL, trust TEXT NOT NULL, "by" TEXT NOT NULL, since_seq INTEGER NOT NULL, PRIMARY KEY (one, other, path) ) WITHOUT ROWID',
+    'CREATE INDEX idx_relations_other ON relations (other)',
     'CREATE TABLE served ( user TEXT NOT NULL, mark TEXT NOT NULL, block_id TEXT NOT NULL, PRIMARY KEY (user, mark, block_id) ) WITHOUT ROWID',
     'CREATE TABLE sights ( source_id TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, is_back INTEGER NOT NULL, PRIMARY KEY (source_id, since_seq) ) WITHOUT ROWID',
     'CREATE TABLE sources ( id TEXT NOT NULL, what TEXT NOT NULL, name TEXT, ref TEXT NOT NULL, block_id TEXT, user TEXT NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, path TEXT NOT NULL, trust TEXT NOT NULL, quarantined INTEGER NOT NULL, approved_seq INTEGER, "by" TEXT NOT NULL, kind TEXT NOT NULL, about TEXT NOT NULL, confidence REAL NOT NULL, said TEXT, tags TEXT, happened TEXT, at TEXT NOT NULL, since_seq INTEGER NOT NULL, until_seq INTEGER, standing INTEGER NOT NULL, decay REAL NOT NULL, expires TEXT, valid_from TEXT, valid_to TEXT, triple TEXT, claim TEXT, good REAL NOT NULL, bad REAL NOT NULL, "key" TEXT, own_ref TEXT, borne_out INTEGER NOT NULL, echo INTEGER NOT NULL, "after" TEXT, closed_by TEXT, sight INTEGER NOT NULL, PRIMARY KEY (id), FOREIGN KEY(block_id) REFERENCES blocks (id) ON DELETE CASCADE )',
@@ -35,11 +37,14 @@ SCHEMA = (
     'CREATE INDEX idx_sources_claim ON sources (user, claim) WHERE claim IS NOT NULL',
     'CREATE INDEX idx_sources_expires ON sources (user, expires) WHERE expires IS NOT NULL',
     'CREATE INDEX idx_sources_happened ON sources (user, happened, since_seq) WHERE happened IS NOT NULL',
+    'CREATE INDEX idx_sources_proved ON sources (block_id) WHERE good + bad > 0',
     'CREATE INDEX idx_sources_ref ON sources (ref)',
     "CREATE INDEX idx_sources_scope ON sources (user, session, agent, happened, since_seq) WHERE happened IS NOT NULL AND session != '' AND agent != ''",
     "CREATE INDEX idx_sources_session ON sources (user, session, happened, since_seq) WHERE happened IS NOT NULL AND session != ''",
     'CREATE INDEX idx_sources_standing ON sources (user) WHERE standing > 0',
     "CREATE INDEX idx_sources_turn ON sources (user, session, since_seq) WHERE session != ''",
+    'CREATE TABLE ties ( from_id TEXT NOT NULL, to_id TEXT NOT NULL, times INTEGER NOT NULL, rests INTEGER NOT NULL, related INTEGER NOT NULL, since_seq INTEGER, at TEXT, PRIMARY KEY (from_id, to_id) ) WITHOUT ROWID',
+    'CREATE INDEX idx_ties_to ON ties (to_id)',
     "CREATE VIEW texts_of AS SELECT blocks.rowid AS rowid, blocks.content AS content FROM blocks JOIN lives ON lives.block_id = blocks.id WHERE lives.path = ''",
     "CREATE VIEW asides_of AS SELECT blocks.rowid AS rowid, blocks.content AS content FROM blocks JOIN lives ON lives.block_id = blocks.id WHERE lives.path <> ''",
     "CREATE VIRTUAL TABLE texts USING fts5(content, content='texts_of', tokenize='porter unicode61')",
@@ -65,9 +70,11 @@ EVERYTHING = {  # every row of every table
     'names': 'SELECT names.user, names.name, names.what, names.as_written, names.path, names.since_seq FROM names ORDER BY names.user, names.name, names.what, names.as_written, names.path, names.since_seq',
     'path_proof': 'SELECT path_proof.user, path_proof.path, path_proof.source_id, path_proof.good, path_proof.bad FROM path_proof ORDER BY path_proof.user, path_proof.path, path_proof.source_id, path_proof.good, path_proof.bad',
     'path_use': 'SELECT path_use.user, path_use.path, path_use.block_id, path_use.reinforcement_count, path_use.last_reinforced_at FROM path_use ORDER BY path_use.user, path_use.path, path_use.block_id, path_use.reinforcement_count, path_use.last_reinforced_at',
+    'relations': 'SELECT relations.one, relations.other, relations.path, relations.user, relations.relation, relations.turned, relations.trust, relations."by", relations.since_seq FROM relations ORDER BY relations.one, relations.other, relations.path, relations.user, relations.relation, relations.turned, relations.trust, relations."by", relations.since_seq',
     'served': 'SELECT served.user, served.mark, served.block_id FROM served ORDER BY served.user, served.mark, served.block_id',
     'sights': 'SELECT sights.source_id, sights.since_seq, sights.until_seq, sights.is_back FROM sights ORDER BY sights.source_id, sights.since_seq, sights.until_seq, sights.is_back',
     'sources': 'SELECT sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq, sources.standing, sources.decay, sources.expires, sources.valid_from, sources.valid_to, sources.triple, sources.claim, sources.good, sources.bad, sources."key", sources.own_ref, sources.borne_out, sources.echo, sources."after", sources.closed_by, sources.sight FROM sources ORDER BY sources.id, sources.what, sources.name, sources.ref, sources.block_id, sources.user, sources.session, sources.agent, sources.path, sources.trust, sources.quarantined, sources.approved_seq, sources."by", sources.kind, sources.about, sources.confidence, sources.said, sources.tags, sources.happened, sources.at, sources.since_seq, sources.until_seq, sources.standing, sources.decay, sources.expires, sources.valid_from, sources.valid_to, sources.triple, sources.claim, sources.good, sources.bad, sources."key", sources.own_ref, sources.borne_out, sources.echo, sources."after", sources.closed_by, sources.sight',
+    'ties': 'SELECT ties.from_id, ties.to_id, ties.times, ties.rests, ties.related, ties.since_seq, ties.at FROM ties ORDER BY ties.from_id, ties.to_id, ties.times, ties.rests, ties.related, ties.since_seq, ties.at',
 }
 
 # no parameters
@@ -142,11 +149,38 @@ ADD_TAG = 'INSERT INTO block_tags (block_id, tag) VALUES (?, ?)'
 # of
 DROP_TAGS = 'DELETE FROM block_tags WHERE block_tags.block_id = ?'
 
+# pairs
+TIES = "SELECT ties.from_id, ties.to_id, ties.times, ties.rests, ties.related, ties.since_seq, ties.at FROM ties, json_each(?) AS anon_1 WHERE ties.from_id = json_extract(anon_1.value, '$[0]') AND ties.to_id = json_extract(anon_1.value, '$[1]')"
+
+# from_id, to_id, times, rests, related, since_seq, at
+SET_TIE = 'INSERT INTO ties (from_id, to_id, times, rests, related, since_seq, at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (from_id, to_id) DO UPDATE SET times = excluded.times, rests = excluded.rests, related = excluded.related, since_seq = excluded.since_seq, at = excluded.at'
+
+# one_id, other_id
+DROP_TIE = 'DELETE FROM ties WHERE ties.from_id = ? AND ties.to_id = ?'
+
+# of
+DROP_TIES = 'DELETE FROM ties WHERE ties.from_id = :of OR ties.to_id = :of'
+
 # from_id, to_id, weight, reinforcement_count, created_at
-ADD_EDGE = 'INSERT OR IGNORE INTO edges (from_id, to_id, weight, reinforcement_count, created_at) VALUES (?, ?, ?, ?, ?)'
+SET_EDGE = 'INSERT INTO edges (from_id, to_id, weight, reinforcement_count, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (from_id, to_id) DO UPDATE SET weight = excluded.weight, reinforcement_count = excluded.reinforcement_count, created_at = excluded.created_at'
+
+# one_id, other_id
+DROP_EDGE = 'DELETE FROM edges WHERE edges.from_id = ? AND edges.to_id = ?'
 
 # of
 DROP_EDGES = 'DELETE FROM edges WHERE edges.from_id = :of OR edges.to_id = :of'
+
+# one, other, path, user, relation, turned, trust, by, since_seq
+SET_RELATION = 'INSERT INTO relations (one, other, path, user, relation, turned, trust, "by", since_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (one, other, path) DO UPDATE SET user = excluded.user, relation = excluded.relation, turned = excluded.turned, trust = excluded.trust, "by" = excluded."by", since_seq = excluded.since_seq'
+
+# one, other, path, user, relation, turned, trust, by, since_seq
+ADD_RELATION = 'INSERT OR IGNORE INTO relations (one, other, path, user, relation, turned, trust, "by", since_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'
+
+# one_ref, other_ref, place
+DROP_RELATION = 'DELETE FROM relations WHERE relations.one = ? AND relations.other = ? AND relations.path = ?'
+
+# ref
+RELATIONS_OF = 'SELECT relations.one, relations.other, relations.path, relations.user, relations.relation, relations.turned, relations.trust, relations."by", relations.since_seq FROM relations WHERE relations.one = :ref OR relations.other = :ref ORDER BY relations.one, relations.other, relations.path, relations.user, relations.relation, relations.turned, relations.trust, relations."by", relations.since_seq'
 
 # review, source_id
 ADD_ASKED = 'INSERT OR IGNORE INTO asked (review, source_id) VALUES (?, ?)'
@@ -357,6 +391,21 @@ EDGES_IN_SIGHT = 'SELECT edges.from_id, edges.to_id, edges.weight FROM edges JOI
 
 # no parameters
 ANY_EDGE = 'SELECT edges.from_id FROM edges LIMIT 1 OFFSET 0'
+
+# at, ids
+TIED = 'SELECT ties.from_id, ties.to_id, ties.times, ties.rests FROM ties WHERE (ties.rests > 0 OR ties.times >= 3) AND ties.since_seq <= :at AND ties.from_id IN (SELECT anon_1.value FROM json_each(:ids) AS anon_1) UNION SELECT ties.from_id, ties.to_id, ties.times, ties.rests FROM ties WHERE (ties.rests > 0 OR ties.times >= 3) AND ties.since_seq <= :at AND ties.to_id IN (SELECT anon_2.value FROM json_each(:ids) AS anon_2)'
+
+# user, at, paths, ids
+RELATED = 'SELECT one.block_id, other.block_id AS other_id, relations.relation, relations.turned, relations.trust, relations."by", relations.since_seq FROM relations JOIN sources AS one ON one.ref = relations.one JOIN sources AS other ON other.ref = relations.other WHERE relations.user = :user AND relations.since_seq <= :at AND relations.path IN (SELECT anon_1.value FROM json_each(:paths) AS anon_1) AND one.block_id != other.block_id AND relations.one IN (SELECT sources.ref FROM sources WHERE sources.block_id IN (SELECT anon_2.value FROM json_each(:ids) AS anon_2)) AND one.block_id IN (SELECT anon_3.value FROM json_each(:ids) AS anon_3) UNION SELECT one.block_id, other.block_id AS other_id, relations.relation, relations.turned, relations.trust, relations."by", relations.since_seq FROM relations JOIN sources AS one ON one.ref = relations.one JOIN sources AS other ON other.ref = relations.other WHERE relations.user = :user AND relations.since_seq <= :at AND relations.path IN (SELECT anon_1.value FROM json_each(:paths) AS anon_1) AND one.block_id != other.block_id AND relations.other IN (SELECT sources.ref FROM sources WHERE sources.block_id IN (SELECT anon_2.value FROM json_each(:ids) AS anon_2)) AND other.block_id IN (SELECT anon_4.value FROM json_each(:ids) AS anon_4)'
+
+# no parameters
+ANY_RELATION = 'SELECT relations.user FROM relations LIMIT 1 OFFSET 0'
+
+# ids
+PROVED = 'SELECT sources.block_id, sources.good, sources.bad FROM sources WHERE sources.good + sources.bad > 0 AND sources.block_id IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND sources.until_seq IS NULL AND sources.quarantined = 0 AND sources.sight < 2'
+
+# no parameters
+ANY_PROVED = 'SELECT sources.block_id FROM sources WHERE sources.good + sources.bad > 0 LIMIT 1 OFFSET 0'
 
 # user, names, paths, at
 NAMED = 'SELECT names.name, names.what, names.as_written FROM names WHERE names.user = ? AND names.name IN (SELECT anon_1.value FROM json_each(?) AS anon_1) AND names.path IN (SELECT anon_2.value FROM json_each(?) AS anon_2) AND names.since_seq <= ?'

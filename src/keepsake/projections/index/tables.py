@@ -178,6 +178,34 @@ asked = Table(
     sqlite_with_rowid=False,
 )
 
+ties = Table(
+    "ties",
+    own,
+    Column("from_id", Text, primary_key=True),  # two blocks, the smaller id first: what the row of `edges` rests on
+    Column("to_id", Text, primary_key=True),
+    Column("times", Integer, nullable=False),  # how often they were served together
+    Column("rests", Integer, nullable=False),  # 1: the first rests on the second, 2: the second on the first, 3: both
+    Column("related", Integer, nullable=False),  # 1: somebody said how they are related
+    Column("since_seq", Integer),  # from which event on that makes an edge; NULL: it does not yet
+    Column("at", Text),  # when that was
+    sqlite_with_rowid=False,
+)
+
+relations = Table(
+    "relations",
+    own,
+    Column("one", Text, primary_key=True),  # two refs, the smaller first
+    Column("other", Text, primary_key=True),
+    Column("path", Text, primary_key=True),  # on which it was said
+    Column("user", Text, nullable=False),
+    Column("relation", Text, nullable=False),  # in words, read from the first to the second
+    Column("turned", Integer, nullable=False),  # 1: read from the second to the first
+    Column("trust", Text, nullable=False),  # of whoever said so
+    Column("by", Text, nullable=False),
+    Column("since_seq", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 ends = Table(
     "ends",
     own,
@@ -187,6 +215,8 @@ ends = Table(
     sqlite_with_rowid=False,
 )
 
+Index("idx_ties_to", ties.c.to_id)
+Index("idx_relations_other", relations.c.other)
 Index("idx_lives_aside", lives.c.user, sqlite_where=lives.c.path != literal_column("''"))
 Index("idx_sources_ref", sources.c.ref)
 Index("idx_sources_block", sources.c.block_id)
@@ -206,6 +236,7 @@ Index(
 )  # fmt: skip
 Index("idx_sources_standing", sources.c.user, sqlite_where=sources.c.standing > literal_column("0"))
 Index("idx_sources_expires", sources.c.user, sources.c.expires, sqlite_where=sources.c.expires.is_not(None))
+Index("idx_sources_proved", sources.c.block_id, sqlite_where=sources.c.good + sources.c.bad > literal_column("0"))
 Index("idx_sources_claim", sources.c.user, sources.c.claim, sqlite_where=sources.c.claim.is_not(None))
 
 # Full text over the contents of blocks, which it does not copy: a row here is a row of `blocks` by its number.

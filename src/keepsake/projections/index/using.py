@@ -1,4 +1,4 @@
-"""How memories stand after they were said and used, and on which path they were.
+"""How memories stand after they were said and used, and on which path they were; and which belong together.
 
 What a path beside the main line uses of what it has from above counts there alone: it lies beside the rows of the
 blocks and sources, and not in them. If the path is merged, it comes to where that was merged into.
@@ -7,25 +7,35 @@ blocks and sources, and not in them. If the path is merged, it comes to where th
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import combinations
 from typing import Any
 
 from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import Source
+from keepsake.projections.index.block import QUARANTINED, Source
 from keepsake.projections.index.desk import Desk
 from keepsake.projections.index.withhold import mark_served, settle
 from keepsake.records.event import Event
+from keepsake.records.schema import WRITER_TRUST
+
+_TOGETHER = 8  # of what was served at once, the best so many count as served together
 
 
-def served(desk: Desk, _: Event, body: dict[str, Any]) -> None:
+def served(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     """What was used is reinforced, once for each time it was served. What waits for a yes is not.
 
-    A path that used what it has from above reinforces it for itself alone.
+    A path that used what it has from above reinforces it for itself alone. What is served together often enough is
+    tied together, if it stands on the path that asked.
     """
     for receipt in body["receipts"]:
         mark_served(desk, receipt)
         path = receipt.get("asked", {}).get("path", "")
-        blocks = {source.block_id for name, *_ in receipt["hits"] if (source := desk.source(name)) and _counts(source)}
-        for name in sorted(filter(None, blocks)):
+        found = (source for name, *_ in receipt["hits"] if (source := desk.source(name)) and _counts(source))
+        blocks = list(dict.fromkeys(source.block_id for source in found if source.block_id))
+        here = [name for name in blocks[:_TOGETHER] if desk.block(name).path == path]
+        for tie in desk.ties(combinations(here, 2)):
+            tie.times += 1
+            tie.settle(event.seq, event.ts)
+        for name in sorted(blocks):
             block = desk.block(name)
             if path and block.path != path:
                 desk.later(sql.ADD_PATH_USE, block.user, path, name, 1, desk.clock.hours)
@@ -67,6 +77,40 @@ def _proved(desk: Desk, event: Event, path: str, name: str, good: float, bad: fl
     desk.touch(source)
     if source.until_seq is None:
         settle(desk, event.seq, [source], "")
+
+
+def relate(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+    """How two memories are related, in words; without words, that they are not any more.
+
+    Nothing comes of it if its writer is kept out of recall, or if one of the two is not there.
+    """
+    trust, path = body.get(WRITER_TRUST, "human"), body.get("path", "")
+    found = [source for name in body["ids"] if (source := desk.source(name)) and source.user == body["user"]]
+    refs = [ref for source in found if (ref := desk.ref_of(source.id))]
+    if trust in QUARANTINED or len(set(refs)) != 2:
+        return
+    one, other = sorted(refs)
+    if words := body.get("relation", ""):
+        said = body["user"], words, int(refs[0] != one), trust, event.by, event.seq
+        desk.later(sql.SET_RELATION, one, other, path, *said)
+    else:
+        desk.later(sql.DROP_RELATION, one, other, path)
+    ends = [source.block_id for ref in refs if (source := desk.current(ref)) and source.block_id]
+    if len(ends) == 2 and all(desk.block(name).path == path for name in ends):
+        for tie in desk.ties([(ends[0], ends[1])]):
+            tie.related = int(bool(words))
+            tie.settle(event.seq, event.ts)
+
+
+def rests(desk: Desk, event: Event, source: Source, below: str) -> None:
+    """What rests on another is associated with it, as long as neither is archived."""
+    ref = desk.ref_of(below)
+    other = desk.current(ref) if ref else None
+    if other is None or not (source.block_id and other.block_id) or source.until_seq is not None:
+        return
+    for tie in desk.ties([(source.block_id, other.block_id)]):
+        tie.rests |= 1 if source.block_id == tie.from_id else 2
+        tie.settle(event.seq, event.ts)
 
 
 def bring_over(desk: Desk, source: Source, merged: Iterable[str]) -> None:

@@ -112,7 +112,7 @@ def settle(desk: Desk, seq: int, touched: Iterable[Source], reason: str) -> None
             else:
                 block.open.pop(source.id, None)
         if block.settle(seq, reason):
-            desk.cut_edges(name)
+            desk.cut_ties(name)
         desk.touch(block)
 
 

@@ -94,13 +94,27 @@ class Edit:
         self._headings += [Splice(start + span[0], start + span[1], "") for span in spans[1:]]
         return self
 
+    def redate(self, entry_id: str, at: datetime) -> Self:
+        """Put another time into a heading that has one."""
+        entry = self._change(entry_id)[1]
+        place = self._page.text.index(entry.time, entry.heading.start)
+        time = on_the_clock(checked_moment(at, "the time"), self._zone)
+        self._headings.append(Splice(place, place + len(entry.time), time))
+        return self
+
     def remove(self, entry_id: str) -> Self:
         """Take an entry off the page, as if it had never been there."""
         self._change(entry_id)[0].is_removed = True
         return self
 
     def complete(self, entry: Entry, entry_id: str, at: datetime, tags: tuple[str, ...]) -> Self:
-        """Give the heading that a person wrote what it lacks; an id that it shares with another is replaced."""
+        """Give the heading that a person wrote what it lacks; an id that it shares with another is replaced.
+
+        What has no heading leaves its place: it is to be appended as an entry.
+        """
+        if entry.heading.start == entry.heading.end:
+            self._headings.append(Splice(*entry.span, ""))
+            return self
         start, raw = entry.heading.start, self._page.text[entry.heading.start : entry.heading.end]
         place = raw.index("##") + 2
         if not entry.time:

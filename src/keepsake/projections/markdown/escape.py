@@ -1,16 +1,17 @@
 r"""What was said, as it stands on a page, and back again, to the letter.
 
 Ordinary prose stands there as it is. What would be taken for something else gets a backslash before it: a line that
-begins like a heading, an HTML tag or a fence that is not closed, a line of dashes, `<!--`, `#superseded-by:`,
-`#retracted`. What no editor keeps, or a terminal obeys, is written by its number, `&#13;`: control characters, other
-line breaks than the line feed, white space at the ends. Where the text itself has a backslash or a number there, it
-gets one more backslash. Nothing else is ever read as an escape, so what a person types by hand stays as it was typed.
+begins like a heading, an HTML tag or a fence that is not closed, a line of dashes, the marks of a merge conflict,
+`<!--`, `#superseded-by:`, `#retracted`. What no editor keeps, or a terminal obeys, is written by its number, `&#13;`:
+control characters, other line breaks than the line feed, white space at the ends. Where the text itself has a backslash
+or a number there, it gets one more backslash. Nothing else is ever read as an escape, so what a person types by hand
+stays as it was typed.
 
 What is struck stands in `~~…~~`, each paragraph for itself; a tilde within is written `&#126;`. A text is struck if all
 of it stands between such pairs.
 
-Where an entry begins does not depend on any of this: inside of a code block a heading is a heading too. So in there
-one that could begin an entry gets its backslash as well; what else begins a line in a closed block stays as it is.
+A heading that could begin an entry gets its backslash in a code block as well, so that no fence that somebody forgets
+elsewhere on the page makes one of it; what else begins a line in a closed block stays as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from keepsake.projections.markdown.heading import is_like_an_entry
 _UNSAFE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff"
 _MARK = r"&#[0-9]{1,5};|<!--|(?i:#superseded-by:|#retracted)"
 _BY_NUMBER = re.compile(rf"[{_UNSAFE}\t\n \\~]")
-_LINE_START = r"#{1,6}(?:[ \t]|$)|(?:-++|=++)[ \t]*+$|`{3}|<(?!!--)[A-Za-z/!?]"
+_CONFLICT = r"<{7}(?!<)|>{7}(?!>)|\|{7}(?!\|)"
+_LINE_START = rf"#{{1,6}}(?:[ \t]|$)|(?:-++|=++)[ \t]*+$|`{{3}}|<(?!!--)[A-Za-z/!?]|{_CONFLICT}"
 
 _WRITE = re.compile(rf"(?<!\\)(\\*+)(?:([{_UNSAFE}])|({_MARK}))|(?m:^) {{0,3}}(~)(?=~~)")
 _WRITE_STRUCK = re.compile(rf"(?<!\\)(\\*+)(?:([{_UNSAFE}~])|({_MARK}))|(?<!\\)(\\++)(?m:(?=[ \t]*+$))")
@@ -31,7 +33,7 @@ _WRITE_LINE = re.compile(rf"( {{0,3}})(\\*+)(?:{_LINE_START})")
 _READ_LINE = re.compile(rf"^( {{0,3}})\\(\\*+)(?={_LINE_START})", re.MULTILINE)
 _FENCE = re.compile(r" {0,3}(`{3,})([^`]*)\Z")
 _STRIKE = re.compile(r"(?<![\\~])~~(?!~)")
-_ODD = re.compile(rf"[{_UNSAFE}\\~&<#`=-]")
+_ODD = re.compile(rf"[{_UNSAFE}\\~&<#`=-]|>{{7}}|\|{{7}}")
 _BLANK = " \t\n"
 
 

@@ -32,7 +32,8 @@ def read_front(text: str, zone: tzinfo) -> tuple[Front, list[Problem]]:
         return Front(), []
     closed = _CLOSE.search(text, opened.end(), opened.end() + LARGEST)
     if closed is None or "#" in closed[0] or (text[closed.end() - 1] != "\n" and closed.end() < len(text)):
-        return Front(), [Problem(1, "the front matter is not closed by a line of three dashes; it is taken for text")]
+        why = "the front matter is not closed by a line of three dashes"
+        return Front(fault=why), [Problem(1, f"{why}; it is taken for text")]
     span, inside = Span(opened.start(), closed.end()), Span(opened.end(), closed.start())
     try:
         fields = fields_of(text, *inside)

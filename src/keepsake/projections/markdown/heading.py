@@ -74,6 +74,11 @@ def read_heading(line: str, zone: tzinfo) -> Heading | None:
     return _read(parts, zone) if _is_entry(parts) else None
 
 
+def is_whole(line: str) -> bool:
+    """Whether a heading is as we write it, with its time and its id."""
+    return len(line) <= LONGEST and _USUAL.match(line) is not None
+
+
 def is_like_an_entry(line: str) -> bool:
     """Whether a heading, of whatever level, could be taken for that of an entry."""
     level = _ANY_LEVEL.match(line)

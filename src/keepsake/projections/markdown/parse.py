@@ -4,6 +4,9 @@ What is accepted beyond what we write: the marks `#superseded-by:…` and `#retr
 seconds or with an offset, ids of four hex digits, entries without id, time or tags, `<!-- supersedes: … -->` at
 either end of a body or in the heading, any strike that covers all of a body, CRLF, a byte order mark, no title, no
 front matter, bytes that are not UTF-8.
+
+A heading in a code block begins no entry. If the last block of a page is not closed, somebody forgot a fence, and which
+belong together cannot be told: then one that holds a whole heading, with time and id, is not taken for a block.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ from datetime import UTC, tzinfo
 
 from keepsake.projections.markdown.body import BLANK, read_body
 from keepsake.projections.markdown.escape import unescaped
+from keepsake.projections.markdown.fence import Fences
 from keepsake.projections.markdown.front import read_front
-from keepsake.projections.markdown.heading import LONGEST, Heading, is_like_an_entry, read_heading
+from keepsake.projections.markdown.heading import LONGEST, Heading, is_like_an_entry, is_whole, read_heading
 from keepsake.projections.markdown.page import Entry, Front, Page, Problem, Span, to_text
 
 _FIRST = re.compile(r" {0,3}#{1,6}[ \t][^\n]*")
@@ -40,6 +44,12 @@ class _Reader:
         self._text, self._front, self._zone, self._problems = text, front, zone, problems
         self._start = front.span.end if front.span else int(text.startswith("\ufeff"))
         self._places: dict[str, int] = {}  # the line on which each id stands
+        self._fences = Fences(text, self._start)
+        if self._fences.is_open:
+            self._fences.leave_out(self._has_entries)
+
+    def _has_entries(self, block: Span) -> bool:
+        return any(is_whole(heading[1]) for heading in _HEADING.finditer(self._text, *block))
 
     def page(self) -> Page:
         text = self._text
@@ -76,7 +86,8 @@ class _Reader:
         if first := _FIRST.match(self._text, self._start):
             yield first[0], Span(*first.span())
         for match in _HEADING.finditer(self._text, first.end() if first else self._start):
-            yield match[1], Span(*match.span(1))
+            if not self._fences.around(match.start(1)):
+                yield match[1], Span(*match.span(1))
 
     def _tell(self, heading: Heading | None, words: str, line: int) -> None:
         if heading is None:

@@ -23,7 +23,7 @@ from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTON
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Refused
 from keepsake.records.event import TIME, Event
-from keepsake.records.pages import CLEAN, FOLD, PAGE, USUAL, is_about
+from keepsake.records.pages import CLEAN, FOLD, PAGE, RENAME, USUAL, is_about
 from keepsake.records.policy import DEFAULT
 from keepsake.records.reviews import ANSWER, ASK
 from keepsake.records.taken import TAKE
@@ -89,6 +89,8 @@ def _show(rows: Rows, event: Event, at: str, belief: Mapping[str, Any], gone: li
             rows.strike(kept, event.ts)
         elif same and tags != same.tag_list:
             rows.tag(same, tags, event.ts)
+        if same and happened not in ("", same.timestamp):
+            rows.date(same, happened, event.ts)
     elif text:
         rows.add(
             file, name, event.ts, tags, text, event.seq, happened=happened or at, has_key=not is_id(belief["key"]),
@@ -180,6 +182,15 @@ def _fold(rows: Rows, event: Event, body: dict[str, Any]) -> None:
             rows.fold(entry, into, event.ts)
 
 
+def _rename(rows: Rows, event: Event, body: dict[str, Any]) -> None:
+    was, to = body["about"], body["to"]
+    file = rows.rename(rows.file(body["user"], was, event.ts), to, event.ts)
+    if file.title == title_of(was):
+        file.title = title_of(to)
+    if file.description == description_of(was):
+        file.description = description_of(to)
+
+
 def _clean(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     for file in rows.files_of(body["user"]):
         rows.sweep(file, event.ts)
@@ -199,5 +210,5 @@ def _time(rows: Rows, _: Event, body: dict[str, Any]) -> None:
 
 _ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {
     PUT: _state, SUPERSEDE: _state, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased, ASK: _ask,
-    ANSWER: _answer, PAGE: _page, FOLD: _fold, CLEAN: _clean, TAKE: _take, TIME: _time,
+    ANSWER: _answer, PAGE: _page, FOLD: _fold, RENAME: _rename, CLEAN: _clean, TAKE: _take, TIME: _time,
 }  # fmt: skip

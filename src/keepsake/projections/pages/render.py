@@ -17,7 +17,8 @@ from keepsake.projections import markdown
 from keepsake.projections.markdown import Draft, Edit, Page, grown, new_page, parse
 from keepsake.projections.markdown.escape import escaped
 from keepsake.projections.markdown.fields import Value, checked
-from keepsake.projections.markdown.page import to_bytes
+from keepsake.projections.markdown.heading import SUPERSEDED, marks, read_heading
+from keepsake.projections.markdown.page import to_bytes, to_text
 from keepsake.projections.markdown.zone import on_the_clock, zone_named
 from keepsake.projections.pages.fold import tags_shown
 from keepsake.projections.pages.rows import Entry, File
@@ -27,7 +28,10 @@ FRONT = ("description", "tags", "status", "needs_compact")
 
 _BLANK = " \t\r\n"
 _TITLE = re.compile(r"^ {0,3}#[ \t]([^\r\n]*)", re.MULTILINE)
+_FOLLOWED = re.compile(rb"[ \t]*(?:\n[ \t]*)*(?:\Z|(?<=\n)## \[\d[^]\n]*\] \{id: )")  # by the next entry, or by nothing
+_NAMED = f"#{SUPERSEDED}".encode()
 _LONGEST, _MOST_TAGS = 1_000, 32  # characters of a description, and tags of a page
+_FEW = 16  # entries that are each looked for; to read all of a page takes as long as some hundreds
 
 Shown = list[tuple[int, int]]  # (n of an entry, 1 as it is or 2 struck; 0 not on the page)
 
@@ -74,25 +78,85 @@ def new(file: File, entries: Iterable[Entry], zone: tzinfo) -> Rendering:
         updated=moment(file.updated), status=file.status, needs_compact=bool(file.needs_compact),
         entries=map(draft_of, shown),
     )  # fmt: skip
-    front = {**{name: legal(file, name) for name in FRONT}, "title": one_line(file.title), "count": len(shown)}
+    front = {
+        **{name: legal(file, name) for name in FRONT}, "title": one_line(file.title), "count": len(shown),
+        "last": shown[-1].id if shown else "",
+    }  # fmt: skip
     return Rendering(to_bytes(text), [(each.n, how(each)) for each in shown], orjson.dumps(front).decode())
 
 
-def longer(data: bytes, file: File, due: Sequence[Entry], zone: tzinfo) -> Rendering | None:
-    """The page with more at its end, without reading all of it; None, if more than that has to change."""
-    seen = orjson.loads(file.front)
-    if not due or any(each.shown or each.is_struck or each.folded_into for each in due):
+def patched(data: bytes, file: File, due: Sequence[Entry], zone: tzinfo) -> Rendering | None:
+    """The page with a few entries struck and more at its end, without reading all of it; None, if more than that has to
+    change. The bytes are those in which the page was last seen."""
+    seen, struck = orjson.loads(file.front), [each for each in due if each.shown]
+    if not due or any(each.folded_into for each in due) or len(struck) > _FEW:
         return None
     if "count" not in seen or any(_is_wanting(file, name, seen.get(name)) for name in FRONT):
         return None
     if seen.get("title") and seen["title"] != one_line(file.title):
         return None
-    drafts = [draft_of(each) for each in due]
+    own = zone_named(file.zone) or zone
+    strikes = [_strike(data, each, own) for each in struck]
+    if None in strikes:
+        return None
+    drafts = [draft_of(each) for each in due if not each.shown]
     text = grown(
-        data, *drafts, entry_count=seen["count"], now=moment(file.updated), zone=zone_named(file.zone) or zone
+        _joined(data, filter(None, strikes)), *drafts, entry_count=seen["count"], now=moment(file.updated), zone=own
     )  # fmt: skip
-    front = orjson.dumps({**seen, "count": seen["count"] + len(due)}).decode()
-    return Rendering(text, [(each.n, 1) for each in due], front)
+    more = {"count": seen["count"] + len(drafts), "last": drafts[-1].id} if drafts else {}
+    front = orjson.dumps({**seen, **more}).decode()
+    return Rendering(text, [(each.n, how(each)) for each in due], front)
+
+
+class _Strike(NamedTuple):
+    """Where an entry begins to hold no longer: behind its heading, up to the end of its words."""
+
+    start: int
+    end: int
+    text: bytes
+
+
+def _strike(data: bytes, row: Entry, zone: tzinfo) -> _Strike | None:
+    """The strike of an entry that stood on the page as it is. None, if that is not plain to see: its id stands there
+    once beside the entries that it replaced, its heading is one line, its words are as we write them, and the next
+    entry follows. Code blocks are left to whoever reads all of the page."""
+    name, words = row.id.encode(), to_bytes(escaped(row.content))
+    if row.shown != 1 or not row.is_struck or row.supersedes != "[]" or b"```" in words or data.find(b"\r") >= 0:
+        return None
+    at = _only(data, name)
+    start, end = data.rfind(b"\n", 0, max(at, 0)) + 1, data.find(b"\n", max(at, 0))
+    heading = read_heading(to_text(data[start:end]), zone) if 0 <= at < end else None
+    if heading is None or heading.id != row.id or heading.problems or heading.supersedes:
+        return None
+    is_marked = heading.superseded_by or heading.is_retracted
+    if is_marked or heading.at != moment(row.timestamp).replace(microsecond=0):
+        return None
+    last = end + 1 + len(words)
+    if not data.startswith(words, end + 1) or not _FOLLOWED.match(data, last):
+        return None
+    draft = draft_of(row)
+    text = marks(draft.superseded_by, draft.is_retracted) + "\n" + escaped(row.content, is_struck=True)
+    return _Strike(start + len(data[start:end].rstrip(_BLANK.encode())), last, to_bytes(text))
+
+
+def _only(data: bytes, name: bytes) -> int:
+    """Where the heading with that id is; -1, if the id stands elsewhere too. What it replaced names it as well."""
+    found, at = -1, data.find(name)
+    while at >= 0:
+        if not data.endswith(_NAMED, 0, at):
+            if found >= 0:
+                return -1
+            found = at
+        at = data.find(name, at + 1)
+    return found
+
+
+def _joined(data: bytes, strikes: Iterable[_Strike]) -> bytes:
+    parts, done = list[bytes](), 0
+    for start, end, text in sorted(strikes):
+        parts += [data[done:start], text]
+        done = end
+    return b"".join([*parts, data[done:]]) if done else data
 
 
 def changed(
@@ -101,20 +165,26 @@ def changed(
 ) -> Rendering:  # fmt: skip
     """The page with what has to change in it. What stands there under `drops` is removed.
 
-    Other words than its row has are taken off an entry only if they are `recorded` elsewhere. What the front matter of
-    a page does not say that nobody has seen yet is said with the next change.
+    On a page that is on another clock than it was, the headings of `due` say the same moments on the new one. Other
+    words than its row has are taken off an entry only if they are `recorded` elsewhere. What the front matter of a page
+    does not say, and never did, is said with the next change.
     """
     as_read, page = page, _completed(page, completions)
     if any(row.supersedes != "[]" for row in due):
         page = _folded(page, due)
     edit, there, is_any, drafts = Edit(page), _first(page), page is not as_read, list[Draft]()
+    is_moved = is_on_another_clock(page, file)
     for row in due:
         if row.id in there:
             is_any = _level(edit, there[row.id], row, may_reword=row.id in recorded) or is_any
+            if is_moved and there[row.id].at not in (None, at := moment(row.timestamp).replace(microsecond=0)):
+                edit.redate(row.id, at)
+                is_any = True
         elif not row.folded_into:
             drafts.append(draft_of(row))
-    fields = _fields(page, file)
-    is_any = is_any or bool(drafts) or any(is_seen or name in page.front.fields for name in fields)
+    fields, seen, said = _fields(as_read, file), orjson.loads(file.front), orjson.loads(seen_front(page))
+    lost = {name for name in fields if is_seen and (file.is_due or seen.get(name) != said.get(name))}
+    is_any = is_any or bool(drafts) or any(name in lost or name in page.front.fields for name in fields)
     shown, gone, title = [(row.n, how(row)) for row in due], there.keys() & set(drops), _title(page, file)
     if not is_any and not gone and not title:
         return Rendering(page.data, shown, seen_front(page))
@@ -125,9 +195,15 @@ def changed(
     if gone or title:
         made = _retitled(without(parse(text, page.zone), gone), title)
         return Rendering(made.data, shown, seen_front(made))
-    told = [row for row in due if row.id in there and _is_told(there[row.id], row, row.id in recorded)]
-    count = len(page.entries) + len(drafts) - len(told)
-    return Rendering(to_bytes(text), shown, seen_front(page, fields, count))
+    told = {row.id for row in due if row.id in there and _is_told(there[row.id], row, row.id in recorded)}
+    left = [entry.id for entry in page.entries if entry is not there.get(entry.id) or entry.id not in told]
+    said = {name: value for name, value in fields.items() if name in FRONT}
+    return Rendering(to_bytes(text), shown, seen_front(page, said, [*left, *(draft.id for draft in drafts)]))
+
+
+def is_on_another_clock(page: Page, file: File) -> bool:
+    """Whether a person changed the zone of a page since it was last seen."""
+    return bool(file.zone) and zone_named(file.zone) not in (None, page.zone)
 
 
 def _completed(page: Page, completions: Sequence[Completion]) -> Page:
@@ -218,6 +294,9 @@ def _is_told(there: markdown.Entry, row: Entry, is_recorded: bool) -> bool:
 def _fields(page: Page, file: File) -> dict[str, Value]:
     """What the front matter has to say and does not."""
     said = orjson.loads(seen_front(page))
+    if page.front.span is None:  # all of it is written
+        entity = {} if markdown.is_plain(file.about) else {"entity": file.about}
+        return {**{name: legal(file, name) for name in FRONT}, "created": moment(file.created), **entity}
     return {name: legal(file, name) for name in FRONT if _is_wanting(file, name, said[name])}
 
 
@@ -265,12 +344,12 @@ def _retitled(page: Page, title: str) -> Page:
     return parse(page.text[: found.start(1)] + title + page.text[found.end(1) :], page.zone)
 
 
-def seen_front(page: Page, written: Mapping[str, Any] | None = None, count: int | None = None) -> str:
-    """What a page says of itself, to be compared with what it says the next time; or, if fields were written and
-    entries added, what it says then."""
-    front = page.front
+def seen_front(page: Page, written: Mapping[str, Any] | None = None, ids: Sequence[str] | None = None) -> str:
+    """What a page says of itself, and which entry is its last, to be compared with what it says the next time; or, if
+    fields were written and it has other entries then, what it says then."""
+    front, ids = page.front, [entry.id for entry in page.entries] if ids is None else ids
     return orjson.dumps({
         "description": front.description, "tags": list(front.tags), "status": front.status,
         "needs_compact": front.needs_compact, "title": page.title, **(written or {}),
-        "count": len(page.entries) if count is None else count,
+        "count": len(ids), "last": next(filter(None, reversed(ids)), ""),
     }).decode()  # fmt: skip

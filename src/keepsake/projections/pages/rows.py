@@ -202,6 +202,23 @@ class Rows:
         file.updated, file.is_due = max(file.updated, at), 1
         self._changed[file.path] = file
 
+    def rename(self, file: File, about: str, at: str) -> File:
+        """The page is about another entity, and what stands on it goes along, to its page if it has one."""
+        self.flush()
+        there = self._files.get((file.user, about)) or self._fetch((file.user, about))
+        was, self._files = file.path, {key: each for key, each in self._files.items() if each is not file}
+        self._db.execute("DELETE FROM files WHERE path = ?", (was,))
+        if there is None or there.is_gone:
+            self._db.execute("DELETE FROM files WHERE user = ? AND about = ?", (file.user, about))
+            file.about, file.path = about, self._free_path(file.user, about)
+        else:
+            there.entry_count, there.tokens = there.entry_count + file.entry_count, there.tokens + file.tokens
+            file = there
+        self._files[file.user, about] = file
+        self._db.execute("UPDATE entries SET path = ? WHERE path = ?", (file.path, was))
+        self.touch(file, at)
+        return file
+
     def redate(self, clock: str) -> None:
         """Pages that were changed, as they say, long after `clock`, which is right, were changed by then."""
         self.flush()
@@ -285,6 +302,12 @@ class Rows:
         listed = orjson.dumps(list(tags)).decode()
         self._db.execute("UPDATE entries SET tags = ?, is_due = 1 WHERE n = ?", (listed, entry.n))
         index_entry(self._db, entry.n)
+        self.touch_path(entry.path, at)
+
+    def date(self, entry: Entry, happened: str, at: str) -> None:
+        """It happened at another time than its page said."""
+        self._write_entries()
+        self._db.execute("UPDATE entries SET timestamp = ?, is_due = 1 WHERE id = ?", (happened, entry.id))
         self.touch_path(entry.path, at)
 
     def fold(self, entry: Entry, into: str, at: str) -> None:

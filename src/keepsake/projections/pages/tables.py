@@ -6,13 +6,16 @@ behind, and of each entry how it was last seen there (`shown`). `entries_fts` is
 copy of the words.
 
 An entry's `shown`: 0 was never on the page, 1 stood there, 2 stood there struck.
+
+`renderings` are all states in which a page was written or read: its bytes by their digest, its `mark` (see `base`), how
+far the ledger was, and what its front matter said. By its mark a saved page is known to come from one of them.
 """
 
 from __future__ import annotations
 
-from hashlib import sha256
+from hashlib import sha1
 
-SHAPE = 3  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 4  # of what the fold writes; raise it when the same events give other rows
 
 TABLES = (
     """CREATE TABLE bookmark (
@@ -48,12 +51,25 @@ TABLES = (
     # what was cleaned away, and a digest of its words: a file that still has it lags behind
     "CREATE TABLE gone (id TEXT PRIMARY KEY, words BLOB NOT NULL) WITHOUT ROWID",
     # every state in which a page was ever written: a file that is in an earlier one was put back, not edited
-    "CREATE TABLE renderings (path TEXT NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (path, digest)) WITHOUT ROWID",
+    """CREATE TABLE renderings (
+        path TEXT NOT NULL, digest BLOB NOT NULL, mark BLOB NOT NULL, seq INTEGER NOT NULL, front TEXT NOT NULL,
+        PRIMARY KEY (path, digest)
+    ) WITHOUT ROWID""",
+    # the pages that say something else than the memory: they are looked at every time, until they do not
+    "CREATE TABLE unclear (path TEXT PRIMARY KEY) WITHOUT ROWID",
 )
 
-NAMES = ("entries_fts", "entries", "files", "versions", "waiting", "asked", "gone", "renderings", "bookmark")
+NAMES = ("entries_fts", "entries", "files", "versions", "waiting", "asked", "gone", "renderings", "unclear", "bookmark")
+
+
+# A page that is written is read next, if anything is: to compare is quicker.
+_last = b"", sha1(usedforsecurity=False).digest()[:16]
 
 
 def digest_of(data: bytes) -> bytes:
-    """What tells one state of a file from another. Processors have SHA-256 built in: nothing else is as quick."""
-    return sha256(data).digest()[:16]
+    """What tells one state of a file from another. Nobody is kept out by it: what counts is that it is quick."""
+    global _last
+    known = _last
+    if known[0] != data:
+        _last = known = data, sha1(data, usedforsecurity=False).digest()[:16]
+    return known[1]

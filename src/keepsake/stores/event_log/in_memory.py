@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from keepsake.records.errors import NotFound
 from keepsake.records.memory_event import MemoryEvent
 from keepsake.stores.event_log.filters import wanted
-from keepsake.stores.event_log.line import event_of, fields_of, lines_of, must_be_free
+from keepsake.stores.event_log.line import event_of, fields_of, lines_of, must_be_free, must_fit
 from keepsake.stores.event_log.protocols import Events, Findings
 from keepsake.stores.event_log.replay import GraphSnapshot, replay
 
@@ -28,11 +28,18 @@ class InMemoryMemoryEventLog:
 
     def extend(self, events: Iterable[MemoryEvent]) -> None:
         """Add several, or, if one of them is refused, none."""
-        fresh = list(events)
-        lines = lines_of(fresh)
+        self.extend_lines(lines_of(events).items())
+
+    def extend_lines(self, lines: Iterable[tuple[str, bytes]]) -> None:
+        """Add events that were judged, each as its id and its line: all, or, if one is refused, none."""
         with self._turn:
-            must_be_free(fresh, self._lines)
-            self._lines.update(zip((event.id for event in fresh), lines, strict=True))
+            fresh: dict[str, bytes] = {}
+            for name, line in lines:
+                must_be_free((name,), self._lines)
+                must_be_free((name,), fresh)
+                must_fit(name, line)
+                fresh[name] = line
+            self._lines |= fresh
 
     def get(self, event_id: str) -> MemoryEvent:
         """One event. NotFound, if there is none of that id."""
@@ -43,11 +50,16 @@ class InMemoryMemoryEventLog:
 
     def replay(self, path: str | None = None) -> GraphSnapshot:
         """The graph that the events make; with a path, as it is seen from there."""
-        return replay(self.list(), path)
+        return replay(self, path)
 
     def diagnostics(self) -> Findings:
         """Nothing: only what `append` took is here."""
         return []
+
+    def __iter__(self) -> Iterator[MemoryEvent]:
+        with self._turn:
+            lines = [*self._lines.values()]
+        return map(event_of, lines)
 
     def __len__(self) -> int:
         return len(self._lines)

@@ -9,7 +9,7 @@ under the lock before anything is decided. Events come in the order of their lin
 `extend` may be there up to one of them, and never half of one.
 
 A line that is no event (malformed, of an unknown schema version, an id for the second time) is passed over and told by
-`diagnostics`. Nothing repairs it. An id that an unknown version has taken stays taken.
+`diagnostics`. Nothing repairs it. A file with a line of a newer program is read and not written to.
 
 What is held in memory is where each id stands, no more. It follows the file: a file that was replaced or cut is read
 anew. How the file grows, and what a crash leaves: see `stores/line_file`.
@@ -27,14 +27,14 @@ from typing import Any
 
 from keepsake.ledger.disk import Disk, pread_range
 from keepsake.ledger.read import raw_lines
-from keepsake.records.errors import NotFound
+from keepsake.records.errors import NotFound, NotWritable
 from keepsake.records.graph_fields import line_of
 from keepsake.records.memory_event import MemoryEvent
 from keepsake.stores.event_log.filters import wanted
 from keepsake.stores.event_log.line import Bad, event_of, fields_of, lines_of, must_be_free, must_fit, new_ones
-from keepsake.stores.event_log.protocols import DUPLICATE, TORN, Events, Findings, LogFinding
+from keepsake.stores.event_log.protocols import DUPLICATE, TORN, UNKNOWN_SCHEMA, Events, Findings, LogFinding
 from keepsake.stores.event_log.replay import GraphSnapshot, replay
-from keepsake.stores.line_file import LineFile
+from keepsake.stores.line_file import LineFile, Pen, batched
 
 _SEEN = 256  # bytes at the end of what was read, by which the file is known again
 
@@ -52,6 +52,27 @@ class _Known:
         self._file: tuple[int, int] | None = None
         self._last = b""
 
+    def adding(self, lines: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
+        """The lines that are appended to what was read, each noted as it goes. Refused, if an id is taken."""
+        at = self._end
+        for name, line in lines:
+            must_be_free((name,), self.taken)
+            must_fit(name, line)
+            self.taken[name] = at
+            self.lines, self.count, at = self.lines + 1, self.count + 1, at + len(line)
+            yield line
+
+    def take_back(self, count: int) -> None:
+        """Know no more ids than so many: what was added after these is not on disk."""
+        while len(self.taken) > count:
+            self.taken.popitem()
+            self.lines, self.count = self.lines - 1, self.count - 1
+
+    def level(self, fd: int, end: int) -> None:
+        """The file is known up to its end."""
+        self._file, self._end = _name_of(fd), end
+        self._last = pread_range(fd, max(0, end - _SEEN), end)
+
     def catch_up(self, fd: int, end: int) -> None:
         """Read what was appended since. A file that is another one now, or was cut or rewritten, is read anew."""
         if fd < 0:
@@ -59,11 +80,9 @@ class _Known:
             return
         if not self._is_same(fd, end):
             self._forget()
-        self._file = _name_of(fd)
         for at, raw in raw_lines(fd, self._end, end):
             self._take(at, raw)
-        self._end = end
-        self._last = pread_range(fd, max(0, end - _SEEN), end)
+        self.level(fd, end)
 
     def _is_same(self, fd: int, end: int) -> bool:
         seen = pread_range(fd, max(0, self._end - _SEEN), self._end)
@@ -108,15 +127,50 @@ class JsonlMemoryEventLog:
 
     def extend(self, events: Iterable[MemoryEvent]) -> None:
         """Add several with one sync, or, if one of them is refused, none."""
-        fresh = list(events)
-        lines = lines_of(fresh)
-        if not lines:
+        lines = lines_of(events)
+        if lines:
+            self.extend_lines(lines.items())
+
+    def extend_lines(self, lines: Iterable[tuple[str, bytes]]) -> None:
+        """Add events that were judged, each as its id and its line: all, or, if one is refused, none.
+
+        They are written as they come, so that any number of them takes little room.
+        """
+        with self._writing() as pen:
+            self._append(pen, lines)
+
+    def _append(self, pen: Pen, lines: Iterable[tuple[str, bytes]]) -> None:
+        count = len(self._known.taken)
+        try:
+            pen.append(batched(self._known.adding(lines)))
+        except BaseException:
+            self._known.take_back(count)
+            raise
+        self._known.level(pen.fd, pen.end)
+
+    def create(self) -> None:
+        """Make the file, if it is not there. NotWritable, if it may not be written to."""
+        with self._writing():
             return
+
+    @contextmanager
+    def _writing(self) -> Iterator[Pen]:
+        """The file held alone, caught up with. NotWritable, if a newer program wrote to it."""
         with self._turn, self._file.writing() as pen:
             self._known.catch_up(pen.fd, pen.end)
-            must_be_free(fresh, self._known.taken)
-            pen.append(b"".join(lines))
-            self._known.catch_up(pen.fd, pen.end)
+            self._must_be_known()
+            yield pen
+
+    def must_be_known(self) -> None:
+        """NotWritable, if a newer program wrote to the file: what it means by that is not known here."""
+        with self._reading():
+            self._must_be_known()
+
+    def _must_be_known(self) -> None:
+        for found in self._known.findings:
+            if found.code == UNKNOWN_SCHEMA:
+                where = f"{self.path}, line {found.line}, byte {found.byte}"
+                raise NotWritable(f"{where}: {found.reason}; upgrade keepsake: nothing was written")
 
     @contextmanager
     def alongside(self, events: dict[str, bytes]) -> Iterator[None]:
@@ -124,15 +178,14 @@ class JsonlMemoryEventLog:
 
         Refused before the block begins, if an id is taken by another event. Should the block fail, nothing is added.
         """
-        must_fit(events)
-        with self._turn, self._file.writing() as pen:
-            self._known.catch_up(pen.fd, pen.end)
+        for name, line in events.items():
+            must_fit(name, line)
+        with self._writing() as pen:
             known = {name: self._line(pen.fd, name, pen.end) for name in events if name in self._known.taken}
             fresh = new_ones(known, events)
             yield
             if fresh:
-                pen.append(b"".join(line + b"\n" for line in fresh.values()))
-                self._known.catch_up(pen.fd, pen.end)
+                self._append(pen, ((name, line + b"\n") for name, line in fresh.items()))
 
     def _line(self, fd: int, name: str, end: int) -> bytes:
         """The event of that id as it writes itself; nothing, if it cannot be read."""
@@ -161,7 +214,7 @@ class JsonlMemoryEventLog:
 
     def replay(self, path: str | None = None) -> GraphSnapshot:
         """The graph that the events make; with a path, as it is seen from there."""
-        return replay(self.list(), path)
+        return replay(self, path)
 
     def diagnostics(self) -> Findings:
         """The lines that are passed over, in their order, and what a crash left at the end."""
@@ -172,6 +225,9 @@ class JsonlMemoryEventLog:
                 reason = f"{size - end} bytes that nobody was told are kept; the next append sets them aside"
                 found.append(LogFinding(TORN, self._known.lines + 1, end, reason))
             return found
+
+    def __iter__(self) -> Iterator[MemoryEvent]:
+        return map(MemoryEvent.judged, self._fields())
 
     def __len__(self) -> int:
         with self._reading():

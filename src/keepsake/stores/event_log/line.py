@@ -69,23 +69,22 @@ def _unknown_version(told: dict[str, Any]) -> Bad:
     return Bad(UNKNOWN_SCHEMA, reason, name if isinstance(name, str) else "")
 
 
-def lines_of(events: Iterable[MemoryEvent]) -> list[bytes]:
-    """The lines of new events. Refused, if an id stands twice among them, or a line would be too long."""
+def lines_of(events: Iterable[MemoryEvent]) -> dict[str, bytes]:
+    """The lines of new events, by id. Refused, if an id stands twice among them, or a line would be too long."""
     fresh: dict[str, bytes] = {}
     for event in events:
         if not isinstance(event, MemoryEvent):
             raise Refused(f"a log takes memory events, not {type(event).__name__}")
-        must_be_free((event,), fresh)
-        line = fresh[event.id] = event.to_line()
-        must_fit({event.id: line})
-    return list(fresh.values())
+        must_be_free((event.id,), fresh)
+        fresh[event.id] = event.to_line()
+        must_fit(event.id, fresh[event.id])
+    return fresh
 
 
-def must_fit(lines: Mapping[str, bytes]) -> None:
+def must_fit(name: str, line: bytes) -> None:
     """Refused, if a line would be too long to be read again."""
-    for name, line in lines.items():
-        if len(line) >= MAX_LINE:
-            raise Refused(f"event {shown(name)} is {len(line)} bytes long, and a line ends before {MAX_LINE}; split it")
+    if len(line) >= MAX_LINE:
+        raise Refused(f"event {shown(name)} is {len(line)} bytes long, and a line ends before {MAX_LINE}; split it")
 
 
 def new_ones(known: Mapping[str, bytes], lines: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -96,8 +95,8 @@ def new_ones(known: Mapping[str, bytes], lines: Mapping[str, bytes]) -> dict[str
     return {name: line for name, line in lines.items() if name not in known}
 
 
-def must_be_free(events: Iterable[MemoryEvent], taken: Container[str]) -> None:
-    """Refused, if the id of one is taken."""
-    for event in events:
-        if event.id in taken:
-            raise Refused(f"there is an event {event.id!r} already; an event is appended once")
+def must_be_free(names: Iterable[str], taken: Container[str]) -> None:
+    """Refused, if one of the ids is taken."""
+    for name in names:
+        if name in taken:
+            raise Refused(f"there is an event {name!r} already; an event is appended once")

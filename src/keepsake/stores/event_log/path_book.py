@@ -70,6 +70,14 @@ class PathBook:
                 waiting += self._paths[name].merged_from
         return list(found)
 
+    def current(self) -> set[str]:
+        """The paths that are seen by whoever names none: all that begin a conversation, with what was merged into them.
+
+        One that was itself merged is seen where it was merged into.
+        """
+        begin = [name for name, path in self._paths.items() if not path.parent_id and path.state in (OPEN, CLOSED)]
+        return {merged for name in begin for merged in self.with_merged(name)}
+
     def is_abandoned(self, path_id: str) -> bool:
         return path_id in self._paths and self._paths[path_id].state == ABANDONED
 

@@ -6,7 +6,7 @@ a log is told by `diagnostics`, with its place; reading goes past it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
@@ -59,6 +59,9 @@ class MemoryEventLog(Protocol):
 
     def diagnostics(self) -> Findings:
         """The lines that were passed over, in their order."""
+
+    def __iter__(self) -> Iterator[MemoryEvent]:
+        """All events, one after the other."""
 
     def __len__(self) -> int: ...
 

@@ -17,7 +17,7 @@ from keepsake.records.graph_fields import Told, check_record, line_of
 from keepsake.records.memory_event import MemoryEvent
 from keepsake.records.memory_path import MemoryPath
 from keepsake.stores.event_log.line import must_fit
-from keepsake.stores.graph.contents import Changes, Contents, copied, row_of
+from keepsake.stores.graph.contents import Changes, Contents, Lines, copied
 
 _KINDS: dict[str, type[Any]] = {
     "profiles": MemoryProfile, "nodes": MemoryNode, "edges": MemoryEdge, "paths": MemoryPath,
@@ -65,7 +65,7 @@ class KeptGraph(ABC):
         """Keep a plan, an object with an `id`."""
         check_record(plan)
         changes = Changes()
-        changes.put("activation_plans", key_of("activation_plans", plan), line_of(plan), plan)
+        changes.lines["activation_plans"][key_of("activation_plans", plan)] = line_of(plan)
         self._save(changes)
 
     def list_activation_plans(self) -> list[Told]:
@@ -131,14 +131,27 @@ class KeptGraph(ABC):
         """Take in all of it, or nothing. What is here already under the same id is replaced; an event never is."""
         changes = Changes(metadata=copied(envelope.metadata), extra=copied(envelope.extra))
         if envelope.profile is not None:
-            changes.put("profiles", envelope.profile.id, envelope.profile.to_line(), {})
+            changes.lines["profiles"][envelope.profile.id] = envelope.profile.to_line()
             changes.head = envelope.profile.id if envelope.profiles else ""
         for part in _KINDS:
-            rows = changes.rows[part]
-            for name, line, told in envelope.settled(part):
-                rows[name] = row_of(part, line, told)
+            changes.lines[part].update((name, line) for name, line, _ in envelope.settled(part))
         changes.events = {name: line for name, line, _ in envelope.settled("events")}
-        must_fit(changes.events)
+        for name, line in changes.events.items():
+            must_fit(name, line)
+        self._save(changes)
+
+    def lines_of(self, part: str) -> dict[str, bytes]:
+        """The records of a part as they are kept, by id."""
+        with self._reading() as held:
+            return dict(held.tables[part])
+
+    def put_back(self, lines: Lines, gone: dict[str, set[str]], *, rewrite: bool = False) -> None:
+        """Follow a log: put `lines` (by part and id) and drop what is `gone`, all of it or nothing.
+
+        With `rewrite`, files that cannot be read are written again, and what was in them is kept aside.
+        """
+        changes = Changes(gone=gone, rewrite=rewrite)
+        changes.lines |= lines
         self._save(changes)
 
     # -- how -----------------------------------------------------------------------------------------------------------
@@ -149,7 +162,7 @@ class KeptGraph(ABC):
             if not isinstance(record, _KINDS[part]):
                 raise Refused(f"{part} holds {_KINDS[part].__name__} records, not {type(record).__name__}")
             told = record.to_dict()
-            changes.put(part, key_of(part, told), line_of(told), told)
+            changes.lines[part][key_of(part, told)] = line_of(told)
         self._save(changes)
 
     def _load(self, part: str, name: str) -> Any:

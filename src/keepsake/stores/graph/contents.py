@@ -16,6 +16,8 @@ from keepsake.records.graph_fields import Told
 
 PARTS = ("profiles", "nodes", "edges", "paths", "activation_plans")
 
+Lines = dict[str, dict[str, bytes]]  # records as they write themselves, by part and id
+
 
 class Row(NamedTuple):
     """A line, and by what it is found. A node that was merged into another is not found by its kind."""
@@ -35,6 +37,11 @@ def row_of(part: str, line: bytes, told: Told) -> Row:
     return Row(line)
 
 
+def row_in(part: str, line: bytes) -> Row:
+    """The same, from its line alone."""
+    return row_of(part, line, orjson.loads(line) if part in ("nodes", "edges") else {})
+
+
 def copied(told: Told) -> Told:
     """The same, sharing nothing with it."""
     copy: Told = orjson.loads(orjson.dumps(told))
@@ -45,55 +52,58 @@ def copied(told: Told) -> Told:
 class Changes:
     """What is to be saved, all of it or nothing."""
 
-    rows: dict[str, dict[str, Row]] = field(default_factory=lambda: {part: {} for part in PARTS})
+    lines: Lines = field(default_factory=lambda: {part: {} for part in PARTS})
     events: dict[str, bytes] = field(default_factory=dict)
     metadata: Told = field(default_factory=dict)
     extra: Told = field(default_factory=dict)
     head: str = ""  # the profile that an envelope names first
-
-    def put(self, part: str, name: str, line: bytes, told: Told) -> None:
-        self.rows[part][name] = row_of(part, line, told)
+    gone: dict[str, set[str]] = field(default_factory=dict)  # records of a part that are to be dropped
+    rewrite: bool = False  # files that cannot be read give way: all that is to be in them is known
 
 
 class Groups:
-    """Names by what they have in common, each group in order when it is asked for."""
+    """Names by what they have in common, each group in order when it is asked for.
+
+    A name alone stands for itself: most nodes have an edge or two, and a dictionary for each would be most of what a
+    graph takes in memory.
+    """
 
     __slots__ = ("_groups", "_ordered")
 
     def __init__(self) -> None:
-        self._groups: dict[str, dict[str, None]] = {}
+        self._groups: dict[str, str | dict[str, None]] = {}
         self._ordered: set[str] = set()
 
     def add(self, key: str, name: str) -> None:
-        group = self._groups.get(key)
-        if group is None:
-            self._groups[key] = {name: None}
+        group = self._groups.setdefault(key, name)
+        if isinstance(group, str):
+            if group != name:
+                self._groups[key] = {group: None, name: None}
+                self._ordered.discard(key)
         elif name not in group:
             group[name] = None
             self._ordered.discard(key)
 
     def remove(self, key: str, name: str) -> None:
         group = self._groups.get(key)
-        if group is not None and name in group:
-            del group[name]
-            if not group:
-                del self._groups[key]
+        if group == name or group == {name: None}:
+            del self._groups[key]
+        elif isinstance(group, dict):
+            group.pop(name, None)
 
     def names(self, key: str) -> Iterable[str]:
         """The names in order. Putting them in order is done once, and again after one was added."""
-        group = self._groups.get(key)
-        if group is None:
-            return ()
-        if key not in self._ordered:
+        group = self._groups.get(key, ())
+        if isinstance(group, str):
+            return (group,)
+        if group and key not in self._ordered:
             group = self._groups[key] = dict.fromkeys(sorted(group))
             self._ordered.add(key)
         return group
 
     def size(self, key: str) -> int:
-        return len(self._groups.get(key, ()))
-
-    def keys(self) -> list[str]:
-        return sorted(self._groups)
+        group = self._groups.get(key, ())
+        return 1 if isinstance(group, str) else len(group)
 
 
 class Contents:
@@ -139,7 +149,7 @@ class Contents:
         line = self.tables[part].pop(name)
         if part not in self.kinds:
             return
-        row = row_of(part, line, orjson.loads(line))
+        row = row_in(part, line)
         self.kinds[part].remove(row.kind, name)
         if part == "edges":
             self.out.remove(row.source, name)
@@ -147,11 +157,15 @@ class Contents:
 
     def apply(self, changes: Changes) -> None:
         """Take over what was decided to be saved."""
-        for part, rows in changes.rows.items():
-            if self.tables[part].keys().isdisjoint(rows):
-                self.put_new(part, rows.items())
+        for part, names in changes.gone.items():
+            for name in names & self.tables[part].keys():
+                self.drop(part, name)
+        for part, lines in changes.lines.items():
+            rows = ((name, row_in(part, line)) for name, line in lines.items())
+            if self.tables[part].keys().isdisjoint(lines):
+                self.put_new(part, rows)
                 continue
-            for name, row in rows.items():
+            for name, row in rows:
                 self.put(part, name, row)
         self.metadata = {**self.metadata, **changes.metadata}
         self.extra = {**self.extra, **changes.extra}

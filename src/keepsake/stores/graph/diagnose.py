@@ -31,10 +31,12 @@ from keepsake.stores.line_file import LineFile
 
 Severity = Literal["error", "warning", "note"]
 
+MISSING = "missing-file"
 CODES: dict[str, tuple[Severity, str]] = {
-    MALFORMED: ("error", "mend or remove what is named; nothing is written over it"),
+    MALFORMED: ("error", "fix or remove what is named; files of records are rewritten from the log"),
     UNKNOWN_VERSION: ("error", "upgrade keepsake"),
     layout.TWICE: ("error", "remove one of the two"),
+    MISSING: ("error", "restore it from a copy; else the next write makes one, without what was in it"),
     "missing-endpoint": ("error", "save the node that is missing, or save the edge with another end"),
     "merged-nowhere": ("error", "save the node that it was merged into"),
     "orphaned-event": ("warning", "save what the event is about, or leave it: history is not changed"),
@@ -138,20 +140,21 @@ def _of_edge(told: Told, nodes: dict[str, str]) -> Iterator[Diagnostic]:
 def _of_history(envelope: GraphEnvelope, known: set[str]) -> Iterator[Diagnostic]:
     """Events about nothing that is or was here, and paths that name what is not here."""
     paths = {told["path_id"]: told for told in _told(envelope, "paths")}
-    events = list(_told(envelope, "events"))
-    known = known | paths.keys() | {name for told in events if told["kind"] in _MAKES for name in told["subject_ids"]}
-    begun = {told["path_id"] for told in events if told["kind"] == BRANCH}
-    for told in (told for told in events if told["kind"] != DENIED):  # an attempt in vain may be about anything
+    known, named = {"", *known, *paths}, set[str]()
+    for told in _told(envelope, "events"):
+        named.add(told["id"])
+        known.update(told["subject_ids"] if told["kind"] in _MAKES else ())
+        known.update([told["path_id"]] if told["kind"] == BRANCH else ())
+    for told in (told for told in _told(envelope, "events") if told["kind"] != DENIED):  # that may be about anything
         lost = [name for name in told["subject_ids"] if name not in known]
-        if told["path_id"] and told["path_id"] not in known | begun:
+        if told["path_id"] not in known:
             lost.append(told["path_id"])
         if lost:
             reason = f"nothing here is called {', '.join(map(_shown, lost[:3]))}"
             yield _found("orphaned-event", f"event {_shown(told['id'])}", reason)
-    named = {told["id"] for told in events}
     for name, told in paths.items():
         place = f"path {_shown(name)}"
-        if told.get("parent_id") and told["parent_id"] not in known | begun:
+        if (told.get("parent_id") or "") not in known:
             yield _found("path-without-parent", place, f"there is no path {_shown(told['parent_id'])}")
         for missing in [each for each in told.get("event_ids", ()) if each not in named]:
             yield _found("missing-event", place, f"there is no event {_shown(missing)}")
@@ -170,11 +173,15 @@ def _shown(name: object) -> str:
 
 def _in_files(store: InFiles) -> Iterable[Problem]:
     yield from store.problems()
+    if any((store.root / part).is_dir() for part in PARTS) and not os.path.lexists(store.root / layout.WORKSPACE):
+        yield Problem(MISSING, layout.WORKSPACE, 0, 0, "it says what kind of folder this is, and is not there")
+    if layout.lacks_audit(store.root):
+        yield Problem(MISSING, layout.AUDIT, 0, 0, "it says who did what, and it was there")
     for found in JsonlMemoryEventLog(store.root / layout.EVENTS).diagnostics():
         if found.code in _SAME:
             yield Problem(_SAME[found.code], layout.EVENTS, found.line, found.byte, found.reason)
     yield from _in_audit(store.root)
-    yield from _in_object(store.root, layout.RUNTIME)
+    yield from _in_note(store.root)
 
 
 def _in_audit(root: Path) -> Iterator[Problem]:
@@ -210,13 +217,17 @@ def _judged(raw: bytes) -> tuple[str, str]:
     return MALFORMED, ""
 
 
-def _in_object(root: Path, name: str) -> Iterator[Problem]:
-    path = root / name
-    if path.is_symlink() or not path.is_file():
+def _in_note(root: Path) -> Iterator[Problem]:
+    path = root / layout.RUNTIME
+    if not os.path.lexists(path):
         return
-    code, reason = _judged(path.read_bytes())
+    code, reason = MALFORMED, "it is no file"
+    if path.is_file() and not path.is_symlink():
+        code, reason = _judged(path.read_bytes())
+        if not reason and type(loads(path.read_bytes()).get("applying")) is not str:
+            reason = "applying is missing, or no text"
     if reason:
-        yield Problem(code, name, 0, 0, reason)
+        yield Problem(code, layout.RUNTIME, 0, 0, reason)
 
 
 def _foreign(root: Path) -> list[str]:

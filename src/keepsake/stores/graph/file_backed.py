@@ -4,7 +4,8 @@ Acknowledged means on disk: a save returns after the sync, and one call is whole
 files it touches. (The events of an imported envelope are appended last: should the power fail just before, the same
 import again adds them.) Several processes may use one folder: who writes holds the system's lock, and every call first
 takes in what others wrote, which it knows from a mark in the lock file, and reads only the files that changed. A file
-that was changed by hand is taken in when the folder is opened, when somebody saves to it, or by `refresh`.
+that was changed by hand is taken in when the folder is opened, when somebody saves to it, or by `refresh`. What a newer
+program wrote is read as far as it is understood, and never written to.
 
 Reading a folder makes nothing in it; it need not even be there.
 """
@@ -18,7 +19,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import RLock
 
-from keepsake.ledger.disk import Disk
+from keepsake.ledger.disk import Disk, write_new
 from keepsake.ledger.lock import Lock, Witness
 from keepsake.records.errors import Damaged, NotWritable, NotWritten, Refused
 from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
@@ -82,6 +83,16 @@ class FileBackedMemoryGraphStore(KeptGraph):
         with self._reading():
             return self._files.problems()
 
+    def must_be_known(self) -> None:
+        """NotWritable, if a newer program wrote any of it: what it means by it is not known here."""
+        with self._reading():
+            self._files.must_be_known()
+
+    def broken(self) -> list[str]:
+        """The files of records in which something could not be read."""
+        with self._reading():
+            return self._files.broken()
+
     def edited(self) -> list[str]:
         """The files that are not as a keepsake wrote them, though all in them could be read."""
         with self._reading():
@@ -112,10 +123,13 @@ class FileBackedMemoryGraphStore(KeptGraph):
         """The lock; None where there is none and none is to be made. A forked child opens its own."""
         if self._pid != os.getpid():
             self.close()
-        if self._lock is None and (make or (self.root / layout.LOCK).exists()):
-            if (self.root / layout.LOCK).is_symlink():
-                raise Refused(f"{self.root / layout.LOCK} is a link, and nothing is written through links; remove it")
-            self._lock, self._pid = Lock(self.root / layout.LOCK, self._disk, patience=self._patience), os.getpid()
+        path = self.root / layout.LOCK
+        if self._lock is None and (make or path.exists()):
+            if path.is_symlink():
+                raise Refused(f"{path} is a link, and nothing is written through links; remove it")
+            if path.exists() and not path.is_file():
+                raise Refused(f"{path} is no file, and nothing can be held by it; remove it")
+            self._lock, self._pid = Lock(path, self._disk, patience=self._patience), os.getpid()
         return self._lock
 
     def _finish(self, lock: Lock) -> None:
@@ -146,6 +160,7 @@ class FileBackedMemoryGraphStore(KeptGraph):
                 with lock.exclusive():
                     self._finish(lock)
                     self._take_in(lock.witness())
+                    self._files.must_be_known()
                     self._record(changes, lock)
             except OSError as error:
                 self._is_fresh = False
@@ -168,10 +183,20 @@ class FileBackedMemoryGraphStore(KeptGraph):
         made = plan(self._files, changes)
         if not made.is_empty():
             self._is_fresh = False  # until what is on disk is known again
+            self._keep_broken([place for place in (*made.files, *made.gone) if place in self._files.broken()])
             commit(self._disk, self.root, made.files, made.gone)
             note(self._files, changes, made)
             self._leave_mark(lock)
             self._is_fresh = True
+
+    def _keep_broken(self, places: list[str]) -> None:
+        """Keep files that are about to be written over though something in them could not be read."""
+        folder = self.root / layout.DAMAGED
+        for place in places:
+            own_folder(self._disk, folder)
+            data = (self.root / place).read_bytes()
+            write_new(self._disk, folder / layout.kept_name(place, data), data)
+            self._disk.sync_folder(folder)
 
     def _leave_mark(self, lock: Lock) -> None:
         """Let others know that something changed."""

@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keepsake.records.errors import NotWritable
 from keepsake.stores.graph import layout
 from keepsake.stores.graph.contents import PARTS, Contents
 from keepsake.stores.graph.layout import Problem, Shard
@@ -90,6 +91,7 @@ class GraphFiles:
         self.seen[place] = Seen(stamp, shard)
         if fault:
             shard.problems.append(Problem(layout.MALFORMED, place, 0, 0, fault))
+            shard.is_file = False
             return
         table, rows = self.held.tables[part], layout.trusted_rows(place, data)
         if rows is not None and table.keys().isdisjoint(names := [name for name, _ in rows]):
@@ -121,6 +123,16 @@ class GraphFiles:
         found = [problem for _, seen in sorted(self.seen.items()) for problem in seen.shard.problems]
         return [*self.workspace_problems, *found]
 
+    def must_be_known(self) -> None:
+        """NotWritable, if a newer program wrote any of it."""
+        for problem in self.problems():
+            if problem.code == layout.UNKNOWN_VERSION:
+                raise NotWritable(f"{problem.place}: {problem.reason}; upgrade keepsake: nothing was written")
+
+    def broken(self) -> list[str]:
+        """The files of records in which something could not be read."""
+        return [place for place, seen in sorted(self.seen.items()) if seen.shard.problems]
+
     def edited(self) -> list[str]:
         """The files that are not as a keepsake wrote them, though all in them could be read."""
         files = sorted(self.seen.items())
@@ -139,7 +151,10 @@ def _read(path: Path) -> tuple[bytes, Stamp, str]:
     except OSError as error:
         fault = "a link, and links are not followed" if path.is_symlink() else f"unreadable: {error.strerror}"
         return b"", stamp, fault
-    with os.fdopen(fd, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return b"", stamp, "no file"
-        return file.read(), Stamp.of(os.fstat(fd)), ""
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(), Stamp.of(os.fstat(fd)), ""
+    finally:
+        os.close(fd)

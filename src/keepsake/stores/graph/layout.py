@@ -8,6 +8,7 @@
     runtime.json              what the runtime notes about itself
     lock                      held while writing; no part of the content
     .pending/                 a change of several files, while it is under way
+    damaged/                  files that could not be read, as they were before they were written again
 
 A part is in one file, `all.jsonl`, as long as it has no more than 2,000 records; then in 16 files by the first
 hexadecimal digit of the CRC-32 of the id's UTF-8 bytes, `0.jsonl` to `f.jsonl`; beyond 32,000 in 256 by the first two;
@@ -19,15 +20,18 @@ A file's header holds the SHA-256 of what follows. If it agrees, the lines are a
 judged again line by line; if not, somebody edited the file, and it is read strictly and written anew when it is next
 saved to.
 
-What cannot be read is told, with its place, and read past. A file with such a line is not written over.
+What cannot be read is told, with its place, and read past. A file with such a line is not written over, but by whoever
+knows from the log what is to be in it: then it is kept in `damaged/` first.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -40,7 +44,7 @@ from keepsake.records.strict_json import loads
 from keepsake.stores.graph.contents import PARTS, Row, row_of
 
 WORKSPACE, EVENTS, AUDIT, RUNTIME = "workspace.json", "events.jsonl", "audit.jsonl", "runtime.json"
-LOCK, PENDING = "lock", ".pending"
+LOCK, PENDING, DAMAGED = "lock", ".pending", "damaged"
 FORMAT = "keepsake-graph"
 MOST = 2000  # records in a file, on average, before there are sixteen times as many files
 
@@ -71,6 +75,7 @@ class Shard:
     names: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     is_neat: bool = True  # the bytes are those that we would write
+    is_file: bool = True  # it could be opened, whatever is in it
 
 
 class Found(NamedTuple):
@@ -160,7 +165,8 @@ def _records(place: str, lines: list[bytes], shard: Shard) -> Iterator[Found]:
         try:
             name, row = _read(part, line)
         except UnknownVersion as error:
-            shard.problems.append(Problem(UNKNOWN_VERSION, place, number, byte, str(error)))
+            reason = str(error).removesuffix(": upgrade it")
+            shard.problems.append(Problem(UNKNOWN_VERSION, place, number, byte, reason))
         except (Refused, ValueError) as error:
             shard.problems.append(Problem(MALFORMED, place, number, byte, _one_line(error)))
         else:
@@ -225,6 +231,23 @@ def _one_line(error: Exception) -> str:
     return ascii(said)[1:-1][:200]
 
 
+def lacks_audit(root: Path) -> bool:
+    """Whether the audit of a folder is missing: its lock is made with it."""
+    return os.path.lexists(root / (AUDIT + ".lock")) and not os.path.lexists(root / AUDIT)
+
+
+def lacks_log(root: Path) -> bool:
+    """Whether the log of a folder is missing. Its lock and the runtime's note are made with the log, not before it."""
+    made = (root / (EVENTS + ".lock"), root / RUNTIME)
+    return all(map(os.path.lexists, made)) and not os.path.lexists(root / EVENTS)
+
+
+def kept_name(place: str, data: bytes) -> str:
+    """How a file that could not be read is called where it is kept. The same bytes are kept once."""
+    return f"{place.replace('/', '-')}.{sha256(data).hexdigest()[:8]}"
+
+
 def is_own(name: str) -> bool:
     """Whether a name at the top of the folder is one of the layout's."""
-    return name in (WORKSPACE, EVENTS, AUDIT, RUNTIME, LOCK, PENDING, *PARTS) or name.startswith((EVENTS, AUDIT))
+    own = (WORKSPACE, EVENTS, AUDIT, RUNTIME, LOCK, PENDING, DAMAGED, *PARTS)
+    return name in own or name.startswith((EVENTS, AUDIT))

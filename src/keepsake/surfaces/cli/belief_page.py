@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,9 +11,12 @@ from keepsake.records.belief import OWNER, Belief
 from keepsake.records.lineage import steps_in
 from keepsake.records.timeline import Version
 from keepsake.surfaces.cli.moments import ago, count, when
-from keepsake.surfaces.cli.names import handle
+from keepsake.surfaces.cli.names import handle, short_id
 from keepsake.surfaces.cli.paint import bold, dim, row, warn, width
 from keepsake.surfaces.cli.shown import cells, lines, short, shown
+
+if TYPE_CHECKING:
+    from keepsake.records.relations import Neighbour
 
 STANDING = {"active": "held", "tombstone": "forgotten", "invalidated": "no longer held"}
 EPISODES = 5  # of a fact that are shown
@@ -44,6 +48,19 @@ def page(belief: Belief, names: dict[str, str], told: dict[str, str] | None = No
     for name, value in _rows(belief, names):
         yield from row(name, value)
     yield from row("told in", _lineage(belief, told or {}))
+
+
+def neighbours(near: list[Neighbour]) -> list[str]:
+    """What a memory is related to, a line each: how, to which, and what that says."""
+    found = []
+    for each in near:
+        memory, how = each.memory, short(each.relation, 60)
+        if isinstance(memory, Belief):
+            name, words = short(handle(memory.key), 26), memory.text
+        else:
+            name, words = short(short_id(memory.id), 26), memory.content
+        found.append(f"{f'{name} {how} this' if each.turned else f'{how} {name}'}{dim(':')} {short(words, 60)}")
+    return found
 
 
 def _lineage(belief: Belief, told: dict[str, str]) -> list[str]:

@@ -182,6 +182,13 @@ def _outcome(body: Mapping[str, Any]) -> str:
     return f"{_few(body['ids'])} {how}{_because(body)}"
 
 
+def _relate(body: Mapping[str, Any]) -> str:
+    one, other = map(short_id, map(str, body["ids"]))
+    if "withheld" in body:
+        return f"{one} and {other} are related"
+    return f"{one} {body['relation']} {other}" if body.get("relation") else f"{one} and {other} are related no more"
+
+
 def _fade(body: Mapping[str, Any]) -> str:
     return f"{_few(body['ids'])} left recall{_because(body)}"
 
@@ -300,9 +307,11 @@ _TELL: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "delta.noop/1": _noop,
     "episode.retract/1": _retract,
     "outcome.put/1": _outcome,
+    "relation.put/1": _relate,
     "page.clean/1": lambda _: "every page goes out of sight",
     "page.fold/1": _folded,
     "page.put/1": _page,
+    "page.rename/1": lambda body: f"{body['about']} is {body['to']} from now on",
     "path.abandon/1": _abandoned,
     "path.branch/1": _branch,
     "path.compact/1": lambda body: f"the path {body['path']} is closed",

@@ -58,6 +58,7 @@ def _tail(hit: Hit, user: str) -> tuple[str, int]:
     """Name, speaker and time, and how wide they are. Whoever is not trusted stands out."""
     name, who, when = short(short_id(hit.id), 26), short(speaker(hit, user), _WHO), lately(hit.at)
     painted = warn(who) if hit.trust in DEFAULT.quarantined else dim(who)
+    when += f" · related to {short(short_id(hit.via), 26)}" if hit.via else ""
     return dim(f"{name} · ") + painted + dim(f" · {when}"), cells(f"{name} · {who} · {when}")
 
 

@@ -55,9 +55,9 @@ def import_(
 
     SOURCE is a file, a folder, a zip as it was delivered, or `-` for standard input: transcripts of Claude Code and
     Codex, exports of ChatGPT and Claude, the file of the MCP reference memory server, notes in Markdown, the pages of a
-    memory, or what `keepsake export` wrote. It is not changed. Conversations become episodes, every branch of them a
-    path; notes become beliefs. What tools gave back is kept out of recall. Importing the same again adds what is new.
-    Prints what came in, and what did not and why.
+    memory, what `keepsake export` wrote, or what is left of a store of chronomemory. It is not changed. Conversations
+    become episodes, every branch of them a path; notes become beliefs. What tools gave back is kept out of recall.
+    Importing the same again adds what is new. Prints what came in, and what did not and why.
 
     An export, or the pages of a memory, is another memory's word: a source of its own (import:…), kept out of recall
     until you approve it with `keepsake review approve --all --source SOURCE`. With --mine it is your own, and comes in

@@ -26,8 +26,8 @@ def init(call: Call, here: bool, path: str | None) -> None:
     """Make a memory in a folder of your choice
 
     With --here in `.keepsake/` of this folder, with PATH in that one, else where commands look for it now. There is no
-    need to: the first `keepsake remember` makes one as well. Prints where it is and how it will be found. What is there
-    already is left as it is.
+    need to: the first `keepsake remember` makes one as well. Prints where it is and how it will be found. It has its
+    settings and, in `memory/`, the two pages about the user; what is there already is left as it is.
     """
     if here and path:
         raise click.UsageError("choose --here or a PATH")
@@ -35,7 +35,11 @@ def init(call: Call, here: bool, path: str | None) -> None:
     new = not is_there(folder)
     with Memory(folder, by=BY) as memory:
         toml = memory.folder / "keepsake.toml"
-    _write_once(toml, settings.TEMPLATE)
+        _write_once(toml, settings.TEMPLATE)
+        done = None if memory.pages.folder.exists() else memory.pages.sync()
+    if done and done.problems:
+        told = done.problems[0]
+        raise Unfinished(f"the memory is made, at {folder}; only {told.path} is not: {told.what}")
     answer = {"folder": str(folder), "new": new, "settings": str(toml), "found": settings.locate() == folder}
     call.answer(answer, lambda: _page(folder, new))
 

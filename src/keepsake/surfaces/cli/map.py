@@ -53,6 +53,7 @@ SERVE = (
     Entry("serve", "Serve the memory as a page, over HTTP and over MCP"),
     CONNECT,
 )
+RELATE = Entry("relate", "Say how two memories are related")
 PATHS_GROUP = Entry("paths", "Draw the paths of a conversation, branch them, and bring them together")
 GRAPH_GROUP = Entry("graph", "Look at entities and how they are related, bring a graph in or take it along")
 STORE_GROUP = Entry("store", "Keep a graph and its events in a folder of their own, without a memory")
@@ -64,6 +65,7 @@ SPECIALIST = (
     Entry("test", "Put questions whose answers are known, to see that recall still finds them"),
     Entry("consolidate", "Make facts of what was observed, by rules"),
     Entry("clean", "Put all that is held out of sight, and its pages with it"),
+    RELATE,
     PATHS_GROUP,
     GRAPH_GROUP,
     STORE_GROUP,

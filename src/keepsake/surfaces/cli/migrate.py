@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from keepsake.stores.chrono import ChronoStore
-from keepsake.stores.takeover import SkippedRecord
+from keepsake.stores.chrono import ChronoStore, SkippedRecord
+from keepsake.stores.takeover import TakeoverWarning
 from keepsake.surfaces.cli.call import BY, Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SPECIALIST
@@ -41,15 +41,21 @@ def migrate(call: Call, source: str, project: str | None) -> None:
     folder = Path(source).absolute()
     store = ChronoStore(project or folder.parent, by=BY)
     with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always", SkippedRecord)
+        warnings.simplefilter("always", UserWarning)
         with waiting("Taking in …"), store:
             counts = store.migrate_from_json(folder)
-    reasons = [str(warning.message) for warning in seen if issubclass(warning.category, SkippedRecord)]
-    answer = {**counts, "reasons": reasons, "folder": str(store.root)}
-    call.answer(answer, lambda: _page(counts, reasons, store.root))
+    reasons, notes = (
+        [str(warning.message) for warning in seen if issubclass(warning.category, kind)]
+        for kind in (SkippedRecord, TakeoverWarning)
+    )
+    answer = {**counts, "reasons": reasons, "taken_over": notes, "folder": str(store.root)}
+    call.answer(answer, lambda: _page(counts, reasons, notes, store.root))
 
 
-def _page(counts: dict[str, int], reasons: list[str], root: Path) -> Iterator[str]:
+def _page(counts: dict[str, int], reasons: list[str], notes: list[str], root: Path) -> Iterator[str]:
+    if notes:
+        yield warn("The folder of chronomemory was taken over. Not kept as it was:")
+        yield from (f"  {shown(note)}" for note in notes)
     taken = f"{count(counts['requirements'], 'requirement')} and {count(counts['testcases'], 'test case')}"
     yield f"{dim('Took in')} {bold(taken)}"
     if same := counts["skipped"] - len(reasons):

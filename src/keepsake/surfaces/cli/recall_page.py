@@ -88,6 +88,8 @@ def beside(filled: Framed, *, explain: bool = False, receipt: bool = False) -> I
         label = warn("  guaranteed") if each.guaranteed and not each.said_by else ""
         yield dim(f"left out  {short(each.text, _ROOM)}")
         yield dim(f"          {shown(each.id)}  {shown(each.why)}") + label
+    if filled.more:
+        yield dim(f"left out  {filled.more:,} more")
     nothing = "" if filled.text else "nothing to show; "
     yield dim(f"{nothing}{filled.used:,} of {count(filled.budget, 'token')} used")
     if receipt and filled.receipt:

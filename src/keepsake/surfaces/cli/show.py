@@ -9,8 +9,9 @@ import click
 
 from keepsake.records.clock import stamp
 from keepsake.records.lineage import fact_of
+from keepsake.records.notebook import plain
 from keepsake.surfaces.cli.belief_options import on_path, whose
-from keepsake.surfaces.cli.belief_page import EPISODES, page, table
+from keepsake.surfaces.cli.belief_page import EPISODES, neighbours, page, table
 from keepsake.surfaces.cli.belief_page import history as history_lines
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
     from keepsake.records.episode import Episode
+    from keepsake.records.relations import Neighbour
     from keepsake.records.timeline import Moment
 
 
@@ -46,8 +48,8 @@ def show(
 ) -> None:
     """Show what is held, or one belief
 
-    NAME is a belief's key, any of its ids, or the last six characters of one. Without it, prints every belief that is
-    held, a line each: name, confidence, first words.
+    NAME is a belief's key, any of its ids, or the last six characters of one; or an episode's id. Without it, prints
+    every belief that is held, a line each: name, confidence, first words.
     """
     if history + why + (at is not None) > 1:
         raise click.UsageError("choose one of --history, --why and --at")
@@ -79,13 +81,15 @@ def _show_all(call: Call, beliefs: list[Belief]) -> None:
 
 def _show_one(call: Call, memory: Memory, name: str, moment: Moment | None, path: str) -> None:
     if moment is None and memory.get(name, path=path) is None and (episode := memory.episodes.find(name)):
-        call.answer(episode.to_dict(), lambda: _episode(episode))
+        near = memory.related(episode.source, path=path)
+        call.answer({**episode.to_dict(), "related": plain(near)}, lambda: _episode(episode, near))
         return
     belief = memory.show(name, believed_at=moment, path=path)
-    call.answer(belief.to_dict(), lambda: _page(memory, belief))
+    near = memory.related(belief.id, path=path) if moment is None and belief.is_held else []
+    call.answer({**belief.to_dict(), "related": plain(near)}, lambda: _page(memory, belief, near))
 
 
-def _episode(episode: Episode) -> Iterator[str]:
+def _episode(episode: Episode, near: list[Neighbour]) -> Iterator[str]:
     yield bold(shown(episode.content))
     yield ""
     yield from row("id", shown(episode.id))
@@ -94,12 +98,14 @@ def _episode(episode: Episode) -> Iterator[str]:
         yield from row(name, shown(getattr(episode, name)))
     pairs = (f"{shown(key)} {shown(str(value))}" for key, value in episode.metadata.items())
     yield from row("about it", ", ".join(pairs))
+    yield from row("related", neighbours(near))
 
 
-def _page(memory: Memory, belief: Belief) -> Iterator[str]:
+def _page(memory: Memory, belief: Belief, near: list[Neighbour]) -> Iterator[str]:
     below = {ref: memory.get(ref) for ref in belief.rests_on}
     episodes = {name: memory.episodes.find(name) for name in fact_of(belief).episodes[-EPISODES:]}
     told = {name: found.content for name, found in episodes.items() if found}
     yield from page(belief, {ref: found.key for ref, found in below.items() if found}, told)
+    yield from row("related", neighbours(near))
     if belief.is_held and (why := memory.withheld(belief.id)):
         yield from row("withheld", shown(why.why))

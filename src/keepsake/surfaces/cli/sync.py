@@ -33,9 +33,10 @@ def sync(call: Call, watch: bool, user: str | None) -> int:
     """Take in what was edited on pages, and bring them up to date
 
     Prints what was taken in, with file and line, and the pages that were written. What is not understood is told on
-    standard error, and stays as it is. What was changed on the page and elsewhere becomes a question: `keepsake
-    review`. Pages of all users are looked at; what is printed is about this one's. In a folder that holds pages and no
-    ledger, it makes one.
+    standard error, every time until it is set right, and stays as it is; so is a page that a merge left half done. What
+    was changed on the page and elsewhere becomes a question (`keepsake review`), and so does a page that was cut short,
+    cannot be read, or lost most of its entries. Pages of all users are looked at; what is printed is about this one's.
+    In a folder that holds pages and no ledger, it makes one.
 
     With --watch and --json, prints an object a line.
     """
@@ -76,7 +77,10 @@ def happened(done: Synced) -> Iterator[str]:
         yield dim(shown(place)) + short(what, max(width() - len(place), 40))
     for path in done.written:
         yield f"{dim('wrote')} {shown(path)}"
+    of_pages = " ".join(told.what for told in done.problems)  # it is told there what is asked of a page as a whole
     for review in done.reviews:
+        if f"keepsake review {review[-6:]}" in of_pages:
+            continue
         name = bold(f"keepsake review {shown(review[-6:])}")
         yield warn("changed on both sides, and asked: ") + name
 

@@ -57,9 +57,9 @@ def tidy(
     """Propose what may leave sight; nothing goes by itself
 
     Prints what has expired, what contradicts or repeats another belief, what nobody said or used for long, and pages
-    that nobody touched for long, each with the reason: `+` stays, `-` would go. With --apply, shows the chosen and asks
-    first; N is the number or the six characters beside it, which stay the same as long as the same is proposed. Words
-    and history stay: `keepsake erase` is the one that destroys.
+    that nobody touched for long, each with the reason: `+` stays, `-` would go. Names the pages that are flagged, for
+    --compact. With --apply, shows the chosen and asks first; N is the number or the six characters beside it, which
+    stay the same as long as the same is proposed. Words and history stay: `keepsake erase` is the one that destroys.
 
     With --compact, prints the pages that are to be folded, and what each would become: what was superseded goes into a
     dated note, repeats are joined. N is then a number or a page. A folding that would lose a fact is refused, and so is
@@ -76,7 +76,8 @@ def tidy(
         with waiting("Looking through the memory …"):
             found = memory.tidy.proposals(limit=limit)
         if not chosen:
-            call.answer([each.to_dict() for each in found], lambda: _list(list(enumerate(found, 1)), ends=True))
+            flagged = [page.path for page in memory.pages.list(True, True) if page.needs_compact]
+            call.answer([each.to_dict() for each in found], lambda: _all(list(enumerate(found, 1)), flagged))
             return
         picked = _picked(found, chosen)
         if not yes:
@@ -96,7 +97,16 @@ def _picked(found: Sequence[Proposal], chosen: Sequence[str]) -> list[tuple[int,
     return [pair for pair in numbered if pair in [names[name] for name in chosen]]
 
 
-def _list(numbered: Sequence[tuple[int, Proposal]], *, ends: bool = False) -> Iterator[str]:
+def _all(numbered: Sequence[tuple[int, Proposal]], flagged: Sequence[str]) -> Iterator[str]:
+    if numbered or not flagged:
+        yield from _list(numbered)
+    if numbered:
+        yield from ("", dim("  keepsake tidy --apply 1    or    keepsake tidy --apply all"))
+    for path in flagged:
+        yield f"{bold(shown(path))} {dim('is flagged; see what it becomes: keepsake tidy --compact')}"
+
+
+def _list(numbered: Sequence[tuple[int, Proposal]]) -> Iterator[str]:
     if not numbered:
         yield dim("nothing to tidy")
         return
@@ -107,9 +117,6 @@ def _list(numbered: Sequence[tuple[int, Proposal]], *, ends: bool = False) -> It
             yield click.style(f"     {mark} {short(text, width() - 7)}", fg=colour)
         if len(each.ids) > _SHOWN:
             yield dim(f"       and {len(each.ids) - _SHOWN} more")
-    if ends:
-        yield ""
-        yield dim("  keepsake tidy --apply 1    or    keepsake tidy --apply all")
 
 
 def _ask(call: Call, picked: Sequence[tuple[int, Proposal]]) -> None:

@@ -1,4 +1,4 @@
-"""What is said to the memory: remember, observe, revise, forget, invalidate, erase, and what came of it."""
+"""What is said to the memory: remember, observe, revise, forget, invalidate, erase, relate, and what came of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from keepsake.records.errors import Moved
 from keepsake.surfaces.http.answers import Json, ask, plain, plains
 from keepsake.surfaces.http.route import router as made
 from keepsake.surfaces.http.shape import Shape, Values, shaped
-from keepsake.surfaces.http.shapes import Erasure, Gone, Ids, Observed, Said, Trust, Weakened
+from keepsake.surfaces.http.shapes import Erasure, Gone, Ids, Observed, Related, Said, Trust, Weakened
 from keepsake.surfaces.http.tells import IfMatch, also
 
 if TYPE_CHECKING:
@@ -282,6 +282,26 @@ async def outcome(said: Outcome, request: Request) -> Response:
     """What helped is weighed more from then on, what misled less."""
     given = said.model_dump(exclude={"names"})
     return Json({"ids": await ask(request, lambda memory: list(memory.outcome(said.names, **given)))})
+
+
+class Relate(Shape):
+    """How two memories are related."""
+
+    model_config = shaped(one="outage", other="full-disk", relation="was caused by")
+    one: str = Field(min_length=1, description="A belief or an episode, by key or id.")
+    other: str = Field(min_length=1, description="Another.")
+    relation: str = Field(max_length=200, description="In words, read from one to other; empty: takes it back.")
+    path: str = Field(default="", description="Branch of the conversation; empty: the main one.")
+
+
+@router.post(
+    "/v1/relate", operation_id="relate_memories", response_model=Related, summary="Say how two memories are related",
+    responses=also(403, 404), response_description="Whether that is news.",
+)  # fmt: skip
+async def relate(said: Relate, request: Request) -> Response:
+    """Recall serves the one behind what answers, where the other answers. Said again, it replaces the words."""
+    is_new = await ask(request, lambda memory: memory.relate(said.one, said.other, said.relation, path=said.path))
+    return Json({"is_new": is_new})
 
 
 class Fade(Shape):

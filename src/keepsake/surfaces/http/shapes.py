@@ -30,6 +30,7 @@ HIT = {
     "at": "2026-05-03T14:00:00.000000Z", "seq": 12, "sources": ["20260503-1400-c4f1a5"],
     "signals": {"similarity": 0.8, "recency": 1.0}, "agent": "planner", "session": "standup", "tags": ["taste"],
     "block": "615789193cafa2c9", "is_standing": True, "triple": ["Ana", "prefers", "tea"], "by": "http:local",
+    "via": "", "relation": "",
 }  # fmt: skip
 FACT = {
     "id": "ana-works", "agent": "", "payload": {"subject": "Ana", "predicate": "works_at", "object": "Acme"},
@@ -47,7 +48,7 @@ class Belief(Shape):
     key: str = Field(description="The belief's name; it stays.")
     text: str = Field(description="What is held, in words. Data, never an instruction.")
     kind: str = Field(description="fact, preference, instruction, decision, …")
-    status: str = Field(description="active, deprecated, invalidated, superseded or tombstone.")
+    status: str = Field(description="active, deprecated, hypothesis, invalidated, superseded, tombstone or unknown.")
     confidence: float = Field(description="From 0 to 1.")
     source_type: str = Field(description="How it came to be known.")
     evidence: list[str] = Field(description="What speaks for it.")
@@ -136,6 +137,8 @@ class Hit(Shape):
     is_standing: bool = Field(description="An instruction, a preference, or what is always served.")
     triple: list[str] = Field(description="Subject, predicate, object, where its belief names them.")
     by: str = Field(description="Through which door it came, and its source there.")
+    via: str = Field(description="The hit that it is related to, if it does not answer itself; else empty.")
+    relation: str = Field(description="How it is related to that.")
 
 
 class Nearly(Shape):
@@ -181,7 +184,7 @@ class Framed(Shape):
 
     model_config = shaped(
         frame="attention", question="tea?", text="## What bears on this\n\n- Ana prefers tea\n", hits=[HIT], dropped=[],
-        used=21, budget=2000, is_whole=True, receipt="",
+        used=21, budget=2000, is_whole=True, receipt="", more=0,
     )  # fmt: skip
     frame: str = Field(description="Its name.")
     question: str = Field(description="What was asked.")
@@ -192,6 +195,7 @@ class Framed(Shape):
     budget: int = Field(description="Tokens it might have had.")
     is_whole: bool = Field(description="Whether all that is guaranteed is said.")
     receipt: str = Field(description="The receipt that was left, or empty.")
+    more: int = Field(description="What would be shown too, and is so much that it is not named.")
 
 
 class Answer(Shape):
@@ -252,6 +256,13 @@ class Erasure(Shape):
     backups: list[str] = Field(description="Copies in the folder, which it reaches.")
     elsewhere: list[str] = Field(description="Copies that it does not reach.")
     things: list[str] = Field(description="What else loses its words, such as page:person-bob.")
+
+
+class Related(Shape):
+    """Whether two memories were not related so before."""
+
+    model_config = shaped(is_new=True)
+    is_new: bool = Field(description="false, if that was said already.")
 
 
 class Ids(Shape):

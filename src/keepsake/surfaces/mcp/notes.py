@@ -73,9 +73,15 @@ def of_hit(hit: Hit, *, explain: bool = False) -> Note:
         id=hit.id, what=hit.what, **cut(hit.text), trust=hit.trust, by=hit.by, at=hit.at, agent=hit.agent or None,
         session=hit.session or None, about=hit.about or None, kind=hit.kind, confidence=round(hit.confidence, 3),
         tags=list(hit.tags) or None, score=round(hit.score, 3),
-        why=hit.why.replace(f"said by {hit.agent}", f"said by {named(hit.agent)}"),
+        why=_quoted(hit),
         signals={name: round(value, 3) for name, value in hit.signals.items()} if explain else None,
     )  # fmt: skip
+
+
+def _quoted(hit: Hit) -> str:
+    if hit.via:
+        return hit.why.replace(hit.relation, named(hit.relation))
+    return hit.why.replace(f"said by {hit.agent}", f"said by {named(hit.agent)}")
 
 
 def of_belief(memory: Memory, belief: Belief) -> Note:

@@ -23,18 +23,21 @@ _QUOTED = 60  # cells of a text that stands for its id
 
 KINDS = {  # how the kinds of events begin, and what a person calls them
     "belief": "What was held true", "episode": "What happened", "review": "Questions and answers", "page": "Pages",
-    "graph": "The graph", "path": "Paths", "outcome": "What helped", "receipt": "What was recalled",
-    "rule": "Rules", "delta": "What rules saw", "trust": "Whom to trust", "import": "Imports", "frame": "Frames",
+    "graph": "The graph", "path": "Paths", "outcome": "What helped",
+    "relation": "What belongs together", "receipt": "What was recalled", "rule": "Rules", "delta": "What rules saw",
+    "trust": "Whom to trust", "import": "Imports", "frame": "Frames",
     "config": "Settings", "session": "Work", "erase": "Erasures", "ledger": "The ledger itself",
     "snapshot": "Snapshots",
 }  # fmt: skip
 
 _VERBS = STEPS | {
     "episode.put/1": "happened", "episode.fade/1": "faded", "episode.retract/1": "taken back",
-    "outcome.put/1": "judged", "rule.put/1": "rule set", "rule.drop/1": "rule dropped", "rule.ran/1": "rule ran",
+    "outcome.put/1": "judged", "relation.put/1": "related",
+    "rule.put/1": "rule set", "rule.drop/1": "rule dropped", "rule.ran/1": "rule ran",
     "rule.found/1": "rule found", "delta.noop/1": "nothing new", "frame.put/1": "frame set",
     "frame.drop/1": "frame dropped", "config.set/1": "set", "session.start/1": "work", "session.end/1": "work",
     "page.put/1": "page changed", "page.fold/1": "page folded", "page.clean/1": "pages cleaned",
+    "page.rename/1": "page renamed",
     "erase/1": "erased", "erase.done/1": "erased", "trust.set/1": "trust", "trust.corroborate/1": "borne out",
     "path.branch/1": "branched", "path.merge/1": "merged", "path.abandon/1": "abandoned", "path.compact/1": "closed",
     "path.reopen/1": "reopened",
@@ -113,7 +116,7 @@ def address_of(memory: Memory, event: Event) -> str:
         return _under("episodes", _first(body) or (event.id if event.op == "episode.put/1" else ""))
     if kind == "review":
         return _under("reviews", body.get("review"))
-    if kind in ("belief", "outcome"):
+    if kind in ("belief", "outcome", "relation"):
         said = body.get("belief")
         name = str(said.get("id") if isinstance(said, Mapping) else body.get("id") or _first(body))
         return _under("beliefs", name) if memory.get(name) or memory.episodes.find(name) else ""

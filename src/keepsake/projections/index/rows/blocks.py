@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Integer, Select, column, delete, exists, func, insert, or_, select, update
 
 from keepsake.projections.index.embeddings import embedding_to_bytes
-from keepsake.projections.index.models import block_tags, blocks, edges
+from keepsake.projections.index.models import block_tags, blocks, contradictions, edges
 from keepsake.projections.index.rows.checks import count, label, labels, number, one_of, words
 from keepsake.projections.index.rows.given import given
 from keepsake.projections.index.rows.plain import fetch, fetch_one
+from keepsake.records.block import ArchiveReason, BlockStatus
 from keepsake.records.clock import stamp, system_clock
 from keepsake.records.errors import Refused
 
 if TYPE_CHECKING:
     from keepsake.projections.index.embeddings import Vector
 
-STATUSES = ("inbox", "active", "archived")
-ARCHIVE_REASONS = ("decayed", "superseded", "forgotten")
+STATUSES = tuple(BlockStatus)
+ARCHIVE_REASONS = tuple(ArchiveReason)
 
 _AS_INSERTED = column("rowid", Integer)
 _LIGHT = [each for each in blocks.c if each.name != "embedding"]  # vectors are most of a row
@@ -89,8 +90,8 @@ def get_inbox_count(conn: Connection) -> int:
 def update_block_status(conn: Connection, block_id: str, *, status: str, archive_reason: str | None = None) -> None:
     """Transition a block to a new status. A block that is not there changes nothing.
 
-    Archiving deletes the block's tags and edges; coming back does not restore them, and clears the reason. Only an
-    archived block has a reason.
+    Archiving deletes the block's tags, edges and contradictions; coming back does not restore them, and clears the
+    reason. Only an archived block has a reason.
     """
     one_of("status", status, STATUSES)
     if archive_reason is not None:
@@ -99,9 +100,13 @@ def update_block_status(conn: Connection, block_id: str, *, status: str, archive
             raise Refused(f"only an archived block has an archive_reason: leave it out, or archive {block_id!r}")
     words("block_id", block_id)
     conn.execute(update(blocks).where(blocks.c.id == block_id).values(status=status, archive_reason=archive_reason))
-    if status == "archived":
+    if status == BlockStatus.ARCHIVED:
         conn.execute(delete(block_tags).where(block_tags.c.block_id == block_id))
-        conn.execute(delete(edges).where(or_(edges.c.from_id == block_id, edges.c.to_id == block_id)))
+        for pairs, one, other in (
+            (edges, edges.c.from_id, edges.c.to_id),
+            (contradictions, contradictions.c.block_a_id, contradictions.c.block_b_id),
+        ):
+            conn.execute(delete(pairs).where(or_(one == block_id, other == block_id)))
 
 
 def update_block_scoring(

@@ -19,10 +19,8 @@ def insert_edge(conn: Connection, *, from_id: str, to_id: str, weight: float) ->
 
     Raises IntegrityError if the edge already exists, or one of its blocks does not.
     """
-    edge = Edge(label("from_id", from_id), label("to_id", to_id))
     values = {
-        "from_id": edge.from_id,
-        "to_id": edge.to_id,
+        **Edge(label("from_id", from_id), label("to_id", to_id))._asdict(),
         "weight": number("weight", weight, least=0),
         "created_at": stamp(system_clock()),
     }
@@ -56,7 +54,7 @@ def reinforce_edges(conn: Connection, edge_pairs: list[tuple[str, str]]) -> None
 
     An edge named twice is counted once; a pair that has no edge changes nothing.
     """
-    pairs = [Edge(*pair("edge_pairs", each)).pair for each in edge_pairs]
+    pairs = [Edge(*pair("edge_pairs", each)) for each in edge_pairs]
     if pairs:
         used = update(edges).where(tuple_(edges.c.from_id, edges.c.to_id).in_(given_pairs(pairs)))
         conn.execute(used.values(reinforcement_count=edges.c.reinforcement_count + 1))

@@ -15,7 +15,7 @@ from keepsake.surfaces.cli.given_files import STANDARD_INPUT, read_given
 from keepsake.surfaces.cli.moments import count
 from keepsake.surfaces.cli.paint import bold, dim
 from keepsake.surfaces.cli.shown import short, shown
-from keepsake.surfaces.cli.store.given import folder, store_command
+from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
 
 _SHOWN = 20
 
@@ -39,7 +39,8 @@ def append(call: Call, folder: str, file: str) -> None:
     runtime = open_workspace(folder)
     events = list(events_in(*read_given(file), at=stamp(system_clock())))
     runtime.record(events)
-    call.answer({"events": [event.id for event in events]}, lambda: _page(events))
+    answer = {"events": [event.id for event in events], **note_rebuilt(call, runtime)}
+    call.answer(answer, lambda: _page(events))
 
 
 def _page(events: list[MemoryEvent]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import read_given, summed
 from keepsake.surfaces.cli.paint import bold, dim, row
 from keepsake.surfaces.cli.shown import shown
-from keepsake.surfaces.cli.store.given import folder, store_command
+from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
 
 
 @store_command(
@@ -39,7 +39,7 @@ def apply(call: Call, folder: str, action: str, approval: str | None) -> None:
     done = runtime.apply(asked, yes)
     payload = done.event.payload
     answer = {"event": done.event.id, "nodes": sorted(payload["nodes"]), "edges": sorted(payload["edges"])}
-    call.answer(answer, lambda: _page(done))
+    call.answer({**answer, **note_rebuilt(call, runtime)}, lambda: _page(done))
 
 
 def _read(action: str, approval: str | None) -> tuple[LifecycleAction, LifecycleApproval | None]:

@@ -7,10 +7,20 @@ from typing import Any
 
 import click
 
+from keepsake.stores.phase_runtime import PhaseMemoryRuntime
+from keepsake.surfaces.cli.call import Call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import STORE
+from keepsake.surfaces.cli.shown import shown
 
 folder = click.argument("folder", type=click.Path(), metavar="DIR")
+
+
+def note_rebuilt(call: Call, runtime: PhaseMemoryRuntime) -> dict[str, Any]:
+    """Say which files could not be read and were written again from the log; the same, for --json."""
+    for said in runtime.rebuilt:
+        call.note(f"keepsake: {shown(said)}")
+    return {"rebuilt": runtime.rebuilt} if runtime.rebuilt else {}
 
 
 def store_command(name: str, **more: Any) -> Callable[[Callable[..., Any]], click.Command]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from keepsake.records.memory_event import EDGE_PUT, NODE_PUT, PROFILE_PUT
 from keepsake.stores.phase_follows import Taken
 from keepsake.stores.phase_given import Given, given_in, joined
 from keepsake.stores.workspace import open_workspace
@@ -18,9 +16,8 @@ from keepsake.surfaces.cli.moments import count
 from keepsake.surfaces.cli.paint import bold, dim, row
 from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import shown
-from keepsake.surfaces.cli.store.given import folder, store_command
+from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
 
-_PARTS = {"profiles": PROFILE_PUT, "nodes": NODE_PUT, "edges": EDGE_PUT}
 _KINDS = {"envelope": "a graph", "profile": "a profile", "events": "events"}
 
 
@@ -47,13 +44,12 @@ def import_(call: Call, folder: str, files: tuple[str, ...], at: str | None, dry
     with waiting("Taking in …"):
         given = [given_in(*read_given(name)) for name in files]
         taken = runtime.take_in(joined(given), at=at, dry_run=dry_run)
-    call.answer(_told(given, taken, dry_run), lambda: _page(given, taken, dry_run))
+    answer = {**_told(given, taken, dry_run), **note_rebuilt(call, runtime)}
+    call.answer(answer, lambda: _page(given, taken, dry_run))
 
 
 def _counts(taken: Taken) -> dict[str, int]:
-    put = Counter(event.kind for event in taken.records)
-    counts = {part: put[kind] for part, kind in _PARTS.items()}
-    return {**counts, "paths": len(taken.paths), "events": len(taken.events)}
+    return {**taken.records, "paths": len(taken.paths), "events": taken.events}
 
 
 def _told(given: list[Given], taken: Taken, dry_run: bool) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from keepsake.surfaces.cli.moments import count
 from keepsake.surfaces.cli.paint import bad, dim, good, row, warn
 from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.shown import short, shown
-from keepsake.surfaces.cli.store.given import folder, store_command
+from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
 
 _SHOWN = 20
 
@@ -48,14 +48,14 @@ def replay(call: Call, folder: str, write: bool, path: str | None) -> int:
     runtime = open_workspace(folder)
     if path is not None:
         seen = runtime.replay(path)
-        refused = refused_in(runtime.log, seen)
+        refused = refused_in(runtime.log, seen.refused)
         told = {"path": path, **seen.to_dict(), "refused": [each.to_dict() for each in refused]}
         call.answer(told, lambda: (*_seen(seen, path), *_refused(refused)))
         return 4 if refused else 0
     with waiting("Replaying …"):
         found = runtime.rebuild() if write else runtime.compare()
-    refused = refused_in(runtime.log, found.snapshot)
-    told = {**_told(found, write), "refused": [each.to_dict() for each in refused]}
+    refused = refused_in(runtime.log, found.snapshot.refused)
+    told = {**_told(found, write), "refused": [each.to_dict() for each in refused], **note_rebuilt(call, runtime)}
     call.answer(told, lambda: (*_page(found, write), *_refused(refused)))
     return 4 if refused or not (found.is_same or write) else 0
 
@@ -77,7 +77,7 @@ def _page(found: Comparison, write: bool) -> Iterator[str]:
         yield good(f"Put right: {said}") if write else bad(said[:1].upper() + said[1:])
     yield from row("digest", dim(found.snapshot.digest))
     for name, some in (("differs", found.wrong), ("untold", found.untold)):
-        how = {"missing": dim(", missing"), "other": dim(", other"), "untold": ""}
+        how = {"missing": dim(", missing"), "other": dim(", other"), "branch": dim(", of a branch"), "untold": ""}
         told = [f"{each.part[:-1]} {short(each.id, 60)}{how[each.how]}" for each in some]
         yield from row(name, [*told[:_SHOWN], dim(f"… and {len(told) - _SHOWN:,} more") if len(told) > _SHOWN else ""])
     skipped = [f"event {shown(each.event_id)}: {short(each.reason, 200)}" for each in found.snapshot.skipped]
