@@ -1,11 +1,12 @@
-"""The folder of pages never follows a link: neither to a page, nor to a user's folder, nor to itself."""
+"""The folder of pages follows no link (to a page, a user's folder or itself), and loses nothing to a race."""
 
 from pathlib import Path
 
 import pytest
 
 from keepsake.ledger.disk import Disk
-from keepsake.stores.page_folder import NoPage, PageFolder
+from keepsake.stores import page_folder
+from keepsake.stores.page_folder import NoPage, PageFolder, Raced
 
 WORDS = b"# What stands elsewhere\n"
 
@@ -64,3 +65,23 @@ def test_a_users_folder_that_is_a_link_is_not_gone_through(tmp_path: Path, elsew
     with pytest.raises(NoPage, match="link"):
         pages.write("@bob/person-cleo.md", b"ours", None)
     assert sorted(path.name for path in elsewhere.iterdir()) == [".person-ana.md.new", "person-ana.md"]
+
+
+def test_what_is_added_to_a_page_while_it_is_read_is_not_overwritten(tmp_path: Path, monkeypatch) -> None:
+    pages = folder_in(tmp_path)
+    pages.write("person-ana.md", WORDS, None)
+    whole = page_folder._all_of
+
+    def read_and_be_late(fd: int) -> bytes:
+        data = whole(fd)
+        with open(pages.root / "person-ana.md", "ab") as file:
+            file.write(b"by hand\n")
+        return data
+
+    monkeypatch.setattr(page_folder, "_all_of", read_and_be_late)
+    read = pages.read("person-ana.md")
+    assert read is not None
+    assert read.data == WORDS
+    with pytest.raises(Raced):
+        pages.write("person-ana.md", b"ours", read)
+    assert (pages.root / "person-ana.md").read_bytes() == WORDS + b"by hand\n"

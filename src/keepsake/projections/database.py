@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import cache
@@ -37,6 +38,19 @@ def has_no_room(error: BaseException) -> bool:
     return code & 0xFF == sqlite3.SQLITE_FULL or code in _NOT_WRITTEN
 
 
+def run_patiently(db: sqlite3.Connection | sqlite3.Cursor, pragma: str) -> None:
+    """SQLite gives up at once, whatever its timeout, when two connections turn a new file to WAL in one moment."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            db.execute(pragma)
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
+
+
 class Database:
     """One file. Its tables are made if it is empty; two who do so at once make one.
 
@@ -50,7 +64,7 @@ class Database:
         self.db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         try:
             for pragma in pragmas:
-                self.db.execute(pragma)
+                run_patiently(self.db, pragma)
             self._ensure_tables(tuple(schema), alone=alone or path in ("", IN_MEMORY))
             self._inode = _inode(path)
         except BaseException:

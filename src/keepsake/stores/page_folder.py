@@ -216,8 +216,7 @@ def _read(fd: int) -> Read:
         raise NoPage("it is no file; keep it elsewhere")
     if seen.st_size > _MOST:
         raise NoPage(f"it has {seen.st_size:,} bytes, and {_MOST:,} are the most; split it")
-    data = _all_of(fd)
-    return Read(data, Stamp.of(os.fstat(fd)))
+    return Read(_all_of(fd), Stamp.of(seen))  # what is written while we read makes the stamp an old one
 
 
 def _all_of(fd: int) -> bytes:

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from keepsake.projections.database import run_patiently
 from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, NotFound, NotWritable, NotWritten, Refused
 
 PATIENCE = 30.0  # seconds that a write waits for its turn
@@ -134,7 +135,7 @@ class SQLiteFile:
         try:
             (verify or self._verify)(conn)
             for pragma in PRAGMAS:
-                _run_patiently(conn, pragma)
+                run_patiently(conn, pragma)
         except BaseException:
             conn.close()
             raise
@@ -240,20 +241,6 @@ def told(error: sqlite3.Error, path: Path) -> KeepsakeError:
     if code in _NO_ROOM:
         return NotWritten(f"{path}: {said}; make room or check the disk, then try again")
     return Refused(f"{path}: {said}; nothing was changed")
-
-
-def _run_patiently(conn: sqlite3.Connection, pragma: str) -> None:
-    """SQLite gives up at once, whatever its timeout, when two connections turn a new file to WAL in one moment."""
-    pause = threading.Event()
-    for _ in range(int(PATIENCE * 100)):
-        try:
-            conn.execute(pragma)
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                raise
-        pause.wait(0.01)
-    raise Busy(f"another process keeps the file to itself; could not run {pragma}")
 
 
 class OneFile(ABC):

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import NullPool, StaticPool, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
-from keepsake.projections.index import engine as engine_module
+from keepsake.projections import database
 from keepsake.projections.index.engine import _set_pragmas, create_engine, create_test_engine
 from keepsake.projections.index.models import blocks, metadata
 from keepsake.projections.index.queries import add_tags, block_exists, get_block, get_inbox_count, insert_block
@@ -266,7 +266,7 @@ def test_a_connection_that_is_turned_away_for_the_moment_tries_again():
 
 @pytest.mark.parametrize(("code", "patience"), [(sqlite3.SQLITE_READONLY, 30.0), (sqlite3.SQLITE_BUSY, -1.0)])
 def test_a_connection_does_not_try_for_ever_or_for_nothing(monkeypatch, code, patience):
-    monkeypatch.setattr(engine_module, "PATIENCE", patience)
+    monkeypatch.setattr(database, "PATIENCE", patience)
     contended = Contended(code, times=3)
 
     with pytest.raises(sqlite3.OperationalError):

@@ -10,18 +10,15 @@ file is whole (`synchronous=NORMAL`). The caller disposes of the engine, and say
 from __future__ import annotations
 
 import os
-import sqlite3
-import time
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool, StaticPool
 
+from keepsake.projections.database import PATIENCE, run_patiently
 from keepsake.projections.index.models import metadata
 from keepsake.records.errors import NotFound, Refused
-
-PATIENCE = 30.0
 
 _PRAGMAS = (
     f"PRAGMA busy_timeout={int(PATIENCE * 1000)}",  # first: the next one may have to wait
@@ -84,22 +81,9 @@ def _set_pragmas(dbapi_connection: Any, _record: object) -> None:
     cursor = dbapi_connection.cursor()
     try:
         for pragma in _PRAGMAS:
-            _run_patiently(cursor, pragma)
+            run_patiently(cursor, pragma)
     finally:
         cursor.close()
-
-
-def _run_patiently(cursor: Any, pragma: str) -> None:
-    """SQLite gives up at once, whatever its timeout, when two connections turn a new file to WAL in one moment."""
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            cursor.execute(pragma)
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-        time.sleep(0.01)
 
 
 def _begin_before_savepoint(conn: Connection, _name: str | None) -> None:

@@ -24,7 +24,8 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, 
 from sqlalchemy.engine.interfaces import ReflectedForeignKeyConstraint, ReflectedIndex
 from sqlalchemy.exc import DBAPIError
 
-from keepsake.projections.index.engine import PATIENCE, url_of
+from keepsake.projections.database import PATIENCE
+from keepsake.projections.index.engine import url_of
 from keepsake.projections.index.models import metadata
 from keepsake.records.errors import Busy, Damaged, KeepsakeError, NotWritable, NotWritten, Refused
 
