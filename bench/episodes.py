@@ -46,10 +46,10 @@ from keepsake.records.delta import Delta
 from keepsake.records.episode import Episode
 from keepsake.records.rule import ConsolidationRule
 from keepsake.records.scope import Scope
-from keepsake.stores import sqlite_episodes
-from keepsake.stores.sqlite_fact import SQLiteFactStore
-from keepsake.stores.sqlite_file import PRAGMAS
-from keepsake.stores.sqlite_memory import SQLiteMemoryStore
+from keepsake.stores.memorystore import episodes as sqlite_episodes
+from keepsake.stores.memorystore.sqlite_fact import SQLiteFactStore
+from keepsake.stores.memorystore.database import PRAGMAS
+from keepsake.stores.memorystore.sqlite_memory import SQLiteMemoryStore
 
 FEW, MANY, MOST = sized(1_000, 10), sized(100_000, 120), 1_000_000
 OVER_LEDGER = sized(20_000, 40)  # at most; of each of two users

@@ -27,7 +27,7 @@ from measure import options_of, sized
 
 from keepsake import Memory
 from keepsake.recall import fusion
-from keepsake.recall.answer import Ranking
+from keepsake.recall.pipeline import Ranking
 from keepsake.recall.signals import SIGNALS
 
 PENALTY = 1e-3

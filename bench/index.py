@@ -33,7 +33,7 @@ from measure import Row, at_least, at_most, in_turns, options_of, per, report, s
 
 from keepsake import Memory
 from keepsake.projections.index import create_engine
-from keepsake.projections.index.queries import get_block
+from keepsake.stores.elfmem.queries import get_block
 
 HELD = sized(1_000, 20)  # beliefs that are there before single puts are measured
 RECORDS = sized(100_000, 100)

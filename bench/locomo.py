@@ -32,11 +32,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from measure import TINY, options_of
 
 from keepsake import Memory
-from keepsake.models.choose import choose
+from keepsake.models.registry import choose
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import Scope, search, shown, words_of
-from keepsake.recall.answer import Ask, Ranking, answer, rank
-from keepsake.recall.meaning import Meaning
+from keepsake.projections.index.search import Scope, search, shown, words_of
+from keepsake.recall.pipeline import Ask, Ranking, answer, rank
+from keepsake.recall.vectors import Meaning
 from keepsake.recall.signals import SIGNALS
 from keepsake.records.clock import stamp
 

@@ -39,8 +39,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from measure import TINY, Row, at_most, options_of, per, report, seconds, sized, stated
 
 from keepsake import Memory
-from keepsake.models.choose import choose
-from keepsake.recall.text import STOP
+from keepsake.models.registry import choose
+from keepsake.text.text import STOP
 
 SIZES = (60,) if TINY else (1_000, 20_000)
 MOST = 1_000_000

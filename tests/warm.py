@@ -148,7 +148,7 @@ def load() -> None:
             import_module(module.name)
     for name in ("importlib.resources", "numpy.ma.extras", "numpy.typing", "rich.console", "rich.table", "tomllib"):
         import_module(name)
-    from keepsake.models.choose import choose
+    from keepsake.models.registry import choose
     from keepsake.records.errors import Refused
 
     with suppress(Refused):  # the tokenizer takes longer than most commands; without wordllama there is none

@@ -26,11 +26,11 @@ from keepsake import (
     stores,
 )
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
-from keepsake.records.lifecycle import GATED, LifecycleAction
-from keepsake.records.memory_event import APPLIED, DENIED, PATH_KINDS
-from keepsake.stores import phase_paths
-from keepsake.stores.event_log.replay import replay
-from keepsake.stores.graph.contents import PARTS
+from keepsake.records.graph.lifecycle import GATED, LifecycleAction
+from keepsake.records.graph.events import APPLIED, DENIED, PATH_KINDS
+from keepsake.stores.phase import phase_paths
+from keepsake.stores.phase.event_log.replay import replay
+from keepsake.stores.phase.graph.contents import PARTS
 from tests.acceptance.schema import faults
 from tests.acceptance.story import GOLDEN, NINE, command, content, made, runtime_of
 from tests.conftest import ROOT

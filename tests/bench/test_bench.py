@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from keepsake import Memory
-from keepsake.models.choose import choose
+from keepsake.models.registry import choose
 from keepsake.records.errors import Refused
 from tests.conftest import ROOT
 from tests.crash.disks import in_a_child

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.consolidate import salience
-from keepsake.consolidate.salience import WORTH, Candidate, SalienceScorer, UsualSalience, is_worth
+from keepsake.consolidate import scoring as salience
+from keepsake.consolidate.scoring import WORTH, Candidate, SalienceScorer, UsualSalience, is_worth
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from keepsake.consolidate.classify import Malformed, Nonsense
-from keepsake.consolidate.weigh import ReadAhead, Standing, Weigher
+from keepsake.consolidate.compare import ReadAhead, Standing, Weigher
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Busy, Refused
 from keepsake.records.extracted import Extracted

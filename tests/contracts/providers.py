@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from keepsake.consolidate.classify import Deltas
-from keepsake.memory.aio import AsyncMemory
+from keepsake.memory.async_memory import AsyncMemory
 from keepsake.records.episode import Episode
 from keepsake.records.rule import ConsolidationRule
 from keepsake.stores import SQLiteFactStore, SQLiteMemoryStore

@@ -9,14 +9,19 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.records.clock import stamp
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import NotFound, Refused
-from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile, Provenance
-from keepsake.records.memory_event import KINDS, NODE_PUT, MemoryEvent
-from keepsake.records.memory_path import MemoryPath
-from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, MemoryGraphStore, diagnose
-from keepsake.stores.graph.merging import find_same, likeness, merge, name_key, unmerge
-from keepsake.stores.graph.walk import Limits, expand, neighbourhood, resolve, shortest_path
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
+from keepsake.records.graph.events import KINDS, NODE_PUT, MemoryEvent
+from keepsake.records.path import MemoryPath
+from keepsake.stores.phase.graph import (
+    FileBackedMemoryGraphStore,
+    InMemoryMemoryGraphStore,
+    MemoryGraphStore,
+    diagnostics as diagnose,
+)
+from keepsake.stores.phase.graph.merge import find_same, likeness, merge, name_key, unmerge
+from keepsake.stores.phase.graph.traverse import Limits, expand, neighbourhood, resolve, shortest_path
 from tests.conftest import SOAK, at_most
 from tests.strategies import HOSTILE, json_objects, names, texts
 
@@ -256,7 +261,7 @@ def test_an_event_is_never_changed_and_a_refused_import_leaves_nothing(store):
 
 
 def test_an_envelope_with_a_record_that_is_none_is_refused_whole_with_the_place(store):
-    from keepsake.records.envelope import Records
+    from keepsake.records.graph.envelope import Records
 
     lines = [b'{"id":"a","kind":"person"}', b'{"id":"b","kind":"person","weight":-1.0}']
 

@@ -9,7 +9,7 @@ from keepsake.records.errors import ConsolidationRuleError, MemoryScopeError, Mi
 from keepsake.records.health import ADD_COLUMN_ONLY, NON_NULLABLE, MigrationPlan, StoreHealth
 from keepsake.records.rule import ConsolidationRule
 from keepsake.stores import MemoryStore
-from keepsake.stores._delta import _validate_delta_provenance
+from keepsake.stores.memorystore._delta import _validate_delta_provenance
 from tests.contracts.providers import ALL, NOON, put, told
 
 

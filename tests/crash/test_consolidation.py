@@ -17,10 +17,10 @@ import pytest
 
 from keepsake import Memory
 from keepsake.ledger.ledger import Ledger
-from keepsake.memory import consolidation
+from keepsake.memory.facts import consolidate as consolidation
 from keepsake.records.errors import NotWritten, Unfinished
 from keepsake.records.rule import ConsolidationRule
-from keepsake.stores import shelf
+from keepsake.stores import open_folder as shelf
 from tests.crash.disks import DIED, Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
 from tests.crash.shelf import SOAK
 

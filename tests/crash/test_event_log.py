@@ -9,10 +9,10 @@ import pytest
 
 from keepsake.ledger.disk import Disk
 from keepsake.records.errors import Busy, NotFound, NotWritable, NotWritten, Refused
-from keepsake.records.memory_event import CUSTOM, MemoryEvent
-from keepsake.stores.audit_sink import JsonlAuditSink
-from keepsake.stores.event_log import JsonlMemoryEventLog
-from keepsake.stores.line_file import LineFile
+from keepsake.records.graph.events import CUSTOM, MemoryEvent
+from keepsake.stores.phase.audit import JsonlAuditSink
+from keepsake.stores.phase.event_log import JsonlMemoryEventLog
+from keepsake.stores.phase.event_log.line_file import LineFile
 from tests.crash.disks import DIED, Child, DyingDisk, FailingDisk, ShortDisk, in_a_child
 from tests.crash.power import PowerCut, PowerDisk
 from tests.growth import assert_linear, seconds

@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner
 
 from keepsake import Memory, Unfinished
-from keepsake.memory.care import check
+from keepsake.memory.maintenance.check import check
 from keepsake.surfaces.cli.root import keepsake as program
 from tests.crash.shelf import SOAK
 from tests.surfaces.test_map import ALL

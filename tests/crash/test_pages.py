@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from keepsake import Memory
-from keepsake.ledger import append as ledger_append
+from keepsake.ledger import writer as ledger_append
 from keepsake.ledger import backup as ledger_backup
 from keepsake.projections.markdown import parse
-from keepsake.projections.pages.file import PagesFile
+from keepsake.projections.pages.queries import PagesFile
 from tests.crash.disks import Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
 from tests.crash.shelf import SOAK
 from tests.memory.paged import end_of, everything_in, files_of, folder_in, is_settled, page_at, tables_of

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepsake.records.envelope import GraphEnvelope
-from keepsake.records.graph import MemoryNode
-from keepsake.records.memory_event import MemoryEvent
-from keepsake.stores.event_log import JsonlMemoryEventLog
-from keepsake.stores.graph import FileBackedMemoryGraphStore, layout
-from keepsake.stores.phase_runtime import PhaseMemoryRuntime
-from keepsake.stores.phase_turn import Turn
+from keepsake.records.graph.envelope import GraphEnvelope
+from keepsake.records.graph.nodes import MemoryNode
+from keepsake.records.graph.events import MemoryEvent
+from keepsake.stores.phase.event_log import JsonlMemoryEventLog
+from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, layout
+from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
+from keepsake.stores.phase.phase_turn import Turn
 from tests.crash.power import PowerCut, PowerDisk
 from tests.crash.shelf import SOAK
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.decide import belief as decide
-from keepsake.records.beliefs import Beliefs
+from keepsake.decide import beliefs as decide
+from keepsake.state.beliefs import Beliefs
 from keepsake.records.errors import KeyReused, Moved, NotFound, Refused
 from keepsake.records.event import Draft, Event
 from tests.strategies import confidences, names, texts

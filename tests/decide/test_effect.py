@@ -4,7 +4,7 @@ import pytest
 
 from keepsake.decide.effect import Effect, effects
 from keepsake.decide.gate import gate
-from keepsake.records.lifecycle import GATED
+from keepsake.records.graph.lifecycle import GATED
 from keepsake.records.policy import DEFAULT, Subject
 from keepsake.records.review import Action
 

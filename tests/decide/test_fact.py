@@ -6,11 +6,11 @@ from itertools import count
 import pytest
 
 from keepsake.consolidate.confidence import earned
-from keepsake.decide import belief as decide_belief
-from keepsake.decide.fact import Evidence, asked_before, is_above_its_asker, plans
-from keepsake.records.book import Book
+from keepsake.decide import beliefs as decide_belief
+from keepsake.decide.facts import Evidence, asked_before, is_above_its_asker, plans
+from keepsake.state.state import Book
 from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
-from keepsake.records.episodes import OBSERVE
+from keepsake.state.episodes import OBSERVE
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
 from keepsake.records.event import Draft, Event
 

@@ -6,10 +6,10 @@ from itertools import count
 
 import pytest
 
-from keepsake.decide import belief as decide
-from keepsake.decide import path as paths
+from keepsake.decide import beliefs as decide
+from keepsake.decide import paths as paths
 from keepsake.decide import path_merge as merging
-from keepsake.records.book import Book
+from keepsake.state.state import Book
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.policy import DEFAULT

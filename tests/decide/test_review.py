@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
-from keepsake.decide import belief, review
-from keepsake.decide.action import targets
-from keepsake.records.book import Book
+from keepsake.decide import beliefs as belief, reviews as review
+from keepsake.decide.actions import targets
+from keepsake.state.state import Book
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.policy import DEFAULT

@@ -3,8 +3,8 @@
 import pytest
 
 from keepsake.decide import trust as decide
-from keepsake.records.beliefs import PUT
-from keepsake.records.book import Book
+from keepsake.state.beliefs import PUT
+from keepsake.state.state import Book
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft, Event
 

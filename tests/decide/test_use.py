@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.decide import belief as decide_belief
-from keepsake.decide import use as decide
+from keepsake.decide import beliefs as decide_belief
+from keepsake.decide import usage as decide
 from keepsake.records.errors import NotFound, Refused
-from keepsake.records.use import FADE, OUTCOME, RECEIPTS, Receipt
+from keepsake.records.receipt import FADE, OUTCOME, RECEIPTS, Receipt
 from tests.projections.index.ledgers import MadeUp
 
 AT = "2026-05-03T14:00:00.000000Z"

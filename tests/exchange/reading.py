@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from keepsake.exchange.brought import Began, Item, Lines, Note, Said, lines_of
-from keepsake.records.imported import Skipped
+from keepsake.exchange.conversation import Began, Item, Lines, Note, Said, lines_of
+from keepsake.records.transfer import Skipped
 
 
 def told(*lines: dict[str, Any]) -> bytes:

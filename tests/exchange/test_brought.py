@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from keepsake.exchange import claude_code, markdown_notes
 from keepsake.exchange.branches import branches_of, items_of
-from keepsake.exchange.brought import (
+from keepsake.exchange.conversation import (
     ASSISTANT,
     PERSON,
     TOOL,

@@ -4,14 +4,7 @@ import json
 from typing import Any
 
 from keepsake.exchange import chatgpt, claude_code, claude_export, codex
-from keepsake.exchange.brought import (
-    ASSISTANT,
-    DOCUMENT,
-    PERSON,
-    SYSTEM,
-    TOOL,
-    lines_of,
-)
+from keepsake.exchange.conversation import ASSISTANT, DOCUMENT, PERSON, SYSTEM, TOOL, lines_of
 from keepsake.exchange.detect import detected
 from tests.exchange.reading import Read, exported, line, lines, node, told
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.exchange import keepsake_ndjson as ndjson
-from keepsake.exchange.keepsake_events import checked
-from keepsake.exchange.keepsake_ndjson import Header, Numbers, Reader, renumbered
-from keepsake.records.book import Book
+from keepsake.exchange import ndjson as ndjson
+from keepsake.exchange.ndjson_events import checked
+from keepsake.exchange.ndjson import Header, Numbers, Reader, renumbered
+from keepsake.state.state import Book
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.event import ELSEWHERE, Event
 from tests import strategies
@@ -132,7 +132,7 @@ def test_places_in_the_ledger_are_told_in_numbers_of_the_file_and_back():
 
 
 def test_every_event_that_a_ledger_can_hold_has_a_shape_here():
-    from keepsake.exchange.keepsake_events import _SHAPES
+    from keepsake.exchange.ndjson_events import _SHAPES
 
     book = Book()
     assert all(book.knows(op) for op in _SHAPES)

@@ -4,10 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.exchange import markdown_notes, mcp_memory
-from keepsake.exchange.brought import (
-    ASSISTANT,
-    Note,
-)
+from keepsake.exchange.conversation import ASSISTANT, Note
 from tests.exchange.reading import Read, lines, told
 
 # -- the MCP reference server ------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 
 from keepsake.ledger import checkpoint
 from keepsake.ledger.checkpoint import Keyring, check, origin, take, witness_of
-from keepsake.ledger.note import Checkpoint
+from keepsake.ledger.signed_note import Checkpoint
 from keepsake.records.errors import Damaged, NotFound, Refused, RolledBack
 from tests.ledger.books import put, speaks_of
 from tests.ledger.forge import copy_of, keyring, lines, opened, rewrite

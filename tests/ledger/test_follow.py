@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.ledger import follow
+from keepsake.ledger import reader as follow
 from keepsake.ledger.ledger import Ledger
-from keepsake.records.book import Book
+from keepsake.state.state import Book
 from keepsake.records.event import Draft
 
 

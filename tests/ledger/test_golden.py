@@ -12,7 +12,7 @@ from keepsake.ledger.lift import LIFTS
 from keepsake.ledger.verify import verify
 from keepsake.records.errors import NotWritable
 from keepsake.records.event import Draft
-from keepsake.stores.shelf import Shelf
+from keepsake.stores.open_folder import Shelf
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ledger-1"
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger import prove
+from keepsake.ledger import proof as prove
 from keepsake.ledger.checkpoint import take
-from keepsake.ledger.note import InclusionNote, Signer, Verifier
+from keepsake.ledger.signed_note import InclusionNote, Signer, Verifier
 from keepsake.records.errors import Missing, NotFound, Refused, RolledBack
 from tests.ledger.books import put, speaks_of
 from tests.ledger.forge import keyring, lines, opened, rewrite

@@ -7,13 +7,13 @@ from itertools import combinations
 
 import pytest
 
-from keepsake.ledger import begin, checkpoint, parts
+from keepsake.ledger import genesis as begin, checkpoint, parallel_scan as parts
 from keepsake.ledger import format as fmt
 from keepsake.ledger.backup import back_up
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.erase import hollow_out_file
 from keepsake.ledger.lock import Witness
-from keepsake.ledger.note import Checkpoint
+from keepsake.ledger.signed_note import Checkpoint
 from keepsake.ledger.verify import NO_WITNESS, verify
 from keepsake.records.errors import Damaged, NotFound
 from tests.conftest import SOAK

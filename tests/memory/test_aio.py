@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from keepsake import Memory, Refused
-from keepsake.memory.aio import LEFT_OUT, NOUNS, AsyncMemory, methods_of
+from keepsake.memory.async_memory import LEFT_OUT, NOUNS, AsyncMemory, methods_of
 from keepsake.records.delta import AddDelta, DeltaScope
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Closed, MemoryScopeError, NotWritable

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import ChronoStore, Memory, Refused
-from keepsake.memory.care import check
+from keepsake.memory.maintenance.check import check
 from tests.chronomemory_folder import ACTS, OldStore, made
 from tests.conftest import at_most
 

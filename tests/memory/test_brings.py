@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory
-from keepsake.memory import bringing
+from keepsake.memory.exchange import importer as bringing
 from keepsake.memory.brings import formats
 from keepsake.records.errors import Refused
 from tests.growth import assert_linear, seconds

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory
-from keepsake.memory.care import check
+from keepsake.memory.maintenance.check import check
 from keepsake.records.clock import stamp
 from keepsake.records.errors import NotApproved
 from keepsake.records.rule import ConsolidationRule
-from keepsake.surfaces.cli.event_line import event_line
-from keepsake.surfaces.mcp.past import recent
+from keepsake.surfaces.present.events import event_line
+from keepsake.surfaces.mcp.tools.past import recent
 from tests.memory.conftest import Clock
 from tests.memory.told import tell
 

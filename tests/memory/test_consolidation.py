@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory, NeedsApproval, Refused
-from keepsake.memory import consolidation
+from keepsake.memory.facts import consolidate as consolidation
 from keepsake.records.errors import Busy, ConsolidationRuleError, NotWritable
 from keepsake.records.rule import ConsolidationRule
 from tests.conftest import at_most

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keepsake import Memory
-from keepsake.memory.echo import EchoesOf
+from keepsake.memory.core.echo import EchoesOf
 from tests.growth import assert_linear, seconds
 
 TEA = "Ana likes green tea in the morning."
@@ -221,7 +221,7 @@ def test_no_text_is_slow_or_too_much(doors, text):
 @given(st.text(max_size=200), st.text(max_size=40))
 @example("0; ¼", "0")  # of several sentences, each of which is too short to be known by itself
 def test_whatever_is_served_is_known_again_by_itself_and_inside_a_page(text, around):
-    from keepsake.records.echo import marks_of, whole_marks
+    from keepsake.text.fingerprint import marks_of, whole_marks
 
     own = marks_of(text)
     assert set(whole_marks(text)) <= set(own)
@@ -231,7 +231,7 @@ def test_whatever_is_served_is_known_again_by_itself_and_inside_a_page(text, aro
 
 
 def test_what_is_kept_of_what_was_served_is_bounded(doors, monkeypatch):
-    monkeypatch.setattr("keepsake.memory.echo.MOST", 50)
+    monkeypatch.setattr("keepsake.memory.core.echo.MOST", 50)
     echoes: EchoesOf = doors["agent"]._echoes
     for number in range(120):
         doors["me"].remember(f"Memory number {number} of the long list.")

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory, NeedsApproval, NotFound, Refused
-from keepsake.memory.entities_named import Naming
+from keepsake.memory.graph.entity_names import Naming
 from keepsake.records.named import LONGEST, NamedEntity, Relation
 from tests.strategies import HOSTILE, names
 

@@ -4,7 +4,7 @@ import pytest
 
 from keepsake import Memory, Refused
 from keepsake.records.episode import Episode
-from keepsake.records.episodes import mark_of
+from keepsake.state.episodes import mark_of
 
 WORDS = "the first harvest was late"
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from keepsake import Episode, Memory, NotFound, Refused
-from keepsake.projections.index import prepared as sql
+from keepsake.projections.index import statements as sql
 from keepsake.records.errors import MemoryScopeError, MigrationNotSupported
 from keepsake.records.health import MigrationPlan
 from tests.memory.told import ALL, NEW_YEAR, tell, told_of

@@ -15,7 +15,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from keepsake import Memory
-from keepsake.exchange.keepsake_ndjson import END, EVENT, HEADER, RECORDS
+from keepsake.exchange.ndjson import END, EVENT, HEADER, RECORDS
 from keepsake.ledger.disk import Disk
 from keepsake.records.errors import Missing, NotWritten, Refused
 from tests.acceptance.schema import faults

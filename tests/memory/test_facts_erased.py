@@ -80,7 +80,7 @@ def test_also_when_the_fact_was_merged_into_another(memory):
 
 
 def merged(memory, names):
-    from keepsake.decide.belief import merge
+    from keepsake.decide.beliefs import merge
 
     return merge(memory._book, names, {}, memory._shelf.draw())
 

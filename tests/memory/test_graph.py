@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from keepsake import Memory
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Busy, NotApproved, NotFound, Refused
-from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile, Provenance
-from keepsake.records.memory_path import MemoryPath
-from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, diagnose
-from keepsake.stores.graph.walk import Limits
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
+from keepsake.records.path import MemoryPath
+from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, diagnostics as diagnose
+from keepsake.stores.phase.graph.traverse import Limits
 
 NOON = "2026-05-03T12:00:00.000000Z"
 
@@ -320,7 +320,7 @@ def test_an_import_that_the_disk_refuses_leaves_nothing(memory, monkeypatch):
     def full_disk(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("keepsake.ledger.append.write_all", full_disk)
+    monkeypatch.setattr("keepsake.ledger.writer.write_all", full_disk)
     with pytest.raises(Busy, match="No space left"):
         memory.graph.import_envelope(GraphEnvelope(nodes=[node(f"n{number}") for number in range(5000)]))
     monkeypatch.undo()

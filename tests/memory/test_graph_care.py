@@ -8,11 +8,11 @@ import threading
 import pytest
 
 from keepsake import Memory
-from keepsake.ledger.folder import Folder
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.ledger.layout import Folder
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Busy, Missing, NotFound, Refused
-from keepsake.records.graph import Provenance
-from keepsake.records.memory_event import MemoryEvent
+from keepsake.records.graph.nodes import Provenance
+from keepsake.records.graph.events import MemoryEvent
 from keepsake.repair.files import foreign
 from tests.memory.test_graph import NOON, arrows, edge, full, ids, node, seqs, tell
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.ledger import format as fmt
-from keepsake.records import timeline
+from keepsake.state import history as timeline
 from keepsake.records.errors import KeepsakeError
 
 KEYS = ("a", 'q"uote', "back\\slash", "né", "a/b")

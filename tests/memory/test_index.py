@@ -15,18 +15,18 @@ from pathlib import Path
 import pytest
 
 from keepsake import Memory, RolledBack
-from keepsake.ledger.folder import Folder
-from keepsake.memory import index as lifecycle
+from keepsake.ledger.layout import Folder
+from keepsake.memory.core import index as lifecycle
 from keepsake.projections import database as file_module
 from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index import fold as fold_module
 from keepsake.projections.index.compare import differences, text_trouble
 from keepsake.projections.index.file import IndexFile
-from keepsake.records.book import Book
+from keepsake.state.state import Book
 from keepsake.records.errors import Closed, Damaged, KeepsakeError, Missing, NotWritable, NotWritten, Refused
 from keepsake.records.event import Event
 from keepsake.repair.check import check
-from keepsake.repair.mend import apply as mend
+from keepsake.repair.repair import apply as mend
 from tests.crash.disks import Watched, in_a_child
 
 COUNT = 16

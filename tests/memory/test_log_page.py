@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from keepsake import Memory
-from keepsake.memory.log_page import LogPage
+from keepsake.memory.maintenance.log import LogPage
 from keepsake.records.errors import Damaged, Refused
 from keepsake.records.event import Event
 

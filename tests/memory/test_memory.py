@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from keepsake import ChronoRecord, ChronoStore, Memory, Moved, NotFound, Refused, RolledBack
-from keepsake.memory.ledger import verify_folder
+from keepsake.memory.maintenance.ledger import verify_folder
 from keepsake.records.errors import Closed, Damaged, Missing
 
 

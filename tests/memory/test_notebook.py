@@ -10,13 +10,13 @@ from html.parser import HTMLParser
 import pytest
 
 from keepsake import ConsolidationRule, Memory
-from keepsake.memory.aio import NOUNS
+from keepsake.memory.async_memory import NOUNS
 from keepsake.records.belief import Belief
 from keepsake.records.delta import AddDelta, DeltaScope
 from keepsake.records.episode import Episode
-from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.named import NamedEntity, Relation
-from keepsake.records.notebook import LONGEST, MOST_ROWS, Listed, Shown, plain, rows_html
+from keepsake.records.display import LONGEST, MOST_ROWS, Listed, Shown, plain, rows_html
 from tests.memory.told import NEW_YEAR
 
 EVIL = "<script>alert(1)</script> & \"quoted\" 'too'"

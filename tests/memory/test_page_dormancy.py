@@ -11,7 +11,7 @@ import pytest
 
 from keepsake import Memory
 from keepsake.records.errors import Moved, Refused
-from keepsake.records.pages import PAGE
+from keepsake.state.pages import PAGE
 from keepsake.records.proposal import Proposal
 from tests.memory.test_tidy import tidy_of
 from tests.memory.told import ALL

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from keepsake import Memory
-from keepsake.memory.page_fold import Folds
+from keepsake.memory.pages.compact import Folds
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.folding import Folding
 

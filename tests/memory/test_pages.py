@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory
-from keepsake.memory import page_sync
-from keepsake.memory.pages_at import PagesAt
+from keepsake.memory.pages import sync as page_sync
+from keepsake.memory.pages.files import PagesAt
 from keepsake.projections.markdown import parse
-from keepsake.projections.pages.file import PagesFile
+from keepsake.projections.pages.queries import PagesFile
 from keepsake.records.errors import Busy, KeepsakeError, NotFound, Refused
 from tests import strategies
 from tests.memory.paged import (

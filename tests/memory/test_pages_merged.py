@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from keepsake import Memory
-from keepsake.memory import page_follow
+from keepsake.memory.pages import follow as page_follow
 from keepsake.records.errors import Moved
 from keepsake.records.page import PageEntry
-from keepsake.stores.page_folder import PageFolder
+from keepsake.stores.page_files import PageFolder
 from keepsake.surfaces.cli import watch
 from tests.conftest import SOAK
 from tests.memory.conftest import Clock

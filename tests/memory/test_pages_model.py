@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from keepsake import Memory
-from keepsake.memory import page_follow
+from keepsake.memory.pages import follow as page_follow
 from keepsake.records.errors import KeepsakeError
 from tests import strategies
 from tests.memory.paged import entry_texts, everything_in, files_of, folder_in, is_exactly_ours, is_settled

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from keepsake import Memory
-from keepsake.memory import pages_at
-from keepsake.memory.page_sync import Sync
+from keepsake.memory.pages import files as pages_at
+from keepsake.memory.pages.sync import Sync
 from keepsake.projections.markdown import parse
 from keepsake.records.errors import Busy, KeepsakeError, Moved
-from keepsake.stores.page_folder import NoPage, PageFolder, Raced
+from keepsake.stores.page_files import NoPage, PageFolder, Raced
 from tests.memory.paged import (
     end_of,
     entry_texts,

@@ -7,8 +7,8 @@ import inspect
 import pytest
 
 from keepsake import Memory, Moved, NotFound, Refused
-from keepsake.memory.on import calls
-from keepsake.records.memory_path import MemoryPath
+from keepsake.memory.paths.view import calls
+from keepsake.records.path import MemoryPath
 
 
 def held(memory: Memory, path: str = "") -> dict[str, tuple[str, str, float]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from keepsake import Memory, NeedsApproval, Refused
-from keepsake.memory.policy_file import PolicyFile, read_policy
+from keepsake.memory.core.policy_file import PolicyFile, read_policy
 from keepsake.records.errors import NotApproved
 from keepsake.records.policy import DEFAULT
 
@@ -184,7 +184,7 @@ def test_the_file_is_read_once_while_it_stays_the_same(
 ) -> None:
     write(_ASK_ME)
     reads = []
-    monkeypatch.setattr("keepsake.memory.policy_file.read_policy", lambda path: reads.append(path) or DEFAULT)
+    monkeypatch.setattr("keepsake.memory.core.policy_file.read_policy", lambda path: reads.append(path) or DEFAULT)
     file = PolicyFile(memory.folder / "keepsake.toml")
 
     assert [file.now() for _ in range(5)] == [DEFAULT] * 5

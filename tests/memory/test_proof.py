@@ -10,8 +10,8 @@ import pytest
 
 from keepsake import Memory
 from keepsake.ledger import merkle
-from keepsake.ledger.prove import Tree
-from keepsake.memory.ledger import check_proof
+from keepsake.ledger.proof import Tree
+from keepsake.memory.maintenance.ledger import check_proof
 from keepsake.records.errors import KeepsakeError, Missing, NotFound, RolledBack
 
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake import Memory, NotFound, Refused
-from keepsake.memory.question_file import read_questions
+from keepsake.memory.recall.question_file import read_questions
 from keepsake.records.errors import Closed
-from keepsake.records.verdict import Verdicts
+from keepsake.records.evaluation import Verdicts
 from tests.growth import assert_text_linear
 
 

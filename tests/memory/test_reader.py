@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, make_dataclass
 import pytest
 
 from keepsake import Memory
-from keepsake.memory import aio
-from keepsake.memory.quarantine import PENDING
-from keepsake.memory.reader import _ACTS
-from keepsake.memory.reader_fields import MADE, OPEN, emptied
+from keepsake.memory import async_memory as aio
+from keepsake.memory.trust.quarantine import PENDING
+from keepsake.memory.trust.reader import _ACTS
+from keepsake.memory.trust.reader_fields import MADE, OPEN, emptied
 from keepsake.records.belief import Belief
 from keepsake.records.errors import NotApproved, NotFound
 from keepsake.records.event import Draft

@@ -11,11 +11,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory, Refused
-from keepsake.projections.index import desk
+from keepsake.projections.index import batch as desk
 from keepsake.projections.index.address import address
-from keepsake.projections.index.block import Block
+from keepsake.projections.index.rows import Block
 from keepsake.records.hit import Hit
-from keepsake.records.timeline import beliefs_at
+from keepsake.state.history import beliefs_at
 from tests.conftest import at_most
 
 MANY = 10_000

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from keepsake import Memory, Refused
-from keepsake.recall import answer
+from keepsake.recall import pipeline as answer
 
 
 class Clock:
@@ -122,7 +122,7 @@ def test_how_much_others_remember_does_not_move_the_floor_where_there_are_no_vec
 
 
 def _without_vectors() -> Any:
-    from keepsake.recall.meaning import Meaning
+    from keepsake.recall.vectors import Meaning
 
     return Meaning(None, None, None)
 

@@ -10,10 +10,10 @@ from contextlib import suppress
 import pytest
 
 from keepsake import Memory
-from keepsake.memory.receipts import GROUP, MOST, ReceiptsOf
-from keepsake.memory.use import UseOf
+from keepsake.memory.recall.receipts import GROUP, MOST, ReceiptsOf
+from keepsake.memory.recall.feedback import UseOf
 from keepsake.records.errors import NotFound, NotWritten, Refused
-from keepsake.records.use import FADE, OUTCOME, RECEIPTS, Receipt
+from keepsake.records.receipt import FADE, OUTCOME, RECEIPTS, Receipt
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from keepsake import Memory
-from keepsake.memory.schedule import Schedule
+from keepsake.memory.scheduler import Schedule
 from keepsake.records.errors import Busy
 from keepsake.records.rule import ConsolidationRule
 from tests.memory.told import held, tell

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from keepsake import Memory
-from keepsake.memory.care import check
+from keepsake.memory.maintenance.check import check
 from keepsake.memory.settings import read_settings
 from keepsake.records.errors import Refused
 

@@ -9,7 +9,7 @@ import pytest
 
 from keepsake import Refused
 from keepsake.memory.settings import tokens_folder
-from keepsake.memory.token import Token, new_token, token_of
+from keepsake.memory.core.token import Token, new_token, token_of
 
 LEDGER, OTHER = "a" * 32, "b" * 32
 

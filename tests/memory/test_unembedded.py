@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from keepsake import Memory
-from keepsake.records.embedder import Identity
+from keepsake.records.protocols import Identity
 from keepsake.records.errors import Busy
 
 

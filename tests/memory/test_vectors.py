@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory, Refused
-from keepsake.memory.recall import RecallOf
-from keepsake.projections.vectors.sweep import is_swept
-from keepsake.recall import meaning
-from keepsake.recall.meaning import NoVectors
-from keepsake.stores.chrono import ChronoStore
+from keepsake.memory.recall.recall import RecallOf
+from keepsake.projections.vectors.erase import is_swept
+from keepsake.recall import vectors as meaning
+from keepsake.recall.vectors import NoVectors
+from keepsake.stores.esdb.store import ChronoStore
 from tests.conftest import at_most
 from tests.projections.vectors.doubles import Fast, Slow, traces
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from keepsake import Memory
-from keepsake.records.book import Book
+from keepsake.state.state import Book
 from keepsake.records.episode import Episode
 from keepsake.records.extracted import Extracted
 from keepsake.records.rule import ConsolidationRule

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from keepsake.models import shared
-from keepsake.records.embedder import Embedder
+from keepsake.records.protocols import Embedder
 from tests.models import tiny
 from tests.models.server import Server, serving
 
@@ -119,6 +119,6 @@ def embedder(request: pytest.FixtureRequest, tmp_path: Path) -> Embedder:
         from keepsake.models.fastembed import FastEmbed
 
         return FastEmbed("some/model")
-    from keepsake.models.endpoint import Endpoint
+    from keepsake.models.openai_embedder import Endpoint
 
     return Endpoint(request.getfixturevalue("server").url, "some-model", batch=3)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.models.choose import choose
-from keepsake.models.endpoint import Endpoint
+from keepsake.models.registry import choose
+from keepsake.models.openai_embedder import Endpoint
 from keepsake.models.fastembed import FastEmbed
 from keepsake.models.onnx import Onnx
 from keepsake.models.wordllama import WordLlama

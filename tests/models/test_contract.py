@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from keepsake.records.embedder import Embedder, TokenVectors
+from keepsake.records.protocols import Embedder, TokenVectors
 from keepsake.records.errors import Refused
 
 SAID = ["Ana likes tea", "coffee", "a b c a b c a b c", "loud", "tea ana", "Ana likes loud coffee", "b", "likes c"]

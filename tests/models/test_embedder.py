@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keepsake.models.rows import rows_for, unit
-from keepsake.records.embedder import Identity
+from keepsake.models.arrays import rows_for, unit
+from keepsake.records.protocols import Identity
 from keepsake.records.errors import Refused
 from tests.models.conftest import need
 

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keepsake.models import wire
-from keepsake.models.extractor import MOST, EndpointExtractor, _claims_in, _reading, extractor_named
+from keepsake.models import http_client as wire
+from keepsake.models.openai_extractor import MOST, EndpointExtractor, _claims_in, _reading, extractor_named
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Busy, KeepsakeError, Refused
 from keepsake.records.extracted import Extracted, Extractor

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from keepsake.models.onnx import Onnx
-from keepsake.models.rows import unit
+from keepsake.models.arrays import unit
 from keepsake.records.errors import Refused
 from tests.models import tiny
 from tests.models.conftest import need

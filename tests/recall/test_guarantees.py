@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake import Memory
-from keepsake.memory.compared import Compared
+from keepsake.memory.recall.frames import Compared
 from keepsake.recall import sayings
 from keepsake.records.frame import Frame
 from keepsake.records.hit import Hit

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from keepsake import Memory
 from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index.file import IndexFile
-from keepsake.recall.meaning import Meaning, NoVectors
+from keepsake.recall.vectors import Meaning, NoVectors
 from tests.projections.vectors.doubles import SIZE, Fast, Slow
 
 LONG = " ".join(f"Sentence number{n} is about tea and the cat of Ana." for n in range(60))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.recall.rest import called_in, covers_of_rest, names_someone
-from keepsake.recall.text import telling
+from keepsake.text.text import telling
 
 
 def names(asked: str) -> list[str]:

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.beliefs import ERASE, INVALIDATE, PUT
-from keepsake.records.book import Book
-from keepsake.records.episodes import OBSERVE
+from keepsake.state.beliefs import ERASE, INVALIDATE, PUT
+from keepsake.state.state import Book
+from keepsake.state.episodes import OBSERVE
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
-from keepsake.records.paths import ABANDON, BRANCH, COMPACT, MERGE, Paths
+from keepsake.state.paths import ABANDON, BRANCH, COMPACT, MERGE, Paths
 
 
 class Teller:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.book import Book
+from keepsake.state.state import Book
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
 from keepsake.records.policy import DEFAULT, Policy
 from keepsake.records.review import Action, Approval, Review
-from keepsake.records.reviews import ANSWER, ASK, GRANT, REFUSE
+from keepsake.state.reviews import ANSWER, ASK, GRANT, REFUSE
 from tests.strategies import json_objects, names, texts
 
 FORGET = Action(kind="forget", target=("20260101-0000-c4f1a5",), reason="old", by="mcp:1", trust="agent")

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.beliefs import ERASE
-from keepsake.records.book import Book
-from keepsake.records.episodes import OBSERVE, RETRACT
+from keepsake.state.beliefs import ERASE
+from keepsake.state.state import Book
+from keepsake.state.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
-from keepsake.records.reviews import ANSWER, ASK
-from keepsake.records.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Mark, Rules
+from keepsake.state.reviews import ANSWER, ASK
+from keepsake.state.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Mark, Rules
 
 USERS = st.sampled_from(["me", "ana"])
 RULES = st.sampled_from(["r", "s"])
@@ -99,7 +99,7 @@ def test_a_mark_never_goes_back():
 
 
 def test_of_very_many_findings_the_newest_are_at_hand(monkeypatch):
-    monkeypatch.setattr("keepsake.records.rules._FINDINGS", 3)
+    monkeypatch.setattr("keepsake.state.rules._FINDINGS", 3)
     book = folded([(FOUND, {"user": "me", "id": "r", "ids": [f"s{n}"], "reason": str(n)}) for n in range(5)])
     assert [each.reason for each in book.rules.findings("me")] == ["2", "3", "4"]
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records import secrets_fields
-from keepsake.records.secrets import Secret, find, masked, told
-from keepsake.records.secrets_fields import kind_under, kinds_in, masked_fields
+from keepsake.text.secrets import nested as secrets_fields
+from keepsake.text.secrets.detect import Secret, find, masked, told
+from keepsake.text.secrets.nested import kind_under, kinds_in, masked_fields
 from tests.growth import assert_linear
 from tests.records.leaks import UNSEEN_OTHERS, drawn, others, secrets, unseen_secrets
 from tests.strategies import json_objects, texts

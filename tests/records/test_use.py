@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.book import Book
+from keepsake.state.state import Book
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.ids import event_id
-from keepsake.records.use import FADE, LONGEST_QUESTION, OUTCOME, RECEIPTS, Receipt
+from keepsake.records.receipt import FADE, LONGEST_QUESTION, OUTCOME, RECEIPTS, Receipt
 from tests.projections.index.ledgers import MadeUp, steps
 from tests.strategies import json_objects, names, texts
 

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from keepsake.decide import belief as decide
+from keepsake.decide import beliefs as decide
 from keepsake.ledger import checkpoint
 from keepsake.ledger.backup import back_up
 from keepsake.ledger.checkpoint import Keyring
 from keepsake.ledger.disk import Disk
 from keepsake.repair.check import check
 from keepsake.repair.findings import Finding
-from keepsake.stores.shelf import Shelf
+from keepsake.stores.open_folder import Shelf
 
 LINE = "line-damaged"
 

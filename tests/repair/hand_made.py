@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from keepsake.ledger.ledger import Ledger
-from keepsake.records.book import Book
+from keepsake.state.state import Book
 from keepsake.records.event import Draft, Event
 
 NEIGHBOURS = (

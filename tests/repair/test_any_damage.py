@@ -18,7 +18,7 @@ from keepsake.ledger.verify import verify
 from keepsake.records.errors import Refused
 from keepsake.repair.check import check
 from keepsake.repair.findings import CODES
-from keepsake.repair.mend import apply
+from keepsake.repair.repair import apply
 from tests.conftest import at_most
 from tests.repair.folders import backup, compact, erase, fill, lines, opened, rebuilt, say_together, texts, wal
 

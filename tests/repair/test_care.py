@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.memory import care
+from keepsake.memory.maintenance import check as care
 from keepsake.memory.memory import Memory
 from keepsake.records.errors import Refused
 from tests.repair.folders import LINE, damage_header, damage_words, everything, line_of, lines, set_lines, wal

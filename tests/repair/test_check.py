@@ -14,11 +14,11 @@ from keepsake import Memory
 from keepsake.ledger import format as fmt
 from keepsake.ledger.backup import back_up, restore_from
 from keepsake.ledger.disk import Disk
-from keepsake.ledger.folder import Folder
+from keepsake.ledger.layout import Folder
 from keepsake.ledger.lock import Lock
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft
-from keepsake.repair.again import Scribe
+from keepsake.repair.salvage import Scribe
 from keepsake.repair.check import check
 from keepsake.repair.findings import CODES, SHOWN, Finding, found
 from tests.conftest import SOAK

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keepsake.ledger.backup import back_up
-from keepsake.memory import care
+from keepsake.memory.maintenance import check as care
 from keepsake.memory.memory import Memory
 from keepsake.records.errors import NotFound
 from keepsake.repair.findings import CODES

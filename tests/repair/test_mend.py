@@ -16,7 +16,7 @@ from keepsake.ledger.lock import Lock
 from keepsake.ledger.verify import verify
 from keepsake.records.errors import Damaged, Refused
 from keepsake.records.event import Draft, Event
-from keepsake.repair.mend import apply, plan
+from keepsake.repair.repair import apply, plan
 from tests.repair.folders import (
     LINE,
     backup,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.records.errors import Refused
-from keepsake.stores.audit_sink import OUTCOMES, AuditRecord, AuditSink, InMemoryAuditSink, JsonlAuditSink
+from keepsake.stores.phase.audit import OUTCOMES, AuditRecord, AuditSink, InMemoryAuditSink, JsonlAuditSink
 from tests.strategies import HOSTILE, json_objects, names, texts
 
 NOON = "2026-05-18T12:00:00.000000Z"

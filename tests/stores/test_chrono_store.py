@@ -11,8 +11,8 @@ import pytest
 
 from keepsake import ChronoRecord, ChronoStore, EsdbBridge, EsdbRecord, KeepsakeError, Memory, Refused, open_store
 from keepsake.records.errors import Damaged
-from keepsake.stores.bridge import FallbackWarning
-from keepsake.stores.chrono import SkippedRecord
+from keepsake.stores.esdb.bridge import FallbackWarning
+from keepsake.stores.esdb.store import SkippedRecord
 
 
 @pytest.fixture

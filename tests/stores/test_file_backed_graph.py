@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.ledger.disk import Disk
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Busy, Damaged, NotFound, NotWritable, NotWritten, Refused
-from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.memory_event import CUSTOM, MemoryEvent
-from keepsake.records.memory_path import MemoryPath
-from keepsake.stores import phase_findings
-from keepsake.stores.event_log.protocols import DUPLICATE, MALFORMED, UNKNOWN_SCHEMA
-from keepsake.stores.graph import FileBackedMemoryGraphStore, diagnose, layout
-from keepsake.stores.graph.contents import PARTS
-from keepsake.stores.graph.diagnose import CODES
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from keepsake.records.graph.events import CUSTOM, MemoryEvent
+from keepsake.records.path import MemoryPath
+from keepsake.stores.phase import phase_findings
+from keepsake.stores.phase.event_log.protocol import DUPLICATE, MALFORMED, UNKNOWN_SCHEMA
+from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, diagnostics as diagnose, layout
+from keepsake.stores.phase.graph.contents import PARTS
+from keepsake.stores.phase.graph.diagnostics import CODES
 
 OF_A_LOG_ALONE = (MALFORMED, UNKNOWN_SCHEMA, DUPLICATE)
 NOON = "2026-05-03T12:00:00.000000Z"

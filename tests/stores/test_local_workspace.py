@@ -18,17 +18,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Moved, NeedsApproval, Refused
-from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.lifecycle import KINDS, LifecycleAction
-from keepsake.records.memory_event import APPLIED, CUSTOM, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent
-from keepsake.stores import phase_paths
-from keepsake.stores.audit_sink import InMemoryAuditSink, JsonlAuditSink
-from keepsake.stores.event_log import JsonlMemoryEventLog
-from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.phase_runtime import PhaseMemoryRuntime
-from keepsake.stores.phase_turn import Turn
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from keepsake.records.graph.lifecycle import KINDS, LifecycleAction
+from keepsake.records.graph.events import APPLIED, CUSTOM, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent
+from keepsake.stores.phase import phase_paths
+from keepsake.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
+from keepsake.stores.phase.event_log import JsonlMemoryEventLog
+from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
+from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
+from keepsake.stores.phase.phase_turn import Turn
 from tests.conftest import ROOT
 from tests.crash.disks import DIED, DyingDisk, in_a_child
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from keepsake.ledger.disk import Disk
-from keepsake.stores import page_folder
-from keepsake.stores.page_folder import NoPage, PageFolder, Raced
+from keepsake.stores import page_files as page_folder
+from keepsake.stores.page_files import NoPage, PageFolder, Raced
 
 WORDS = b"# What stands elsewhere\n"
 

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Moved, NeedsApproval, NotWritten, Refused, Unfinished
-from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.lifecycle import LifecycleAction, PhasePolicy
-from keepsake.records.memory_event import APPLIED, MemoryEvent
-from keepsake.records.memory_path import MemoryPath
-from keepsake.stores.audit_sink import JsonlAuditSink
-from keepsake.stores.event_log import JsonlMemoryEventLog
-from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.phase_runtime import PhaseMemoryRuntime
-from keepsake.stores.phase_turn import Turn
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from keepsake.records.graph.lifecycle import LifecycleAction, PhasePolicy
+from keepsake.records.graph.events import APPLIED, MemoryEvent
+from keepsake.records.path import MemoryPath
+from keepsake.stores.phase.audit import JsonlAuditSink
+from keepsake.stores.phase.event_log import JsonlMemoryEventLog
+from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
+from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
+from keepsake.stores.phase.phase_turn import Turn
 from tests.conftest import at_most
 from tests.crash.disks import DIED, DyingDisk, FailingDisk, at_once, in_a_child
 from tests.crash.shelf import SOAK

@@ -10,16 +10,16 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import NeedsApproval, Refused
-from keepsake.records.graph import MemoryEdge, MemoryNode
-from keepsake.records.lifecycle import LifecycleAction, PhasePolicy
-from keepsake.records.memory_event import APPLIED, MemoryEvent
-from keepsake.records.memory_path import MemoryPath
-from keepsake.stores.audit_sink import AuditRecord
-from keepsake.stores.event_log import InMemoryMemoryEventLog
-from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.phase_runtime import PhaseMemoryRuntime
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
+from keepsake.records.graph.lifecycle import LifecycleAction, PhasePolicy
+from keepsake.records.graph.events import APPLIED, MemoryEvent
+from keepsake.records.path import MemoryPath
+from keepsake.stores.phase.audit import AuditRecord
+from keepsake.stores.phase.event_log import InMemoryMemoryEventLog
+from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
+from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
 from keepsake.surfaces.cli.root import keepsake as program
 from tests.conftest import at_most
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.records.errors import NotFound, Refused
-from keepsake.records.memory_event import NODE_PUT, MemoryEvent
-from keepsake.records.memory_path import MemoryPath
-from keepsake.stores.event_log.path_book import DEEPEST
-from keepsake.stores.event_log.replay import replay
-from keepsake.stores.phase_paths import abandon, branch, compact, conflicts_of, merge
+from keepsake.records.graph.events import NODE_PUT, MemoryEvent
+from keepsake.records.path import MemoryPath
+from keepsake.stores.phase.event_log.path_book import DEEPEST
+from keepsake.stores.phase.event_log.replay import replay
+from keepsake.stores.phase.phase_paths import abandon, branch, compact, conflicts_of, merge
 from tests.strategies import HOSTILE, names
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)

@@ -9,19 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, NotWritten, Refused, Unfinished
-from keepsake.records.graph import MemoryEdge, MemoryNode
-from keepsake.records.lifecycle import GATED, KINDS, LifecycleAction, LifecycleApproval, PhasePolicy
-from keepsake.records.memory_event import APPLIED, CUSTOM, DENIED, MemoryEvent
-from keepsake.records.memory_path import MemoryPath
-from keepsake.stores.audit_sink import InMemoryAuditSink, JsonlAuditSink
-from keepsake.stores.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
-from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, diagnose
-from keepsake.stores.graph.merging import unmerge
-from keepsake.stores.phase_findings import rings
-from keepsake.stores.phase_paths import branch
-from keepsake.stores.phase_runtime import PhaseMemoryRuntime
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
+from keepsake.records.graph.lifecycle import GATED, KINDS, LifecycleAction, LifecycleApproval, PhasePolicy
+from keepsake.records.graph.events import APPLIED, CUSTOM, DENIED, MemoryEvent
+from keepsake.records.path import MemoryPath
+from keepsake.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
+from keepsake.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
+from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, diagnostics as diagnose
+from keepsake.stores.phase.graph.merge import unmerge
+from keepsake.stores.phase.phase_findings import rings
+from keepsake.stores.phase.phase_paths import branch
+from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
 from tests.conftest import at_most
 from tests.crash.disks import FailingDisk
 from tests.growth import assert_linear, seconds

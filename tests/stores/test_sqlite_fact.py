@@ -12,7 +12,8 @@ from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta,
 from keepsake.records.errors import Damaged, MemoryScopeError, NotFound, Refused
 from keepsake.records.fact import Fact, FactPattern
 from keepsake.records.health import MigrationPlan
-from keepsake.stores import SQLiteFactStore, sqlite_facts
+from keepsake.stores import SQLiteFactStore
+from keepsake.stores.memorystore import facts as sqlite_facts
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 ANA = DeltaScope(user="ana", agent="rag")

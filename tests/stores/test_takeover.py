@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import ChronoStore, Damaged, EsdbBridge, Memory, NotWritten
-from keepsake.memory.care import check, repair
+from keepsake.memory.maintenance.check import check, repair
 from keepsake.records.errors import NotWritable, Refused, Unfinished
-from keepsake.stores import takeover
-from keepsake.stores.takeover import TakeoverWarning, take_over
+from keepsake.stores.esdb import migrate as takeover
+from keepsake.stores.esdb.migrate import TakeoverWarning, take_over
 from tests.chronomemory_folder import ACTS, OldStore, made
 from tests.conftest import at_most
 from tests.crash.disks import DIED, DyingDisk, FailingDisk, Listing, in_a_child

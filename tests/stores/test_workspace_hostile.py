@@ -7,16 +7,21 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Damaged, Moved, NeedsApproval, Refused
-from keepsake.records.graph import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.lifecycle import LifecycleAction
-from keepsake.records.memory_event import CUSTOM, MemoryEvent
-from keepsake.records.memory_path import MemoryPath
-from keepsake.stores.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
-from keepsake.stores.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, diagnose, layout
-from keepsake.stores.phase_runtime import PhaseMemoryRuntime
-from keepsake.stores.workspace import create
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from keepsake.records.graph.lifecycle import LifecycleAction
+from keepsake.records.graph.events import CUSTOM, MemoryEvent
+from keepsake.records.path import MemoryPath
+from keepsake.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
+from keepsake.stores.phase.graph import (
+    FileBackedMemoryGraphStore,
+    InMemoryMemoryGraphStore,
+    diagnostics as diagnose,
+    layout,
+)
+from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
+from keepsake.stores.phase.workspace import create
 from tests.conftest import SOAK
 from tests.strategies import HOSTILE
 

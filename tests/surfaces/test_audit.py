@@ -8,7 +8,7 @@ from itertools import islice
 import click
 
 from keepsake.records.audit import AuditLine
-from keepsake.surfaces.cli.audit_line import audit_line
+from keepsake.surfaces.present.audit_line import audit_line
 
 
 def test_it_lists_each_act_with_who_and_how_it_went(keepsake):

@@ -172,7 +172,7 @@ def test_a_filter_may_name_a_column_that_was_added(told, home):
 
 @pytest.mark.parametrize("before", ["\u202e", "日本", "\x85", "e\u0301", "\t", "x" * 3000])
 def test_the_caret_stands_under_the_character_whatever_comes_before_it(told, home, before):
-    from keepsake.surfaces.cli.shown import cells
+    from keepsake.surfaces.present.text import cells
 
     (home / "work/bad.yaml").write_text(f"id: a\nwhen_filter: \"content = '{before}' AND !\"\n")
     shown, caret, _ = told("consolidate", "bad.yaml").err.splitlines()

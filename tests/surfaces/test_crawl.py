@@ -26,10 +26,10 @@ from keepsake.records.episode import Episode
 from keepsake.records.errors import KeepsakeError
 from keepsake.records.fact import Fact
 from keepsake.records.named import NamedEntity, Relation
-from keepsake.records.notebook import plain
+from keepsake.records.display import plain
 from keepsake.records.rule import ConsolidationRule
 from keepsake.surfaces.cli.root import keepsake
-from keepsake.surfaces.holder import Holder
+from keepsake.surfaces.server.worker import Holder
 from keepsake.surfaces.mcp.completion import PAGE_TEMPLATE
 from keepsake.surfaces.mcp.offers import Offers
 from keepsake.surfaces.mcp.profiles import PROFILES, tools_of

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake import Refused
-from keepsake.memory.token import Token
-from keepsake.surfaces.guard import Guard, Names, bracketed, is_loopback
+from keepsake.memory.core.token import Token
+from keepsake.surfaces.server.guard import Guard, Names, bracketed, is_loopback
 
 SECRET = "k" * 43
 GOOD = {"host": "127.0.0.1:8722", "authorization": f"Bearer {SECRET}"}

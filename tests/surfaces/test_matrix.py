@@ -20,15 +20,15 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from keepsake import Memory, MemoryNode, NeedsApproval, NotApproved
-from keepsake.memory.aio import NOUNS
+from keepsake.memory.async_memory import NOUNS
 from keepsake.records.belief import TRUST
 from keepsake.records.delta import DeltaScope, NoopDelta
 from keepsake.records.policy import CELLS, DEFAULT
 from keepsake.records.rule import ConsolidationRule
 from keepsake.surfaces.cli.root import keepsake as program
-from keepsake.surfaces.holder import Desk, Holder
-from keepsake.surfaces.http.api import made
-from keepsake.surfaces.mcp.calls import _read
+from keepsake.surfaces.server.worker import Desk, Holder
+from keepsake.surfaces.api.api import made
+from keepsake.surfaces.mcp.dispatch import _read
 from keepsake.surfaces.mcp.tools import TOOLS
 
 QUIET = "[pages]\nfollow = false\n[audit]\nfollow = false\n"

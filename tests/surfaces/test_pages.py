@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from keepsake.surfaces.cli.shown import cells
+from keepsake.surfaces.present.text import cells
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 HOSTILE = "person-\x1b]0;owned\x07Bob \u202e😀"

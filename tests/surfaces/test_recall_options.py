@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from keepsake import Memory
-from keepsake.records.embedder import Identity
+from keepsake.records.protocols import Identity
 
 RAW = set("\x1b\x07\u202e\x9b\u200c")
 
@@ -271,7 +271,7 @@ class Slow:
 @pytest.fixture
 def slow(folder, monkeypatch):
     """A memory of forty texts, and a slow embedder that has seen none of them."""
-    monkeypatch.setattr("keepsake.models.choose.choose", lambda *_, **__: Slow())
+    monkeypatch.setattr("keepsake.models.registry.choose", lambda *_, **__: Slow())
     with Memory(folder) as memory, memory.batch():
         for number in range(40):
             memory.remember(f"Tea number {number} is brewed for {number} minutes")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake import Approval, Memory, NotApproved
-from keepsake.surfaces.cli.word_diff import word_diff
+from keepsake.surfaces.present.diff import word_diff
 from tests.growth import assert_linear, seconds
 
 RULES = """

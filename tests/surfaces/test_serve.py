@@ -7,8 +7,8 @@ import socket
 import pytest
 
 from keepsake import Memory
-from keepsake.memory.token import token_of
-from keepsake.surfaces.http.session import Sessions
+from keepsake.memory.core.token import token_of
+from keepsake.surfaces.serve.login import Sessions
 
 
 @pytest.mark.parametrize(

@@ -80,13 +80,13 @@ DRAWS_NOTHING = ("remember x", "recall tea", "show", "log", "status", "ledger ve
 UNNEEDED = {  # dates, secrets, servers, signing, writing, drawing, old folders: who does not need it does not load it
     "ledger verify": {
         "cryptography", "locale", "pickle", "shutil", "subprocess", "tomllib", "keepsake.ledger.ledger",
-        "keepsake.ledger.note", "keepsake.ledger.snapshot", "keepsake.records.times",
+        "keepsake.ledger.signed_note", "keepsake.ledger.snapshot", "keepsake.records.times",
     },
     "recall tea": {
         "cryptography", "mcp", "numpy.ma", "pydantic", "starlette", "tomllib", "uvicorn", "zipfile", "fastapi",
-        "sse_starlette", "prometheus_client", "keepsake.surfaces.web", "keepsake.surfaces.http", "keepsake.ledger.note",
-        "keepsake.ledger.verify", "keepsake.memory.status", "keepsake.records.secrets_shapes",
-        "keepsake.records.time.phrases", "keepsake.repair.findings", "keepsake.stores.takeover",
+        "sse_starlette", "prometheus_client", "keepsake.surfaces.web", "keepsake.surfaces.api", "keepsake.ledger.signed_note",
+        "keepsake.ledger.verify", "keepsake.memory.maintenance.status", "keepsake.text.secrets.patterns",
+        "keepsake.text.dates.relative", "keepsake.repair.findings", "keepsake.stores.esdb.migrate",
     },
 }  # fmt: skip
 
@@ -107,4 +107,4 @@ def test_help_does_not_load_sqlite(args):
 
 
 def test_a_question_that_names_a_time_loads_what_reads_it(loaded):
-    assert "keepsake.records.time.phrases" in loaded("recall", "what was said last Friday?")
+    assert "keepsake.text.dates.relative" in loaded("recall", "what was said last Friday?")

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from keepsake import Memory
-from keepsake.surfaces.cli.moments import size
+from keepsake.surfaces.present.time import size
 
 
 @pytest.fixture

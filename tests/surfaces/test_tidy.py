@@ -159,8 +159,8 @@ def test_a_folder_that_holds_no_memory_is_told_and_none_is_made(keepsake, folder
 
 
 def test_the_log_tells_what_was_served_what_came_of_it_and_what_faded(keepsake, folder):
-    from keepsake.decide import use as decide
-    from keepsake.records.use import Receipt
+    from keepsake.decide import usage as decide
+    from keepsake.records.receipt import Receipt
 
     with Memory(folder) as memory:
         tea, hello = memory.remember("tea").id, memory.observe("hello", id="D1")

@@ -23,16 +23,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from keepsake.consolidate.confidence import earned
-from keepsake.records.delta import (
-    AddDelta,
-    DeleteDelta,
-    Delta,
-    DeltaScope,
-    NoopDelta,
-    UpdateDelta,
-    check_provenance,
-)
-from keepsake.records.notebook import plain, rows_html
+from keepsake.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta, check_provenance
+from keepsake.records.display import plain, rows_html
 from keepsake.records.rule import ConsolidationRule
 
 Key = tuple[str, str, str, str, str]  # user, agent, path, subject, predicate

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from keepsake.decide.belief import Draw
+from keepsake.decide.beliefs import Draw
 from keepsake.decide.subjects import subject_of
 from keepsake.records.belief import OWNER
-from keepsake.records.book import Book
+from keepsake.state.state import Book
 from keepsake.records.errors import NeedsApproval, Refused
 from keepsake.records.event import Draft
 from keepsake.records.policy import ALLOW, Policy
 from keepsake.records.review import Action, Review
-from keepsake.records.reviews import ASK, BY_POLICY
+from keepsake.state.reviews import ASK, BY_POLICY
 
 
 def ask(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:

@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from keepsake.decide.belief import names_one_of
+from keepsake.decide.beliefs import names_one_of
 from keepsake.decide.graph import tells_of
 from keepsake.records.belief import OWNER
-from keepsake.records.book import Book
+from keepsake.state.state import Book
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft, Event
-from keepsake.records.graph_book import GRAPH_PUT
-from keepsake.records.pages import FOLD, NOTES, PAGE, RENAME
-from keepsake.records.rules import FOUND, RAN, RULE, RULE_GONE
+from keepsake.state.graph import GRAPH_PUT
+from keepsake.state.pages import FOLD, NOTES, PAGE, RENAME
+from keepsake.state.rules import FOUND, RAN, RULE, RULE_GONE
 from keepsake.records.schema import words_in
-from keepsake.records.trust import NONE, SET
-from keepsake.records.use import RECEIPTS
-from keepsake.records.work import CONFIG, END, FRAME, FRAME_GONE, START
+from keepsake.state.sources import NONE, SET
+from keepsake.records.receipt import RECEIPTS
+from keepsake.state.sessions import CONFIG, END, FRAME, FRAME_GONE, START
 
 Speaks = Callable[[Event], bool]
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from keepsake.records.belief import TRUST
 from keepsake.records.errors import Refused
-from keepsake.records.notebook import html_of, plain
+from keepsake.records.display import html_of, plain
 from keepsake.records.policy import (
     ALLOW,
     BELIEF,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft, Event
-from keepsake.records.graph_book import (
+from keepsake.state.graph import (
     GRAPH,
     GRAPH_DISMISS,
     GRAPH_MERGE,
@@ -21,7 +21,7 @@ from keepsake.records.graph_book import (
     GRAPH_UNMERGE,
     ProposedMerge,
 )
-from keepsake.records.graph_fields import Told, line_of
+from keepsake.records.graph.graph_fields import Told, line_of
 
 PERSON = "human"
 ROOM = 256 * 1024  # bytes of records in one event

@@ -15,22 +15,22 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from keepsake.decide.asking import ask
-from keepsake.decide.belief import Draw, carried, in_its_place
+from keepsake.decide.beliefs import Draw, carried, in_its_place
 from keepsake.decide.gate import gate
-from keepsake.decide.path import must_be_a_branch, must_go_on, named
+from keepsake.decide.paths import must_be_a_branch, must_go_on, named
 from keepsake.decide.refusal import refuse
 from keepsake.decide.subjects import subjects
 from keepsake.records.belief import recorded
-from keepsake.records.beliefs import PUT, Held
-from keepsake.records.book import Book
+from keepsake.state.beliefs import PUT, Held
+from keepsake.state.state import Book
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
-from keepsake.records.memory_path import ABANDONED, MERGED
+from keepsake.records.path import ABANDONED, MERGED
 from keepsake.records.merged import BRANCH, BY_MERGE, NEWEST, RULES, Conflict
 from keepsake.records.merged import REVIEW as ASKED
-from keepsake.records.paths import MERGE, shown
+from keepsake.state.paths import MERGE, shown
 from keepsake.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, is_above, lower
-from keepsake.records.relations import RELATE
+from keepsake.state.relations import RELATE
 from keepsake.records.review import Action
 from keepsake.records.schema import WRITER_TRUST
 

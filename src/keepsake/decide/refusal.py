@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from keepsake.records.book import Book
+from keepsake.state.state import Book
 from keepsake.records.errors import NotApproved
 from keepsake.records.event import Draft
 from keepsake.records.policy import BELIEF
 from keepsake.records.review import Action
-from keepsake.records.reviews import REFUSE, refusal_in
+from keepsake.state.reviews import REFUSE, refusal_in
 
 MOST = 500  # refusals of one source that are recorded within an hour
 _VERSIONS = 50  # that one of them names

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft
 from keepsake.records.rule import ConsolidationRule
-from keepsake.records.rules import FOUND, RAN, RULE, RULE_GONE, Rules
+from keepsake.state.rules import FOUND, RAN, RULE, RULE_GONE, Rules
 
 _LONGEST = 300  # characters of a reason
 

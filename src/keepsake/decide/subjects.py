@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from keepsake.decide.action import targets
-from keepsake.records.book import Book
+from keepsake.decide.actions import targets
+from keepsake.state.state import Book
 from keepsake.records.clock import comparable, parse_moment
 from keepsake.records.event import Draft
 from keepsake.records.policy import Subject, thing

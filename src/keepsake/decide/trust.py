@@ -11,23 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from keepsake.decide.subjects import standing
 from keepsake.records.belief import OWNER
-from keepsake.records.beliefs import Held
-from keepsake.records.book import Book
+from keepsake.state.beliefs import Held
+from keepsake.state.state import Book
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft
 from keepsake.records.policy import DEFAULT, RANK, is_above
-from keepsake.records.reviews import ANSWER, ASK
-from keepsake.records.trust import (
-    AS_A_PERSON,
-    CORROBORATE,
-    LATEST,
-    NONE,
-    SET,
-    USUAL,
-    Distrust,
-    speaks_for_all,
-    voice,
-)
+from keepsake.state.reviews import ANSWER, ASK
+from keepsake.state.sources import AS_A_PERSON, CORROBORATE, LATEST, NONE, SET, USUAL, Distrust, speaks_for_all, voice
 
 SET_ASIDE = "tool"  # what is derived from a source that nobody relies on is worth no more than a program's word
 BORNE_OUT = "agent"  # what is derived from what others confirmed

@@ -7,7 +7,7 @@ import re
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft
 from keepsake.records.frame import Frame
-from keepsake.records.work import CONFIG, END, FRAME, FRAME_GONE, START, Work
+from keepsake.state.sessions import CONFIG, END, FRAME, FRAME_GONE, START, Work
 
 CLOCK = "total_active_hours"
 

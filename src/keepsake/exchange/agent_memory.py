@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from keepsake.exchange import markdown_notes
-from keepsake.exchange.brought import ASSISTANT, SYSTEM, Item, Note
-from keepsake.records.imported import Skipped
+from keepsake.exchange.conversation import ASSISTANT, SYSTEM, Item, Note
+from keepsake.records.transfer import Skipped
 
 INDEX = "MEMORY.md"
 ABOUT = "assistant memory"  # what a note is about whose file does not say

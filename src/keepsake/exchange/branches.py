@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from keepsake.exchange.brought import TOOL, Began, Conversation, Item, Said, Turn
+from keepsake.exchange.conversation import TOOL, Began, Conversation, Item, Said, Turn
 
 
 @dataclass(frozen=True, slots=True)

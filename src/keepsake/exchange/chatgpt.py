@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from keepsake.exchange.branches import items_of
-from keepsake.exchange.brought import (
+from keepsake.exchange.conversation import (
     ASSISTANT,
     PERSON,
     SYSTEM,
@@ -25,8 +25,8 @@ from keepsake.exchange.brought import (
     name_of,
     named_after,
 )
-from keepsake.exchange.brought import text_of as text
-from keepsake.records.imported import Skipped
+from keepsake.exchange.conversation import text_of as text
+from keepsake.records.transfer import Skipped
 
 _ROLES = {"user": PERSON, "assistant": ASSISTANT, "tool": TOOL, "system": SYSTEM}
 _WORDS = ("text", "multimodal_text")

@@ -25,9 +25,9 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
-from keepsake.exchange.brought import moment
-from keepsake.records import strict_json
-from keepsake.records.chrono import ChronoRecord
+from keepsake.exchange.conversation import moment
+from keepsake.records import json as strict_json
+from keepsake.records.record import ChronoRecord
 
 UPSERTS = ("upsert", "migrate")
 OPS = (*UPSERTS, "delete", "compact")

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from keepsake.exchange.branches import Place, laid_out, placed
-from keepsake.exchange.brought import (
+from keepsake.exchange.conversation import (
     ASSISTANT,
     PERSON,
     SYSTEM,
@@ -37,8 +37,8 @@ from keepsake.exchange.brought import (
     named_after,
     objects_in,
 )
-from keepsake.exchange.brought import text_of as text
-from keepsake.records.imported import Skipped
+from keepsake.exchange.conversation import text_of as text
+from keepsake.records.transfer import Skipped
 
 _SIDES = {"user": PERSON, "assistant": ASSISTANT}
 _OWN_TAGS = (

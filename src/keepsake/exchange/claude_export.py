@@ -15,7 +15,7 @@ from typing import Any
 
 from keepsake.exchange.agent_memory import notes_of
 from keepsake.exchange.branches import items_of
-from keepsake.exchange.brought import (
+from keepsake.exchange.conversation import (
     ASSISTANT,
     DOCUMENT,
     PERSON,
@@ -32,8 +32,8 @@ from keepsake.exchange.brought import (
     name_of,
     named_after,
 )
-from keepsake.exchange.brought import text_of as text
-from keepsake.records.imported import Skipped
+from keepsake.exchange.conversation import text_of as text
+from keepsake.records.transfer import Skipped
 
 _SENDERS = {"human": PERSON, "user": PERSON, "assistant": ASSISTANT}
 _MEMORIES = ("conversations_memory", "project_memories", "memory_files")

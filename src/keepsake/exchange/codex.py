@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from keepsake.exchange.brought import (
+from keepsake.exchange.conversation import (
     ASSISTANT,
     PERSON,
     Began,
@@ -31,8 +31,8 @@ from keepsake.exchange.brought import (
     named_after,
     objects_in,
 )
-from keepsake.exchange.brought import text_of as text
-from keepsake.records.imported import Skipped
+from keepsake.exchange.conversation import text_of as text
+from keepsake.records.transfer import Skipped
 
 _SIDES = {"user_message": PERSON, "agent_message": ASSISTANT}
 _ITEMS = {"UserMessage": PERSON, "AgentMessage": ASSISTANT}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from keepsake.exchange import agent_memory, chatgpt, claude_code, claude_export, codex, markdown_notes, mcp_memory
-from keepsake.exchange.brought import Item, Lines
+from keepsake.exchange.conversation import Item, Lines
 
 HEAD = 1 << 20  # bytes that are enough to tell
 MARKDOWN, AGENT_MEMORY = "markdown", "agent-memory"

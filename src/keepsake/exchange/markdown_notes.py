@@ -18,9 +18,9 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from keepsake.exchange.brought import Item, Note, line_of, moment
-from keepsake.exchange.brought import text_of as text
-from keepsake.records.imported import Skipped
+from keepsake.exchange.conversation import Item, Note, line_of, moment
+from keepsake.exchange.conversation import text_of as text
+from keepsake.records.transfer import Skipped
 
 _FRONT = re.compile(r"---[ \t]*\r?\n(.*?)(?:\r?\n)?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")

@@ -13,9 +13,9 @@ from typing import Any
 
 import orjson
 
-from keepsake.exchange.brought import ASSISTANT, Item, Lines, Note, lines_of, loaded, objects_in
-from keepsake.exchange.brought import text_of as text
-from keepsake.records.imported import Skipped
+from keepsake.exchange.conversation import ASSISTANT, Item, Lines, Note, lines_of, loaded, objects_in
+from keepsake.exchange.conversation import text_of as text
+from keepsake.records.transfer import Skipped
 
 _NAME = ("name", "entityName", "entity_name")
 _KIND = ("entityType", "entity_type")

@@ -8,7 +8,7 @@ which of them was meant cannot be known here. A `null` is taken as not given.
 from dataclasses import dataclass
 from typing import Any
 
-from keepsake.records import strict_json
+from keepsake.records import json as strict_json
 
 _WRAPPERS = {"requirement": "requirements", "testcase": "testcases"}
 

@@ -12,10 +12,10 @@ import shutil
 from pathlib import Path
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger import restore, unfinished
+from keepsake.ledger import restore, partial_copy as unfinished
 from keepsake.ledger.disk import Disk, copy, ensure_folder, replace
 from keepsake.ledger.erase import erased_in_copy, hollow_out
-from keepsake.ledger.folder import Folder
+from keepsake.ledger.layout import Folder
 from keepsake.ledger.ledger import Ledger
 from keepsake.ledger.lock import Lock
 from keepsake.records.clock import Clock, stamp, system_clock

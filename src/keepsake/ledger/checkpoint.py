@@ -20,9 +20,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from keepsake.ledger.begin import ledger_id
+from keepsake.ledger.genesis import ledger_id
 from keepsake.ledger.disk import Disk, ensure_folder, replace
-from keepsake.ledger.folder import Folder
+from keepsake.ledger.layout import Folder
 from keepsake.ledger.lock import Lock, Witness
 from keepsake.ledger.seen import IN_FOLDER as IN_FOLDER
 from keepsake.ledger.seen import PIN as PIN
@@ -31,7 +31,7 @@ from keepsake.records.errors import Damaged, NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and not needed where nothing was ever signed
     from keepsake.ledger.ledger import Ledger
-    from keepsake.ledger.note import Checkpoint, Signer, Verifier
+    from keepsake.ledger.signed_note import Checkpoint, Signer, Verifier
 
 _LEDGER = re.compile(r"[0-9a-f]{32}")
 
@@ -44,7 +44,7 @@ class Keyring:
 
     def signer(self, ledger: str) -> Signer:
         """The key of a ledger, made on first use."""
-        from keepsake.ledger.note import Signer
+        from keepsake.ledger.signed_note import Signer
 
         path = self._key_path(ledger)
         if not path.exists():
@@ -60,7 +60,7 @@ class Keyring:
         """What checks a ledger's signatures; None if it has no key here."""
         if not _LEDGER.fullmatch(ledger) or not self._key_path(ledger).exists():
             return None
-        from keepsake.ledger.note import Verifier
+        from keepsake.ledger.signed_note import Verifier
 
         return Verifier(self.signer(ledger).verifier_key)
 
@@ -79,7 +79,7 @@ class Keyring:
 
     def set_pin(self, ledger: str, note: str, root: Path, *, anew: bool = False) -> None:
         """Keep `note`, and where its ledger lives. A pin that has seen more stays, unless this is begun `anew`."""
-        from keepsake.ledger.note import Checkpoint
+        from keepsake.ledger.signed_note import Checkpoint
 
         with self._alone(self._pins):
             size = Checkpoint.parse(note.rpartition("\n\n")[0] + "\n").size
@@ -147,7 +147,7 @@ def safe_name(ledger: str) -> str:
 
 
 def _opened(verifier: Verifier, path: Path) -> Checkpoint:
-    from keepsake.ledger.note import NoteError
+    from keepsake.ledger.signed_note import NoteError
 
     try:
         checkpoint = verifier.open(path.read_text("utf-8"))
@@ -164,7 +164,7 @@ def take(ledger: Ledger, keyring: Keyring, *, anew: bool = False) -> str:
 
     Refused if the ledger does not hold what was pinned before; only a restore begins `anew`.
     """
-    from keepsake.ledger.note import Checkpoint
+    from keepsake.ledger.signed_note import Checkpoint
 
     with ledger.reading():
         name = ledger.standing.ledger

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from keepsake.ledger import begin, erase, recover, restore, snapshot, unfinished
+from keepsake.ledger import genesis as begin, erase, recover, restore, snapshot, partial_copy as unfinished
 from keepsake.ledger import format as fmt
-from keepsake.ledger.append import Writer
+from keepsake.ledger.writer import Writer
 from keepsake.ledger.disk import copy, ensure_folder, remove_all, remove_if_there, write_new
-from keepsake.ledger.folder import Stretch
+from keepsake.ledger.layout import Stretch
 from keepsake.ledger.merkle import leaf_hash
 from keepsake.ledger.scan import Place
 from keepsake.records.errors import NotWritten, Refused, Unfinished

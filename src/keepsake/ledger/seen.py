@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from keepsake.ledger.note import Checkpoint
+    from keepsake.ledger.signed_note import Checkpoint
 
 PIN = "the pin outside the folder"
 IN_FOLDER = "the checkpoint in the folder"

@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from keepsake.ledger.disk import Disk, write_new
-from keepsake.ledger.folder import Folder
+from keepsake.ledger.layout import Folder
 from keepsake.ledger.merkle import Range
 from keepsake.ledger.scan import Place
 

@@ -24,17 +24,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger import parts, recover
+from keepsake.ledger import parallel_scan as parts, recover
 from keepsake.ledger.erase import erased_in_copy
-from keepsake.ledger.folder import Folder, Stretch
+from keepsake.ledger.layout import Folder, Stretch
 from keepsake.ledger.lock import Witness, look
-from keepsake.ledger.parts import Roots
-from keepsake.ledger.read import first_line, raw_lines
+from keepsake.ledger.parallel_scan import Roots
+from keepsake.ledger.chain import first_line, raw_lines
 from keepsake.ledger.scan import NAMING, Bad, Place, Progress, Told, finished_erasures, names, settle
 from keepsake.ledger.seen import IN_FOLDER, Seen
-from keepsake.ledger.stretches import Finding, Read, finding, hash_at, name_of, read_all, stretches_of
+from keepsake.ledger.segments import Finding, Read, finding, hash_at, name_of, read_all, stretches_of
 from keepsake.records.errors import Busy, NotFound
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 
 _ATTEMPTS = 3
 
@@ -289,7 +289,7 @@ def _why_no_successor(expected: int, first: int) -> str:
 
 def _is_prepared(folder: Folder, end: Place, notes: list[str]) -> bool:
     """Whether a compaction stopped between its two renames, with the next stretch ready."""
-    from keepsake.ledger.begin import fresh_wal
+    from keepsake.ledger.genesis import fresh_wal
 
     try:
         line = fmt.parse(first_line(fresh_wal(folder)))

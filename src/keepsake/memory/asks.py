@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from keepsake.memory.tends import Tends
-from keepsake.memory.trusts import Trusts
-from keepsake.memory.work import FramesOf
+from keepsake.memory.trust.sources import Trusts
+from keepsake.memory.recall.sessions import FramesOf
 from keepsake.records.errors import Refused
 from keepsake.records.frame import Frame
 
 if TYPE_CHECKING:
-    from keepsake.memory.questions import Questioned
-    from keepsake.memory.recall import RecallOf
-    from keepsake.records.embedder import Embedder
+    from keepsake.memory.recall.evaluate import Questioned
+    from keepsake.memory.recall.recall import RecallOf
+    from keepsake.records.protocols import Embedder
     from keepsake.records.framed import Framed
-    from keepsake.records.recalled import Recalled, Replayed
-    from keepsake.records.timeline import Moment
-    from keepsake.records.verdict import Verdicts
+    from keepsake.records.recall import Recalled, Replayed
+    from keepsake.state.history import Moment
+    from keepsake.records.evaluation import Verdicts
 
 Tick = Callable[[int], None]
 
@@ -38,7 +38,7 @@ class Asks(Tends, Trusts):
 
     @cached_property
     def _recall(self) -> RecallOf:
-        from keepsake.memory.recall import RecallOf
+        from keepsake.memory.recall.recall import RecallOf
 
         return RecallOf(
             self._shelf, self._index, self.receipts, self.user, embedder=self._embedder, tell=self._index.tell
@@ -122,7 +122,7 @@ class Asks(Tends, Trusts):
 
         If the receipt did not keep the question, it is put again as you give it.
         """
-        from keepsake.memory.replay import replay
+        from keepsake.memory.recall.replay import replay
 
         return replay(self._recall, self.receipts.get(receipt), self.frames, question)
 
@@ -146,12 +146,12 @@ class Asks(Tends, Trusts):
 
         They are a file (`keepsake test --help` tells its form), or mappings with the same keys. Nothing is written.
         """
-        from keepsake.memory.questions import put_all
+        from keepsake.memory.recall.evaluate import put_all
 
         return put_all(cast("Questioned", self), questions, user=self._user(user), tick=tick)
 
     def _frame(self, frame: str | Frame | None) -> Frame | None:
-        from keepsake.memory.asked import check_frame
+        from keepsake.memory.core.arguments import check_frame
 
         found = self.frames.get(frame) if isinstance(frame, str) else frame
         if found is not None:

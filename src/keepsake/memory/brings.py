@@ -8,17 +8,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from keepsake.ledger.read import first_line, is_ours
-from keepsake.memory.ledger import is_old
+from keepsake.ledger.chain import first_line, is_ours
+from keepsake.memory.maintenance.ledger import is_old
 from keepsake.memory.opened import Opened
 from keepsake.records.errors import Closed, NotWritable, Refused
 from keepsake.records.scope import checked
-from keepsake.records.taken import source_of
+from keepsake.state.imports import source_of
 
 if TYPE_CHECKING:
-    from keepsake.memory.bringing import Bringing
-    from keepsake.memory.sources import Source
-    from keepsake.records.imported import Imported, Skipped
+    from keepsake.memory.exchange.importer import Bringing
+    from keepsake.memory.exchange.sources import Source
+    from keepsake.records.transfer import Imported, Skipped
 
 
 class Brings(Opened):
@@ -43,9 +43,9 @@ class Brings(Opened):
         kept out of recall until a person approves it, and with `quarantine`, everything is. So is what another keepsake
         wrote, its export or its pages, unless a person says that it is `mine`. `tick` is told of bytes.
         """
-        from keepsake.memory.bringing import Bringing
+        from keepsake.memory.exchange.importer import Bringing
         from keepsake.memory.settings import place_of
-        from keepsake.memory.sources import Source, is_export, sources_in
+        from keepsake.memory.exchange.sources import Source, is_export, sources_in
 
         if format and format not in formats():
             raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
@@ -76,7 +76,7 @@ class Brings(Opened):
 
     def _bring_old(self, bringing: Bringing, folder: Path, format: str) -> Imported:
         """A folder of chronomemory, which need not be whole."""
-        from keepsake.memory.bring_chronomemory import NAME, bring_folder
+        from keepsake.memory.exchange.rescue_chronomemory import NAME, bring_folder
 
         if format not in ("", NAME):
             raise Refused(f"{str(folder)[:200]!r} was written by chronomemory; say --format {NAME}, or nothing")
@@ -87,9 +87,9 @@ class Brings(Opened):
 
     def _bring_folder(self, bringing: Bringing, folder: Path, skipped: Iterable[Skipped]) -> Imported:
         """The pages of a folder that `export` wrote: each entry under its own id, and what is struck stays so."""
-        from keepsake.memory.bring_export import tell
-        from keepsake.memory.pages import PagesOf
-        from keepsake.memory.taken_pages import TakingPages
+        from keepsake.memory.exchange.bring_export import tell
+        from keepsake.memory.pages.store import PagesOf
+        from keepsake.memory.exchange.taken_pages import TakingPages
 
         pages = PagesOf(self._shelf, self._gated, self._pages_at, bringing.user, self._settings)
         bringing.begin("pages", "", folder.name)
@@ -131,7 +131,7 @@ class _Own(NamedTuple):
 
 
 def _own() -> dict[str, _Own]:
-    from keepsake.memory import bring_chronomemory, bring_export, bring_pages
+    from keepsake.memory.exchange import rescue_chronomemory as bring_chronomemory, bring_export, bring_pages
 
     return {
         bring_chronomemory.NAME: _Own(bring_chronomemory.looks_like, bring_chronomemory.bring),
@@ -143,7 +143,7 @@ def _own() -> dict[str, _Own]:
 def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool, has_index: bool = False) -> None:
     """Bring in one file, in the format that is wanted, or the one that it is in."""
     from keepsake.exchange.detect import FORMATS
-    from keepsake.memory.sources import CannotRead
+    from keepsake.memory.exchange.sources import CannotRead
 
     try:
         name = wanted or _format(source, has_index)
@@ -172,7 +172,7 @@ def _format(source: Source, has_index: bool) -> str:
     """The format that a file is in; empty if that is not known. CannotRead, if it is part of an assistant's program."""
     from keepsake.exchange import agent_memory
     from keepsake.exchange.detect import AGENT_MEMORY, HEAD, MARKDOWN, detected
-    from keepsake.memory.sources import CannotRead
+    from keepsake.memory.exchange.sources import CannotRead
 
     head = source.head(HEAD)
     if ours := next((name for name, each in _own().items() if each.looks_like(head)), ""):

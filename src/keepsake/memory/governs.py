@@ -10,17 +10,17 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from keepsake.decide.action import on_page, targets
-from keepsake.decide.belief import invalidate, what_goes
+from keepsake.decide.actions import on_page, targets
+from keepsake.decide.beliefs import invalidate, what_goes
 from keepsake.decide.gate import Verdict, as_seen, gate, matrix
-from keepsake.decide.path import named
-from keepsake.decide.path_action import action_on
+from keepsake.decide.paths import named
+from keepsake.decide.path_actions import action_on
 from keepsake.memory.opened import Opened
-from keepsake.memory.reviews import ReviewsOf, do_the_rest
+from keepsake.memory.reviews.reviews import ReviewsOf, do_the_rest
 from keepsake.records.belief import texts
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
-from keepsake.records.pages import NOTES
-from keepsake.records.paths import MAIN
+from keepsake.state.pages import NOTES
+from keepsake.state.paths import MAIN
 from keepsake.records.policy import BELIEF, Policy, Subject, kind_of, named_cell
 from keepsake.records.review import Action, Applied, Approval, Review
 
@@ -173,7 +173,7 @@ class Governs(Opened):
         return Action(**asked, target=(held.body()["id"],) if held else (), changes=fields)
 
     def _together(self, target: tuple[str, ...], user: str) -> dict[str, Any]:
-        from keepsake.memory.tidy_pairs import merged
+        from keepsake.memory.beliefs.duplicates import merged
 
         return merged([self._shelf.book.get(version, user=user) for version in target])
 
@@ -188,7 +188,7 @@ class Governs(Opened):
 
     def _fold(self, action: Action) -> None:
         """Fold the page that an action names, which may be done."""
-        from keepsake.memory.page_fold import Folds  # only where something is folded
+        from keepsake.memory.pages.compact import Folds  # only where something is folded
 
         first = self._shelf.book.get(action.target[0], user=action.user)
         about = first.body().get("about", "") or NOTES

@@ -10,7 +10,7 @@ from keepsake.memory.opened import Opened
 from keepsake.records.event import Event
 
 if TYPE_CHECKING:
-    from keepsake.memory.graph import GraphOf
+    from keepsake.memory.graph.graph import GraphOf
 
 
 class Graphs(Opened):
@@ -19,7 +19,7 @@ class Graphs(Opened):
     @cached_property
     def graph(self) -> GraphOf:
         """Entities, and how they are related: what beliefs are about, and what was saved beside it."""
-        from keepsake.memory.graph import GraphOf
+        from keepsake.memory.graph.graph import GraphOf
 
         return GraphOf(self._graph_at, self._gated, self.user, self._after_erasing)
 

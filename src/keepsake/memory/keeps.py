@@ -6,11 +6,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from keepsake.memory.opened import Opened
-from keepsake.memory.shown import is_episode_shown, is_shown
+from keepsake.memory.trust.shown import is_episode_shown, is_shown
 
 if TYPE_CHECKING:
-    from keepsake.memory.entities import EntitiesOf
-    from keepsake.memory.files import FilesOf
+    from keepsake.memory.graph.entities import EntitiesOf
+    from keepsake.memory.exchange.files import FilesOf
 
 
 class Keeps(Opened):
@@ -19,14 +19,14 @@ class Keeps(Opened):
     @cached_property
     def entities(self) -> EntitiesOf:
         """Who and what is known, by the names that other programs gave them."""
-        from keepsake.memory.entities import EntitiesOf
+        from keepsake.memory.graph.entities import EntitiesOf
 
         return EntitiesOf(self._shelf, self._gated, self.user)
 
     @cached_property
     def files(self) -> FilesOf:
         """Text files that live in the memory, for programs whose memory is a folder of files."""
-        from keepsake.memory.files import FilesOf
+        from keepsake.memory.exchange.files import FilesOf
 
         return FilesOf(self._shelf, self._gated, self.user)
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from keepsake.memory.opened import Opened
 
 if TYPE_CHECKING:
-    from keepsake.consolidate.salience import SalienceScorer
-    from keepsake.memory.consolidation import Consolidated, ConsolidationOf, Tick
-    from keepsake.memory.facts import FactsOf
-    from keepsake.memory.rules import RulesOf
+    from keepsake.consolidate.scoring import SalienceScorer
+    from keepsake.memory.facts.consolidate import Consolidated, ConsolidationOf, Tick
+    from keepsake.memory.facts.store import FactsOf
+    from keepsake.memory.facts.rules import RulesOf
     from keepsake.records.extracted import Extractor
     from keepsake.records.rule import ConsolidationRule
 
@@ -23,7 +23,7 @@ class Learns(Opened):
     @cached_property
     def facts(self) -> FactsOf:
         """Beliefs with subject, predicate and object, and where they come from."""
-        from keepsake.memory.facts import FactsOf
+        from keepsake.memory.facts.store import FactsOf
 
         return FactsOf(
             self._shelf, self._gated, self._episodes, self.user, self._several, lambda: self._index
@@ -32,7 +32,7 @@ class Learns(Opened):
     @cached_property
     def rules(self) -> RulesOf:
         """Consolidation rules that run by themselves."""
-        from keepsake.memory.rules import RulesOf
+        from keepsake.memory.facts.rules import RulesOf
 
         return RulesOf(self._shelf, self._gated, self._episodes, self._at_work, self.user)
 
@@ -68,7 +68,7 @@ class Learns(Opened):
 
     @cached_property
     def _at_work(self) -> ConsolidationOf:
-        from keepsake.memory.consolidation import ConsolidationOf
+        from keepsake.memory.facts.consolidate import ConsolidationOf
 
         return ConsolidationOf(self._shelf, self._gated, self._episodes, self.facts, self._index, self._several)
 
@@ -83,7 +83,7 @@ class Learns(Opened):
 
     def _how(self, extractor: Extractor | str | None, salience: SalienceScorer | None) -> dict[str, Any]:
         """How a rule is run, from what the caller says and what the settings say."""
-        from keepsake.consolidate.salience import UsualSalience
-        from keepsake.memory.extractor import extractor_of
+        from keepsake.consolidate.scoring import UsualSalience
+        from keepsake.memory.facts.extractor import extractor_of
 
         return {"reader": extractor_of(extractor, self.folder), "scorer": salience or UsualSalience()}

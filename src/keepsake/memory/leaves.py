@@ -12,8 +12,8 @@ from keepsake.records.exported import MARK, Exported, TakenIn
 from keepsake.records.scope import checked
 
 if TYPE_CHECKING:
-    from keepsake.memory.export_lines import Lines
-    from keepsake.memory.graph import GraphOf
+    from keepsake.memory.exchange.export import Lines
+    from keepsake.memory.graph.graph import GraphOf
 
 NDJSON, MARKDOWN, GRAPH = "ndjson", "markdown", "graph"
 FORMATS = (NDJSON, MARKDOWN, GRAPH)
@@ -36,7 +36,7 @@ class Leaves(Graphs):
         It is there whole or not at all; what is in its place already is kept, unless `replace` is said. Without
         `history`, only what is there now is told, and not how it came to be so.
         """
-        from keepsake.memory.export_file import settled, write_file, write_folder
+        from keepsake.memory.exchange.export_file import settled, write_file, write_folder
 
         if format not in FORMATS:
             raise Refused(f"format is one of {', '.join(FORMATS)}, not {format!r}")
@@ -48,7 +48,7 @@ class Leaves(Graphs):
             write_file(disk, place, [envelope.to_bytes()])
             counts = {part: len(envelope.records(part)) for part in ("profiles", "nodes", "edges", "paths", "events")}
         elif format == MARKDOWN:
-            from keepsake.memory.export_markdown import Folder
+            from keepsake.memory.exchange.export_markdown import Folder
 
             if self._shelf.ledger.writable:
                 self._follower.look_at_all()
@@ -84,8 +84,8 @@ class Leaves(Graphs):
         put them here: only if they are `mine`.
         """
         from keepsake.memory.settings import place_of
-        from keepsake.memory.taken_in import opened, take_in
-        from keepsake.memory.taking import Taking
+        from keepsake.memory.exchange.restore_export import opened, take_in
+        from keepsake.memory.exchange.export_reader import Taking
 
         file = place_of(file) if isinstance(file, str | Path) else file
         if isinstance(file, Path) and file.is_dir():
@@ -95,8 +95,8 @@ class Leaves(Graphs):
             return take_in(taking, lines)
 
     def _take_in_pages(self, folder: Path, user: str, *, mine: bool) -> TakenIn:
-        from keepsake.memory.pages import PagesOf
-        from keepsake.memory.taken_pages import TakingPages
+        from keepsake.memory.pages.store import PagesOf
+        from keepsake.memory.exchange.taken_pages import TakingPages
 
         self._gated.must("memory", "import", user=user)
         if not mine:
@@ -121,11 +121,11 @@ class Leaves(Graphs):
         return whose
 
     def _lines(self, user: str, history: bool) -> Lines:
-        from keepsake.memory.export_lines import Lines
+        from keepsake.memory.exchange.export import Lines
 
         return Lines(self._shelf, self._graph_of(user), user, history=history)
 
     def _graph_of(self, user: str) -> GraphOf:
-        from keepsake.memory.graph import GraphOf
+        from keepsake.memory.graph.graph import GraphOf
 
         return self.graph if user == self.user else GraphOf(self._graph_at, self._gated, user, self._after_erasing)

@@ -6,21 +6,21 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from keepsake.decide.use import identity
+from keepsake.decide.usage import identity
 from keepsake.memory.opened import Opened
 from keepsake.records.belief import Belief
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Event
-from keepsake.records.relations import Neighbour
-from keepsake.records.timeline import Moment
+from keepsake.state.relations import Neighbour
+from keepsake.state.history import Moment
 
 if TYPE_CHECKING:
     from keepsake.ledger.checkpoint import Keyring
-    from keepsake.memory.log_page import LogPage
-    from keepsake.memory.status import Status
+    from keepsake.memory.maintenance.log import LogPage
+    from keepsake.memory.maintenance.status import Status
     from keepsake.records.episode import Episode
-    from keepsake.records.timeline import Change, Moment, Version
-    from keepsake.records.why import Why
+    from keepsake.state.history import Change, Moment, Version
+    from keepsake.state.why import Why
 
 
 class Looks(Opened):
@@ -113,7 +113,7 @@ class Looks(Opened):
 
     def status(self) -> Status:
         """A memory at a glance. Whether every line is whole, `ledger.verify()` tells."""
-        from keepsake.memory.status import status_of
+        from keepsake.memory.maintenance.status import status_of
 
         return status_of(self._shelf, self._keyring, self.user)
 
@@ -133,7 +133,7 @@ class Looks(Opened):
 
         `op` as in `log`; `by` is a source (`mcp:3f9a`) or a door (`mcp`). A look passes over at most `reach` events.
         """
-        from keepsake.memory.log_page import Sought, log_page
+        from keepsake.memory.maintenance.log import Sought, log_page
 
         sought = Sought(op, by, session, agent)
         return log_page(self._shelf, self.user, sought, before=before, after=after, limit=limit, reach=reach)

@@ -20,41 +20,41 @@ from keepsake.decide.gate import gate
 from keepsake.ledger.checkpoint import witnesses
 from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
-from keepsake.memory.answering import answering
+from keepsake.memory.core.answering import answering
 from keepsake.memory.asks import Asks
-from keepsake.memory.beliefs import BeliefsOf
+from keepsake.memory.beliefs.store import BeliefsOf
 from keepsake.memory.brings import Brings
-from keepsake.memory.episodes import EpisodesOf
-from keepsake.memory.gated import Gated
+from keepsake.memory.episodes.store import EpisodesOf
+from keepsake.memory.core.gate import Gated
 from keepsake.memory.governs import Governs
 from keepsake.memory.keeps import Keeps
 from keepsake.memory.leaves import Leaves
-from keepsake.memory.ledger import LedgerOf, is_old
+from keepsake.memory.maintenance.ledger import LedgerOf, is_old
 from keepsake.memory.looks import Looks
-from keepsake.memory.restore import restore
-from keepsake.memory.secrets import Masker
-from keepsake.memory.states import States
+from keepsake.memory.maintenance.restore import restore
+from keepsake.memory.core.masking import Masker
+from keepsake.memory.beliefs.remember import States
 from keepsake.memory.walks import Walks
-from keepsake.memory.work import ConfigOf, WorkOf
+from keepsake.memory.recall.sessions import ConfigOf, WorkOf
 from keepsake.records.belief import OWNER, Belief, texts
-from keepsake.records.book import Book
+from keepsake.state.state import Book
 from keepsake.records.clock import Clock, said_time, system_clock
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Busy, NotApproved, NotWritable, Refused, Unfinished
 from keepsake.records.event import Draft, Event
-from keepsake.records.notebook import listing
-from keepsake.records.pages import PAGE_EDIT
+from keepsake.records.display import listing
+from keepsake.state.pages import PAGE_EDIT
 from keepsake.records.policy import ALLOW, DEFAULT, lower
 from keepsake.records.review import Action
 from keepsake.records.schema import PERSONS, WRITER_TRUST
 from keepsake.repair.witness import seen_by_the_index
-from keepsake.stores.shelf import Shelf
+from keepsake.stores.open_folder import Shelf
 
 if TYPE_CHECKING:
     from keepsake.consolidate.classify import Deltas
-    from keepsake.memory.index import IndexOf
-    from keepsake.memory.status import Erasure
-    from keepsake.records.embedder import Embedder
+    from keepsake.memory.core.index import IndexOf
+    from keepsake.memory.maintenance.status import Erasure
+    from keepsake.records.protocols import Embedder
     from keepsake.records.extracted import Extractor
     from keepsake.records.rule import ConsolidationRule
 
@@ -87,7 +87,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         options: dict[str, Any] = {"by": by, "clock": clock, "read_only": read_only}
         options["durability"] = durability or settings.read_settings(self.folder).durability
         if is_old(self.folder):
-            from keepsake.stores.takeover import take_over
+            from keepsake.stores.esdb.migrate import take_over
 
             if read_only:
                 raise NotWritable(f"{self.folder} was written by chronomemory; `keepsake backup` takes it over")
@@ -147,8 +147,8 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
 
         A program that is not a person's gets no others: see `docs/how-to/trust.md`.
         """
-        from keepsake.memory.outlet import Outlet
-        from keepsake.memory.reader import Reader
+        from keepsake.memory.core.outlet import Outlet
+        from keepsake.memory.trust.reader import Reader
 
         self._shelf.outlet = Outlet(Reader(self._shelf, self._gated, self.user))
 
@@ -298,7 +298,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
 
     def what_would_go(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """What `erase` would destroy."""
-        from keepsake.memory.status import what_would_go
+        from keepsake.memory.maintenance.status import what_would_go
 
         return what_would_go(self._shelf, self._episodes, names, self._user(user), path)
 
@@ -309,7 +309,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         `path:`, `source:`, `frame:`, `rule:`, `setting:`, `receipt:`, `session:`, `node:`, or `graph:metadata`.
         """
         from keepsake.ledger.erase import must_reach, remove_page
-        from keepsake.memory.status import split_names
+        from keepsake.memory.maintenance.status import split_names
         from keepsake.projections.pages.rows import path_of
 
         ledger = self._shelf.ledger

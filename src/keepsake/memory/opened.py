@@ -8,17 +8,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from keepsake.memory.episodes import EpisodesOf
-from keepsake.memory.gated import Gated
+from keepsake.memory.episodes.store import EpisodesOf
+from keepsake.memory.core.gate import Gated
 from keepsake.memory.settings import Settings, read_settings, zone_of
-from keepsake.stores.shelf import Shelf
+from keepsake.stores.open_folder import Shelf
 
 if TYPE_CHECKING:
-    from keepsake.memory.graph_at import GraphAt
-    from keepsake.memory.index import IndexOf
-    from keepsake.memory.page_follow import Follower
-    from keepsake.memory.pages import PagesOf
-    from keepsake.memory.pages_at import PagesAt
+    from keepsake.memory.graph.index import GraphAt
+    from keepsake.memory.core.index import IndexOf
+    from keepsake.memory.pages.follow import Follower
+    from keepsake.memory.pages.store import PagesOf
+    from keepsake.memory.pages.files import PagesAt
 
 
 class Opened:
@@ -33,7 +33,7 @@ class Opened:
 
     @cached_property
     def _index(self) -> IndexOf:
-        from keepsake.memory.index import IndexOf
+        from keepsake.memory.core.index import IndexOf
 
         return IndexOf(self._shelf.ledger, self._shelf.book, self._tell)
 
@@ -43,7 +43,7 @@ class Opened:
 
     @cached_property
     def _pages_at(self) -> PagesAt:
-        from keepsake.memory.pages_at import PagesAt
+        from keepsake.memory.pages.files import PagesAt
 
         return PagesAt(
             self._shelf, lambda: self._zone, lambda: self._settings.hard_limit_tokens, self._gated.masks
@@ -51,7 +51,7 @@ class Opened:
 
     @cached_property
     def _graph_at(self) -> GraphAt:
-        from keepsake.memory.graph_at import GraphAt
+        from keepsake.memory.graph.index import GraphAt
 
         return GraphAt(self._shelf)
 
@@ -62,14 +62,14 @@ class Opened:
 
     @cached_property
     def _follower(self) -> Follower:
-        from keepsake.memory.page_follow import Follower
+        from keepsake.memory.pages.follow import Follower
 
         return Follower(self._pages_at, is_on=self._settings.follow)
 
     @cached_property
     def pages(self) -> PagesOf:
         """Beliefs as dated entries on one Markdown file per entity."""
-        from keepsake.memory.pages import PagesOf
+        from keepsake.memory.pages.store import PagesOf
 
         return PagesOf(self._shelf, self._gated, self._pages_at, self.user, self._settings)
 

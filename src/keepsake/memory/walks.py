@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from keepsake.memory.learns import Learns
 
 if TYPE_CHECKING:
-    from keepsake.memory.on import On
-    from keepsake.memory.paths import PathsOf
+    from keepsake.memory.paths.view import On
+    from keepsake.memory.paths.paths import PathsOf
 
 
 class Walks(Learns):
@@ -18,12 +18,12 @@ class Walks(Learns):
     @cached_property
     def paths(self) -> PathsOf:
         """The branches of conversations: branch, merge, abandon, compact."""
-        from keepsake.memory.paths import PathsOf
+        from keepsake.memory.paths.paths import PathsOf
 
         return PathsOf(self._shelf, self._gated, self.user, lambda: self._several)
 
     def on(self, path: str) -> On:
         """This memory, on a path: what is said there is said on that path, and what is asked is seen from it."""
-        from keepsake.memory.on import standing
+        from keepsake.memory.paths.view import standing
 
         return standing(type(self))(self, self.paths.named(path))

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from keepsake.models import packages
+from keepsake.models import optional as packages
 from keepsake.models.digest import digest_of
-from keepsake.models.rows import readable, rows_for
+from keepsake.models.arrays import readable, rows_for
 from keepsake.models.shared import shared
-from keepsake.records.embedder import Identity
+from keepsake.records.protocols import Identity
 from keepsake.records.errors import Refused
 
 if TYPE_CHECKING:

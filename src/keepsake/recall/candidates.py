@@ -15,10 +15,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import Source
+from keepsake.projections.index import statements as sql
+from keepsake.projections.index.rows import Source
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import (
+from keepsake.projections.index.search import (
     EVERY_ROW,
     Found,
     Scope,
@@ -31,7 +31,7 @@ from keepsake.projections.index.fulltext import (
 )
 from keepsake.recall.neighbours import Bond, bonds_of
 from keepsake.recall.question import Question
-from keepsake.recall.seen import Link, Seen, Side, View, turn_of
+from keepsake.recall.index_cache import Link, Seen, Side, View, turn_of
 from keepsake.records.clock import stamp
 
 POOL = 100  # from text, and from vectors

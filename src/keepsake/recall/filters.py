@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from keepsake.projections.index.block import Source
+from keepsake.projections.index.rows import Source
 from keepsake.records.belief import TRUST
 from keepsake.records.clock import parse_moment, said_time
 from keepsake.records.errors import Refused

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
 
-from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import BACK, WITHHELD, Source
+from keepsake.projections.index import statements as sql
+from keepsake.projections.index.rows import BACK, WITHHELD, Source
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.scripts import has_no_spaces
+from keepsake.projections.index.segmentation import has_no_spaces
 from keepsake.recall.filters import tags_of
 from keepsake.recall.question import Question
-from keepsake.recall.text import stem, words
+from keepsake.text.text import stem, words
 from keepsake.records.hit import Hit
 
 _MOST_WORDS = 6

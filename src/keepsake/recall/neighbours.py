@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import orjson
 
-from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import weight_of
-from keepsake.projections.index.fulltext import Scope
-from keepsake.recall.seen import Seen
-from keepsake.records.trust import Distrust
+from keepsake.projections.index import statements as sql
+from keepsake.projections.index.rows import weight_of
+from keepsake.projections.index.search import Scope
+from keepsake.recall.index_cache import Seen
+from keepsake.state.sources import Distrust
 
 TOGETHER = "often served together"
 RESTS_ON = "rests on"

@@ -139,7 +139,7 @@ class Page:
         blocks = "\n".join(line.text for line in lines)
         if self._is_plain:
             return self._template.replace(_PLACE, blocks)
-        from keepsake.recall.jinja import filled
+        from keepsake.recall.templates import filled
 
         hits = [_plain(line) for line in lines]
         values = {"blocks": blocks, "hits": hits, "question": _begun(self._question), "frame": self._name}

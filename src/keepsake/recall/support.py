@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keepsake.projections.index.block import FAITH
-from keepsake.projections.index.fulltext import Told
+from keepsake.projections.index.rows import FAITH
+from keepsake.projections.index.search import Told
 from keepsake.recall.decay import recencies, shares
 
 Floats = NDArray[np.float64]

@@ -19,7 +19,7 @@ import orjson
 
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 from keepsake.records.review import Review
 
 NAME = "audit.jsonl"  # in the memory folder

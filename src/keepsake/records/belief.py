@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from keepsake.records.errors import Refused
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 from keepsake.records.said import Said
 
 Check = Callable[[str, object], None]

@@ -15,7 +15,7 @@ from keepsake.records.belief import OWNER, TRUST
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 
 MACHINES = ("assistant", "system", "tool")  # roles whose "I" is nobody's
 

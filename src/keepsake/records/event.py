@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from keepsake.records.notebook import html_of
+from keepsake.records.display import html_of
 
 TIME = "ledger.time/1"  # which times are believed, said by the ledger itself
 ELSEWHERE = "elsewhere"  # {"id": …, "ts": …, "by": …, "source"?: …}, beside what an event says

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 
 MARK = "<!-- a memory, exported by keepsake -->\n"  # with which the index of a folder of Markdown begins
 

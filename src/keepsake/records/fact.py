@@ -12,7 +12,7 @@ from typing import Any
 
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Refused
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import Refused
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

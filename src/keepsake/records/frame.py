@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from keepsake.records.errors import Refused
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 
 SIGNALS = ("similarity", "confidence", "recency", "centrality", "reinforcement")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from keepsake.records.errors import Refused
 from keepsake.records.hit import Hit
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from keepsake.records.errors import MigrationNotSupported
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 
 ADD_COLUMN_ONLY = "v1-add-column-only"
 NON_NULLABLE = "non-nullable-add"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from keepsake.records.notebook import Shown
-from keepsake.records.taken import FOREIGN, IMPORT
+from keepsake.records.display import Shown
+from keepsake.state.imports import FOREIGN, IMPORT
 
 
 @dataclass(frozen=True, slots=True)

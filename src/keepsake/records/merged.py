@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepsake.records.belief import Belief
-from keepsake.records.notebook import Shown
-from keepsake.records.paths import shown
+from keepsake.records.display import Shown
+from keepsake.state.paths import shown
 
 PARENT = "parent"  # what stands there stays
 BRANCH = "branch"  # what the branch says takes its place

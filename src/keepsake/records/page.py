@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

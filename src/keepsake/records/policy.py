@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from keepsake.records.belief import OWNER, TRUST
 from keepsake.records.errors import Refused
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 
 ALLOW = "allow"  # it happens
 QUARANTINE = "quarantine"  # it is recorded, and kept out of recall until a person says yes

@@ -12,7 +12,7 @@ from typing import Any
 
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import Refused
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 
 FADED, EXPIRED, CONTRADICTION, REPEAT, DORMANT = "faded", "expired", "contradiction", "repeat", "dormant"
 FORGET, PUT_OUT, MERGE, CHOOSE, REST = "forget", "fade", "merge", "choose", "rest"

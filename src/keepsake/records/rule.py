@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from keepsake.records.errors import ConsolidationRuleError
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 
 _FIELDS = ("id", "cadence", "when_filter", "then_emits")
 

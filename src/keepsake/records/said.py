@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from keepsake.records.notebook import Shown
+from keepsake.records.display import Shown
 
 NEW, KNOWN, CORRECTED, REVISED = "new", "known", "corrected", "revised"
 

@@ -17,16 +17,16 @@ from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 
-from keepsake.ledger.folder import Folder
+from keepsake.ledger.layout import Folder
 from keepsake.ledger.lift import lift
-from keepsake.ledger.read import Chain
+from keepsake.ledger.chain import Chain
 from keepsake.projections.index.compare import Difference, differences, file_trouble, text_trouble
 from keepsake.projections.index.file import SHAPE, Bookmark, IndexFile
 from keepsake.projections.index.fold import Stale
 from keepsake.records.event import Event
 from keepsake.repair.aside import looking_at
 from keepsake.repair.findings import Finding, found
-from keepsake.repair.survey import Survey
+from keepsake.repair.scan import Survey
 
 ASIDE = ""  # SQLite's word for a file without a name
 SHOWN = 20

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from keepsake.repair import links
+from keepsake.repair import references as links
 from keepsake.repair.findings import Finding, found
-from keepsake.repair.links import Loose, Round, Spot
-from keepsake.repair.survey import Survey
+from keepsake.repair.references import Loose, Round, Spot
+from keepsake.repair.scan import Survey
 
 _LONGEST = 64  # characters of a name
 

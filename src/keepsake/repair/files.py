@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from keepsake.ledger.folder import Folder
+from keepsake.ledger.layout import Folder
 from keepsake.ledger.lock import is_held
 from keepsake.records.errors import Refused
 from keepsake.repair.witness import DERIVED

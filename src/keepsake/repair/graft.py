@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger.folder import Folder
-from keepsake.ledger.read import first_line, raw_lines
+from keepsake.ledger.layout import Folder
+from keepsake.ledger.chain import first_line, raw_lines
 from keepsake.ledger.scan import Place, scan
-from keepsake.repair.survey import Flaw, Reading, items
+from keepsake.repair.scan import Flaw, Reading, items
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from keepsake.ledger.folder import Folder
+from keepsake.ledger.layout import Folder
 from keepsake.ledger.lift import lift
-from keepsake.ledger.read import Chain
+from keepsake.ledger.chain import Chain
 from keepsake.ledger.settings_file import read_toml
 from keepsake.records.event import Event
-from keepsake.records.secrets import told
-from keepsake.records.secrets_fields import kind_under, kinds_in
+from keepsake.text.secrets.detect import told
+from keepsake.text.secrets.nested import kind_under, kinds_in
 from keepsake.repair.findings import Finding, found
 
 _OWN = ("ledger.", "snapshot", "erase")

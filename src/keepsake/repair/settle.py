@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 
 from keepsake.ledger import format as fmt
 from keepsake.records import ids
-from keepsake.records.beliefs import SUPERSEDE, Beliefs, Held
+from keepsake.state.beliefs import SUPERSEDE, Beliefs, Held
 from keepsake.records.event import Draft
-from keepsake.records.graph import MemoryNode
-from keepsake.records.graph_book import GRAPH_PUT, GRAPH_UNMERGE
-from keepsake.records.lineage import trimmed
-from keepsake.records.paths import BRANCH
-from keepsake.repair import links
-from keepsake.repair.links import Loose, Round, Surveyor
+from keepsake.records.graph.nodes import MemoryNode
+from keepsake.state.graph import GRAPH_PUT, GRAPH_UNMERGE
+from keepsake.state.lineage import trimmed
+from keepsake.state.paths import BRANCH
+from keepsake.repair import references as links
+from keepsake.repair.references import Loose, Round, Surveyor
 
 _PER_EVENT = 1_000  # names that fit in one event with room to spare
 _AS_IT_IS = (links.ORPHAN, links.EVIDENCE, links.REPLACES)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from keepsake.ledger.snapshot import Snapshot
-from keepsake.records.beliefs import Beliefs
-from keepsake.records.book import Book
+from keepsake.state.beliefs import Beliefs
+from keepsake.state.state import Book
 
 
 def says_the_same(told: Snapshot, book: Beliefs) -> bool:

@@ -6,18 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from keepsake.stores.audit_sink import AuditSink, InMemoryAuditSink, JsonlAuditSink
-    from keepsake.stores.event_log.in_memory import InMemoryMemoryEventLog
-    from keepsake.stores.event_log.jsonl import JsonlMemoryEventLog
-    from keepsake.stores.event_log.protocols import MemoryEventLog
-    from keepsake.stores.graph.diagnose import Diagnostic
-    from keepsake.stores.graph.file_backed import FileBackedMemoryGraphStore
-    from keepsake.stores.graph.in_memory import InMemoryMemoryGraphStore
-    from keepsake.stores.graph.protocols import MemoryGraphStore
-    from keepsake.stores.phase_runtime import PhaseMemoryRuntime
+    from keepsake.stores.phase.audit import AuditSink, InMemoryAuditSink, JsonlAuditSink
+    from keepsake.stores.phase.event_log.in_memory import InMemoryMemoryEventLog
+    from keepsake.stores.phase.event_log.jsonl import JsonlMemoryEventLog
+    from keepsake.stores.phase.event_log.protocol import MemoryEventLog
+    from keepsake.stores.phase.graph.diagnostics import Diagnostic
+    from keepsake.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
+    from keepsake.stores.phase.graph.in_memory import InMemoryMemoryGraphStore
+    from keepsake.stores.phase.graph.protocol import MemoryGraphStore
+    from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
     from keepsake.stores.protocols import FactStore, MemoryStore
-    from keepsake.stores.sqlite_fact import SQLiteFactStore
-    from keepsake.stores.sqlite_memory import SQLiteMemoryStore
+    from keepsake.stores.memorystore.sqlite_fact import SQLiteFactStore
+    from keepsake.stores.memorystore.sqlite_memory import SQLiteMemoryStore
 
 __all__ = [
     "AuditSink",

@@ -9,12 +9,12 @@ import re
 from collections.abc import Collection
 
 from keepsake.ledger.disk import Disk
-from keepsake.ledger.folder import Folder
+from keepsake.ledger.layout import Folder
 from keepsake.projections.markdown import parse
 from keepsake.projections.markdown.heading import ID
 from keepsake.projections.pages.render import without
 from keepsake.records.errors import NotWritten
-from keepsake.stores.page_folder import NoPage, PageFolder, Raced
+from keepsake.stores.page_files import NoPage, PageFolder, Raced
 
 _ID = re.compile(ID.encode())
 _TRIES = 5

@@ -65,8 +65,8 @@ def _place(name: str, address: object) -> str:
 
 
 def _opened(places: Mapping[str, Path]) -> Wired:
-    from keepsake.stores.sqlite_fact import SQLiteFactStore
-    from keepsake.stores.sqlite_memory import SQLiteMemoryStore
+    from keepsake.stores.memorystore.sqlite_fact import SQLiteFactStore
+    from keepsake.stores.memorystore.sqlite_memory import SQLiteMemoryStore
 
     return Wired(
         memory=SQLiteMemoryStore(places["memory"]) if "memory" in places else None,

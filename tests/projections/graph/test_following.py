@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.graph.file import GraphFile
-from keepsake.records.envelope import record_in
+from keepsake.projections.graph.queries import GraphFile
+from keepsake.records.graph.envelope import record_in
 from tests.projections.graph.told import LEDGER, Teller, edges_in, everything_in, graph_of, nodes_in
 from tests.strategies import texts
 

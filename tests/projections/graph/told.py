@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 
 from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.graph.file import GraphFile
-from keepsake.projections.graph.tables import NAMES
+from keepsake.projections.graph.queries import GraphFile
+from keepsake.projections.graph.schema import NAMES
 from keepsake.records.event import Event
 
 LEDGER = "0" * 32

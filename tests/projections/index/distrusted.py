@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from keepsake.decide import belief as decide
+from keepsake.decide import beliefs as decide
 from keepsake.decide import trust as decide_trust
-from keepsake.decide.episode import put as tell
-from keepsake.decide.episode import retract as take_back
+from keepsake.decide.episodes import put as tell
+from keepsake.decide.episodes import retract as take_back
 from keepsake.records.belief import OWNER
-from keepsake.records.beliefs import INVALIDATE, TOMBSTONE, Beliefs
-from keepsake.records.book import Book
+from keepsake.state.beliefs import INVALIDATE, TOMBSTONE, Beliefs
+from keepsake.state.state import Book
 from keepsake.records.episode import Episode
-from keepsake.records.episodes import OBSERVE, RETRACT
+from keepsake.state.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Draft, Event
-from keepsake.records.trust import SET
+from keepsake.state.sources import SET
 from tests.projections.index.ledgers import MadeUp
 
 TEXTS = ["tea", "coffee", "the port is 5432", "the port is 6543", "milk"]

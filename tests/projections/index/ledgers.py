@@ -9,17 +9,17 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from keepsake.decide import belief as decide
-from keepsake.decide import fact as decide_fact
-from keepsake.decide import path as decide_path
-from keepsake.decide import path_merge, review
+from keepsake.decide import beliefs as decide
+from keepsake.decide import facts as decide_fact
+from keepsake.decide import paths as decide_path
+from keepsake.decide import path_merge, reviews as review
 from keepsake.decide import rule as decide_rule
-from keepsake.decide import use as decide_use
+from keepsake.decide import usage as decide_use
 from keepsake.decide import work as decide_work
-from keepsake.decide.action import targets
-from keepsake.decide.episode import put as tell
-from keepsake.decide.episode import retract as take_back
-from keepsake.records.book import Book
+from keepsake.decide.actions import targets
+from keepsake.decide.episodes import put as tell
+from keepsake.decide.episodes import retract as take_back
+from keepsake.state.state import Book
 from keepsake.records.clock import stamp
 from keepsake.records.delta import read_delta
 from keepsake.records.episode import Episode
@@ -29,8 +29,8 @@ from keepsake.records.frame import Frame
 from keepsake.records.policy import DEFAULT
 from keepsake.records.review import Action
 from keepsake.records.rule import ConsolidationRule
-from keepsake.records.rules import NOOP
-from keepsake.records.use import Receipt
+from keepsake.state.rules import NOOP
+from keepsake.records.receipt import Receipt
 
 TEXTS = ["tea", "Tea ", "coffee", "the port is 5432", "the port is 6543", "ÄPFEL", "äpfel", "茶", "'; DROP TABLE x", ""]
 USERS = ["me", "me", "ana", "U3:ana:tea"]

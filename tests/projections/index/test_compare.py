@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index import prepared as sql
+from keepsake.projections.index import statements as sql
 from keepsake.projections.index.compare import Difference, differences, file_trouble, text_trouble
 from keepsake.projections.index.file import IndexFile
 from tests.projections.index.ledgers import MadeUp

@@ -15,7 +15,7 @@ from keepsake.projections.index import file as file_module
 from keepsake.projections.index.compare import differences, text_trouble
 from keepsake.projections.index.file import NOTHING, IndexFile
 from keepsake.projections.index.fold import Stale
-from keepsake.records.book import Book
+from keepsake.state.state import Book
 from keepsake.records.errors import KeepsakeError
 from keepsake.repair.check import check
 from tests.memory.told import known

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import (
+from keepsake.projections.index.search import (
     MOST_WORDS,
     NOW,
     Scope,

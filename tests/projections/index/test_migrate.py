@@ -17,13 +17,13 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 import keepsake.projections.index.migrations as scripts_package
-from keepsake.projections.index import migrate as migrating
-from keepsake.projections.index.engine import prepare, url_of
-from keepsake.projections.index.migrate import migrate
+from keepsake.stores.elfmem import migrate as migrating
+from keepsake.stores.elfmem.engine import prepare, url_of
+from keepsake.stores.elfmem.migrate import migrate
 from keepsake.projections.index.models import metadata
-from keepsake.projections.index.rows.blocks import get_block, insert_block
-from keepsake.projections.index.rows.edges import get_neighbours, insert_edge
-from keepsake.projections.index.rows.tags import add_tags, get_tags
+from keepsake.stores.elfmem.blocks import get_block, insert_block
+from keepsake.stores.elfmem.edges import get_neighbours, insert_edge
+from keepsake.stores.elfmem.tags import add_tags, get_tags
 from keepsake.records.errors import Busy, Damaged, NotFound, Refused
 
 SCRIPTS = Path(next(iter(scripts_package.__path__)))

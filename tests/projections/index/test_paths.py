@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 
 from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index import desk, fulltext
+from keepsake.projections.index import batch as desk, search as fulltext
 from keepsake.projections.index.address import address
 from keepsake.projections.index.compare import differences
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import Scope, count_of, rarity, search, search_letters, shown
-from keepsake.records.book import Book
-from keepsake.records.episodes import OBSERVE
+from keepsake.projections.index.search import Scope, count_of, rarity, search, search_letters, shown
+from keepsake.state.state import Book
+from keepsake.state.episodes import OBSERVE
 from tests.projections.index.ledgers import MadeUp, walks
 from tests.projections.index.test_follow import rebuilt
 

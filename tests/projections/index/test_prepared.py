@@ -4,9 +4,9 @@ import re
 import sqlite3
 from pathlib import Path
 
-from keepsake.projections.index import expressions, file, prepared
-from keepsake.projections.index.block import Block, Source
-from keepsake.projections.index.tables import bookmark, sources
+from keepsake.projections.index import expressions, file, statements as prepared
+from keepsake.projections.index.rows import Block, Source
+from keepsake.projections.index.schema import bookmark, sources
 
 
 def test_prepared_is_what_the_expressions_compile_to():

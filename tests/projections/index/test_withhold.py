@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index import file as file_module
-from keepsake.projections.index import prepared as sql
+from keepsake.projections.index import statements as sql
 from keepsake.projections.index.compare import differences
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.fulltext import Scope
-from keepsake.records.book import Book
+from keepsake.projections.index.search import Scope
+from keepsake.state.state import Book
 from tests.projections.index.distrusted import Doubted, doubts, seen_at
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.projections.markdown import fold as folding
-from keepsake.projections.markdown.fold import Statement, fold, words_in
-from keepsake.projections.markdown.preserve import preserved
-from keepsake.projections.markdown.preserve_loss import Loss
+from keepsake.projections.markdown.compact import propose as folding
+from keepsake.projections.markdown.compact.propose import Statement, fold, words_in
+from keepsake.projections.markdown.compact.check import preserved
+from keepsake.projections.markdown.compact.losses import Loss
 from tests.growth import assert_linear
 from tests.strategies import HOSTILE, texts
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from keepsake.projections.markdown import Draft, Edit, front_set, new_page, parse
-from keepsake.projections.markdown import yaml as reading
-from keepsake.projections.markdown.yaml import NotRead
+from keepsake.projections.markdown import front_matter as reading
+from keepsake.projections.markdown.front_matter import NotRead
 from keepsake.records.errors import Refused
 from tests.projections.markdown.samples import BERLIN, FRONT_PIECES, NOON, SAMPLE, bodies, draft, fronts
 

@@ -15,7 +15,7 @@ from keepsake.projections.pages.search import (
     span_of,
     unindex_entry,
 )  # fmt: skip
-from keepsake.projections.pages.tables import TABLES
+from keepsake.projections.pages.schema import TABLES
 from keepsake.records.errors import Refused
 
 

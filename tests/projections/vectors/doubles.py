@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keepsake.projections.vectors.file import VectorFile
-from keepsake.records.embedder import Identity
+from keepsake.records.protocols import Identity
 
 SIZE = 16
 

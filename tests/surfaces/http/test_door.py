@@ -8,13 +8,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from starlette.responses import PlainTextResponse
 
-from keepsake.memory.token import Token
-from keepsake.surfaces.guard import Names
-from keepsake.surfaces.http.door import Door, Key, Place
-from keepsake.surfaces.http.headers import PAGE_POLICY
-from keepsake.surfaces.http.limits import Buckets, Limits
-from keepsake.surfaces.http.metrics import Metrics
-from keepsake.surfaces.http.session import Sessions
+from keepsake.memory.core.token import Token
+from keepsake.surfaces.server.guard import Names
+from keepsake.surfaces.serve.front_door import Door, Key, Place
+from keepsake.surfaces.serve.headers import PAGE_POLICY
+from keepsake.surfaces.serve.limits import Buckets, Limits
+from keepsake.surfaces.serve.metrics import Metrics
+from keepsake.surfaces.serve.login import Sessions
 
 SECRET = "k" * 43
 TOKEN = Token(Path("t"), SECRET)
@@ -201,7 +201,7 @@ def test_a_body_that_is_too_long_is_refused_unread(house):
     ("path", "key"), [("/login", ""), ("/logout", "cookie"), ("/logout", ""), ("/v1/x", "token")]
 )  # fmt: skip
 def test_a_body_that_does_not_come_is_not_waited_for(house, monkeypatch, path, key):
-    monkeypatch.setattr("keepsake.surfaces.http.door._BODY", 0.05)
+    monkeypatch.setattr("keepsake.surfaces.serve.front_door._BODY", 0.05)
     headers = [("content-length", "9"), ("content-type", "application/x-www-form-urlencoded")]
     headers += [house.cookie] if key == "cookie" else [BEARER] if key == "token" else []
     status, told, text = house.ask(path, *headers, method="POST", chunks=(b"a=", None))
@@ -264,7 +264,7 @@ def test_wrong_tokens_are_counted_apart_and_lock_out_nobody_who_has_the_right_on
 
 
 def test_streams_are_bounded(house, monkeypatch):
-    monkeypatch.setattr("keepsake.surfaces.http.door._STREAMS", 2)
+    monkeypatch.setattr("keepsake.surfaces.serve.front_door._STREAMS", 2)
     house.door._streams = 2
     assert house.status("/live", house.cookie) == 503
     assert house.status("/v1/events/stream", BEARER) == 503

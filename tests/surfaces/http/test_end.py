@@ -14,10 +14,10 @@ import httpx2
 import pytest
 
 from keepsake import Memory, Refused
-from keepsake.surfaces.holder import Holder
-from keepsake.surfaces.http.serve import Holds, serve
-from keepsake.surfaces.http.told import Told
-from keepsake.surfaces.listening import Where
+from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.serve.app import Holds, serve
+from keepsake.surfaces.serve.told import Told
+from keepsake.surfaces.server.listen import Where
 
 ANY = Where(port=0)
 HANGS = 120  # seconds after which nobody believes that it still ends
@@ -127,8 +127,8 @@ def test_told_twice_it_waits_for_no_client(home):
 
 
 def test_a_client_that_says_nothing_and_one_that_reads_nothing_hold_up_no_end(home, monkeypatch):
-    monkeypatch.setattr("keepsake.surfaces.listening._MOMENT", 0.4)
-    monkeypatch.setattr("keepsake.surfaces.listening._PATIENCE", 10 * HANGS)
+    monkeypatch.setattr("keepsake.surfaces.server.listen._MOMENT", 0.4)
+    monkeypatch.setattr("keepsake.surfaces.server.listen._PATIENCE", 10 * HANGS)
     with Memory(home / "notes") as memory:
         for number in range(12):
             memory.observe(f"{number} " + "long " * 120_000)
@@ -237,7 +237,7 @@ def test_a_damaged_memory_is_served_as_far_as_it_can_be_read_and_says_so(home):
 
 def test_a_stream_of_mcp_ends_too_and_one_that_asks_there_is_answered(home, monkeypatch):
     for name in ("_MOMENT", "_PATIENCE"):  # nothing but the stream's own end lets the server end
-        monkeypatch.setattr(f"keepsake.surfaces.listening.{name}", 10 * HANGS)
+        monkeypatch.setattr(f"keepsake.surfaces.server.listen.{name}", 10 * HANGS)
 
     async def scene(stage):
         accept = {"accept": "application/json, text/event-stream"}

@@ -14,9 +14,9 @@ from urllib.parse import urlencode
 import pytest
 
 from keepsake import Memory
-from keepsake.memory.token import Token, token_of
-from keepsake.surfaces.http.feed import EVERY
-from keepsake.surfaces.http.session import Sessions, made_code
+from keepsake.memory.core.token import Token, token_of
+from keepsake.surfaces.server.changes import EVERY
+from keepsake.surfaces.serve.login import Sessions, made_code
 from tests.serving import serving
 from tests.surfaces.http.test_end import HELLO
 

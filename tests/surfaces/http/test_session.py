@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.memory.token import Token
-from keepsake.surfaces.http.session import CODE_LASTS, LASTS, Sessions, _seal, made_code
+from keepsake.memory.core.token import Token
+from keepsake.surfaces.serve.login import CODE_LASTS, LASTS, Sessions, _seal, made_code
 
 TOKEN, OTHER = Token(Path("t"), "k" * 43), Token(Path("t"), "l" * 43)
 START = 1_800_000_000.0

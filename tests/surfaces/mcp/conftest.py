@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from keepsake import Memory
-from keepsake.surfaces.holder import Desk, Holder, Person
-from keepsake.surfaces.mcp.calls import _read
+from keepsake.surfaces.server.worker import Desk, Holder, Person
+from keepsake.surfaces.mcp.dispatch import _read
 from keepsake.surfaces.mcp.tools import TOOLS
 
 BY_NAME = {tool.name: tool for tool in TOOLS}

@@ -8,7 +8,7 @@ from typing import Any
 from mcp import Client
 
 from keepsake import Memory
-from keepsake.surfaces.holder import Holder
+from keepsake.surfaces.server.worker import Holder
 from keepsake.surfaces.mcp.offers import Offers
 from keepsake.surfaces.mcp.server import made
 

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 
 from keepsake import Memory
-from keepsake.surfaces.holder import Desk
+from keepsake.surfaces.server.worker import Desk
 from keepsake.surfaces.mcp.definition import defined
 from keepsake.surfaces.mcp.profiles import tools_of
 from keepsake.surfaces.mcp.tool import Tool

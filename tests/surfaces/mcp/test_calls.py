@@ -8,7 +8,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from keepsake import Memory
-from keepsake.surfaces.mcp.asking import RecallArgs
+from keepsake.surfaces.mcp.tools.read import RecallArgs
 from tests.surfaces.mcp.played import both_eras, line, play
 
 

@@ -8,7 +8,7 @@ from mcp.shared.exceptions import MCPError
 
 from keepsake.records.errors import NeedsApproval
 from keepsake.surfaces.mcp import consent
-from keepsake.surfaces.mcp.saying import FORGET
+from keepsake.surfaces.mcp.tools.write import FORGET
 from tests.surfaces.mcp.played import MODERN, YES, both_eras, calling, line, play
 
 

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from keepsake import Memory
-from keepsake.surfaces.holder import Desk
+from keepsake.surfaces.server.worker import Desk
 from keepsake.surfaces.mcp.definition import defined
 from keepsake.surfaces.mcp.reference import page
 from keepsake.surfaces.mcp.tools import TOOLS

@@ -13,9 +13,9 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from keepsake import Memory
-from keepsake.memory.token import token_of
-from keepsake.surfaces import listening
-from keepsake.surfaces.holder import Holder
+from keepsake.memory.core.token import token_of
+from keepsake.surfaces.server import listen as listening
+from keepsake.surfaces.server.worker import Holder
 from keepsake.surfaces.mcp import http
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from tests.surfaces.mcp.offered import LEGACY, MODERN

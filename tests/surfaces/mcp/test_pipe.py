@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.surfaces.mcp import pipe
-from keepsake.surfaces.mcp.stdio import refusal
+from keepsake.surfaces.mcp.transport import refusal
 
 
 def lines_of(pieces):

@@ -9,7 +9,7 @@ from mcp.client.subscriptions import ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 
 from keepsake import Memory
-from keepsake.surfaces.holder import Holder
+from keepsake.surfaces.server.worker import Holder
 from keepsake.surfaces.mcp.changes import Changes
 from keepsake.surfaces.mcp.offers import Offers
 from keepsake.surfaces.mcp.server import made
@@ -161,7 +161,7 @@ def test_nothing_is_done_while_nobody_listens_and_who_left_is_forgotten(folder):
 
 
 def test_a_client_may_not_listen_to_more_than_its_share(folder, monkeypatch):
-    monkeypatch.setattr("keepsake.surfaces.mcp.watch._MOST", 2)
+    monkeypatch.setattr("keepsake.surfaces.mcp.subscriptions._MOST", 2)
 
     async def scene(client):
         with pytest.raises(MCPError, match="2 resources at most"):

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from keepsake.records.hit import Hit
-from keepsake.surfaces.cli.shown import shown
-from keepsake.surfaces.mcp.asking import Got, Recalled, Timeline
-from keepsake.surfaces.mcp.notes import Note, of_hit
-from keepsake.surfaces.mcp.past import Entry
-from keepsake.surfaces.mcp.saying import RememberArgs
+from keepsake.surfaces.present.text import shown
+from keepsake.surfaces.mcp.tools.read import Got, Recalled, Timeline
+from keepsake.surfaces.mcp.format import Note, of_hit
+from keepsake.surfaces.mcp.tools.past import Entry
+from keepsake.surfaces.mcp.tools.write import RememberArgs
 from keepsake.surfaces.mcp.words import NOTICE, fenced, one_line, wrong_arguments
 from tests.strategies import HOSTILE, texts
 

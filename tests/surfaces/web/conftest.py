@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from keepsake import Memory
-from keepsake.surfaces.holder import Holder
-from keepsake.surfaces.web.site import made
+from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.web.app import made
 
 CSRF = "the-word-of-this-session"
 

@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 
 from keepsake import Memory
 from keepsake.records.errors import Busy, Missing
-from keepsake.surfaces.holder import Holder
+from keepsake.surfaces.server.worker import Holder
 from keepsake.surfaces.web import errands, integrity
-from keepsake.surfaces.web.site import made
+from keepsake.surfaces.web.app import made
 from tests.surfaces.web.conftest import LetIn, Page, Web
 from tests.surfaces.web.test_timeline import HOSTILE, is_harmless
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import pytest
 
 from keepsake import Memory
-from keepsake.surfaces.web.page_shown import AT_ONCE
+from keepsake.surfaces.web.page_view import AT_ONCE
 from tests.surfaces.web.conftest import CSRF, Page
 
 NASTY = (

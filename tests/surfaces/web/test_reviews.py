@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 from keepsake import Memory
 from keepsake.records.errors import NeedsApproval
 from keepsake.records.review import Review
-from keepsake.surfaces.holder import Holder
-from keepsake.surfaces.web.site import made
+from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.web.app import made
 from tests.surfaces.web.conftest import CSRF, LetIn, Page, Web
 from tests.surfaces.web.test_timeline import HOSTILE, is_harmless
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from keepsake.surfaces.web import words
-from keepsake.surfaces.web.show import PAGES, TEMPLATES
+from keepsake.surfaces.web import filters as words
+from keepsake.surfaces.web.render import PAGES, TEMPLATES
 from tests.surfaces.web.conftest import CSRF, Page, Web
 
 STATIC = TEMPLATES.parent / "static"

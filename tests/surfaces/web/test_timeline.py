@@ -10,10 +10,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from keepsake import Memory
-from keepsake.memory.ledger import check_proof
+from keepsake.memory.maintenance.ledger import check_proof
 from keepsake.records.errors import NeedsApproval
-from keepsake.surfaces.holder import Holder
-from keepsake.surfaces.web.site import made
+from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.web.app import made
 from tests.surfaces.web.conftest import CSRF, LetIn, Page, Web
 
 HOSTILE = (

@@ -7,10 +7,10 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from keepsake.records.time.dates import Said
-from keepsake.records.time.phrases import COUNT, phrases_in
-from keepsake.records.time.when import Span, spans_in
-from keepsake.records.wording import DATE, MONTH, shown, words_of
+from keepsake.text.dates.absolute import Said
+from keepsake.text.dates.relative import COUNT, phrases_in
+from keepsake.text.dates.find import Span, spans_in
+from keepsake.text.words import DATE, MONTH, shown, words_of
 
 _LEAD = re.compile(
     r"\b(?:since|until|till|from|in|on|by|before|after|around|about|back|up to|as of|during|the|early|late|mid|of|end|"

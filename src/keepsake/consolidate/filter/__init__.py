@@ -27,8 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from keepsake.consolidate.filter.fits import compiled
-from keepsake.consolidate.filter.grammar import read
+from keepsake.consolidate.filter.evaluate import compiled
+from keepsake.consolidate.filter.parser import read
 from keepsake.consolidate.filter.row import Row
 from keepsake.consolidate.filter.sql import sql_of
 from keepsake.consolidate.filter.tree import EVERYTHING, Node

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from keepsake.consolidate.filter.pattern import Pattern
+from keepsake.consolidate.filter.like import Pattern
 
 Value: TypeAlias = str | int | float | datetime
 Step: TypeAlias = str | int

@@ -14,23 +14,16 @@ from typing import Any
 
 import orjson
 
-from keepsake.projections.graph.compose import Merge
-from keepsake.projections.graph.facts import Fact
+from keepsake.projections.graph.merge import Merge
+from keepsake.projections.graph.beliefs import Fact
 from keepsake.projections.graph.rows import Rows
 from keepsake.records.belief import OWNER
-from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
-from keepsake.records.envelope import KEYS, KINDS, keys_in
+from keepsake.state.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
+from keepsake.records.graph.envelope import KEYS, KINDS, keys_in
 from keepsake.records.event import Event
-from keepsake.records.graph_book import (
-    GRAPH_DISMISS,
-    GRAPH_MERGE,
-    GRAPH_PROPOSE,
-    GRAPH_PUT,
-    GRAPH_UNMERGE,
-    ProposedMerge,
-)
+from keepsake.state.graph import GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE, ProposedMerge
 from keepsake.records.policy import DEFAULT
-from keepsake.records.reviews import ANSWER, ASK
+from keepsake.state.reviews import ANSWER, ASK
 
 
 class Stale(Exception):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from keepsake.projections.graph.compose import Merge
+from keepsake.projections.graph.merge import Merge
 
 _MERGES = 'SELECT node, "into", told, seq FROM merges WHERE user = ? AND '
 

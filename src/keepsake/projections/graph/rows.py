@@ -12,14 +12,14 @@ from typing import Any
 
 import orjson
 
-from keepsake.projections.graph.compose import MARK, Merge, merged_edge, merged_node, with_beliefs
-from keepsake.projections.graph.facts import Fact, Facts, Key, keys_of
+from keepsake.projections.graph.merge import MARK, Merge, merged_edge, merged_node, with_beliefs
+from keepsake.projections.graph.beliefs import Fact, Facts, Key, keys_of
 from keepsake.projections.graph.merges import family_of, is_there, merge_of, merges_into, ways_of
 from keepsake.projections.pages.rows import title_of
 from keepsake.records.entity import THING, kind_of
 from keepsake.records.event import Event
-from keepsake.records.graph_fields import Told, line_of
-from keepsake.records.trust import Distrust
+from keepsake.records.graph.graph_fields import Told, line_of
+from keepsake.state.sources import Distrust
 
 _SHOWN = 20  # beliefs of a node that are named as its sources
 _ATTRIBUTES = 50  # of a node

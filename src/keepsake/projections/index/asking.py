@@ -23,10 +23,10 @@ from sqlalchemy import (
 )  # fmt: skip
 from sqlalchemy.sql.elements import ColumnElement
 
-from keepsake.projections.index.block import OFTEN
+from keepsake.projections.index.rows import OFTEN
 from keepsake.projections.index.models import block_tags, blocks, edges
 from keepsake.projections.index.sight import EMPTY, among, hidden_by, in_earshot, in_sight
-from keepsake.projections.index.tables import (
+from keepsake.projections.index.schema import (
     aside_letters,
     asides,
     letters,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import blake2s
 
-from keepsake.records.claim import claim_of
+from keepsake.text.claims import claim_of
 
 _DIGITS = 8
 

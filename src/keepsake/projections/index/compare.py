@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from keepsake.projections.index import prepared as sql
+from keepsake.projections.index import statements as sql
 from keepsake.projections.index.file import IndexFile
 
 Row = tuple[object, ...]

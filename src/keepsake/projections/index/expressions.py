@@ -30,17 +30,9 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keepsake.projections.index import asking, leaving, telling
 from keepsake.projections.index.asking import BLOCK, LIFE, ROW
-from keepsake.projections.index.models import (
-    block_tags,
-    blocks,
-    edges,
-    frames,
-    metadata,
-    sessions,
-    system_config,
-)  # fmt: skip
+from keepsake.projections.index.models import block_tags, blocks, edges, frames, metadata, sessions, system_config  # fmt: skip
 from keepsake.projections.index.sight import EMPTY, among
-from keepsake.projections.index.tables import (
+from keepsake.projections.index.schema import (
     ASIDE_LETTERS,
     ASIDES,
     ASIDES_OF,

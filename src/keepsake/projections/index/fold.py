@@ -20,8 +20,8 @@ from typing import Any
 
 import orjson
 
-from keepsake.projections.index import prepared as sql
-from keepsake.projections.index.block import (
+from keepsake.projections.index import statements as sql
+from keepsake.projections.index.rows import (
     CONSTITUTIONAL,
     DURABLE,
     EPHEMERAL,
@@ -34,21 +34,21 @@ from keepsake.projections.index.block import (
 )
 from keepsake.projections.index.builtin import FRAMES
 from keepsake.projections.index.claims import claim_key
-from keepsake.projections.index.desk import Desk
-from keepsake.projections.index.using import bring_over, merge, outcome, relate, rests, served
-from keepsake.projections.index.withhold import corroborate, is_withheld, see_again, set_trust, settle
-from keepsake.records import work
+from keepsake.projections.index.batch import Desk
+from keepsake.projections.index.fold_usage import bring_over, merge, outcome, relate, rests, served
+from keepsake.projections.index.fold_trust import corroborate, is_withheld, see_again, set_trust, settle
+from keepsake.state import sessions as work
 from keepsake.records.belief import OWNER
-from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
+from keepsake.state.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.clock import held_time
-from keepsake.records.episodes import OBSERVE, RETRACT
+from keepsake.state.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
-from keepsake.records.paths import MERGE
-from keepsake.records.relations import RELATE
-from keepsake.records.reviews import ANSWER, ASK
-from keepsake.records.trust import CORROBORATE
-from keepsake.records.trust import SET as TRUST
-from keepsake.records.use import FADE, OUTCOME, RECEIPTS
+from keepsake.state.paths import MERGE
+from keepsake.state.relations import RELATE
+from keepsake.state.reviews import ANSWER, ASK
+from keepsake.state.sources import CORROBORATE
+from keepsake.state.sources import SET as TRUST
+from keepsake.records.receipt import FADE, OUTCOME, RECEIPTS
 
 _DOORS = {"cli": "cli", "python": "sdk"}
 _STATED = (PUT, SUPERSEDE)

@@ -8,7 +8,7 @@ from sqlalchemy import Select, bindparam, exists, func, literal_column, or_, sel
 from sqlalchemy.sql.elements import ColumnElement
 
 from keepsake.projections.index.models import block_tags, blocks
-from keepsake.projections.index.tables import sources
+from keepsake.projections.index.schema import sources
 
 
 def _held(each: Any) -> tuple[ColumnElement[bool], ...]:

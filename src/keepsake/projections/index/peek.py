@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from keepsake.projections.index import prepared as sql
+from keepsake.projections.index import statements as sql
 
 _ENTITIES = "SELECT count(DISTINCT about) FROM sources WHERE user = ? AND about != ''"  # all of it is in an index
 _PATIENCE = 5.0

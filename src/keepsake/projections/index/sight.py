@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Select, Text, and_, bindparam, case, exists, func, literal_column, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from keepsake.projections.index.tables import hides
+from keepsake.projections.index.schema import hides
 
 EMPTY: ColumnElement[str] = literal_column("''")
 _MAIN: ColumnElement[bool] = bindparam("lineage", type_=Text).is_(None)  # asked first: else SQLite works out the rest

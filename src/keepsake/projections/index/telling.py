@@ -13,7 +13,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from keepsake.projections.index.models import blocks
 from keepsake.projections.index.sight import EMPTY, among
-from keepsake.projections.index.tables import sources
+from keepsake.projections.index.schema import sources
 
 _WIDTHS = {"": (), "_SESSION": ("session",), "_AGENT": ("agent",), "_SCOPE": ("session", "agent")}
 

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, tzinfo
 
-from keepsake.projections.markdown.body import BLANK, read_body
+from keepsake.projections.markdown.entry import BLANK, read_body
 from keepsake.projections.markdown.escape import unescaped
 from keepsake.projections.markdown.fence import Fences
 from keepsake.projections.markdown.front import read_front

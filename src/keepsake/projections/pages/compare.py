@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-from keepsake.projections.pages.file import PagesFile
+from keepsake.projections.pages.queries import PagesFile
 
 _EVERYTHING = {
     "files": (

@@ -19,14 +19,14 @@ from keepsake.projections.markdown.heading import is_id
 from keepsake.projections.markdown.tag import MOST, tag_of
 from keepsake.projections.pages.rows import Entry, Rows, description_of, title_of
 from keepsake.records.belief import OWNER
-from keepsake.records.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
+from keepsake.state.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Refused
 from keepsake.records.event import TIME, Event
-from keepsake.records.pages import CLEAN, FOLD, PAGE, RENAME, USUAL, is_about
+from keepsake.state.pages import CLEAN, FOLD, PAGE, RENAME, USUAL, is_about
 from keepsake.records.policy import DEFAULT
-from keepsake.records.reviews import ANSWER, ASK
-from keepsake.records.taken import TAKE
+from keepsake.state.reviews import ANSWER, ASK
+from keepsake.state.imports import TAKE
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)  # as the ledger writes it
 

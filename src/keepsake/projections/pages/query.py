@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from keepsake.projections.index.scripts import has_no_spaces
+from keepsake.projections.index.segmentation import has_no_spaces
 from keepsake.projections.markdown.tag import is_tag
 
 MOST_TERMS = 64

@@ -9,7 +9,7 @@ import click
 
 from keepsake.records.errors import Moved, Refused
 from keepsake.surfaces.cli.call import Call, on_a_terminal
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.text import shown
 
 Picked = TypeVar("Picked")
 Done = TypeVar("Done")

@@ -46,7 +46,7 @@ class Call:
     def there(self) -> Path:
         """The same, but a folder that holds no memory is an error."""
         from keepsake.records.errors import NotFound
-        from keepsake.surfaces.cli.places import short_path
+        from keepsake.surfaces.present.places import short_path
 
         folder = self.locate()
         if not is_there(folder):
@@ -58,7 +58,7 @@ class Call:
         """The same, but nothing is mixed with what somebody else keeps in a folder: that is asked for by `init`."""
         from keepsake.memory.settings import NAME, holds_other_things
         from keepsake.records.errors import Refused
-        from keepsake.surfaces.cli.places import short_path
+        from keepsake.surfaces.present.places import short_path
 
         folder = self.locate()
         if folder.name != NAME and not is_there(folder) and holds_other_things(folder):
@@ -75,7 +75,7 @@ class Call:
         """The memory, open. Only `make` makes one that is not there. Without `trust`, a person speaks."""
         from keepsake.memory.memory import Memory
         from keepsake.records.belief import OWNER
-        from keepsake.surfaces.cli.shown import shown
+        from keepsake.surfaces.present.text import shown
 
         folder = self.free() if make else self.there()
         memory = Memory(
@@ -119,7 +119,7 @@ def print_json(value: Any, *, indent: int | None = 2, end: str = "\n") -> None:
     """One JSON value. A character that a terminal would obey is written in ASCII."""
     import json
 
-    from keepsake.surfaces.cli.shown import shown_in_json
+    from keepsake.surfaces.present.text import shown_in_json
 
     wide = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     text = json.dumps(value, ensure_ascii=not wide, indent=indent)

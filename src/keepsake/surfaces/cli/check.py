@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import click
 
-from keepsake.memory import care
+from keepsake.memory.maintenance import check as care
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import CARE
-from keepsake.surfaces.cli.paint import bad, dim, good, warn
+from keepsake.surfaces.present.terminal import bad, dim, good, warn
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.text import shown
 
 _PAINT = {"error": bad, "warning": warn, "note": dim}
 _LOST, _ACT_SOON = 4, 5

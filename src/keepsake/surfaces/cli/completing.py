@@ -16,9 +16,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from keepsake.surfaces.cli.call import BY, Call
-from keepsake.surfaces.cli.names import handle
-from keepsake.surfaces.cli.page_names import called
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.present.names import handle
+from keepsake.surfaces.present.page_names import called
+from keepsake.surfaces.present.text import short, shown
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -76,8 +76,8 @@ _KINDS: dict[str, Callable[[Memory, str], Offered]] = {
 def _memory(ctx: click.Context) -> Iterator[Memory | None]:
     """The memory that is meant, to look at; None if there is none."""
     from keepsake.memory.memory import Memory
-    from keepsake.stores.shelf import is_memory
-    from keepsake.stores.takeover import is_old
+    from keepsake.stores.open_folder import is_memory
+    from keepsake.stores.esdb.migrate import is_old
 
     folder = ctx.ensure_object(Call).locate()
     if is_memory(folder) and not is_old(folder):

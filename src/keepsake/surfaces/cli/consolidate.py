@@ -21,12 +21,12 @@ from keepsake.surfaces.cli.consolidate_page import (
     what_was_due,
 )
 from keepsake.surfaces.cli.map import SPECIALIST
-from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.patience import progress, waiting
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.text import shown
 
 if TYPE_CHECKING:
-    from keepsake.memory.consolidation import Consolidated
+    from keepsake.memory.facts.consolidate import Consolidated
     from keepsake.memory.memory import Memory
     from keepsake.records.rule import ConsolidationRule
 
@@ -103,7 +103,7 @@ def _how(options: dict[str, Any]) -> dict[str, Any]:
 
 def _rules(call: Call, memory: Memory, path: Path) -> list[ConsolidationRule]:
     """The rules of a file. A filter that is not understood is shown, with the place."""
-    from keepsake.memory.rule_file import FilterError, read_rules
+    from keepsake.memory.facts.rule_file import FilterError, read_rules
 
     try:
         return read_rules(path, columns=memory.episodes.columns())

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from keepsake.records.belief import OWNER
-from keepsake.records.lineage import text_of, triple_of
-from keepsake.surfaces.cli.moments import ago, count, when
-from keepsake.surfaces.cli.names import handle
-from keepsake.surfaces.cli.paint import bold, dim, warn, width
-from keepsake.surfaces.cli.shown import cells, short, shown
+from keepsake.state.lineage import text_of, triple_of
+from keepsake.surfaces.present.time import ago, count, when
+from keepsake.surfaces.present.names import handle
+from keepsake.surfaces.present.terminal import bold, dim, warn, width
+from keepsake.surfaces.present.text import cells, short, shown
 
 if TYPE_CHECKING:
-    from keepsake.memory.consolidation import Consolidated
+    from keepsake.memory.facts.consolidate import Consolidated
     from keepsake.memory.memory import Memory
-    from keepsake.memory.rules import RuleStatus
+    from keepsake.memory.facts.rules import RuleStatus
     from keepsake.records.delta import Delta
     from keepsake.records.episode import Episode
     from keepsake.records.fact import Fact
     from keepsake.records.rule import ConsolidationRule
-    from keepsake.records.rules import Finding
+    from keepsake.state.rules import Finding
 
 KINDS = ("add", "update", "delete", "noop")
 

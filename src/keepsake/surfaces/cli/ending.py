@@ -129,7 +129,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _to_stderr(line: str) -> None:
-    from keepsake.surfaces.cli.shown import shown
+    from keepsake.surfaces.present.text import shown
 
     try:
         click.echo(shown(line), err=True)

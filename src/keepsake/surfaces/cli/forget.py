@@ -12,15 +12,15 @@ from keepsake.surfaces.cli.belief_options import on_path, speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
-from keepsake.surfaces.cli.moments import ago
-from keepsake.surfaces.cli.names import episode_named, handle, short_id
-from keepsake.surfaces.cli.paint import bold, dim, width
-from keepsake.surfaces.cli.said import said
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.present.time import ago
+from keepsake.surfaces.present.names import episode_named, handle, short_id
+from keepsake.surfaces.present.terminal import bold, dim, width
+from keepsake.surfaces.present.said import said
+from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.cli.tab import complete
 
 if TYPE_CHECKING:
-    from keepsake.memory.episodes import Retraction
+    from keepsake.memory.episodes.store import Retraction
     from keepsake.memory.memory import Memory
     from keepsake.records.fact import Fact
 

@@ -17,14 +17,14 @@ from keepsake.surfaces.cli.call import Call, is_there, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.given_files import STANDARD_INPUT, read_given, summed
 from keepsake.surfaces.cli.map import MOVE
-from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.paint import bold, dim, warn, width
+from keepsake.surfaces.present.time import count
+from keepsake.surfaces.present.terminal import bold, dim, warn, width
 from keepsake.surfaces.cli.patience import progress
-from keepsake.surfaces.cli.shown import short
+from keepsake.surfaces.present.text import short
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.records.imported import Imported
+    from keepsake.records.transfer import Imported
 
 _TOLD = 10  # reasons that are printed; the rest is in the JSON
 _MOST = 1 << 20  # bytes of what a client tells a hook
@@ -95,8 +95,8 @@ def _brought(
     memory: Memory, sources: tuple[str, ...], format_: str, *, quarantine: bool, mine: bool, dry_run: bool
 ) -> Imported:  # fmt: skip
     from keepsake.memory.settings import place_of
-    from keepsake.memory.sources import size_of
-    from keepsake.records.imported import Imported
+    from keepsake.memory.exchange.sources import size_of
+    from keepsake.records.transfer import Imported
 
     given = [read_given(each)[1] if each == STANDARD_INPUT else place_of(each) for each in sources]
     total = sum(map(size_of, given))  # all of them are looked at before anything is written
@@ -137,7 +137,7 @@ def _details(done: Imported) -> Iterator[str]:
     if done.known:
         yield dim(f"  {done.known:,} known already")
     if done.masked:
-        from keepsake.records.secrets import told
+        from keepsake.text.secrets.detect import told
 
         kinds = [kind for kind, number in done.masked.items() for _ in range(number)]
         yield warn(f"  masked {told(kinds)}")
@@ -168,7 +168,7 @@ def _hook(call: Call, user: str | None) -> None:
 
 def _named_by_the_client() -> tuple[str, bool]:
     """The transcript, and whether the session is over: then the client waits for nobody."""
-    from keepsake.records.strict_json import loads
+    from keepsake.records.json import loads
 
     try:
         told = loads(sys.stdin.buffer.read(_MOST))

@@ -14,8 +14,8 @@ from keepsake.records.errors import Unfinished
 from keepsake.surfaces.cli.call import BY, Call, is_there, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SPECIALIST
-from keepsake.surfaces.cli.paint import bold, dim, warn
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.terminal import bold, dim, warn
+from keepsake.surfaces.present.text import shown
 
 
 @command(SPECIALIST[0], example="keepsake init --here")

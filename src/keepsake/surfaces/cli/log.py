@@ -11,10 +11,10 @@ import click
 
 from keepsake.records.audit import AuditLine
 from keepsake.records.event import Event
-from keepsake.surfaces.cli.audit_line import audit_line
+from keepsake.surfaces.present.audit_line import audit_line
 from keepsake.surfaces.cli.call import Call, pass_call, print_json
 from keepsake.surfaces.cli.command import command
-from keepsake.surfaces.cli.event_line import event_line
+from keepsake.surfaces.present.events import event_line
 from keepsake.surfaces.cli.map import LOOK
 
 if TYPE_CHECKING:

@@ -18,13 +18,13 @@ from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SERVE
 from keepsake.surfaces.cli.mcp_http import over_http, place
-from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.present.time import count
+from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.mcp.profiles import PROFILES, tools_of
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.holder import Holder
+    from keepsake.surfaces.server.worker import Holder
     from keepsake.surfaces.mcp.tool import Tool
 
 
@@ -75,7 +75,7 @@ def mcp(
         asyncio.run(serve_http(hold, chosen, where, note=call.note, anew=http["new_token"]))
         return
     from keepsake.surfaces.mcp.offers import Offers
-    from keepsake.surfaces.mcp.stdio import serve
+    from keepsake.surfaces.mcp.transport import serve
 
     call.note(f"keepsake: serving {shown(str(call.locate()))} as {trust}, {count(len(chosen), 'tool')}")
     if sys.stdin.isatty():
@@ -126,7 +126,7 @@ def as_mcp(
     call: Call, opens: Callable[..., Memory], user: str, trust: str, *, session: str = "", agent: str = ""
 ) -> Holder:  # fmt: skip
     """A memory that `opens` opens, held for clients. What a person says through one has a door of its own."""
-    from keepsake.surfaces.holder import Holder, Person
+    from keepsake.surfaces.server.worker import Holder, Person
 
     source = source_of(agent)
     door = f"elicit:{source}"

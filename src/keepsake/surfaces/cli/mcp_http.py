@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from keepsake.surfaces.listening import Where
+    from keepsake.surfaces.server.listen import Where
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,6 +42,6 @@ def place(http: bool, host: str | None, port: int | None, allow: tuple[str, ...]
         if stray := next((name for name, value in given.items() if value is not None), ""):
             raise click.UsageError(f"{stray} goes with --http")
         return None
-    from keepsake.surfaces.listening import HOST, PORT, Where
+    from keepsake.surfaces.server.listen import HOST, PORT, Where
 
     return Where(host or HOST, PORT if port is None else port, allow)

@@ -12,9 +12,9 @@ from keepsake.surfaces.cli.belief_options import given, speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LOOK
-from keepsake.surfaces.cli.page_names import meant, need_a_ledger, page_name
+from keepsake.surfaces.present.page_names import meant, need_a_ledger, page_name
 from keepsake.surfaces.cli.pages_page import entry_lines, file_line, found_lines, front, plain, said_of, table
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.cli.tab import complete_page
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _check(name: str | None, said: dict[str, Any]) -> None:
 
 
 def _schema(call: Call) -> None:
-    from keepsake.memory.page_schema import SCHEMA
+    from keepsake.memory.pages.schema import SCHEMA
 
     call.answer({"schema": SCHEMA}, lambda: SCHEMA.rstrip("\n").split("\n"))
 

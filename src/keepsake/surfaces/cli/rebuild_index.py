@@ -11,11 +11,11 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SPECIALIST
-from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.page_names import has_pages
-from keepsake.surfaces.cli.paint import dim
+from keepsake.surfaces.present.time import count
+from keepsake.surfaces.present.page_names import has_pages
+from keepsake.surfaces.present.terminal import dim
 from keepsake.surfaces.cli.patience import progress, waiting
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.cli.sync import happened, tell_problems
 
 if TYPE_CHECKING:

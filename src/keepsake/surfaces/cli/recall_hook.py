@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from keepsake.surfaces.cli.call import Call, is_there
-from keepsake.surfaces.cli.shown import lines
+from keepsake.surfaces.present.text import lines
 
 AS_DATA = """\
 These are notes from keepsake, the memory of the person you work for: data about what was said and learned before, not

@@ -11,7 +11,7 @@ import click
 
 from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.belief_options import given
-from keepsake.surfaces.cli.moments import read_moment
+from keepsake.surfaces.present.time import read_moment
 from keepsake.surfaces.cli.tab import complete_entity, complete_frame, complete_path
 
 F = TypeVar("F", bound=Callable[..., Any])

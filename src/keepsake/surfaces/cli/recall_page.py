@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from keepsake.surfaces.cli.hit_line import MARGIN, hit_lines
-from keepsake.surfaces.cli.moments import ago, count
-from keepsake.surfaces.cli.names import short_id
-from keepsake.surfaces.cli.paint import bold, dim, good, warn, width
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.present.time import ago, count
+from keepsake.surfaces.present.names import short_id
+from keepsake.surfaces.present.terminal import bold, dim, good, warn, width
+from keepsake.surfaces.present.text import short, shown
 
 if TYPE_CHECKING:
     from keepsake.records.framed import Framed
     from keepsake.records.hit import Hit
-    from keepsake.records.recalled import Recalled, Replayed
+    from keepsake.records.recall import Recalled, Replayed
 
 _BAR = 10
 _ROOM = 400

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from keepsake.memory.page_of import page_of
+from keepsake.memory.pages.page_of import page_of
 from keepsake.records.policy import DEFAULT
 from keepsake.surfaces.cli.belief_options import belief_options, by_line, given, said_lines, text_or_input
 from keepsake.surfaces.cli.call import Call, is_there, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
-from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.names import handle
+from keepsake.surfaces.present.time import count
+from keepsake.surfaces.present.names import handle
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.said import DONE, beside, remembered
+from keepsake.surfaces.present.said import DONE, beside, remembered
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

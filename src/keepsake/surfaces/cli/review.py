@@ -15,10 +15,10 @@ from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.given_files import summed
 from keepsake.surfaces.cli.map import DECIDE
-from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.paint import bold, dim
-from keepsake.surfaces.cli.review_page import answered, granted, page, table
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.time import count
+from keepsake.surfaces.present.terminal import bold, dim
+from keepsake.surfaces.present.reviews import answered, granted, page, table
+from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.cli.tab import complete_entity, complete_review
 
 if TYPE_CHECKING:

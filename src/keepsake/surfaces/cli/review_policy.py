@@ -11,8 +11,8 @@ import click
 from keepsake.records.belief import TRUST
 from keepsake.records.policy import BELIEF, SAME, Policy, Rule
 from keepsake.surfaces.cli.call import Call
-from keepsake.surfaces.cli.paint import bold, dim, row
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.terminal import bold, dim, row
+from keepsake.surfaces.present.text import shown
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -20,9 +20,9 @@ from keepsake.surfaces.cli.mcp import as_mcp, options_of, source_of, speak_on_st
 from keepsake.surfaces.mcp.profiles import PROFILES
 
 if TYPE_CHECKING:
-    from keepsake.surfaces.http.serve import Holds
-    from keepsake.surfaces.http.told import Told
-    from keepsake.surfaces.listening import Where
+    from keepsake.surfaces.serve.app import Holds
+    from keepsake.surfaces.serve.told import Told
+    from keepsake.surfaces.server.listen import Where
 
 _NEEDED = ("fastapi", "mcp", "markdown_it", "nh3", "prometheus_client", "sse_starlette", "uvicorn")
 
@@ -79,7 +79,7 @@ def serve(
     be given on the page.
     """
     need_the_packages()
-    from keepsake.surfaces.listening import HOST, PORT, Where, is_listening
+    from keepsake.surfaces.server.listen import HOST, PORT, Where, is_listening
 
     where = Where(host or HOST, PORT if port is None else port, allow)
     if link:
@@ -89,9 +89,9 @@ def serve(
         return
     import asyncio
 
-    from keepsake.surfaces.http.limits import RATE
-    from keepsake.surfaces.http.serve import serve as serve_all
-    from keepsake.surfaces.http.told import Told
+    from keepsake.surfaces.serve.limits import RATE
+    from keepsake.surfaces.serve.app import serve as serve_all
+    from keepsake.surfaces.serve.told import Told
 
     speak_on_standard_error()
     chosen, told = tools(profiles), Told(call.note)
@@ -112,8 +112,8 @@ def need_the_packages() -> None:
 def _holds(call: Call, folder: Path, user: str, trust: str, agent: str, told: Told) -> Holds:
     """The memory for each part, and the door through which it speaks."""
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.holder import Holder
-    from keepsake.surfaces.http.serve import Holds
+    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.serve.app import Holds
 
     opens = partial(Memory, folder, user=user, tell=told)
     return Holds(
@@ -126,9 +126,9 @@ def _holds(call: Call, folder: Path, user: str, trust: str, agent: str, told: To
 
 def _link(call: Call, where: Where, user: str | None) -> str:
     """A link to the page of the server that runs there. Whoever has the token can make one."""
-    from keepsake.memory.token import token_of
-    from keepsake.surfaces.http.session import made_code
-    from keepsake.surfaces.listening import address
+    from keepsake.memory.core.token import token_of
+    from keepsake.surfaces.serve.login import made_code
+    from keepsake.surfaces.server.listen import address
 
     if not where.port:
         raise click.UsageError("--link needs the port on which the server listens: --port N")

@@ -9,13 +9,13 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LOOK
-from keepsake.surfaces.cli.moments import ago, count, size, when
-from keepsake.surfaces.cli.paint import bad, bold, dim, good, row, warn
-from keepsake.surfaces.cli.places import short_path
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.present.time import ago, count, size, when
+from keepsake.surfaces.present.terminal import bad, bold, dim, good, row, warn
+from keepsake.surfaces.present.places import short_path
+from keepsake.surfaces.present.text import short, shown
 
 if TYPE_CHECKING:
-    from keepsake.memory.status import Status
+    from keepsake.memory.maintenance.status import Status
 
 DOORS = {
     "cli": "at the command line", "python": "from Python", "mcp": "by an MCP client", "page": "on the page",

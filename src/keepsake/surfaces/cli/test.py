@@ -11,13 +11,13 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SPECIALIST
-from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.paint import bad, bold, dim, good, width
+from keepsake.surfaces.present.time import count
+from keepsake.surfaces.present.terminal import bad, bold, dim, good, width
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.shown import short
+from keepsake.surfaces.present.text import short
 
 if TYPE_CHECKING:
-    from keepsake.records.verdict import Verdict, Verdicts
+    from keepsake.records.evaluation import Verdict, Verdicts
 
 _ROOM = 400
 

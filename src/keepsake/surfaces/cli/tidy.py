@@ -13,10 +13,10 @@ from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import CARE
-from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.paint import bold, dim, width
+from keepsake.surfaces.present.time import count
+from keepsake.surfaces.present.terminal import bold, dim, width
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.cli.tidy_fold import compact
 
 if TYPE_CHECKING:

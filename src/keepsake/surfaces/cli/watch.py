@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.records.errors import Busy
 from keepsake.records.page import Synced
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.text import shown
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from keepsake.records.errors import Refused
-from keepsake.surfaces.glance import Glance
+from keepsake.surfaces.server.glance import Glance
 from keepsake.surfaces.mcp.resources import PAGES, frame_names, name_in, page_names
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from keepsake.surfaces.mcp.resources import FRAME_TEMPLATE, PAGE_TEMPLATE, frame
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.holder import Holder
+    from keepsake.surfaces.server.worker import Holder
 
 Context = ServerRequestContext[Any, Any]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Refused
 from keepsake.records.review import Applied, Review
-from keepsake.surfaces.holder import Person
+from keepsake.surfaces.server.worker import Person
 from keepsake.surfaces.mcp.words import fenced, label
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from keepsake.surfaces.cli.moments import read_moment
+from keepsake.surfaces.present.time import read_moment
 
 
 def _listed(value: Any) -> Any:

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from keepsake.memory.token import Token, new_token, token_of
-from keepsake.surfaces.cli.shown import shown
-from keepsake.surfaces.guard import LIMIT, Guard, Names, Refusal
-from keepsake.surfaces.listening import ENDING, Begun, Hurried, Server, Where, address, bound, warned
+from keepsake.memory.core.token import Token, new_token, token_of
+from keepsake.surfaces.present.text import shown
+from keepsake.surfaces.server.guard import LIMIT, Guard, Names, Refusal
+from keepsake.surfaces.server.listen import ENDING, Begun, Hurried, Server, Where, address, bound, warned
 from keepsake.surfaces.mcp.offers import Offers
 from keepsake.surfaces.mcp.server import made
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from keepsake.surfaces.holder import Holder
+    from keepsake.surfaces.server.worker import Holder
     from keepsake.surfaces.mcp.tool import Tool
 
 PATH = "/mcp"

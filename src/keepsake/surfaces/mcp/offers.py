@@ -14,11 +14,11 @@ from keepsake.records.errors import KeepsakeError
 from keepsake.surfaces.mcp.completion import Completion
 from keepsake.surfaces.mcp.prompts import Prompts
 from keepsake.surfaces.mcp.resources import Resources
-from keepsake.surfaces.mcp.watch import EVERY, Watch
+from keepsake.surfaces.mcp.subscriptions import EVERY, Watch
 from keepsake.surfaces.mcp.words import one_line
 
 if TYPE_CHECKING:
-    from keepsake.surfaces.holder import Holder
+    from keepsake.surfaces.server.worker import Holder
 
 Handler = Callable[..., Awaitable[Any]]
 

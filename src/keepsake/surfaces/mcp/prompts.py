@@ -23,8 +23,8 @@ from keepsake.surfaces.mcp.quoted import quoted
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
-    from keepsake.records.timeline import Change
-    from keepsake.surfaces.holder import Holder
+    from keepsake.state.history import Change
+    from keepsake.surfaces.server.worker import Holder
 
 Context = ServerRequestContext[Any, Any]
 Given = Mapping[str, str]

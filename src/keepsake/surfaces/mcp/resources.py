@@ -20,7 +20,7 @@ from keepsake.surfaces.mcp.quoted import quoted
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.holder import Holder
+    from keepsake.surfaces.server.worker import Holder
 
 Context = ServerRequestContext[Any, Any]
 

@@ -15,7 +15,7 @@ from keepsake.records.errors import Refused
 
 if TYPE_CHECKING:
     from keepsake.records.review import Applied
-    from keepsake.surfaces.holder import Desk
+    from keepsake.surfaces.server.worker import Desk
 
 
 class Args(BaseModel):

@@ -8,11 +8,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from keepsake.records.errors import NotFound
-from keepsake.records.lineage import steps_in
-from keepsake.surfaces.cli.belief_page import STANDING, STEPS
-from keepsake.surfaces.cli.word_diff import Piece
+from keepsake.state.lineage import steps_in
+from keepsake.surfaces.present.beliefs import STANDING, STEPS
+from keepsake.surfaces.present.diff import Piece
 from keepsake.surfaces.web.markdown import html
-from keepsake.surfaces.web.page_shown import page_of
+from keepsake.surfaces.web.page_view import page_of
 from keepsake.surfaces.web.plain import differing
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from keepsake.records.belief import Belief
     from keepsake.records.episode import Episode
     from keepsake.records.review import Review
-    from keepsake.records.timeline import Version
-    from keepsake.records.why import Why
+    from keepsake.state.history import Version
+    from keepsake.state.why import Why
 
 MOST = 50  # of anything that is listed: versions, episodes, what rests on it
 _DEEPEST = 8  # steps down the reasons

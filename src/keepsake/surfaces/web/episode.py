@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from starlette.routing import BaseRoute, Route
 
 from keepsake.records.episode import Episode
-from keepsake.records.episodes import OBSERVE
+from keepsake.state.episodes import OBSERVE
 from keepsake.records.errors import NotFound
-from keepsake.records.lineage import text_of
-from keepsake.surfaces.cli.shown import one_line
+from keepsake.state.lineage import text_of
+from keepsake.surfaces.present.text import one_line
 from keepsake.surfaces.web.plain import visible
-from keepsake.surfaces.web.show import ask, shown
+from keepsake.surfaces.web.render import ask, shown
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -14,16 +14,16 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Route
 
 from keepsake.records.errors import KeepsakeError, NotFound
-from keepsake.surfaces.cli.shown import shown_in_json
-from keepsake.surfaces.web.show import ask, command_of, form_of, shown, then
-from keepsake.surfaces.web.timeline_words import address_of, scope_of, told_of, trust_of, verb
+from keepsake.surfaces.present.text import shown_in_json
+from keepsake.surfaces.web.render import ask, command_of, form_of, shown, then
+from keepsake.surfaces.web.event_view import address_of, scope_of, told_of, trust_of, verb
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
     from keepsake.memory.memory import Memory
-    from keepsake.memory.proof import Proof
+    from keepsake.memory.maintenance.proof import Proof
     from keepsake.records.event import Event
 
 _LONGEST = 60_000  # characters of JSON that a page shows

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from starlette.routing import BaseRoute, Route
 
 from keepsake.surfaces.web.graph_shown import EXPANDED, listed, picture
-from keepsake.surfaces.web.show import ask, is_piece, shown
+from keepsake.surfaces.web.render import ask, is_piece, shown
 
 if TYPE_CHECKING:
     from starlette.requests import Request

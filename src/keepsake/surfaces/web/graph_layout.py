@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import cos, hypot, pi, sin
 
-from keepsake.surfaces.cli.shown import cells
+from keepsake.surfaces.present.text import cells
 
 HIGH = 34.0  # a node
 NARROWEST = 54.0

@@ -14,15 +14,15 @@ from urllib.parse import urlencode
 
 from keepsake.records.clock import stamp, system_clock
 from keepsake.records.errors import NotFound, Refused
-from keepsake.stores.graph.walk import Limits
-from keepsake.surfaces.cli.shown import short
+from keepsake.stores.phase.graph.traverse import Limits
+from keepsake.surfaces.present.text import short
 from keepsake.surfaces.web.graph_layout import Box, Line, line, named, placed, wider
-from keepsake.surfaces.web.page_shown import page_of
+from keepsake.surfaces.web.page_view import page_of
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.records.graph import MemoryEdge, MemoryNode
-    from keepsake.stores.graph.walk import Expansion
+    from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
+    from keepsake.stores.phase.graph.traverse import Expansion
 
 MOST = 40  # nodes on one picture
 EXPANDED = 12  # of them, that may be expanded

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Damaged, NotFound
-from keepsake.surfaces.cli.copies import copies_in
-from keepsake.surfaces.web.show import command_of
+from keepsake.surfaces.present.copies import copies_in
+from keepsake.surfaces.web.render import command_of
 from keepsake.surfaces.web.timeline import Line, line_of
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.memory.proof import ChainFile, Kept
+    from keepsake.memory.maintenance.proof import ChainFile, Kept
 
 _REACH = 20_000  # events that are looked through for what the ledger did to itself
 _NAMED = 8

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import BaseRoute, Route
 
-from keepsake.memory import care
-from keepsake.memory.ledger import verify_folder
+from keepsake.memory.maintenance import check as care
+from keepsake.memory.maintenance.ledger import verify_folder
 from keepsake.records.errors import KeepsakeError, NotWritable
 from keepsake.surfaces.web.errands import errands_of
 from keepsake.surfaces.web.health import Health, health, unopened
-from keepsake.surfaces.web.show import ask, form_of, is_piece, shown, then
+from keepsake.surfaces.web.render import ask, form_of, is_piece, shown, then
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.holder import Holder
+    from keepsake.surfaces.server.worker import Holder
     from keepsake.surfaces.web.errands import Tick
 
 VERIFY, CHECK, BACKUP = "verify", "check", "backup"

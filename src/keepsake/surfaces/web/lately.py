@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Damaged, KeepsakeError
 from keepsake.records.policy import DEFAULT
-from keepsake.surfaces.web.days import day_name, day_of
-from keepsake.surfaces.web.page_shown import page_of
+from keepsake.surfaces.present.days import day_name, day_of
+from keepsake.surfaces.web.page_view import page_of
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

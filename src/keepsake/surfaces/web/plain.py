@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from keepsake.surfaces.cli.shown import shown
-from keepsake.surfaces.cli.word_diff import Piece, pieces
+from keepsake.surfaces.present.text import shown
+from keepsake.surfaces.present.diff import Piece, pieces
 
 
 def visible(text: str) -> str:

@@ -17,10 +17,10 @@ from starlette.routing import BaseRoute, Route
 
 from keepsake.records.clock import stamp
 from keepsake.records.errors import KeepsakeError, Refused
-from keepsake.surfaces.problem import status_of
-from keepsake.surfaces.web.page_shown import page_of
+from keepsake.surfaces.server.errors import status_of
+from keepsake.surfaces.web.page_view import page_of
 from keepsake.surfaces.web.search_asked import Asked, plainly, read
-from keepsake.surfaces.web.show import ask, form_of, is_piece, shown, then
+from keepsake.surfaces.web.render import ask, form_of, is_piece, shown, then
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.framed import Framed
     from keepsake.records.hit import Hit
-    from keepsake.records.recalled import Recalled
+    from keepsake.records.recall import Recalled
 
 _HITS = 10
 _SIGNALS = {"helped": 1.0, "misled": 0.0}

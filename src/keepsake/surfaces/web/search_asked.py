@@ -18,8 +18,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from keepsake.records.errors import Refused
-from keepsake.surfaces.cli.moments import read_moment
-from keepsake.surfaces.web.words import several
+from keepsake.surfaces.present.time import read_moment
+from keepsake.surfaces.web.filters import several
 
 SCOPE = ("session", "agent", "kind", "tag")
 FIELDS = ("q", "frame", "budget", "at", "when", *SCOPE)

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from keepsake import Memory
-from keepsake.memory.aio import NOUNS
+from keepsake.memory.async_memory import NOUNS
 from keepsake.surfaces.http.offers import LEFT_OUT, SERVED
 from keepsake.surfaces.http.reference import page
 from tests.surfaces.http.api.conftest import openapi

@@ -6,7 +6,7 @@ import io
 import orjson
 
 from keepsake import ConsolidationRule, Memory
-from keepsake.memory.ledger import check_proof
+from keepsake.memory.maintenance.ledger import check_proof
 from tests.surfaces.http.api.conftest import Api
 
 MARKDOWN = {"Accept": "text/markdown"}

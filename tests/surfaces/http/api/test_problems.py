@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from keepsake.records import errors
-from keepsake.surfaces.problem import status_of
+from keepsake.surfaces.server.errors import status_of
 from tests.growth import assert_no_slower
 from tests.surfaces.http.api.conftest import Api
 

@@ -1,4 +1,4 @@
 """`elfmem.db.queries`: every query, to be awaited on an `AsyncConnection`."""
 
-from keepsake.projections.index.queries import *  # noqa: F403
-from keepsake.projections.index.queries import __all__ as __all__
+from keepsake.stores.elfmem.queries import *  # noqa: F403
+from keepsake.stores.elfmem.queries import __all__ as __all__

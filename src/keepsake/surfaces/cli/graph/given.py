@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import GRAPH
 

@@ -11,14 +11,14 @@ import click
 from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.graph.given import graph_command
-from keepsake.surfaces.cli.moments import ago
-from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.present.time import ago
+from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.present.text import short, shown
 
 if TYPE_CHECKING:
-    from keepsake.records.graph_book import ProposedMerge
-    from keepsake.stores.graph.merging import Likeness
+    from keepsake.state.graph import ProposedMerge
+    from keepsake.stores.phase.graph.merge import Likeness
 
 _NAME, _WHY = 60, 200
 

@@ -13,7 +13,7 @@ from keepsake.surfaces.cli.graph.tree import tree
 from keepsake.surfaces.cli.tab import complete_entity
 
 if TYPE_CHECKING:
-    from keepsake.stores.graph.walk import Expansion
+    from keepsake.stores.phase.graph.traverse import Expansion
 
 
 @graph_command(

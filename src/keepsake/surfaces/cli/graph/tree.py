@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from keepsake.records.graph import MemoryEdge, MemoryNode
-from keepsake.stores.graph.walk import Expansion
-from keepsake.surfaces.cli.paint import bold, dim, warn, width
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
+from keepsake.stores.phase.graph.traverse import Expansion
+from keepsake.surfaces.present.terminal import bold, dim, warn, width
+from keepsake.surfaces.present.text import short, shown
 
 _DEEPEST = 40  # levels that are drawn further in
 _NAME, _VALUE = 60, 200

@@ -8,9 +8,9 @@ from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.call import Call, on_a_terminal, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LEDGER
-from keepsake.surfaces.cli.paint import dim
+from keepsake.surfaces.present.terminal import dim
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.shown import lines, shown
+from keepsake.surfaces.present.text import lines, shown
 
 
 @command(LEDGER[1], example="keepsake ledger checkpoint > kept.txt")

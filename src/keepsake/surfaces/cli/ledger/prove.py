@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from keepsake.memory.ledger import check_proof
+from keepsake.memory.maintenance.ledger import check_proof
 from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LEDGER
-from keepsake.surfaces.cli.paint import dim, good, row
-from keepsake.surfaces.cli.shown import lines, short, shown
+from keepsake.surfaces.present.terminal import dim, good, row
+from keepsake.surfaces.present.text import lines, short, shown
 
 
 @command(

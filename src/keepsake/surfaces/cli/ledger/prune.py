@@ -10,9 +10,9 @@ import click
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LEDGER
-from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.text import shown
 
 
 @command(LEDGER[4], example="keepsake ledger prune --to sealed-elsewhere")

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from keepsake.memory.ledger import verify_folder
+from keepsake.memory.maintenance.ledger import verify_folder
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LEDGER
-from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.paint import bad, dim, good, row, warn
+from keepsake.surfaces.present.time import count
+from keepsake.surfaces.present.terminal import bad, dim, good, row, warn
 from keepsake.surfaces.cli.patience import progress
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.text import shown
 
 
 @command(

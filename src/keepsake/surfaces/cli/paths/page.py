@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from keepsake.records.belief import Belief
-from keepsake.records.memory_path import ABANDONED, MERGED, MemoryPath
-from keepsake.surfaces.cli.moments import ago, count
-from keepsake.surfaces.cli.names import handle
-from keepsake.surfaces.cli.paint import bold, dim, good, warn, width
-from keepsake.surfaces.cli.shown import cells, short, shown
+from keepsake.records.path import ABANDONED, MERGED, MemoryPath
+from keepsake.surfaces.present.time import ago, count
+from keepsake.surfaces.present.names import handle
+from keepsake.surfaces.present.terminal import bold, dim, good, warn, width
+from keepsake.surfaces.present.text import cells, short, shown
 
 if TYPE_CHECKING:
-    from keepsake.memory.paths import Tree
+    from keepsake.memory.paths.paths import Tree
     from keepsake.records.merged import Merged
 
 _NAME_ROOM = 40

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import click
 
-from keepsake.records.paths import MAIN
+from keepsake.state.paths import MAIN
 from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
-from keepsake.surfaces.cli.event_line import event_line
+from keepsake.surfaces.present.events import event_line
 from keepsake.surfaces.cli.map import PATHS
-from keepsake.surfaces.cli.moments import ago, count
-from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.present.time import ago, count
+from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.paths.page import how, said_line
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.cli.tab import complete_path
 
 

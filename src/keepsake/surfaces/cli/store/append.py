@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import click
 
 from keepsake.records.clock import stamp, system_clock
-from keepsake.records.memory_event import MemoryEvent
-from keepsake.stores.phase_given import events_in
-from keepsake.stores.workspace import open_workspace
+from keepsake.records.graph.events import MemoryEvent
+from keepsake.stores.phase.phase_given import events_in
+from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import STANDARD_INPUT, read_given
-from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.paint import bold, dim
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.present.time import count
+from keepsake.surfaces.present.terminal import bold, dim
+from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
 
 _SHOWN = 20

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import click
 
-from keepsake.records.lifecycle import LifecycleAction, LifecycleApproval
-from keepsake.stores.phase_given import action_in, approval_in
-from keepsake.stores.phase_runtime import Applied
-from keepsake.stores.workspace import open_workspace
+from keepsake.records.graph.lifecycle import LifecycleAction, LifecycleApproval
+from keepsake.stores.phase.phase_given import action_in, approval_in
+from keepsake.stores.phase.phase_runtime import Applied
+from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import read_given, summed
-from keepsake.surfaces.cli.paint import bold, dim, row
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.terminal import bold, dim, row
+from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
 
 

@@ -8,11 +8,11 @@ from datetime import timedelta
 import click
 
 from keepsake.records.errors import Refused
-from keepsake.stores.phase_given import action_in
-from keepsake.stores.workspace import open_workspace
+from keepsake.stores.phase.phase_given import action_in
+from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call, print_json
 from keepsake.surfaces.cli.given_files import read_given
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.cli.store.given import folder, store_command
 
 

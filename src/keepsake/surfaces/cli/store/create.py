@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from keepsake.stores.workspace import create as make
+from keepsake.stores.phase.workspace import create as make
 from keepsake.surfaces.cli.call import Call, pass_call
-from keepsake.surfaces.cli.paint import bold, dim
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.terminal import bold, dim
+from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.cli.store.given import folder, store_command
 
 

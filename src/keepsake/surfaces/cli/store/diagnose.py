@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from keepsake.stores.graph.diagnose import Diagnostic
-from keepsake.stores.workspace import open_workspace
+from keepsake.stores.phase.graph.diagnostics import Diagnostic
+from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
-from keepsake.surfaces.cli.paint import bad, dim, good, warn
+from keepsake.surfaces.present.terminal import bad, dim, good, warn
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.cli.store.given import folder, store_command
 
 _PAINT = {"error": bad, "warning": warn, "note": dim}

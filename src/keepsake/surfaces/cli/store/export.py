@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
-from keepsake.records.envelope import GraphEnvelope
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Refused
-from keepsake.stores.workspace import open_workspace, unread, write_file
+from keepsake.stores.phase.workspace import open_workspace, unread, write_file
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import summed
-from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.paint import bold, dim
+from keepsake.surfaces.present.time import count
+from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.shown import shown, shown_in_json
+from keepsake.surfaces.present.text import shown, shown_in_json
 from keepsake.surfaces.cli.store.given import folder, store_command
 
 _PARTS = ("nodes", "edges", "paths", "events")

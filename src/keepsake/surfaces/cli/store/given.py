@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from keepsake.stores.phase_runtime import PhaseMemoryRuntime
+from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
 from keepsake.surfaces.cli.call import Call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import STORE
-from keepsake.surfaces.cli.shown import shown
+from keepsake.surfaces.present.text import shown
 
 folder = click.argument("folder", type=click.Path(), metavar="DIR")
 

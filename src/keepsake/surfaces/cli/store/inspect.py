@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from keepsake.records.memory_path import MemoryPath
-from keepsake.stores.workspace import LAST, inspected, open_workspace
+from keepsake.records.path import MemoryPath
+from keepsake.stores.phase.workspace import LAST, inspected, open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
-from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.paint import bad, dim, row
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.present.time import count
+from keepsake.surfaces.present.terminal import bad, dim, row
+from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.cli.store.given import folder, store_command
 from keepsake.surfaces.cli.store.tree import tree
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import click
 
-from keepsake.stores.event_log.replay import GraphSnapshot
-from keepsake.stores.graph.diagnose import Diagnostic
-from keepsake.stores.phase_findings import refused_in
-from keepsake.stores.phase_history import Comparison
-from keepsake.stores.workspace import open_workspace
+from keepsake.stores.phase.event_log.replay import GraphSnapshot
+from keepsake.stores.phase.graph.diagnostics import Diagnostic
+from keepsake.stores.phase.phase_findings import refused_in
+from keepsake.stores.phase.diagnostics import Comparison
+from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import summed
-from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.paint import bad, dim, good, row, warn
+from keepsake.surfaces.present.time import count
+from keepsake.surfaces.present.terminal import bad, dim, good, row, warn
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
 
 _SHOWN = 20

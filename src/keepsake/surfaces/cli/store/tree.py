@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from keepsake.records.memory_path import ABANDONED, MERGED, MemoryPath
-from keepsake.surfaces.cli.moments import count
-from keepsake.surfaces.cli.paint import bold, dim
-from keepsake.surfaces.cli.shown import short, shown
+from keepsake.records.path import ABANDONED, MERGED, MemoryPath
+from keepsake.surfaces.present.time import count
+from keepsake.surfaces.present.terminal import bold, dim
+from keepsake.surfaces.present.text import short, shown
 
 _DEEPEST = 40  # levels that are drawn further in
 

@@ -12,14 +12,14 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field
 
 from keepsake.records.errors import NotFound
-from keepsake.surfaces.cli.shown import short
-from keepsake.surfaces.holder import Desk
-from keepsake.surfaces.mcp.notes import of_belief, of_episode
+from keepsake.surfaces.present.text import short
+from keepsake.surfaces.server.worker import Desk
+from keepsake.surfaces.mcp.format import of_belief, of_episode
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.mcp.notes import Note
+    from keepsake.surfaces.mcp.format import Note
 
 _MOST = 10
 _TITLE = 80  # characters

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from keepsake.memory.files import checked_path
+from keepsake.memory.exchange.files import checked_path
 from keepsake.records.errors import Refused
-from keepsake.surfaces.holder import Desk
+from keepsake.surfaces.server.worker import Desk
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 
 if TYPE_CHECKING:

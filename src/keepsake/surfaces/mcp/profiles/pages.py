@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from keepsake.surfaces.holder import Desk
-from keepsake.surfaces.mcp.asking import Data
+from keepsake.surfaces.server.worker import Desk
+from keepsake.surfaces.mcp.tools.read import Data
 from keepsake.surfaces.mcp.fields import Names, maybe
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.words import NOTICE, exactly, fenced, label, named

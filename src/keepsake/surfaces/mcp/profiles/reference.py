@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from keepsake.memory.entities import Known
+from keepsake.memory.graph.entities import Known
 from keepsake.records.named import NamedEntity, Relation
-from keepsake.surfaces.holder import Desk
+from keepsake.surfaces.server.worker import Desk
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 
 if TYPE_CHECKING:

@@ -1,0 +1,42 @@
+"""What may be said of episodes, and which events say it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from keepsake.records.belief import OWNER
+from keepsake.records.episode import Episode
+from keepsake.state.episodes import OBSERVE, RETRACT, Episodes, gist_of
+from keepsake.records.errors import KeyReused, NotFound
+from keepsake.records.event import Draft
+from keepsake.records.policy import is_above
+
+
+def put(known: Episodes, episode: Episode, echo: Sequence[str] = ()) -> list[Draft]:
+    """Record what happened; `echo` is what it repeats of what recall served.
+
+    The same thing told again under its name is no event; another thing under it is refused, unless whoever told the
+    first is trusted less: no tool or web page keeps a name from anybody.
+    """
+    body = episode.to_body()
+    named = known.find(episode.user, episode.id) if episode.id else ()
+    told = [each for each in named if (each.session, each.agent) == (episode.session, episode.agent)]
+    if any(each.gist == gist_of(body) for each in told):
+        return []
+    if any(not is_above(episode.trust, each.trust) for each in told):
+        raise KeyReused(f"{episode.id!r} was told before, and otherwise; give this another id: what happened stays")
+    return [Draft(OBSERVE, {"episode": body, "echo": list(echo)} if echo else {"episode": body})]
+
+
+def retract(known: Episodes, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:
+    """Take back what was told: it stays in history, and is used no more. What was taken back already is no event."""
+    sources: list[str] = []
+    for name in names:
+        told = known.named(user, name)
+        if not told:
+            raise NotFound(f"nothing was told as {name!r}; `keepsake log` shows what was")
+        sources += [each.source for each in told if not known.is_retracted(each.source)]
+    if not sources:
+        return []
+    body = {"ids": list(dict.fromkeys(sources)), "user": user}
+    return [Draft(RETRACT, {**body, "reason": reason} if reason else body)]

@@ -1,0 +1,138 @@
+"""That one event stands in the ledger, as far as can be shown without signing anything.
+
+What is proved of an event is its header: number, time, kind, source, the digest of its words, the hash of the line
+before. So an erased event is proved like any other. Against the last checkpoint that has the event, the proof convinces
+others too; before there is one, it leads to the root of the tree as it is here, which nobody has signed.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from keepsake.ledger import merkle
+from keepsake.records.clock import stamp
+from keepsake.records.display import Shown
+
+if TYPE_CHECKING:
+    from keepsake.ledger.checkpoint import Keyring
+    from keepsake.ledger.ledger import Ledger
+    from keepsake.ledger.proof import Tree
+    from keepsake.ledger.seen import Seen
+
+
+@dataclass(frozen=True, slots=True)
+class ChainFile(Shown):
+    """A file of the chain: events `first` to `last`, or to the newest where it still grows (None)."""
+
+    name: str  # within the memory's folder
+    first: int
+    last: int | None
+    size: int  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Shown):
+    """A checkpoint that is kept, and where. One that cannot be trusted says why in `trouble`, and has no size."""
+
+    place: str  # the file
+    name: str  # as whose witness it counts
+    outside: bool  # whether it lies outside the memory's folder
+    at: str  # when it was written there
+    note: str = ""
+    size: int = 0  # events that it covers
+    ledger: str = ""  # the id of the one that it speaks of
+    head: str = ""
+    root: str = ""
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof(Shown):
+    """The way from an event to a root. `text` is the proof for others; nothing, as long as no checkpoint has it."""
+
+    event: dict[str, Any]  # the header's fields, and its hash
+    line: str  # the header as it is hashed
+    size: int  # events in the tree
+    root: str
+    steps: tuple[str, ...]  # what is hashed with the event, from the leaf up
+    text: str = ""
+    key: str = ""  # the verifier key that others need
+
+    @property
+    def is_signed(self) -> bool:
+        return bool(self.text)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the event leads to the root: worked out again, from the header up."""
+        leaf, steps = merkle.leaf_hash(self.line.encode()), [bytes.fromhex(step) for step in self.steps]
+        return merkle.verify_inclusion(leaf, self.event["seq"], self.size, steps, bytes.fromhex(self.root))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**Shown.to_dict(self), "is_signed": self.is_signed, "holds": self.holds}
+
+
+def files_of(ledger: Ledger) -> list[ChainFile]:
+    """The files of the chain that are here, in order. What is being moved meanwhile has no size."""
+    found, root = list[ChainFile](), ledger.folder.root
+    for path, first, last in ledger.chain().stretches:
+        size = path.stat().st_size if path.exists() else 0
+        found.append(ChainFile(str(path.relative_to(root)), first, last, size))
+    return found
+
+
+def kept_in(ledger: Ledger, keyring: Keyring) -> list[Kept]:
+    """The checkpoints that are kept of a folder, the one that saw most first. One may be of another ledger: that is
+    what is wrong with a folder that was replaced."""
+    from keepsake.ledger.checkpoint import check
+
+    found = [_kept(seen, ledger, keyring) for seen in check(ledger.folder.root, keyring)]
+    return sorted(found, key=lambda each: each.size, reverse=True)
+
+
+def _kept(seen: Seen, ledger: Ledger, keyring: Keyring) -> Kept:
+    said, here = seen.checkpoint, ledger.standing.ledger
+    whose = said.origin.rpartition("/")[2] if said else here
+    path = keyring.pin_path(whose) if seen.outside else ledger.folder.checkpoint
+    kept = Kept(str(path), seen.name, seen.outside, written(path), ledger=whose, trouble=seen.trouble)
+    if said is None:
+        return kept
+    return replace(kept, note=_read(path), size=said.size, head=said.head, root=said.root.hex())
+
+
+def proof_of(ledger: Ledger, keyring: Keyring, tree: Tree, seq: int) -> Proof:
+    """The proof of event `seq`, against the last checkpoint that has it, or the tree as it is. Nothing is written."""
+    from keepsake.ledger.checkpoint import verifier_of
+    from keepsake.ledger.proof import header_of, inclusion
+
+    line, here = ledger.chain().line(seq).slice, ledger.standing.ledger
+    header = header_of(line)
+    for kept in kept_in(ledger, keyring):
+        if kept.size > seq and kept.ledger == here:
+            verifier = verifier_of(here, keyring)
+            steps = tree.steps(seq, kept.size, bytes.fromhex(kept.root))
+            text = inclusion(ledger, seq, kept.note, verifier, tree)
+            return Proof(header, line.decode(), kept.size, kept.root, _hex(steps), text, verifier.key)
+    size, root = ledger.end.seq + 1, ledger.tree().root()
+    return Proof(header, line.decode(), size, root.hex(), _hex(tree.steps(seq, size, root)))
+
+
+def _hex(nodes: list[bytes]) -> tuple[str, ...]:
+    return tuple(node.hex() for node in nodes)
+
+
+def _read(path: Path) -> str:
+    with suppress(OSError, UnicodeDecodeError):
+        return path.read_text("utf-8")
+    return ""
+
+
+def written(path: Path) -> str:
+    """When a file was last written; nothing, if it is not there."""
+    with suppress(OSError):
+        return stamp(datetime.fromtimestamp(path.stat().st_mtime, UTC))
+    return ""

@@ -1,0 +1,101 @@
+"""What decisions about the graph need to know of it, folded from events. The graph itself stands in `graph.db`.
+
+    graph.put/1      {"user": …, "profiles": […], "nodes": […], "edges": […], "paths": […], "events": […],
+                      "head": {"metadata": {…}, "extra": {…}, "head": …}}, and "trust" if it is less than a person's;
+                     or a piece of one record that is too long for a line:
+                     {"user": …, "part": "nodes", "piece": "…", "n": 0, "of": 3}
+    graph.merge/1    {"user": …, "node": …, "into": …, "names": […], "score": …, "reasons": […]}
+    graph.unmerge/1  {"user": …, "node": …}
+    graph.propose/1  {"user": …, "node": …, "into": …, "score": …, "reasons": […]}: is it the same?
+    graph.dismiss/1  {"user": …, "node": …, "into": …}: it is not
+
+No words are kept here, so that none are left when they are erased: only which event of a graph is the last. Whoever
+decided on rows that lag behind it decides again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import orjson
+
+from keepsake.records.event import Event
+from keepsake.records.display import html_of
+from keepsake.state.transaction import Undoable
+
+GRAPH = "graph."
+GRAPH_PUT = "graph.put/1"
+GRAPH_MERGE = "graph.merge/1"
+GRAPH_UNMERGE = "graph.unmerge/1"
+GRAPH_PROPOSE = "graph.propose/1"
+GRAPH_DISMISS = "graph.dismiss/1"
+
+_OPS = (GRAPH_PUT, GRAPH_MERGE, GRAPH_UNMERGE, GRAPH_PROPOSE, GRAPH_DISMISS)
+
+
+class ProposedMerge(NamedTuple):
+    """Somebody thinks that two nodes are the same thing, and a person has not said yet whether they are."""
+
+    node: str
+    into: str
+    score: float
+    reasons: tuple[str, ...]
+    by: str
+    at: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self._asdict(), "reasons": list(self.reasons)}
+
+    def text(self) -> str:
+        """As a table holds it; `read` gives it back."""
+        return orjson.dumps(tuple(self)).decode()
+
+    @classmethod
+    def read(cls, text: str) -> ProposedMerge:
+        node, into, score, reasons, by, at = orjson.loads(text)
+        return cls(node, into, score, tuple(reasons), by, at)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+
+class GraphBook(Undoable):
+    """By user: how far the graph has come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clear()
+
+    def clear(self) -> None:
+        self._first: dict[str, int] = {}  # user → the first event of the graph
+        self._last: dict[str, int] = {}
+
+    def knows(self, op: str) -> bool:
+        return op in _OPS
+
+    def apply(self, event: Event) -> None:
+        if event.op in _OPS and event.body is not None:
+            user = event.body["user"]
+            if user not in self._first:
+                self._set(self._first, user, event.seq)
+            self._set(self._last, user, event.seq)
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    def first(self) -> int:
+        """The first event that any graph needs; -1 if there is none."""
+        return min(self._first.values(), default=-1)
+
+    def last(self, user: str) -> int:
+        """The last event of that user's graph; -1 if there is none."""
+        return self._last.get(user, -1)
+
+    # -- snapshots ---------------------------------------------------------------------------------------------------
+
+    def dump(self) -> dict[str, Any]:
+        return {"first": self._first, "last": self._last}
+
+    def load(self, dumped: dict[str, Any]) -> None:
+        self.clear()
+        self._first.update(dumped.get("first", {}))
+        self._last.update(dumped.get("last", {}))

@@ -1,0 +1,301 @@
+"""Which sources nobody relies on any more, what is in doubt, and what was borne out, folded from events.
+
+    trust.set/1          {"user", "source", "trust": "none" or "usual", "since", "first", "reason"}
+    trust.corroborate/1  {"user", "ids"}: others, who are trusted, said what these said; with "source", a person
+                         approved all that this source had told by then
+
+A source is named by its door and id as the ledger has them ("mcp:3f9a"), by its door alone ("mcp:*"), or by what was
+said of it: `agent:NAME`, `session:NAME`, `trust:CLASS`. It is a person's word on a source, not on a memory, so an
+erasure of memories does not reach its reason.
+
+Doubt is what tools and web pages state and nobody said yes to. If enough others say exactly the same later, letter for
+letter, it was borne out. Whoever spoke before cannot have confirmed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from keepsake.records.belief import OWNER, TRUST
+from keepsake.state.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
+from keepsake.text.fingerprint import exactly
+from keepsake.state.episodes import OBSERVE, RETRACT
+from keepsake.records.errors import Refused
+from keepsake.records.event import Event
+from keepsake.records.display import Shown
+from keepsake.records.policy import DEFAULT
+from keepsake.state.transaction import Undoable
+
+SET = "trust.set/1"
+CORROBORATE = "trust.corroborate/1"
+NONE, USUAL = "none", "usual"
+
+ANY = "*"  # every id of a door
+AS_A_PERSON = "human "
+LATEST = 1 << 62  # later than any event
+_LONGEST = 200
+_NAMED = ("agent", "session", "trust")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distrust(Shown):
+    """A source that is out of recall, from one of its events on."""
+
+    source: str
+    user: str = OWNER
+    since: str = ""  # as the person said; empty: all that it ever said
+    first: int = 0  # the first event for which it counts
+    reason: str = ""
+    by: str = ""  # who said so
+    at: str = ""
+    seq: int = -1
+
+    def covers(self, *, by: str, seq: int, agent: str = "", session: str = "", trust: str = "") -> bool:
+        """Whether something that was said so, by whom and in which event, comes from this source."""
+        if seq < self.first:
+            return False
+        kind, _, name = self.source.partition(":")
+        if name == ANY:
+            return by.partition(":")[0] == kind
+        if kind in _NAMED and name == {"agent": agent, "session": session, "trust": trust}[kind]:
+            return True
+        return by == self.source
+
+    @property
+    def why(self) -> str:
+        """Why something is left out, in a line."""
+        since = f" since {self.since}" if self.since else ""
+        return f"{self.source} is not trusted{since}" + (f": {self.reason}" if self.reason else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, for printing or sending."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing(Shown):
+    """How one source stands: what it holds in memory now, and whether recall leaves it out."""
+
+    source: str
+    trust: str  # the class with which it speaks; empty for a source that is several
+    beliefs: int = 0
+    episodes: int = 0
+    waiting: int = 0  # of these, what waits for a person's yes
+    first: str = ""  # when it first said something that is still there
+    last: str = ""
+    withheld: Distrust | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def checked_source(source: object) -> str:
+    """A source as a person names it. Refused, if it can be none."""
+    if not isinstance(source, str) or not source.strip() or len(source) > _LONGEST:
+        raise Refused(f"a source is named like mcp:3f9a, mcp:*, agent:NAME, session:NAME or trust:web, not {source!r}")
+    kind, colon, name = source.partition(":")
+    if not kind or not colon or not name or (ANY in name and name != ANY) or ANY in kind:
+        raise Refused(f"a source is named like mcp:3f9a, mcp:*, agent:NAME, session:NAME or trust:web, not {source!r}")
+    if kind == "trust" and name not in TRUST:
+        raise Refused(f"trust {name!r} is not known; it is one of {', '.join(TRUST)}")
+    if kind in _NAMED and name == ANY:
+        raise Refused(f"{source!r} would be every {kind}; name one")
+    return source
+
+
+class _Doubt(NamedTuple):
+    """A statement that is in doubt: whose, by what it is known again, who made it."""
+
+    user: str
+    mark: str
+    by: str
+
+
+class Distrusts(Undoable):
+    """Who is not trusted, and what is in doubt."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clear()
+
+    def clear(self) -> None:
+        self._none: dict[tuple[str, str], Distrust] = {}  # by user and source
+        self._doubts: dict[str, _Doubt] = {}  # by the version's or episode's id
+        self._marked: dict[tuple[str, str], dict[str, None]] = {}  # (user, mark) → ids
+        self._voices: dict[str, dict[str, str]] = {}  # id of what is in doubt → who said the same since, by its id
+        self._repeated: dict[str, tuple[str, str]] = {}  # id of what said the same → (user, mark)
+        self._borne_out: dict[str, None] = {}  # ids
+        self._echoes: dict[str, tuple[str, ...]] = {}  # a version's or episode's id → what it repeats
+
+    # -- following the ledger ----------------------------------------------------------------------------------------
+
+    def knows(self, op: str) -> bool:
+        return op in (SET, CORROBORATE)
+
+    def apply(self, event: Event) -> None:
+        act = _ACTS.get(event.op)
+        if act is not None and event.body is not None:
+            act(self, event, event.body)
+
+    def _trust(self, event: Event, body: dict[str, Any]) -> None:
+        key = (body["user"], body["source"])
+        if body["trust"] == NONE:
+            self._set(self._none, key, distrust_of(event))
+        else:
+            self._drop(self._none, key)
+
+    def _state(self, event: Event, body: dict[str, Any]) -> None:
+        belief = body["belief"]
+        for name in body.get("replaces", ()):
+            self._settle(name)
+        if text := belief.get("text"):
+            self._hear(event, body, belief["id"], belief, text)
+
+    def _observe(self, event: Event, body: dict[str, Any]) -> None:
+        episode = body["episode"]
+        self._hear(event, body, event.id, episode, episode["content"])
+
+    def _hear(self, event: Event, body: dict[str, Any], name: str, said: dict[str, Any], text: str) -> None:
+        user, trust = said.get("user", OWNER), said.get("trust", "human")
+        if echoed := body.get("echo"):
+            self._set(self._echoes, name, tuple(echoed))
+        is_doubtful = trust in DEFAULT.quarantined and "approved" not in body
+        if not is_doubtful and (not self._doubts or "echo" in body):
+            return
+        key = (user, exactly(text))
+        if is_doubtful:
+            self._set(self._doubts, name, _Doubt(*key, event.by))
+            self._set(self._marked.setdefault(key, {}), name, None)
+        elif (marked := self._marked.get(key)) and speaks_for_all(said):
+            self._set(self._repeated, name, key)
+            for doubted in marked:
+                self._set(self._voices.setdefault(doubted, {}), name, voice(event.by, trust))
+
+    def _bear_out(self, _: Event, body: dict[str, Any]) -> None:
+        for name in body["ids"]:
+            self._settle(name)
+            self._set(self._borne_out, name, None)
+
+    def _retract(self, _: Event, body: dict[str, Any]) -> None:
+        for name in (body["id"],) if "id" in body else body["ids"]:
+            self._settle(name)
+
+    def _erase(self, _: Event, body: dict[str, Any]) -> None:
+        for name in body.get("ids", ()):
+            self._settle(name)
+            for doubted in self._marked.get(self._repeated.get(name, ("", "")), ()):
+                self._drop(self._voices.get(doubted, {}), name)
+            for table in (self._repeated, self._borne_out, self._echoes):
+                self._drop(table, name)
+
+    def _settle(self, name: str) -> None:
+        """It is in doubt no more, or there no more."""
+        doubt = self._doubts.get(name)
+        if doubt is None:
+            return
+        key = (doubt.user, doubt.mark)
+        self._drop(self._doubts, name)
+        self._drop(self._marked[key], name)
+        self._drop(self._voices, name)
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    def of(self, user: str) -> list[Distrust]:
+        """The sources that this user does not rely on, in the order in which that was said."""
+        return sorted((each for (whose, _), each in self._none.items() if whose == user), key=lambda each: each.seq)
+
+    def all(self) -> list[Distrust]:
+        """The same of everyone."""
+        return sorted(self._none.values(), key=lambda each: each.seq)
+
+    def find(self, user: str, source: str) -> Distrust | None:
+        return self._none.get((user, source))
+
+    def against(
+        self, user: str, *, by: str, seq: int, agent: str = "", session: str = "", trust: str = ""
+    ) -> Distrust | None:
+        """Why something that was said so is withheld; None if it is not."""
+        if not self._none:
+            return None
+        said = {"by": by, "agent": agent, "session": session, "trust": trust}
+        return next((each for each in self.of(user) if each.covers(seq=seq, **said)), None)
+
+    def is_borne_out(self, name: str) -> bool:
+        """Whether others, who are trusted, said what this version or episode said."""
+        return name in self._borne_out
+
+    @property
+    def has_doubts(self) -> bool:
+        """Whether anything of anyone's is in doubt."""
+        return bool(self._doubts)
+
+    def borne_out(self) -> list[str]:
+        return list(self._borne_out)
+
+    def is_echo(self, name: str) -> bool:
+        """Whether a version or episode repeats what recall had served."""
+        return name in self._echoes
+
+    def doubted(self, user: str, source: str) -> list[str]:
+        """What that source said and nobody has approved or confirmed, by id: versions and episodes, oldest first."""
+        return [name for name, doubt in self._doubts.items() if (doubt.user, doubt.by) == (user, source)]
+
+    def doubts(self, user: str, text: str) -> Iterator[tuple[str, str, set[str]]]:
+        """What is in doubt and says the same: its id, who said it, and who said so since."""
+        if not self._doubts:
+            return
+        key = (user, exactly(text))
+        for name in self._marked.get(key, ()):
+            yield name, self._doubts[name].by, set(self._voices.get(name, {}).values())
+
+    # -- snapshots ---------------------------------------------------------------------------------------------------
+
+    def dump(self) -> dict[str, Any]:
+        return {
+            "none": [asdict(each) for each in self._none.values()],
+            "doubts": [[name, *doubt] for name, doubt in self._doubts.items()],
+            "repeated": [[name, list(said.items())] for name, said in self._voices.items() if said],
+            "borne_out": list(self._borne_out),
+            "echoes": list(self._echoes.items()),
+        }
+
+    def load(self, dumped: dict[str, Any]) -> None:
+        self.clear()
+        for each in dumped.get("none", ()):
+            self._none[each["user"], each["source"]] = Distrust(**each)
+        for name, user, mark, by in dumped.get("doubts", ()):
+            self._doubts[name] = _Doubt(user, mark, by)
+            self._marked.setdefault((user, mark), {})[name] = None
+        for name, said in dumped.get("repeated", ()):
+            self._voices[name] = dict(said)
+            self._repeated.update(dict.fromkeys(self._voices[name], self._doubts[name][:2]))
+        self._borne_out.update(dict.fromkeys(dumped.get("borne_out", ())))
+        self._echoes.update({name: tuple(echoed) for name, echoed in dumped.get("echoes", ())})
+
+
+def distrust_of(event: Event) -> Distrust:
+    """What an event says of a source."""
+    body = event.body or {}
+    return Distrust(
+        source=body["source"], user=body["user"], since=body.get("since", ""), first=body.get("first", 0),
+        reason=body.get("reason", ""), by=event.by, at=event.ts, seq=event.seq,
+    )  # fmt: skip
+
+
+def voice(by: str, trust: str) -> str:
+    """Who spoke. A person is another than the program that they speak through."""
+    return AS_A_PERSON + by if trust == "human" else by
+
+
+_ACTS = {
+    SET: Distrusts._trust, CORROBORATE: Distrusts._bear_out, PUT: Distrusts._state, SUPERSEDE: Distrusts._state,
+    OBSERVE: Distrusts._observe, TOMBSTONE: Distrusts._retract, INVALIDATE: Distrusts._retract,
+    RETRACT: Distrusts._retract, ERASE: Distrusts._erase,
+}  # fmt: skip
+
+
+def speaks_for_all(said: Mapping[str, Any]) -> bool:
+    """Whether a statement can bear others out: what is said on a branch changes nothing of what is seen elsewhere."""
+    return not said.get("path")

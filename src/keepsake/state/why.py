@@ -1,0 +1,82 @@
+"""Why is this believed, or no longer? The chain of reasons, from a belief down to what it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from keepsake.records.belief import Belief
+from keepsake.state.beliefs import Beliefs, Held
+from keepsake.records.display import Shown
+
+DEEPEST = 100  # what stands further down is not told: nobody reads it
+
+
+@dataclass(frozen=True, slots=True)
+class Why(Shown):
+    """One belief and the reasons for its standing."""
+
+    belief: Belief
+    because: tuple[str, ...]  # why its confidence fell, or why it is no longer held
+    rests_on: tuple[Why, ...]
+
+    def lines(self, depth: int = 0) -> list[str]:
+        """The reasons as indented text."""
+        belief, indent = self.belief, "  " * depth
+        held = "a hypothesis" if belief.is_hypothesis and belief.is_held else belief.status
+        found = [f"{indent}{belief.key}: {belief.text} ({held}, {belief.confidence:g})"]
+        found += [f"{indent}  evidence: {piece}" for piece in belief.evidence]
+        found += [f"{indent}  {line}" for line in self.because]
+        for below in self.rests_on:
+            found += [f"{indent}  rests on", *below.lines(depth + 2)]
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        below = [why.to_dict() for why in self.rests_on]
+        return {"belief": self.belief.to_dict(), "because": list(self.because), "rests_on": below}
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def why(known: Beliefs, held: Held, *, path: str = "") -> Why:
+    """The reasons for `held`, as they are seen from a path. What is said once is not said again, so that a circle, or
+    a web, comes to an end."""
+    return _why(known, held, {held.ref}, 1, path)
+
+
+def _why(known: Beliefs, held: Held, seen: set[str], depth: int, path: str) -> Why:
+    belief, below = held.belief(), list[Held]()
+    for ref in belief.rests_on if depth < DEEPEST else ():
+        found = known.find(ref, user=held.user, path=path)
+        if found and found.ref not in seen:
+            seen.add(found.ref)
+            below.append(found)
+    because = [_fallen(known, held.user, path, cause, via) for cause, via in belief.weakened]
+    if belief.reason:
+        because.insert(0, f"{_STANDING.get(belief.status, 'revised')}: {belief.reason}")
+    return Why(belief, tuple(because), tuple(_why(known, found, seen, depth + 1, path) for found in below))
+
+
+_STANDING = {"tombstone": "forgotten", "invalidated": "no longer held", "superseded": "replaced"}
+
+
+def _fallen(known: Beliefs, user: str, path: str, cause: str, via: str) -> str:
+    fallen, between = (known.find(name, user=user, path=path) for name in (cause, via))
+    if fallen is None:
+        return "weakened: something it rests on was invalidated and has been erased since"
+    through = f", through {between.key}" if between and between.ref != fallen.ref else ""
+    reason = fallen.belief().reason
+    return f"weakened: {fallen.key} is no longer held{f' ({reason})' if reason else ''}{through}"
+
+
+def what_rests_on(known: Beliefs, held: Held, *, path: str = "") -> list[Held]:
+    """Everything that rests on a belief, directly or through others, nearest first, as far as a path sees it."""
+    seen, queue, found = {held.ref}, [held], []
+    while queue:
+        for above in known.resting_on(queue.pop(0)):
+            if above.ref not in seen and known.sees(above, path):
+                seen.add(above.ref)
+                queue.append(above)
+                found.append(above)
+    return found
