@@ -36,8 +36,8 @@ from keepsake.models.registry import choose
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.search import Scope, search, shown, words_of
 from keepsake.recall.pipeline import Ask, Ranking, answer, rank
-from keepsake.recall.vectors import Meaning
 from keepsake.recall.signals import SIGNALS
+from keepsake.recall.vectors import Meaning
 from keepsake.records.clock import stamp
 
 K = 20

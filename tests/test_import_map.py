@@ -16,22 +16,25 @@ PACKAGE = "keepsake"
 SETTINGS = "keepsake.memory.settings"
 MATTERS = (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute, ast.keyword)
 
-MAY_IMPORT = {
-    "surfaces": {"memory", "stores", "records"},
-    "memory": {
-        "stores", "repair", "recall", "decide", "consolidate", "exchange", "ledger", "projections", "models", "records",
-    },
-    "stores": {"decide", "consolidate", "ledger", "projections", "recall", "exchange", "repair", "records"},
-    "repair": {"ledger", "projections", "records"},
-    "recall": {"projections", "records"},
-    "decide": {"records"},
-    "consolidate": {"records"},
-    "exchange": {"records"},
-    "ledger": {"records"},
-    "projections": {"records"},
-    "models": {"records"},
-    "records": set(),
+BELOW_STORES = {
+    "records", "text", "state", "consolidate", "decide", "exchange", "models", "ledger", "projections", "recall", "repair",
 }  # fmt: skip
+MAY_IMPORT = {
+    "records": set(),
+    "text": {"records"},
+    "state": {"text", "records"},
+    "consolidate": {"text", "records"},
+    "decide": {"state", "text", "records"},
+    "exchange": {"records"},
+    "models": {"records"},
+    "ledger": {"records"},
+    "projections": {"state", "text", "records"},
+    "recall": {"projections", "ledger", "text", "records"},
+    "repair": {"ledger", "projections", "state", "records"},
+    "stores": BELOW_STORES,
+    "memory": BELOW_STORES | {"stores"},
+    "surfaces": {"memory", "stores", "records"},
+}
 
 
 @dataclass(frozen=True, slots=True)

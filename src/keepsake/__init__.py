@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from keepsake.memory.async_memory import AsyncMemory
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
-    from keepsake.records.record import ChronoRecord, EsdbRecord, WalEvent
     from keepsake.records.delta import AddDelta, DeleteDelta, MemoryDelta, NoopDelta, UpdateDelta
-    from keepsake.records.graph.envelope import GraphEnvelope
     from keepsake.records.episode import Episode
     from keepsake.records.errors import (
         Busy,
@@ -38,28 +36,30 @@ if TYPE_CHECKING:
     from keepsake.records.event import Event
     from keepsake.records.fact import Fact, FactPattern
     from keepsake.records.frame import Frame
+    from keepsake.records.graph.envelope import GraphEnvelope
+    from keepsake.records.graph.events import MemoryEvent
     from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
     from keepsake.records.health import MigrationPlan, StoreHealth
     from keepsake.records.hit import Hit
-    from keepsake.records.graph.events import MemoryEvent
-    from keepsake.records.path import MemoryPath
     from keepsake.records.named import NamedEntity, Relation
+    from keepsake.records.path import MemoryPath
+    from keepsake.records.record import ChronoRecord, EsdbRecord, WalEvent
     from keepsake.records.review import Action, Approval
     from keepsake.records.rule import ConsolidationRule
-    from keepsake.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
     from keepsake.stores.esdb.bridge import EsdbBridge, EsdbStatus
     from keepsake.stores.esdb.store import ChronoStore, open_store
+    from keepsake.stores.memorystore.kg_promotion import PromoteTriplesToFacts
+    from keepsake.stores.memorystore.sqlite_fact import SQLiteFactStore
+    from keepsake.stores.memorystore.sqlite_memory import SQLiteMemoryStore
+    from keepsake.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
     from keepsake.stores.phase.event_log.in_memory import InMemoryMemoryEventLog
     from keepsake.stores.phase.event_log.jsonl import JsonlMemoryEventLog
     from keepsake.stores.phase.event_log.protocol import MemoryEventLog
     from keepsake.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
     from keepsake.stores.phase.graph.in_memory import InMemoryMemoryGraphStore
     from keepsake.stores.phase.graph.protocol import MemoryGraphStore
-    from keepsake.stores.memorystore.kg_promotion import PromoteTriplesToFacts
     from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
     from keepsake.stores.protocols import FactStore, MemoryStore
-    from keepsake.stores.memorystore.sqlite_fact import SQLiteFactStore
-    from keepsake.stores.memorystore.sqlite_memory import SQLiteMemoryStore
 
 __version__ = "0.1.0"
 

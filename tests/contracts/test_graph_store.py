@@ -9,15 +9,17 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.records.clock import stamp
-from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import NotFound, Refused
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.events import KINDS, NODE_PUT, MemoryEvent
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.graph import (
     FileBackedMemoryGraphStore,
     InMemoryMemoryGraphStore,
     MemoryGraphStore,
+)
+from keepsake.stores.phase.graph import (
     diagnostics as diagnose,
 )
 from keepsake.stores.phase.graph.merge import find_same, likeness, merge, name_key, unmerge

@@ -18,14 +18,14 @@ from pathlib import Path
 import pytest
 
 from keepsake import Hit, Memory
-from keepsake.ledger import writer as append
 from keepsake.ledger import backup as backup_module
+from keepsake.ledger import writer as append
 from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index.compare import differences, text_trouble
 from keepsake.projections.index.file import IndexFile
-from keepsake.state.sessions import IDLE
 from keepsake.repair import repair as mend_module
 from keepsake.repair.check import check
+from keepsake.state.sessions import IDLE
 from tests.crash.disks import DIED, Child, DyingDisk, in_a_child
 from tests.crash.shelf import SOAK, files_with
 from tests.crash.test_doors import as_nobody, everything_in, let_read

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from keepsake import Memory
-from keepsake.ledger import writer as ledger_append
 from keepsake.ledger import backup as ledger_backup
+from keepsake.ledger import writer as ledger_append
 from keepsake.projections.markdown import parse
 from keepsake.projections.pages.queries import PagesFile
 from tests.crash.disks import Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child

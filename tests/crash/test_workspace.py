@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.graph.nodes import MemoryNode
 from keepsake.records.graph.events import MemoryEvent
+from keepsake.records.graph.nodes import MemoryNode
 from keepsake.stores.phase.event_log import JsonlMemoryEventLog
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, layout
 from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.decide import beliefs as decide
-from keepsake.state.beliefs import Beliefs
 from keepsake.records.errors import KeyReused, Moved, NotFound, Refused
 from keepsake.records.event import Draft, Event
+from keepsake.state.beliefs import Beliefs
 from tests.strategies import confidences, names, texts
 
 

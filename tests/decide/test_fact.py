@@ -8,11 +8,11 @@ import pytest
 from keepsake.consolidate.confidence import earned
 from keepsake.decide import beliefs as decide_belief
 from keepsake.decide.facts import Evidence, asked_before, is_above_its_asker, plans
-from keepsake.state.state import Book
 from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
-from keepsake.state.episodes import OBSERVE
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
 from keepsake.records.event import Draft, Event
+from keepsake.records.operations import EPISODE_PUT
+from keepsake.state.state import Book
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
 THEN = "2026-05-03T12:00:00.000000Z"
@@ -33,7 +33,7 @@ class Desk:
             self.book.apply(Event(seq, THEN, draft.op, f"{seq:026d}", "x", f"{seq:064x}", draft.body))
 
     def told(self, name, session=""):
-        self.record([Draft(OBSERVE, {"episode": {"id": name, "content": name, "timestamp": THEN, "session": session}})])
+        self.record([Draft(EPISODE_PUT, {"episode": {"id": name, "content": name, "timestamp": THEN, "session": session}})])
         return self.book.episodes.find("me", name)[-1]
 
     def evidence(self, *names, trust="human", happened=THEN):

@@ -7,12 +7,12 @@ from itertools import count
 import pytest
 
 from keepsake.decide import beliefs as decide
-from keepsake.decide import paths as paths
 from keepsake.decide import path_merge as merging
-from keepsake.state.state import Book
+from keepsake.decide import paths as paths
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.policy import DEFAULT
+from keepsake.state.state import Book
 
 
 class Desk:

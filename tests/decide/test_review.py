@@ -9,13 +9,14 @@ from typing import Any
 import orjson
 import pytest
 
-from keepsake.decide import beliefs as belief, reviews as review
+from keepsake.decide import beliefs as belief
+from keepsake.decide import reviews as review
 from keepsake.decide.actions import targets
-from keepsake.state.state import Book
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.policy import DEFAULT
 from keepsake.records.review import Action
+from keepsake.state.state import Book
 
 
 class Desk:

@@ -3,10 +3,10 @@
 import pytest
 
 from keepsake.decide import trust as decide
-from keepsake.state.beliefs import PUT
-from keepsake.state.state import Book
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft, Event
+from keepsake.records.operations import BELIEF_PUT
+from keepsake.state.state import Book
 
 
 def known(*beliefs: tuple[str, str, str]) -> Book:
@@ -14,12 +14,12 @@ def known(*beliefs: tuple[str, str, str]) -> Book:
     book = Book()
     for seq, (name, trust, by) in enumerate(beliefs):
         body = {"belief": {"id": name, "key": name, "confidence": 0.7, "text": "Tea is green.", "trust": trust}}
-        book.apply(Event(seq, f"2026-05-20T12:00:{seq:02}.000000Z", PUT, f"e{seq}", by, f"{seq:064x}", body))
+        book.apply(Event(seq, f"2026-05-20T12:00:{seq:02}.000000Z", BELIEF_PUT, f"e{seq}", by, f"{seq:064x}", body))
     return book
 
 
 def said(trust: str, text: str = "Tea is green.", **body) -> list[Draft]:
-    return [Draft(PUT, {"belief": {"id": "n", "key": "n", "confidence": 0.7, "text": text, "trust": trust}, **body})]
+    return [Draft(BELIEF_PUT, {"belief": {"id": "n", "key": "n", "confidence": 0.7, "text": text, "trust": trust}, **body})]
 
 
 @pytest.mark.parametrize(

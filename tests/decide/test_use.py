@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from keepsake.decide import beliefs as decide_belief
 from keepsake.decide import usage as decide
 from keepsake.records.errors import NotFound, Refused
-from keepsake.records.receipt import FADE, OUTCOME, RECEIPTS, Receipt
+from keepsake.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
+from keepsake.records.receipt import Receipt
 from tests.projections.index.ledgers import MadeUp
 
 AT = "2026-05-03T14:00:00.000000Z"
@@ -51,7 +52,7 @@ def told(made: MadeUp, user: str = "me") -> list[str]:
 def test_receipts_without_words_are_written_together_a_user_an_event():
     drafts = decide.receipts([receipt(1), receipt(2, user="ana"), receipt(3)])
 
-    assert [draft.op for draft in drafts] == [RECEIPTS, RECEIPTS]
+    assert [draft.op for draft in drafts] == [RECEIPT_PUT, RECEIPT_PUT]
     assert [[each["id"] for each in draft.body["receipts"]] for draft in drafts] == [["R1", "R3"], ["R2"]]
     assert decide.receipts([]) == []
 
@@ -77,7 +78,7 @@ def test_no_event_grows_longer_than_a_line_of_the_ledger_holds():
 def test_an_outcome_counts_for_the_version_that_is_held_and_for_every_episode_of_a_name(made):
     [draft] = decide.outcome(made.book, ["key-7", "D1", versions(made)[1][-6:]], 1)
 
-    assert draft.op == OUTCOME
+    assert draft.op == OUTCOME_PUT
     assert draft.body == {"ids": [versions(made)[1], *told(made)], "signal": 1.0, "weight": 1.0, "user": "me"}
 
 
@@ -151,7 +152,7 @@ def test_an_episode_fades_once(made):
     drafts = decide.fade(made.book, ["D1", told(made)[0]])
     made.record(drafts)
 
-    assert [(draft.op, draft.body) for draft in drafts] == [(FADE, {"ids": told(made), "user": "me"})]
+    assert [(draft.op, draft.body) for draft in drafts] == [(EPISODE_FADE, {"ids": told(made), "user": "me"})]
     assert decide.fade(made.book, ["D1"]) == decide.fade(made.book, [told(made)[1]]) == []
 
 
@@ -165,7 +166,7 @@ def test_a_belief_does_not_fade_but_is_forgotten(made):
 
 def emptied(made: MadeUp, *names: str) -> list[int]:
     _, speaks = decide_belief.erase(made.book, names)
-    return [event.seq for event in made.events if speaks(event) and event.op in (RECEIPTS, OUTCOME, FADE)]
+    return [event.seq for event in made.events if speaks(event) and event.op in (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE)]
 
 
 def test_an_erasure_empties_the_receipt_whose_question_was_kept_if_it_served_what_goes(made):

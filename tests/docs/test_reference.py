@@ -17,19 +17,19 @@ from markdown_it import MarkdownIt
 import keepsake
 from keepsake.memory import settings
 from keepsake.memory.beliefs.store import BeliefsOf
-from keepsake.memory.graph.entities import EntitiesOf
 from keepsake.memory.episodes.store import EpisodesOf
-from keepsake.memory.facts.store import FactsOf
 from keepsake.memory.exchange.files import FilesOf
+from keepsake.memory.facts.rules import RulesOf
+from keepsake.memory.facts.store import FactsOf
+from keepsake.memory.graph.entities import EntitiesOf
 from keepsake.memory.graph.graph import GraphOf
 from keepsake.memory.maintenance.ledger import LedgerOf
+from keepsake.memory.maintenance.tidy import TidyOf
 from keepsake.memory.pages.store import PagesOf
 from keepsake.memory.paths.paths import PathsOf
 from keepsake.memory.recall.receipts import ReceiptsOf
-from keepsake.memory.reviews.reviews import ReviewsOf
-from keepsake.memory.facts.rules import RulesOf
-from keepsake.memory.maintenance.tidy import TidyOf
 from keepsake.memory.recall.sessions import ConfigOf, FramesOf, WorkOf
+from keepsake.memory.reviews.reviews import ReviewsOf
 from keepsake.records import errors
 from keepsake.records.audit import AuditLine
 from keepsake.records.episode import Episode
@@ -39,11 +39,11 @@ from keepsake.records.frame import Frame
 from keepsake.records.framed import Dropped, Framed
 from keepsake.records.health import StoreHealth
 from keepsake.records.hit import Hit
-from keepsake.records.transfer import Imported
 from keepsake.records.page import PageEntry, PageInfo, PageText, Synced
 from keepsake.records.proposal import Proposal
 from keepsake.records.recall import Recalled, Replayed
 from keepsake.records.receipt import Receipt
+from keepsake.records.transfer import Imported
 from keepsake.repair.findings import CODES
 from keepsake.surfaces.cli.root import keepsake as program
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.exchange import ndjson as ndjson
-from keepsake.exchange.ndjson_events import checked
 from keepsake.exchange.ndjson import Header, Numbers, Reader, renumbered
-from keepsake.state.state import Book
+from keepsake.exchange.ndjson_events import checked
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.event import ELSEWHERE, Event
+from keepsake.state.state import Book
 from tests import strategies
 
 AT = "2026-05-20T12:00:00.000000Z"

@@ -9,8 +9,8 @@ import pytest
 
 from keepsake.ledger import reader as follow
 from keepsake.ledger.ledger import Ledger
-from keepsake.state.state import Book
 from keepsake.records.event import Draft
+from keepsake.state.state import Book
 
 
 def test_a_file_that_is_taken_away_and_comes_back_may_be_written(

@@ -7,8 +7,10 @@ from itertools import combinations
 
 import pytest
 
-from keepsake.ledger import genesis as begin, checkpoint, parallel_scan as parts
+from keepsake.ledger import checkpoint
 from keepsake.ledger import format as fmt
+from keepsake.ledger import genesis as begin
+from keepsake.ledger import parallel_scan as parts
 from keepsake.ledger.backup import back_up
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.erase import hollow_out_file

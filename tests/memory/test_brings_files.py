@@ -9,7 +9,8 @@ import pytest
 
 from keepsake import Memory
 from keepsake.exchange import claude_code
-from keepsake.memory.exchange import importer as bringing, sources
+from keepsake.memory.exchange import importer as bringing
+from keepsake.memory.exchange import sources
 from keepsake.memory.exchange.sources import Source, sources_in
 from keepsake.records.errors import Refused
 from tests.memory.elsewhere import TREE, chatgpt, line, node, transcript

@@ -12,11 +12,11 @@ import orjson
 import pytest
 
 from keepsake import Memory, MemoryNode, NeedsApproval, Refused
-from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import NotFound, NotWritten
 from keepsake.records.event import Draft
-from keepsake.records.graph.nodes import MemoryEdge, MemoryProfile, Provenance
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.events import MemoryEvent
+from keepsake.records.graph.nodes import MemoryEdge, MemoryProfile, Provenance
 from keepsake.records.rule import ConsolidationRule
 from keepsake.records.schema import SCHEMA, WORDS, words_in
 from keepsake.repair.check import check

@@ -9,10 +9,10 @@ import pytest
 
 from keepsake import Memory
 from keepsake.ledger.layout import Folder
-from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Busy, Missing, NotFound, Refused
-from keepsake.records.graph.nodes import Provenance
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.events import MemoryEvent
+from keepsake.records.graph.nodes import Provenance
 from keepsake.repair.files import foreign
 from tests.memory.test_graph import NOON, arrows, edge, full, ids, node, seqs, tell
 

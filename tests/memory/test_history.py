@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.ledger import format as fmt
-from keepsake.state import history as timeline
 from keepsake.records.errors import KeepsakeError
+from keepsake.state import history as timeline
 
 KEYS = ("a", 'q"uote', "back\\slash", "né", "a/b")
 STEPS = st.tuples(

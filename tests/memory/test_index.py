@@ -22,11 +22,11 @@ from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index import fold as fold_module
 from keepsake.projections.index.compare import differences, text_trouble
 from keepsake.projections.index.file import IndexFile
-from keepsake.state.state import Book
 from keepsake.records.errors import Closed, Damaged, KeepsakeError, Missing, NotWritable, NotWritten, Refused
 from keepsake.records.event import Event
 from keepsake.repair.check import check
 from keepsake.repair.repair import apply as mend
+from keepsake.state.state import Book
 from tests.crash.disks import Watched, in_a_child
 
 COUNT = 16

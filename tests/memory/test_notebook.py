@@ -13,10 +13,10 @@ from keepsake import ConsolidationRule, Memory
 from keepsake.memory.async_memory import NOUNS
 from keepsake.records.belief import Belief
 from keepsake.records.delta import AddDelta, DeltaScope
+from keepsake.records.display import LONGEST, MOST_ROWS, Listed, Shown, plain, rows_html
 from keepsake.records.episode import Episode
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.named import NamedEntity, Relation
-from keepsake.records.display import LONGEST, MOST_ROWS, Listed, Shown, plain, rows_html
 from tests.memory.told import NEW_YEAR
 
 EVIL = "<script>alert(1)</script> & \"quoted\" 'too'"

@@ -11,7 +11,7 @@ import pytest
 
 from keepsake import Memory
 from keepsake.records.errors import Moved, Refused
-from keepsake.state.pages import PAGE
+from keepsake.records.operations import PAGE_PUT
 from keepsake.records.proposal import Proposal
 from tests.memory.test_tidy import tidy_of
 from tests.memory.told import ALL
@@ -293,4 +293,4 @@ def test_a_page_that_was_folded_below_the_limit_is_flagged_no_longer(limited):
 
     assert flagged(limited) == []
     assert "needs_compact: false" in file_of(limited, "person-ana").read_text()
-    assert not [event for event in limited.log() if event.op == PAGE], "what follows from its length is no event"
+    assert not [event for event in limited.log() if event.op == PAGE_PUT], "what follows from its length is no event"

@@ -10,10 +10,11 @@ from contextlib import suppress
 import pytest
 
 from keepsake import Memory
-from keepsake.memory.recall.receipts import GROUP, MOST, ReceiptsOf
 from keepsake.memory.recall.feedback import UseOf
+from keepsake.memory.recall.receipts import GROUP, MOST, ReceiptsOf
 from keepsake.records.errors import NotFound, NotWritten, Refused
-from keepsake.records.receipt import FADE, OUTCOME, RECEIPTS, Receipt
+from keepsake.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
+from keepsake.records.receipt import Receipt
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def made(memory: Memory, **more) -> Receipt:
 
 
 def ops(memory: Memory) -> list[str]:
-    return [event.op for event in memory._shelf.events() if event.op in (RECEIPTS, OUTCOME, FADE)]
+    return [event.op for event in memory._shelf.events() if event.op in (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE)]
 
 
 # -- keeping -----------------------------------------------------------------------------------------------------------
@@ -59,7 +60,7 @@ def test_receipts_are_written_when_enough_wait_and_are_found_before_and_after(me
     assert ops(memory) == []
     assert receipts.get(kept[0].id) == kept[0]
     receipts.keep(kept[-1])
-    assert ops(memory) == [RECEIPTS]
+    assert ops(memory) == [RECEIPT_PUT]
     assert [receipts.get(each.id) for each in kept] == kept
 
 
@@ -213,7 +214,7 @@ def test_many_threads_keep_and_none_is_lost_or_doubled(memory, receipts):
     receipts.flush()
 
     written = [
-        receipt["id"] for event in memory._shelf.events() if event.op == RECEIPTS for receipt in event.body["receipts"]
+        receipt["id"] for event in memory._shelf.events() if event.op == RECEIPT_PUT for receipt in event.body["receipts"]
     ]
     assert sorted(written) == sorted(receipt.id for mine in kept for receipt in mine)
 
@@ -243,7 +244,7 @@ def test_an_outcome_by_receipt_counts_for_what_was_served_and_is_still_there(mem
 
     assert use.outcome(receipt=receipt.id, signal=0) == [tea.id, source]
     assert use.outcome(["D1"], 1, weight=2, reason="it was so") == [source]
-    assert ops(memory) == [OUTCOME, OUTCOME]
+    assert ops(memory) == [OUTCOME_PUT, OUTCOME_PUT]
 
 
 def test_an_outcome_moves_how_sure_a_belief_is(memory, use):

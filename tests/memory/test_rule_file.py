@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.memory.facts.rule_file import FilterError, read_rules
 from keepsake.memory.core.yaml import LARGEST
+from keepsake.memory.facts.rule_file import FilterError, read_rules
 from keepsake.records.errors import ConsolidationRuleError, NotFound, Refused
 from keepsake.records.rule import ConsolidationRule
 from tests.growth import assert_text_linear

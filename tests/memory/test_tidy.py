@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory
-from keepsake.memory.recall.receipts import ReceiptsOf
 from keepsake.memory.maintenance.tidy import TidyOf
 from keepsake.memory.recall.feedback import UseOf
+from keepsake.memory.recall.receipts import ReceiptsOf
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.proposal import Proposal, in_short
 from tests.conftest import at_most

@@ -8,8 +8,8 @@ from hashlib import sha256
 import pytest
 
 from keepsake import Refused
-from keepsake.memory.settings import tokens_folder
 from keepsake.memory.core.token import Token, new_token, token_of
+from keepsake.memory.settings import tokens_folder
 
 LEDGER, OTHER = "a" * 32, "b" * 32
 

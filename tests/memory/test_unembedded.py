@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from keepsake import Memory
-from keepsake.records.protocols import Identity
 from keepsake.records.errors import Busy
+from keepsake.records.protocols import Identity
 
 
 class Slow:

@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 
 from keepsake import Memory
-from keepsake.state.state import Book
 from keepsake.records.episode import Episode
 from keepsake.records.extracted import Extracted
 from keepsake.records.rule import ConsolidationRule
+from keepsake.state.state import Book
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 ALL = ConsolidationRule(id="all", then_emits=["people"])

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.models.registry import choose
-from keepsake.models.openai_embedder import Endpoint
 from keepsake.models.fastembed import FastEmbed
 from keepsake.models.onnx import Onnx
+from keepsake.models.openai_embedder import Endpoint
+from keepsake.models.registry import choose
 from keepsake.models.wordllama import WordLlama
 from keepsake.records.errors import Refused
 from tests.models import tiny

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from keepsake.models.arrays import rows_for, unit
-from keepsake.records.protocols import Identity
 from keepsake.records.errors import Refused
+from keepsake.records.protocols import Identity
 from tests.models.conftest import need
 
 SRC = Path(__file__).parents[2] / "src"

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keepsake.models.openai_embedder import Endpoint
 from keepsake.models.arrays import unit
 from keepsake.models.http_client import address
+from keepsake.models.openai_embedder import Endpoint
 from keepsake.records.errors import Busy, KeepsakeError, Refused
 from tests.models.server import DIMENSIONS, Say, Server, changed, says, send, serving, status, vector
 

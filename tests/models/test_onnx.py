@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keepsake.models.onnx import Onnx
 from keepsake.models.arrays import unit
+from keepsake.models.onnx import Onnx
 from keepsake.records.errors import Refused
 from tests.models import tiny
 from tests.models.conftest import need

@@ -17,12 +17,12 @@ from keepsake.projections.index import statements as sql
 from keepsake.projections.index.search import EVERY_ROW, NOW, Scope, Told, count_of, rarity, shown, told
 from keepsake.projections.vectors.rows import Rows, rows_for
 from keepsake.recall import render
-from keepsake.recall.pipeline import Ask, answer
 from keepsake.recall.candidates import Gathering
 from keepsake.recall.decay import recencies, recency, share, shares
 from keepsake.recall.hits import _ALIKE
-from keepsake.recall.question import take_apart
 from keepsake.recall.index_cache import Seen
+from keepsake.recall.pipeline import Ask, answer
+from keepsake.recall.question import take_apart
 from keepsake.recall.signals import _each_once
 from keepsake.text.text import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words
 from tests.projections.vectors.doubles import ids

@@ -5,12 +5,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.state.beliefs import ERASE, INVALIDATE, PUT
-from keepsake.state.state import Book
-from keepsake.state.episodes import OBSERVE
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
-from keepsake.state.paths import ABANDON, BRANCH, COMPACT, MERGE, Paths
+from keepsake.records.operations import (
+    BELIEF_INVALIDATE,
+    BELIEF_PUT,
+    EPISODE_PUT,
+    ERASE,
+    PATH_ABANDON,
+    PATH_BRANCH,
+    PATH_COMPACT,
+    PATH_MERGE,
+)
+from keepsake.state.paths import Paths
+from keepsake.state.state import Book
 
 
 class Teller:
@@ -27,22 +35,22 @@ class Teller:
         return seq
 
     def branch(self, path, parent="", user="me") -> int:
-        return self.tell(BRANCH, {"user": user, "path": path, "parent": parent})
+        return self.tell(PATH_BRANCH, {"user": user, "path": path, "parent": parent})
 
     def merge(self, path, into="") -> int:
-        return self.tell(MERGE, {"user": "me", "path": path, "into": into, "brought": [], "rule": "review"})
+        return self.tell(PATH_MERGE, {"user": "me", "path": path, "into": into, "brought": [], "rule": "review"})
 
     def abandon(self, path) -> int:
-        return self.tell(ABANDON, {"user": "me", "path": path, "reason": "no"})
+        return self.tell(PATH_ABANDON, {"user": "me", "path": path, "reason": "no"})
 
     def compact(self, path) -> int:
-        return self.tell(COMPACT, {"user": "me", "path": path, "summary": ""})
+        return self.tell(PATH_COMPACT, {"user": "me", "path": path, "summary": ""})
 
     def say(self, name, path, user="me") -> int:
-        return self.tell(PUT, {"belief": {"id": name, "key": name, "confidence": 0.5, "path": path, "user": user}})
+        return self.tell(BELIEF_PUT, {"belief": {"id": name, "key": name, "confidence": 0.5, "path": path, "user": user}})
 
     def observe(self, path) -> int:
-        return self.tell(OBSERVE, {"episode": {"content": "x", "path": path}})
+        return self.tell(EPISODE_PUT, {"episode": {"content": "x", "path": path}})
 
     def lineage(self, path, at=None):
         return self.paths.lineage("me", path, at)
@@ -185,7 +193,7 @@ def test_a_record_names_the_events_of_its_path_and_of_what_was_merged_into_it(to
     told.say("x", "a")
     told.branch("b", "a")
     told.observe("b")
-    told.tell(INVALIDATE, {"id": "x", "reason": "no"})
+    told.tell(BELIEF_INVALIDATE, {"id": "x", "reason": "no"})
     told.say("y", "")
     told.merge("b", "a")
 

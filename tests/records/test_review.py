@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.state.state import Book
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
+from keepsake.records.operations import REVIEW_ANSWER, REVIEW_ASK, REVIEW_GRANT, REVIEW_REFUSE
 from keepsake.records.policy import DEFAULT, Policy
 from keepsake.records.review import Action, Approval, Review
-from keepsake.state.reviews import ANSWER, ASK, GRANT, REFUSE
+from keepsake.state.state import Book
 from tests.strategies import json_objects, names, texts
 
 FORGET = Action(kind="forget", target=("20260101-0000-c4f1a5",), reason="old", by="mcp:1", trust="agent")
@@ -46,7 +46,7 @@ class Ledger:
         self.book.apply(self.events[-1])
 
     def ask(self, name: str, action: Action = FORGET) -> None:
-        self.record(ASK, review=name, user=action.user, action=action.to_body(), digest=action.digest, why="because")
+        self.record(REVIEW_ASK, review=name, user=action.user, action=action.to_body(), digest=action.digest, why="because")
 
     def rebuilt(self) -> Book:
         book = Book()
@@ -107,9 +107,9 @@ def test_a_review_reads_well_and_tells_all_of_itself() -> None:
 def test_a_question_waits_until_it_is_answered_once(ledger: Ledger) -> None:
     ledger.ask("r-20260101-0000-aaaaaa")
     assert [review.status for review in ledger.book.reviews.waiting()] == ["waiting"]
-    ledger.record(ANSWER, review="r-20260101-0000-aaaaaa", user="me", answer="approve", reason="fine")
-    ledger.record(ANSWER, review="r-20260101-0000-aaaaaa", user="me", answer="reject")
-    ledger.record(ANSWER, review="r-20260101-0000-bbbbbb", user="me", answer="approve")
+    ledger.record(REVIEW_ANSWER, review="r-20260101-0000-aaaaaa", user="me", answer="approve", reason="fine")
+    ledger.record(REVIEW_ANSWER, review="r-20260101-0000-aaaaaa", user="me", answer="reject")
+    ledger.record(REVIEW_ANSWER, review="r-20260101-0000-bbbbbb", user="me", answer="approve")
 
     [review] = ledger.book.reviews.all()
     assert (review.status, review.reason, review.answered_by) == ("approved", "fine", "cli:local")
@@ -143,7 +143,7 @@ def test_what_is_handed_out_is_a_copy(ledger: Ledger) -> None:
 def test_a_snapshot_holds_the_reviews_and_a_rollback_takes_one_back(ledger: Ledger) -> None:
     ledger.ask("r-20260101-0000-aaaaaa")
     ledger.ask("r-20260101-0000-bbbbbb", Action(kind="trust", target=("v1",), trust="web"))
-    ledger.record(ANSWER, review="r-20260101-0000-bbbbbb", user="me", answer="approve")
+    ledger.record(REVIEW_ANSWER, review="r-20260101-0000-bbbbbb", user="me", answer="approve")
     loaded = Book()
     loaded.load(ledger.book.dump())
     before = ledger.book.dump()
@@ -152,7 +152,7 @@ def test_a_snapshot_holds_the_reviews_and_a_rollback_takes_one_back(ledger: Ledg
     assert loaded.reviews.asked(FORGET) == ledger.book.reviews.asked(FORGET)
     assert loaded.reviews.is_approved("v1")
     ledger.book.begin()
-    ledger.record(ANSWER, review="r-20260101-0000-aaaaaa", user="me", answer="reject")
+    ledger.record(REVIEW_ANSWER, review="r-20260101-0000-aaaaaa", user="me", answer="reject")
     ledger.ask("r-20260101-0000-cccccc", replace(FORGET, reason="other"))
     ledger.record("erase/1", ids=["v1", "20260101-0000-c4f1a5"], lines=[])
     assert ledger.book.reviews.all() != loaded.reviews.all()
@@ -175,7 +175,7 @@ def test_a_snapshot_of_before_there_were_reviews_can_be_loaded(ledger: Ledger) -
 def test_erasing_a_belief_takes_its_reviews_along_and_reading_anew_gives_the_same(ledger: Ledger) -> None:
     ledger.ask("r-20260101-0000-aaaaaa", Action(kind="revise", target=("v1",), changes={"text": "secret"}))
     ledger.ask("r-20260101-0000-bbbbbb", Action(kind="forget", target=("v2",)))
-    ledger.record(ANSWER, review="r-20260101-0000-aaaaaa", user="me", answer="reject", reason="secret")
+    ledger.record(REVIEW_ANSWER, review="r-20260101-0000-aaaaaa", user="me", answer="reject", reason="secret")
     ledger.record("erase/1", ids=["v0", "v1"], lines=[])
     assert b"secret" not in ledger.book.dump()
     assert [review.id for review in ledger.book.reviews.all()] == ["r-20260101-0000-bbbbbb"]
@@ -193,7 +193,7 @@ def test_a_question_about_a_version_that_was_replaced_is_stale_and_a_yes_goes_on
     assert not ledger.book.reviews.is_approved("v2")
 
     ledger.ask("r-20260101-0000-bbbbbb", Action(kind="trust", target=("v2",), trust="web"))
-    ledger.record(ANSWER, review="r-20260101-0000-bbbbbb", user="me", answer="approve")
+    ledger.record(REVIEW_ANSWER, review="r-20260101-0000-bbbbbb", user="me", answer="approve")
     ledger.record("belief.supersede/1", belief={"id": "v3", "key": "k", "confidence": 0.5}, replaces=["v2"])
     assert ledger.book.reviews.is_approved("v3")
 
@@ -215,12 +215,12 @@ def test_a_policy_with_a_hole_or_a_rule_that_is_none_cannot_be_made() -> None:
 
 
 def refusal(ledger: Ledger, why: str, review: str = "r-1") -> None:
-    ledger.record(REFUSE, user="me", kind="forget", target=list(FORGET.target), review=review, why=why)
+    ledger.record(REVIEW_REFUSE, user="me", kind="forget", target=list(FORGET.target), review=review, why=why)
 
 
 def test_a_yes_to_come_stands_with_its_review_until_it_ends(ledger: Ledger) -> None:
     ledger.ask("r-1")
-    ledger.record(GRANT, review="r-1", user="me", marker="m", expires="2026-01-02")
+    ledger.record(REVIEW_GRANT, review="r-1", user="me", marker="m", expires="2026-01-02")
     [review] = ledger.book.reviews.waiting()
 
     said_at = "2026-01-01T00:00:01.000000Z"
@@ -232,9 +232,9 @@ def test_a_yes_to_come_stands_with_its_review_until_it_ends(ledger: Ledger) -> N
 
 def test_a_yes_to_what_is_answered_changes_nothing(ledger: Ledger) -> None:
     ledger.ask("r-1")
-    ledger.record(ANSWER, review="r-1", user="me", answer="reject")
-    ledger.record(GRANT, review="r-1", user="me", marker="m", expires="2026-01-02")
-    ledger.record(GRANT, review="r-9", user="me", marker="m", expires="2026-01-02")
+    ledger.record(REVIEW_ANSWER, review="r-1", user="me", answer="reject")
+    ledger.record(REVIEW_GRANT, review="r-1", user="me", marker="m", expires="2026-01-02")
+    ledger.record(REVIEW_GRANT, review="r-9", user="me", marker="m", expires="2026-01-02")
 
     assert ledger.book.reviews.get("r-1").marker == ""
 
@@ -271,9 +271,9 @@ def test_a_snapshot_holds_all_that_is_known_of_reviews(steps: list[str]) -> None
         if step == "ask":
             ledger.ask(f"r-{number}", replace(FORGET, reason=str(number)))
         elif step == "grant":
-            ledger.record(GRANT, review=f"r-{number - 1}", user="me", marker="m", expires="2026-01-02")
+            ledger.record(REVIEW_GRANT, review=f"r-{number - 1}", user="me", marker="m", expires="2026-01-02")
         elif step == "answer":
-            ledger.record(ANSWER, review=f"r-{number - 2}", user="me", answer="approve", marker="m")
+            ledger.record(REVIEW_ANSWER, review=f"r-{number - 2}", user="me", answer="approve", marker="m")
         elif step == "erase":
             ledger.record("erase/1", ids=[f"r-{number - 1}"])
         else:

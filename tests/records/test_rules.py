@@ -5,27 +5,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.state.beliefs import ERASE
-from keepsake.state.state import Book
-from keepsake.state.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
-from keepsake.state.reviews import ANSWER, ASK
-from keepsake.state.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Mark, Rules
+from keepsake.records.operations import (
+    DELTA_NOOP,
+    EPISODE_PUT,
+    EPISODE_RETRACT,
+    ERASE,
+    REVIEW_ANSWER,
+    REVIEW_ASK,
+    RULE_DROP,
+    RULE_FOUND,
+    RULE_PUT,
+    RULE_RAN,
+)
+from keepsake.state.rules import Mark, Rules
+from keepsake.state.state import Book
 
 USERS = st.sampled_from(["me", "ana"])
 RULES = st.sampled_from(["r", "s"])
 SOURCES = st.sampled_from([f"{number:026d}" for number in range(6)])
 
 bodies = st.one_of(
-    st.builds(lambda u, r: (RULE, {"user": u, "rule": {"id": r, "cadence": {}, "when_filter": ""}}), USERS, RULES),
-    st.builds(lambda u, r: (RULE_GONE, {"user": u, "id": r}), USERS, RULES),
-    st.builds(lambda u, r, t, n: (RAN, {"user": u, "id": r, "through": t, "considered": n, "made": {}}), USERS, RULES,
+    st.builds(lambda u, r: (RULE_PUT, {"user": u, "rule": {"id": r, "cadence": {}, "when_filter": ""}}), USERS, RULES),
+    st.builds(lambda u, r: (RULE_DROP, {"user": u, "id": r}), USERS, RULES),
+    st.builds(lambda u, r, t, n: (RULE_RAN, {"user": u, "id": r, "through": t, "considered": n, "made": {}}), USERS, RULES,
               st.integers(0, 9), st.integers(0, 3)),
-    st.builds(lambda u, r, s: (FOUND, {"user": u, "id": r, "ids": [s], "reason": "x"}), USERS, RULES, SOURCES),
-    st.builds(lambda u, s: (NOOP, {"user": u, "step": {"sources": [s]}, "corroborates": ["f1"]}), USERS, SOURCES),
-    st.builds(lambda u, s: (NOOP, {"user": u, "step": {"sources": [s]}, "corroborates": []}), USERS, SOURCES),
-    st.builds(lambda u, n: (OBSERVE, {"episode": {"user": u, "id": n, "content": "x"}}), USERS, RULES),
-    st.builds(lambda u, s: (RETRACT, {"user": u, "ids": [s]}), USERS, SOURCES),
+    st.builds(lambda u, r, s: (RULE_FOUND, {"user": u, "id": r, "ids": [s], "reason": "x"}), USERS, RULES, SOURCES),
+    st.builds(lambda u, s: (DELTA_NOOP, {"user": u, "step": {"sources": [s]}, "corroborates": ["f1"]}), USERS, SOURCES),
+    st.builds(lambda u, s: (DELTA_NOOP, {"user": u, "step": {"sources": [s]}, "corroborates": []}), USERS, SOURCES),
+    st.builds(lambda u, n: (EPISODE_PUT, {"episode": {"user": u, "id": n, "content": "x"}}), USERS, RULES),
+    st.builds(lambda u, s: (EPISODE_RETRACT, {"user": u, "ids": [s]}), USERS, SOURCES),
     st.builds(lambda s: (ERASE, {"ids": [s]}), SOURCES),
 )  # fmt: skip
 
@@ -82,7 +91,7 @@ def test_an_event_whose_words_are_gone_is_as_if_it_had_been_about_nothing(told, 
 
 
 def test_a_snapshot_of_an_older_keepsake_has_none_of_this():
-    book = folded([(RULE, {"user": "me", "rule": {"id": "r"}})])
+    book = folded([(RULE_PUT, {"user": "me", "rule": {"id": "r"}})])
     older = orjson.loads(book.dump())
     older["parts"] = {"episodes": {"told": [["me", "e1", [["s1", 3, "", "", "gist"]]]]}}
     rest = {name: older[name] for name in ("versions", "keys", "said", "parts")}
@@ -93,19 +102,19 @@ def test_a_snapshot_of_an_older_keepsake_has_none_of_this():
 
 def test_a_mark_never_goes_back():
     ran = [{"user": "me", "id": "r", "through": through, "considered": 1, "made": {}} for through in (5, 3)]
-    book = folded([(RAN, body) for body in ran])
+    book = folded([(RULE_RAN, body) for body in ran])
     assert book.rules.mark("me", "r") == Mark(5, "t1", 2, 2, seq=1)
     assert book.rules.mark("ana", "r") == Mark()
 
 
 def test_of_very_many_findings_the_newest_are_at_hand(monkeypatch):
     monkeypatch.setattr("keepsake.state.rules._FINDINGS", 3)
-    book = folded([(FOUND, {"user": "me", "id": "r", "ids": [f"s{n}"], "reason": str(n)}) for n in range(5)])
+    book = folded([(RULE_FOUND, {"user": "me", "id": "r", "ids": [f"s{n}"], "reason": str(n)}) for n in range(5)])
     assert [each.reason for each in book.rules.findings("me")] == ["2", "3", "4"]
 
 
 def test_what_was_weighed_in_vain_is_known_by_episode_and_fact():
-    noted = (NOOP, {"user": "me", "step": {"sources": ["s1", "s2"]}, "corroborates": ["f1", "f2"]})
+    noted = (DELTA_NOOP, {"user": "me", "step": {"sources": ["s1", "s2"]}, "corroborates": ["f1", "f2"]})
     book, loaded = folded([noted, noted]), Book()
     loaded.load(book.dump())
     for each in (book, loaded):
@@ -116,14 +125,14 @@ def test_what_was_weighed_in_vain_is_known_by_episode_and_fact():
 
 
 def test_an_erased_episode_takes_its_finding_and_its_notes_along():
-    found = (FOUND, {"user": "me", "id": "r", "ids": ["s1"], "reason": "x"})
-    noted = (NOOP, {"user": "me", "step": {"sources": ["s1"]}, "corroborates": ["f1"]})
+    found = (RULE_FOUND, {"user": "me", "id": "r", "ids": ["s1"], "reason": "x"})
+    noted = (DELTA_NOOP, {"user": "me", "step": {"sources": ["s1"]}, "corroborates": ["f1"]})
     book = folded([found, noted, (ERASE, {"ids": ["s1"]})])
     assert book.rules.findings("me") == ()
     assert not book.rules.is_noted("s1", "f1")
 
 
-@pytest.mark.parametrize("op", [RULE, RULE_GONE, RAN, FOUND, NOOP])
+@pytest.mark.parametrize("op", [RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND, DELTA_NOOP])
 def test_every_one_of_its_events_is_known_and_changes_nothing_that_is_remembered(op):
     assert Rules().knows(op)
     assert not Rules().knows("rule.put/2")
@@ -138,9 +147,9 @@ def test_what_was_asked_is_found_by_the_episodes_because_of_which_it_was(dumped)
     def ask(name, *sources):
         changes = {"text": "x", "views": {"fact": {"lineage": [{"sources": list(sources)}]}}}
         action = {"kind": "revise", "target": [f"v-{name}"], "changes": changes}
-        return ASK, {"review": name, "user": "me", "action": action, "digest": name, "why": "x"}
+        return REVIEW_ASK, {"review": name, "user": "me", "action": action, "digest": name, "why": "x"}
 
-    answer = (ANSWER, {"review": "r1", "user": "me", "answer": "reject"})
+    answer = (REVIEW_ANSWER, {"review": "r1", "user": "me", "answer": "reject"})
     book = folded([ask("r1", "s1"), ask("r2", "s1", "s2"), answer, ask("r3", "s3"), (ERASE, {"ids": ["v-r3"]})])
     if dumped:
         loaded = Book()

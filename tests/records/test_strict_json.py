@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keepsake.state.version import Held
 from keepsake.records.json import DEPTH, LEAST, MOST, check, loads, parse
+from keepsake.state.version import Held
 
 LONE = "\ud800"
 

@@ -3,10 +3,10 @@
 import pytest
 
 from keepsake.records.belief import TRUST
-from keepsake.state.state import Book
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.state.sources import Distrust, checked_source
+from keepsake.state.state import Book
 
 
 def event(seq: int, op: str, body: dict | None, by: str = "web:1") -> Event:

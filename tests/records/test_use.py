@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.state.state import Book
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.ids import event_id
-from keepsake.records.receipt import FADE, LONGEST_QUESTION, OUTCOME, RECEIPTS, Receipt
+from keepsake.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
+from keepsake.records.receipt import LONGEST_QUESTION, Receipt
+from keepsake.state.state import Book
 from tests.projections.index.ledgers import MadeUp, steps
 from tests.strategies import json_objects, names, texts
 
@@ -108,14 +109,14 @@ def test_of_a_question_that_is_too_long_nothing_is_kept():
 
 
 def test_the_book_knows_the_events_of_use():
-    assert all(Book().knows(op) for op in (RECEIPTS, OUTCOME, FADE))
+    assert all(Book().knows(op) for op in (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE))
 
 
 def test_a_receipt_is_found_in_the_event_that_holds_it_and_in_no_other():
     made = [replace(PLAIN, id=f"R{number}") for number in range(6)]
     book = folded(
-        event(1, RECEIPTS, receipts=[each.to_body() for each in made[:3]]),
-        event(2, RECEIPTS, receipts=[replace(each, user="ana").to_body() for each in made[3:]]),
+        event(1, RECEIPT_PUT, receipts=[each.to_body() for each in made[:3]]),
+        event(2, RECEIPT_PUT, receipts=[replace(each, user="ana").to_body() for each in made[3:]]),
     )
 
     assert [book.uses.where(each.id) for each in made] == [[1]] * 3 + [[2]] * 3
@@ -124,17 +125,17 @@ def test_a_receipt_is_found_in_the_event_that_holds_it_and_in_no_other():
 
 
 def test_an_event_without_receipts_or_without_words_changes_nothing():
-    book = folded(event(1, RECEIPTS, receipts=[]), event(2, FADE, ids=["a"])._replace(body=None))
+    book = folded(event(1, RECEIPT_PUT, receipts=[]), event(2, EPISODE_FADE, ids=["a"])._replace(body=None))
 
     assert book.uses.dump() == Book().uses.dump()
 
 
 def test_a_write_that_did_not_reach_the_disk_is_forgotten():
-    book = folded(event(1, FADE, ids=["a"]))
+    book = folded(event(1, EPISODE_FADE, ids=["a"]))
     before = book.dump()
     book.begin()
-    book.apply(event(2, FADE, ids=["a", "b"]))
-    book.apply(event(3, RECEIPTS, receipts=[PLAIN.to_body()]))
+    book.apply(event(2, EPISODE_FADE, ids=["a", "b"]))
+    book.apply(event(3, RECEIPT_PUT, receipts=[PLAIN.to_body()]))
     book.apply(event(4, "erase/1", ids=["a"], lines=[]))
     book.rollback()
 
@@ -146,10 +147,10 @@ def test_a_write_that_did_not_reach_the_disk_is_forgotten():
 def test_an_erasure_takes_the_receipt_whose_question_is_kept_and_leaves_the_others():
     served = [["20260101-0000-c4f1a5", 0.5]]
     book = folded(
-        event(1, RECEIPTS, receipts=[{**PLAIN.to_body(), "id": "R1", "hits": served, "question": "tea?"}]),
-        event(2, RECEIPTS, receipts=[{**PLAIN.to_body(), "id": "R2", "hits": served}]),
-        event(3, RECEIPTS, receipts=[{**PLAIN.to_body(), "id": "R3", "hits": [["other", 0.5]], "question": "rum?"}]),
-        event(4, FADE, ids=["e9", "e8"]),
+        event(1, RECEIPT_PUT, receipts=[{**PLAIN.to_body(), "id": "R1", "hits": served, "question": "tea?"}]),
+        event(2, RECEIPT_PUT, receipts=[{**PLAIN.to_body(), "id": "R2", "hits": served}]),
+        event(3, RECEIPT_PUT, receipts=[{**PLAIN.to_body(), "id": "R3", "hits": [["other", 0.5]], "question": "rum?"}]),
+        event(4, EPISODE_FADE, ids=["e9", "e8"]),
         event(5, "erase/1", ids=["20260101-0000-c4f1a5", "e9"], lines=[]),
     )
 
@@ -170,7 +171,7 @@ def test_what_is_known_is_the_same_when_it_followed_along_read_anew_or_came_from
 
 def test_a_snapshot_of_an_older_program_has_no_uses():
     older, book = Book(), Book()
-    book.apply(event(1, FADE, ids=["a"]))
+    book.apply(event(1, EPISODE_FADE, ids=["a"]))
     dumped = orjson.loads(older.dump())
     del dumped["parts"]["uses"]
     book.load(b'{"beliefs":[\n\n],' + orjson.dumps({k: v for k, v in dumped.items() if k != "beliefs"})[1:])

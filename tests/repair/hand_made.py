@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from keepsake.ledger.ledger import Ledger
-from keepsake.state.state import Book
 from keepsake.records.event import Draft, Event
+from keepsake.state.state import Book
 
 NEIGHBOURS = (
     "path.branch/1", "path.merge/1", "path.abandon/1", "path.compact/1", "graph.put/1", "graph.merge/1",

@@ -18,9 +18,9 @@ from keepsake.ledger.layout import Folder
 from keepsake.ledger.lock import Lock
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft
-from keepsake.repair.salvage import Scribe
 from keepsake.repair.check import check
 from keepsake.repair.findings import CODES, SHOWN, Finding, found
+from keepsake.repair.salvage import Scribe
 from tests.conftest import SOAK
 from tests.repair.folders import (
     LINE,

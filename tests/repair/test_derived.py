@@ -22,7 +22,8 @@ from keepsake.ledger import snapshot
 from keepsake.memory.maintenance import check as care
 from keepsake.memory.memory import Memory
 from keepsake.records.errors import Refused
-from keepsake.repair import compare, derived as pages
+from keepsake.repair import compare
+from keepsake.repair import derived as pages
 from keepsake.repair.findings import CODES, Finding
 from tests.repair.folders import LINE, erase, everything, fill, lines, opened, set_lines, wal
 from tests.repair.hand_made import put, record

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from keepsake.memory.memory import Memory
-from keepsake.state.state import Book
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft, Event
 from keepsake.repair.findings import CODES
 from keepsake.repair.references import Spot, Surveyor
 from keepsake.repair.repair import apply, plan
+from keepsake.state.state import Book
 from tests.repair.folders import backup, checked, codes, damage_words, erase, lines, opened, wal
 from tests.repair.hand_made import NEIGHBOURS, belief, episode, put, record, supersede, version
 

@@ -18,11 +18,11 @@ import pytest
 from keepsake.ledger.ledger import Ledger
 from keepsake.ledger.verify import verify
 from keepsake.memory.memory import Memory
-from keepsake.state.beliefs import Beliefs
 from keepsake.records.errors import KeepsakeError
 from keepsake.repair.check import check
 from keepsake.repair.findings import CODES
 from keepsake.repair.repair import apply
+from keepsake.state.beliefs import Beliefs
 from tests.crash.disks import DIED, DyingDisk, Listing, in_a_child
 from tests.repair.folders import (
     LINE,

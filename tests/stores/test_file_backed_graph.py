@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.ledger.disk import Disk
-from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Busy, Damaged, NotFound, NotWritable, NotWritten, Refused
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.events import CUSTOM, MemoryEvent
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase import phase_findings
 from keepsake.stores.phase.event_log.protocol import DUPLICATE, MALFORMED, UNKNOWN_SCHEMA
-from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, diagnostics as diagnose, layout
+from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, layout
+from keepsake.stores.phase.graph import diagnostics as diagnose
 from keepsake.stores.phase.graph.contents import PARTS
 from keepsake.stores.phase.graph.diagnostics import CODES
 

@@ -18,11 +18,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Moved, NeedsApproval, Refused
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.graph.lifecycle import KINDS, LifecycleAction
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.events import APPLIED, CUSTOM, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent
+from keepsake.records.graph.lifecycle import KINDS, LifecycleAction
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.stores.phase import phase_paths
 from keepsake.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
 from keepsake.stores.phase.event_log import JsonlMemoryEventLog

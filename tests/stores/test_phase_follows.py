@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Moved, NeedsApproval, NotWritten, Refused, Unfinished
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.graph.lifecycle import LifecycleAction, PhasePolicy
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.events import APPLIED, MemoryEvent
+from keepsake.records.graph.lifecycle import LifecycleAction, PhasePolicy
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.audit import JsonlAuditSink
 from keepsake.stores.phase.event_log import JsonlMemoryEventLog

@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import NeedsApproval, Refused
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
-from keepsake.records.graph.lifecycle import LifecycleAction, PhasePolicy
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.events import APPLIED, MemoryEvent
+from keepsake.records.graph.lifecycle import LifecycleAction, PhasePolicy
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.audit import AuditRecord
 from keepsake.stores.phase.event_log import InMemoryMemoryEventLog

@@ -9,15 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, NotWritten, Refused, Unfinished
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
-from keepsake.records.graph.lifecycle import GATED, KINDS, LifecycleAction, LifecycleApproval, PhasePolicy
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.events import APPLIED, CUSTOM, DENIED, MemoryEvent
+from keepsake.records.graph.lifecycle import GATED, KINDS, LifecycleAction, LifecycleApproval, PhasePolicy
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
 from keepsake.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
-from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, diagnostics as diagnose
+from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
+from keepsake.stores.phase.graph import diagnostics as diagnose
 from keepsake.stores.phase.graph.merge import unmerge
 from keepsake.stores.phase.phase_findings import rings
 from keepsake.stores.phase.phase_paths import branch

@@ -31,7 +31,8 @@ from keepsake.records.errors import (
 from keepsake.records.health import MigrationPlan
 from keepsake.records.rule import ConsolidationRule
 from keepsake.stores import SQLiteMemoryStore, file_system
-from keepsake.stores.memorystore import episodes as sqlite_episodes, database as sqlite_file
+from keepsake.stores.memorystore import database as sqlite_file
+from keepsake.stores.memorystore import episodes as sqlite_episodes
 from tests.contracts.providers import ALL, NOON, told
 from tests.crash.disks import at_once
 

@@ -17,8 +17,8 @@ from keepsake import (
     PhaseMemoryRuntime,
 )
 from keepsake.records.errors import Damaged, NotWritable, Refused
-from keepsake.records.graph.lifecycle import LifecycleAction
 from keepsake.records.graph.events import APPLIED
+from keepsake.records.graph.lifecycle import LifecycleAction
 from keepsake.surfaces.cli.root import keepsake as program
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)

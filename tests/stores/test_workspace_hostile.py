@@ -7,18 +7,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Damaged, Moved, NeedsApproval, Refused
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.graph.lifecycle import LifecycleAction
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.events import CUSTOM, MemoryEvent
+from keepsake.records.graph.lifecycle import LifecycleAction
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
 from keepsake.stores.phase.graph import (
     FileBackedMemoryGraphStore,
     InMemoryMemoryGraphStore,
-    diagnostics as diagnose,
     layout,
+)
+from keepsake.stores.phase.graph import (
+    diagnostics as diagnose,
 )
 from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
 from keepsake.stores.phase.workspace import create

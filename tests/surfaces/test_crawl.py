@@ -22,19 +22,19 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from keepsake import Memory
+from keepsake.records.display import plain
 from keepsake.records.episode import Episode
 from keepsake.records.errors import KeepsakeError
 from keepsake.records.fact import Fact
 from keepsake.records.named import NamedEntity, Relation
-from keepsake.records.display import plain
 from keepsake.records.rule import ConsolidationRule
 from keepsake.surfaces.cli.root import keepsake
-from keepsake.surfaces.server.worker import Holder
 from keepsake.surfaces.mcp.completion import PAGE_TEMPLATE
 from keepsake.surfaces.mcp.offers import Offers
 from keepsake.surfaces.mcp.profiles import PROFILES, tools_of
 from keepsake.surfaces.mcp.server import made
 from keepsake.surfaces.mcp.tools import TOOLS
+from keepsake.surfaces.server.worker import Holder
 from tests.surfaces.http.api.conftest import Api
 
 PROGRAMS = ("agent", "tool", "web")

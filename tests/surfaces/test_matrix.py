@@ -25,11 +25,11 @@ from keepsake.records.belief import TRUST
 from keepsake.records.delta import DeltaScope, NoopDelta
 from keepsake.records.policy import CELLS, DEFAULT
 from keepsake.records.rule import ConsolidationRule
-from keepsake.surfaces.cli.root import keepsake as program
-from keepsake.surfaces.server.worker import Desk, Holder
 from keepsake.surfaces.api.api import made
+from keepsake.surfaces.cli.root import keepsake as program
 from keepsake.surfaces.mcp.dispatch import _read
 from keepsake.surfaces.mcp.tools import TOOLS
+from keepsake.surfaces.server.worker import Desk, Holder
 
 QUIET = "[pages]\nfollow = false\n[audit]\nfollow = false\n"
 BY_NAME = {tool.name: tool for tool in TOOLS}

@@ -1,8 +1,8 @@
 """`keepsake relate`, and where what is related is shown: on the command line, over HTTP and over MCP."""
 
 from keepsake import Memory
-from keepsake.surfaces.server.worker import Desk
 from keepsake.surfaces.mcp.tools.read import GET, GetArgs
+from keepsake.surfaces.server.worker import Desk
 from tests.surfaces.http.api.conftest import Api
 
 

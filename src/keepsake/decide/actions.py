@@ -9,12 +9,12 @@ from keepsake.decide import beliefs as decide
 from keepsake.decide import usage as use
 from keepsake.decide.beliefs import Draw
 from keepsake.records.belief import thawed
-from keepsake.state.beliefs import Held
-from keepsake.state.state import Book
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft
 from keepsake.records.policy import BELIEF, is_above
 from keepsake.records.review import Action
+from keepsake.state.beliefs import Held
+from keepsake.state.state import Book
 
 NOT_EVENTS = ("trust", "erase", "compact")  # what is more, or less, than events about beliefs
 

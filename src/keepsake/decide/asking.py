@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from keepsake.decide.beliefs import Draw
 from keepsake.decide.subjects import subject_of
 from keepsake.records.belief import OWNER
-from keepsake.state.state import Book
 from keepsake.records.errors import NeedsApproval, Refused
 from keepsake.records.event import Draft
+from keepsake.records.operations import REVIEW_ASK
 from keepsake.records.policy import ALLOW, Policy
 from keepsake.records.review import Action, Review
-from keepsake.state.reviews import ASK, BY_POLICY
+from keepsake.state.reviews import BY_POLICY
+from keepsake.state.state import Book
 
 
 def ask(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:
@@ -80,4 +81,4 @@ def question(known: Book, action: Action, why: str, draw: Draw) -> Draft:
     while (name := f"r-{draw()}") in known.reviews:
         continue
     body = {"review": name, "user": action.user, "action": action.to_body(), "digest": action.digest, "why": why}
-    return Draft(ASK, body)
+    return Draft(REVIEW_ASK, body)

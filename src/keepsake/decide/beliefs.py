@@ -14,16 +14,28 @@ from typing import Any
 
 from keepsake.decide.graph import merges_thing, tells_of
 from keepsake.records.belief import OWNER, Belief, recorded
-from keepsake.state.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held, gist_of
-from keepsake.state.state import Book
 from keepsake.records.entity import thing_key
-from keepsake.state.episodes import OBSERVE, RETRACT, mark_of
 from keepsake.records.errors import KeyReused, Moved, Refused
 from keepsake.records.event import Draft, Event
+from keepsake.records.operations import (
+    BELIEF_INVALIDATE,
+    BELIEF_PUT,
+    BELIEF_SUPERSEDE,
+    BELIEF_TOMBSTONE,
+    DELTA_NOOP,
+    EPISODE_FADE,
+    EPISODE_PUT,
+    EPISODE_RETRACT,
+    OUTCOME_PUT,
+    RECEIPT_PUT,
+    RELATION_PUT,
+    RULE_FOUND,
+)
+from keepsake.records.receipt import has_words
+from keepsake.state.beliefs import Beliefs, Held, gist_of
+from keepsake.state.episodes import mark_of
 from keepsake.state.lineage import grown, sources_in, trimmed
-from keepsake.state.relations import RELATE
-from keepsake.state.rules import FOUND, NOOP
-from keepsake.records.receipt import FADE, OUTCOME, RECEIPTS, has_words
+from keepsake.state.state import Book
 
 Draw = Callable[[], str]
 
@@ -117,7 +129,7 @@ def tombstone(known: Beliefs, name: str, *, reason: str = "", user: str = OWNER,
     current = _current(known, name, user, path)
     if current.status == "tombstone":
         return []
-    return [Draft(TOMBSTONE, _because({"id": current.body()["id"]}, reason))]
+    return [Draft(BELIEF_TOMBSTONE, _because({"id": current.body()["id"]}, reason))]
 
 
 def put_away(known: Beliefs, version: str, *, reason: str = "", user: str = OWNER) -> list[Draft]:
@@ -125,7 +137,7 @@ def put_away(known: Beliefs, version: str, *, reason: str = "", user: str = OWNE
     held = known.version(version)
     if held is None or held.user != user or held.status == "tombstone":
         return []
-    return [Draft(TOMBSTONE, _because({"id": held.body()["id"]}, reason))]
+    return [Draft(BELIEF_TOMBSTONE, _because({"id": held.body()["id"]}, reason))]
 
 
 def forget(
@@ -151,7 +163,7 @@ def invalidate(known: Beliefs, name: str, draw: Draw, *, reason: str, user: str 
     if current.status == "tombstone":
         raise Refused(f"{name} is forgotten already; what rests on it can be revised one by one")
     if current.path == path:
-        drafts = [Draft(INVALIDATE, _because({"id": current.body()["id"]}, reason))]
+        drafts = [Draft(BELIEF_INVALIDATE, _because({"id": current.body()["id"]}, reason))]
     else:
         drafts = [_fallen(current, "invalidated", reason, path, draw)]
     weaker = [_weaken(held, current.ref, via, on, draw) for held, via, on in _all_above(known, current, path)]
@@ -239,7 +251,7 @@ def erase(
     def speaks(event: Event) -> bool:
         body = event.body or {}
         belief = body.get("belief", {})
-        if event.op == OBSERVE:
+        if event.op == EPISODE_PUT:
             return _tells(event, user, episodes, gone)
         if not event.op.startswith("belief."):
             return names_one_of(event, user, gone, reviews) or merges_thing(event, user, things)
@@ -290,9 +302,9 @@ def names_one_of(event: Event, user: str, gone: Mapping[str, None], reviews: set
     body = event.body or {}
     if event.op.startswith("review."):
         return _asks_of(body, gone, reviews)
-    if event.op in (RECEIPTS, OUTCOME, FADE, RETRACT, FOUND, RELATE):
+    if event.op in (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE, EPISODE_RETRACT, RULE_FOUND, RELATION_PUT):
         return _holds_words_of(body, gone)
-    if event.op == NOOP:  # it has the teller's own name for an episode
+    if event.op == DELTA_NOOP:  # it has the teller's own name for an episode
         return any(source in gone for source in body.get("step", {}).get("sources", ()))
     return tells_of(event, user, gone, alone=True)
 
@@ -357,13 +369,13 @@ def _must_see(known: Beliefs, name: str, held: Held, path: str) -> None:
 def in_its_place(belief: dict[str, Any], held: Held | None, path: str) -> Draft:
     """A version in the place of one, if there is one. On a branch, what an ancestor holds stays; this is its own."""
     if held is None:
-        return Draft(PUT, {"belief": belief})
+        return Draft(BELIEF_PUT, {"belief": belief})
     before = held.belief()
     if held.path == path:
         return _supersede(belief, [before])
     if views := grown(belief.get("views", {}), [before.views]):
         belief = {**belief, "views": views}
-    return Draft(PUT, {"belief": belief, "over": [before.id]})
+    return Draft(BELIEF_PUT, {"belief": belief, "over": [before.id]})
 
 
 def _supersede(belief: dict[str, Any], replaced: Sequence[Belief]) -> Draft:
@@ -372,7 +384,7 @@ def _supersede(belief: dict[str, Any], replaced: Sequence[Belief]) -> Draft:
         belief = {**belief, "views": trimmed(belief["views"], [each.views for each in replaced])}
         if not belief["views"]:
             del belief["views"]
-    return Draft(SUPERSEDE, {"belief": belief, "replaces": [each.id for each in replaced]})
+    return Draft(BELIEF_SUPERSEDE, {"belief": belief, "replaces": [each.id for each in replaced]})
 
 
 def _because(body: dict[str, Any], reason: str) -> dict[str, Any]:

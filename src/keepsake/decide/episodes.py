@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from keepsake.records.belief import OWNER
 from keepsake.records.episode import Episode
-from keepsake.state.episodes import OBSERVE, RETRACT, Episodes, gist_of
 from keepsake.records.errors import KeyReused, NotFound
 from keepsake.records.event import Draft
+from keepsake.records.operations import EPISODE_PUT, EPISODE_RETRACT
 from keepsake.records.policy import is_above
+from keepsake.state.episodes import Episodes, gist_of
 
 
 def put(known: Episodes, episode: Episode, echo: Sequence[str] = ()) -> list[Draft]:
@@ -25,7 +26,7 @@ def put(known: Episodes, episode: Episode, echo: Sequence[str] = ()) -> list[Dra
         return []
     if any(not is_above(episode.trust, each.trust) for each in told):
         raise KeyReused(f"{episode.id!r} was told before, and otherwise; give this another id: what happened stays")
-    return [Draft(OBSERVE, {"episode": body, "echo": list(echo)} if echo else {"episode": body})]
+    return [Draft(EPISODE_PUT, {"episode": body, "echo": list(echo)} if echo else {"episode": body})]
 
 
 def retract(known: Episodes, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:
@@ -39,4 +40,4 @@ def retract(known: Episodes, names: Sequence[str], *, user: str = OWNER, reason:
     if not sources:
         return []
     body = {"ids": list(dict.fromkeys(sources)), "user": user}
-    return [Draft(RETRACT, {**body, "reason": reason} if reason else body)]
+    return [Draft(EPISODE_RETRACT, {**body, "reason": reason} if reason else body)]

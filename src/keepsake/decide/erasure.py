@@ -14,16 +14,29 @@ from typing import Any, NamedTuple
 from keepsake.decide.beliefs import names_one_of
 from keepsake.decide.graph import tells_of
 from keepsake.records.belief import OWNER
-from keepsake.state.state import Book
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft, Event
-from keepsake.state.graph import GRAPH_PUT
-from keepsake.state.pages import FOLD, NOTES, PAGE, RENAME
-from keepsake.state.rules import FOUND, RAN, RULE, RULE_GONE
+from keepsake.records.operations import (
+    CONFIG_SET,
+    FRAME_DROP,
+    FRAME_PUT,
+    GRAPH_PUT,
+    PAGE_COMPACT,
+    PAGE_PUT,
+    PAGE_RENAME,
+    RECEIPT_PUT,
+    RULE_DROP,
+    RULE_FOUND,
+    RULE_PUT,
+    RULE_RAN,
+    SESSION_END,
+    SESSION_START,
+    TRUST_SET,
+)
 from keepsake.records.schema import words_in
-from keepsake.state.sources import NONE, SET
-from keepsake.records.receipt import RECEIPTS
-from keepsake.state.sessions import CONFIG, END, FRAME, FRAME_GONE, START
+from keepsake.state.pages import NOTES
+from keepsake.state.sources import NONE
+from keepsake.state.state import Book
 
 Speaks = Callable[[Event], bool]
 
@@ -66,15 +79,15 @@ def _page(known: Book, about: str, user: str) -> Words:
 
     def speak(event: Event) -> bool:
         told = event.body or {}
-        if event.op not in (PAGE, FOLD, RENAME) or told.get("user") != user:
+        if event.op not in (PAGE_PUT, PAGE_COMPACT, PAGE_RENAME) or told.get("user") != user:
             return False
         if not any(told["about"] == name and after < event.seq <= until for name, after, until in names):
             return False
-        if event.op == RENAME and not is_used:
+        if event.op == PAGE_RENAME and not is_used:
             gone[event.id] = None
-        return not is_used or (event.op == PAGE and bool(set(told["front"]) - set(_KEPT)))
+        return not is_used or (event.op == PAGE_PUT and bool(set(told["front"]) - set(_KEPT)))
 
-    return Words([] if is_clean else [Draft(PAGE, body)], gone.keys(), speak)
+    return Words([] if is_clean else [Draft(PAGE_PUT, body)], gone.keys(), speak)
 
 
 def _path(known: Book, path: str, user: str) -> Words:
@@ -115,10 +128,10 @@ def _source(known: Book, source: str, user: str) -> Words:
 
     def speak(event: Event) -> bool:
         told = event.body or {}
-        is_of = event.op == SET and (told.get("user"), told.get("source")) == (user, source)
+        is_of = event.op == TRUST_SET and (told.get("user"), told.get("source")) == (user, source)
         return is_of and (held is None or "reason" in told)
 
-    return Words([Draft(SET, body)] if held and held.reason else [], (), speak)
+    return Words([Draft(TRUST_SET, body)] if held and held.reason else [], (), speak)
 
 
 def _frame(known: Book, name: str, _: str) -> Words:
@@ -127,12 +140,12 @@ def _frame(known: Book, name: str, _: str) -> Words:
 
     def speak(event: Event) -> bool:
         told = event.body or {}
-        if event.op == RECEIPTS and any(each.get("frame") == name for each in told.get("receipts", ())):
+        if event.op == RECEIPT_PUT and any(each.get("frame") == name for each in told.get("receipts", ())):
             gone.update({each["id"]: None for each in told["receipts"]})
             return True
-        return event.op in (FRAME, FRAME_GONE) and told.get("frame", told).get("name") == name
+        return event.op in (FRAME_PUT, FRAME_DROP) and told.get("frame", told).get("name") == name
 
-    return Words([Draft(FRAME_GONE, {"name": name})] if name in known.work.frames else [], gone.keys(), speak)
+    return Words([Draft(FRAME_DROP, {"name": name})] if name in known.work.frames else [], gone.keys(), speak)
 
 
 def _rule(known: Book, name: str, user: str) -> Words:
@@ -140,26 +153,26 @@ def _rule(known: Book, name: str, user: str) -> Words:
 
     def speak(event: Event) -> bool:
         told = event.body or {}
-        if event.op not in (RULE, RULE_GONE, RAN, FOUND) or told.get("user") != user:
+        if event.op not in (RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND) or told.get("user") != user:
             return False
         return bool(told.get("rule", told)["id"] == name)
 
-    drop = Draft(RULE_GONE, {"user": user, "id": name, "again": True})
+    drop = Draft(RULE_DROP, {"user": user, "id": name, "again": True})
     return Words([drop] if known.rules.is_known(user, name) else [], (), speak)
 
 
 def _setting(known: Book, key: str, _: str) -> Words:
     def speak(event: Event) -> bool:
-        return event.op == CONFIG and (event.body or {}).get("key") == key
+        return event.op == CONFIG_SET and (event.body or {}).get("key") == key
 
-    return Words([Draft(CONFIG, {"key": key, "value": None})] if key in known.work.config else [], (), speak)
+    return Words([Draft(CONFIG_SET, {"key": key, "value": None})] if key in known.work.config else [], (), speak)
 
 
 def _receipt(_: Book, name: str, user: str) -> Words:
     """One receipt, with the question that it kept, and those that were recorded in one event with it."""
 
     def speak(event: Event) -> bool:
-        told = (event.body or {}).get("receipts", ()) if event.op == RECEIPTS else ()
+        told = (event.body or {}).get("receipts", ()) if event.op == RECEIPT_PUT else ()
         return any(each["id"] == name and each.get("user", OWNER) == user for each in told)
 
     return Words([], (name,), speak)
@@ -169,9 +182,9 @@ def _session(known: Book, name: str, _: str) -> Words:
     """A working session's id and task type. The hours that were worked stay counted."""
 
     def speak(event: Event) -> bool:
-        return event.op in (START, END) and (event.body or {}).get("session") == name
+        return event.op in (SESSION_START, SESSION_END) and (event.body or {}).get("session") == name
 
-    return Words([Draft(END, {"session": name})] if known.work.clock.session == name else [], (), speak)
+    return Words([Draft(SESSION_END, {"session": name})] if known.work.clock.session == name else [], (), speak)
 
 
 def _node(_: Book, name: str, user: str) -> Words:

@@ -22,11 +22,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keepsake.decide.subjects import standing
-from keepsake.state.beliefs import Held
-from keepsake.state.state import Book
 from keepsake.records.clock import comparable, held_time, stamp
-from keepsake.state.episodes import Told
+from keepsake.records.display import html_of, plain
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
+from keepsake.records.policy import is_above
+from keepsake.state.beliefs import Held
+from keepsake.state.episodes import Told
 from keepsake.state.lineage import (
     TRIPLE,
     claims_in,
@@ -38,8 +39,7 @@ from keepsake.state.lineage import (
     triple_of,
     view_of,
 )  # fmt: skip
-from keepsake.records.display import html_of, plain
-from keepsake.records.policy import is_above
+from keepsake.state.state import Book
 
 if TYPE_CHECKING:
     from keepsake.records.delta import Delta, DeltaScope

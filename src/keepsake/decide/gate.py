@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from keepsake.records.belief import TRUST
-from keepsake.records.errors import Refused
 from keepsake.records.display import html_of, plain
+from keepsake.records.errors import Refused
 from keepsake.records.policy import (
     ALLOW,
     BELIEF,

@@ -7,10 +7,9 @@ from typing import Any
 
 from keepsake.decide import beliefs as decide
 from keepsake.decide import rule
-from keepsake.state.state import Book
-from keepsake.state.episodes import RETRACT
 from keepsake.records.event import Draft
-from keepsake.state.pages import CLEAN, FOLD, PAGE, RENAME
+from keepsake.records.operations import EPISODE_RETRACT, PAGE_CLEAN, PAGE_COMPACT, PAGE_PUT, PAGE_RENAME
+from keepsake.state.state import Book
 
 _PER_EVENT = 5_000  # ids that fit in one event with room to spare
 
@@ -19,17 +18,17 @@ def put(known: Book, user: str, about: str, front: Mapping[str, Any], *, is_new:
     """Say something of a page. What was said already is no event; a page that is to be made is one in any case."""
     before = known.pages.front(user, about)
     fresh = {name: value for name, value in front.items() if name not in before or before[name] != value}
-    return [Draft(PAGE, {"user": user, "about": about, "front": fresh})] if fresh or (is_new and not before) else []
+    return [Draft(PAGE_PUT, {"user": user, "about": about, "front": fresh})] if fresh or (is_new and not before) else []
 
 
 def fold(user: str, about: str, into: Mapping[str, str]) -> list[Draft]:
     """Entries leave their page because another tells them."""
-    return [Draft(FOLD, {"user": user, "about": about, "into": dict(into)})] if into else []
+    return [Draft(PAGE_COMPACT, {"user": user, "about": about, "into": dict(into)})] if into else []
 
 
 def rename(user: str, about: str, to: str) -> list[Draft]:
     """A page is about another entity from now on. What is held says so in versions of its own."""
-    return [Draft(RENAME, {"user": user, "about": about, "to": to})]
+    return [Draft(PAGE_RENAME, {"user": user, "about": about, "to": to})]
 
 
 def clean(known: Book, user: str, reason: str, *, everything: bool = False) -> list[Draft]:
@@ -40,7 +39,7 @@ def clean(known: Book, user: str, reason: str, *, everything: bool = False) -> l
     if everything:
         told = known.episodes.standing(user)
         parts = [told[at : at + _PER_EVENT] for at in range(0, len(told), _PER_EVENT)]
-        drafts += [Draft(RETRACT, {"ids": part, "user": user, "reason": reason}) for part in parts]
+        drafts += [Draft(EPISODE_RETRACT, {"ids": part, "user": user, "reason": reason}) for part in parts]
         for _, kept in known.rules.kept(user):
             drafts += rule.drop(known.rules, kept.rule.id, user)
-    return [*drafts, Draft(CLEAN, {"user": user})]
+    return [*drafts, Draft(PAGE_CLEAN, {"user": user})]

@@ -11,15 +11,15 @@ from typing import Any
 
 import orjson
 
-from keepsake.decide import paths as decide
 from keepsake.decide import path_merge as merging
+from keepsake.decide import paths as decide
 from keepsake.decide.beliefs import Draw
-from keepsake.state.state import Book
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft
 from keepsake.records.merged import REVIEW
 from keepsake.records.policy import Policy
 from keepsake.records.review import Action
+from keepsake.state.state import Book
 
 SEEN = "seen"  # the mark, among the changes
 _MAY_CHANGE = {"merge": ("into", "conflicts"), "abandon": (), "compact": ("summary",), "reopen": ()}

@@ -21,18 +21,18 @@ from keepsake.decide.paths import must_be_a_branch, must_go_on, named
 from keepsake.decide.refusal import refuse
 from keepsake.decide.subjects import subjects
 from keepsake.records.belief import recorded
-from keepsake.state.beliefs import PUT, Held
-from keepsake.state.state import Book
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
-from keepsake.records.path import ABANDONED, MERGED
 from keepsake.records.merged import BRANCH, BY_MERGE, NEWEST, RULES, Conflict
 from keepsake.records.merged import REVIEW as ASKED
-from keepsake.state.paths import MERGE, shown
+from keepsake.records.operations import BELIEF_PUT, PATH_MERGE, RELATION_PUT
+from keepsake.records.path import ABANDONED, MERGED
 from keepsake.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, is_above, lower
-from keepsake.state.relations import RELATE
 from keepsake.records.review import Action
 from keepsake.records.schema import WRITER_TRUST
+from keepsake.state.beliefs import Held
+from keepsake.state.paths import shown
+from keepsake.state.state import Book
 
 CHANGED = "both sides changed it"
 STATED = "both sides said something under this key"
@@ -118,7 +118,7 @@ def merge(
         draft for step, why in asked for draft in _ask(known, _action(known, step, planned, there, asker), why, draw)
     ]
     done = {"user": planned.user, "path": planned.path, "into": planned.into, "brought": pairs, "rule": rule}
-    return [*drafts, *_related(known, planned, there, set(names.values())), *questions, Draft(MERGE, done)]
+    return [*drafts, *_related(known, planned, there, set(names.values())), *questions, Draft(PATH_MERGE, done)]
 
 
 # -- what is brought, and what is a conflict ---------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def _why_asked(known: Book, step: Step, planned: Plan, asker: Asker) -> str:
     action = Action(
         kind=verb, user=planned.user, path=planned.into, target=there, by=asker.by, trust=asker.trust
     )  # fmt: skip
-    said = Draft(PUT, {"belief": {**step.mine.body(), "path": planned.into}, "replaces": list(there)})
+    said = Draft(BELIEF_PUT, {"belief": {**step.mine.body(), "path": planned.into}, "replaces": list(there)})
     verdict = gate(asker.policy, action, subjects(known, action, [said]))
     if verdict.kind == REFUSE:
         refuse(known, action, "refused", message=verdict.why)
@@ -255,7 +255,7 @@ def _related(known: Book, planned: Plan, there: Mapping[str, str], new: Containe
         if ids[0] != ids[1] and is_there:
             where = {"path": planned.into} if planned.into else {}
             of = {WRITER_TRUST: each.trust} if each.trust != "human" else {}
-            yield Draft(RELATE, {"user": each.user, "ids": list(ids), "relation": each.relation, **where, **of})
+            yield Draft(RELATION_PUT, {"user": each.user, "ids": list(ids), "relation": each.relation, **where, **of})
 
 
 def _action(known: Book, step: Step, planned: Plan, there: Mapping[str, str], asker: Asker) -> Action:

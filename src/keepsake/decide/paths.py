@@ -9,11 +9,12 @@ from typing import cast
 
 from keepsake.decide import beliefs as decide
 from keepsake.decide.beliefs import Draw
-from keepsake.state.state import Book
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft
+from keepsake.records.operations import PATH_ABANDON, PATH_BRANCH, PATH_COMPACT, PATH_REOPEN
 from keepsake.records.path import ABANDONED, MERGED, OPEN
-from keepsake.state.paths import ABANDON, BRANCH, COMPACT, MAIN, REOPEN, ROOT, shown
+from keepsake.state.paths import MAIN, ROOT, shown
+from keepsake.state.state import Book
 
 LONGEST_NAME = 200
 LONGEST_REASON = 1000
@@ -32,7 +33,7 @@ def branch(known: Book, user: str, name: str, parent: str = ROOT) -> list[Draft]
     must_go_on(known, user, parent, "branch from another one")
     if len(known.paths.lineage(user, parent)) >= DEEPEST:
         raise Refused(f"path {parent!r:.80} is {DEEPEST} branches deep; branch from one further up")
-    return [Draft(BRANCH, {"user": user, "path": name, "parent": parent})]
+    return [Draft(PATH_BRANCH, {"user": user, "path": name, "parent": parent})]
 
 
 def abandon(known: Book, user: str, name: str, reason: str) -> list[Draft]:
@@ -40,7 +41,7 @@ def abandon(known: Book, user: str, name: str, reason: str) -> list[Draft]:
     must_be_a_branch(known, user, name, "abandoned")
     _must_say_why(name, "abandoned", reason)
     must_go_on(known, user, name, "it cannot be abandoned any more")
-    return [Draft(ABANDON, {"user": user, "path": name, "reason": reason})]
+    return [Draft(PATH_ABANDON, {"user": user, "path": name, "reason": reason})]
 
 
 def compact(known: Book, user: str, name: str, draw: Draw, *, summary: str = "", trust: str = "human") -> list[Draft]:
@@ -54,7 +55,7 @@ def compact(known: Book, user: str, name: str, draw: Draw, *, summary: str = "",
         said = {"text": summary, "kind": SUMMARY, "user": user, "path": name, "trust": trust}
         drafts = decide.put(known, said, draw)
         version = drafts[0].body["belief"]["id"]
-    return [*drafts, Draft(COMPACT, {"user": user, "path": name, "summary": version})]
+    return [*drafts, Draft(PATH_COMPACT, {"user": user, "path": name, "summary": version})]
 
 
 def reopen(known: Book, user: str, name: str, reason: str) -> list[Draft]:
@@ -68,7 +69,7 @@ def reopen(known: Book, user: str, name: str, reason: str) -> list[Draft]:
         is_below = known.paths.lineage(user, name)[0] != name
         how = "below one that was abandoned; reopen that one" if is_below else "open already"
         raise Refused(f"path {name!r:.80} is {how}")
-    return [Draft(REOPEN, {"user": user, "path": name, "reason": reason})]
+    return [Draft(PATH_REOPEN, {"user": user, "path": name, "reason": reason})]
 
 
 def named(known: Book, user: str, name: str) -> str:

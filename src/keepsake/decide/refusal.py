@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from keepsake.state.state import Book
 from keepsake.records.errors import NotApproved
 from keepsake.records.event import Draft
+from keepsake.records.operations import REVIEW_REFUSE
 from keepsake.records.policy import BELIEF
 from keepsake.records.review import Action
-from keepsake.state.reviews import REFUSE, refusal_in
+from keepsake.state.reviews import refusal_in
+from keepsake.state.state import Book
 
 MOST = 500  # refusals of one source that are recorded within an hour
 _VERSIONS = 50  # that one of them names
@@ -49,4 +50,4 @@ def recorded(known: Book, attempt: Mapping[str, Any], by: str, now: str) -> list
     reviews, refusal = known.reviews, refusal_in(by, attempt)
     if reviews.was_refused(refusal, now) or reviews.refusals(by, now) >= MOST:
         return []
-    return [Draft(REFUSE, dict(attempt))]
+    return [Draft(REVIEW_REFUSE, dict(attempt))]

@@ -21,12 +21,12 @@ from keepsake.decide.gate import gate, refuse_claims
 from keepsake.decide.refusal import refuse
 from keepsake.decide.subjects import subjects
 from keepsake.records.belief import OWNER
-from keepsake.state.state import Book
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft
+from keepsake.records.operations import REVIEW_ANSWER, REVIEW_GRANT
 from keepsake.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, lower
 from keepsake.records.review import Action, Approval, Review
-from keepsake.state.reviews import ANSWER, GRANT
+from keepsake.state.state import Book
 
 KEPT_OUT = "tool"  # the trust of what a rule keeps out of recall, unless it has less already
 
@@ -106,7 +106,7 @@ def grant(
         refuse(known, review.action, "other", review.id)
     if expires <= now:
         raise Refused(f"a yes that ends at {expires} is over already; give it a later end")
-    return [Draft(GRANT, {"review": review.id, "user": user, "marker": marker, "expires": expires})]
+    return [Draft(REVIEW_GRANT, {"review": review.id, "user": user, "marker": marker, "expires": expires})]
 
 
 def apply(
@@ -185,4 +185,4 @@ def _answer(review: Review, answer: str, reason: str, marker: str = "") -> Draft
         body["reason"] = reason
     if marker:
         body["marker"] = marker
-    return Draft(ANSWER, body)
+    return Draft(REVIEW_ANSWER, body)

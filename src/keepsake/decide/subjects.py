@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from keepsake.decide.actions import targets
-from keepsake.state.state import Book
 from keepsake.records.clock import comparable, parse_moment
 from keepsake.records.event import Draft
 from keepsake.records.policy import Subject, thing
 from keepsake.records.review import Action
+from keepsake.state.state import Book
 
 
 def subjects(known: Book, action: Action, drafts: Sequence[Draft], now: str = "") -> list[Subject]:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from keepsake.decide.subjects import standing
 from keepsake.records.belief import OWNER
-from keepsake.state.beliefs import Held
-from keepsake.state.state import Book
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft
+from keepsake.records.operations import REVIEW_ANSWER, REVIEW_ASK, TRUST_CORROBORATE, TRUST_SET
 from keepsake.records.policy import DEFAULT, RANK, is_above
-from keepsake.state.reviews import ANSWER, ASK
-from keepsake.state.sources import AS_A_PERSON, CORROBORATE, LATEST, NONE, SET, USUAL, Distrust, speaks_for_all, voice
+from keepsake.state.beliefs import Held
+from keepsake.state.sources import AS_A_PERSON, LATEST, NONE, USUAL, Distrust, speaks_for_all, voice
+from keepsake.state.state import Book
 
 SET_ASIDE = "tool"  # what is derived from a source that nobody relies on is worth no more than a program's word
 BORNE_OUT = "agent"  # what is derived from what others confirmed
@@ -31,7 +31,7 @@ def distrust(known: Book, source: str, *, user: str, since: str, first: int, rea
     if before and (before.first, before.since, before.reason) == (first, since, reason):
         return []
     body = {"user": user, "source": source, "trust": NONE, "since": since, "first": first}
-    return [Draft(SET, {**body, "reason": reason} if reason else body)]
+    return [Draft(TRUST_SET, {**body, "reason": reason} if reason else body)]
 
 
 def trust_again(known: Book, source: str, *, user: str, reason: str = "") -> list[Draft]:
@@ -39,7 +39,7 @@ def trust_again(known: Book, source: str, *, user: str, reason: str = "") -> lis
     if known.distrusts.find(user, source) is None:
         raise NotFound(f"{source!r} is not withheld; `keepsake trust` lists what is")
     body = {"user": user, "source": source, "trust": USUAL}
-    return [Draft(SET, {**body, "reason": reason} if reason else body)]
+    return [Draft(TRUST_SET, {**body, "reason": reason} if reason else body)]
 
 
 def is_in_doubt(known: Book, trust: str, version: str) -> bool:
@@ -61,7 +61,7 @@ def approved_episodes(known: Book, source: str, *, user: str) -> list[Draft]:
     """That all episodes of a source which are quarantined may be recalled. Its beliefs each have a review."""
     ids = quarantined_episodes(known, source, user=user)
     some = (ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE))
-    return [Draft(CORROBORATE, {"user": user, "ids": each, "source": source}) for each in some]
+    return [Draft(TRUST_CORROBORATE, {"user": user, "ids": each, "source": source}) for each in some]
 
 
 def quarantined_episodes(known: Book, source: str, *, user: str) -> list[str]:
@@ -117,7 +117,7 @@ def explained(known: Book, drafts: list[Draft]) -> list[Draft]:
     """Questions about what is in doubt only because of what it rests on, or repeats, say so."""
     stated = {draft.body["belief"]["id"]: draft.body for draft in drafts if "belief" in draft.body}
     for draft in drafts:
-        if draft.op == ASK and draft.body["action"]["kind"] == "trust":
+        if draft.op == REVIEW_ASK and draft.body["action"]["kind"] == "trust":
             body = stated.get(draft.body["action"]["target"][0], {})
             if because := _because(known, body):
                 draft.body["why"] = because
@@ -164,9 +164,9 @@ def _is_relied_on(known: Book, user: str, spoken: str) -> bool:
 
 def _confirmed(known: Book, found: dict[str, str], user: str) -> list[Draft]:
     ids = [name for name, whose in found.items() if whose == user]
-    drafts = [Draft(CORROBORATE, {"user": user, "ids": ids})]
+    drafts = [Draft(TRUST_CORROBORATE, {"user": user, "ids": ids})]
     for name in ids:
         if review := known.reviews.in_question(name):
             reason = "others, who are trusted, said the same"
-            drafts.append(Draft(ANSWER, {"review": review, "user": user, "answer": "stale", "reason": reason}))
+            drafts.append(Draft(REVIEW_ANSWER, {"review": review, "user": user, "answer": "stale", "reason": reason}))
     return drafts

@@ -12,11 +12,12 @@ from typing import Any
 import orjson
 
 from keepsake.records.belief import OWNER
-from keepsake.state.state import Book
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft
-from keepsake.state.relations import RELATE, Related
-from keepsake.records.receipt import FADE, OUTCOME, RECEIPTS, Receipt, has_words
+from keepsake.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT, RELATION_PUT
+from keepsake.records.receipt import Receipt, has_words
+from keepsake.state.relations import Related
+from keepsake.state.state import Book
 
 HEAVIEST = 10.0  # what one outcome may weigh
 LONGEST_RELATION = 200  # letters
@@ -39,12 +40,12 @@ def receipts(given: Iterable[Receipt]) -> list[Draft]:
         if size > _MOST:
             continue
         if has_words(body):
-            drafts.append(Draft(RECEIPTS, {"receipts": [body]}))
+            drafts.append(Draft(RECEIPT_PUT, {"receipts": [body]}))
             continue
         group, held = together.get(receipt.user, ([], 0))
         if not group or held + size > _FULL:
             group, held = [], 0
-            drafts.append(Draft(RECEIPTS, {"receipts": group}))
+            drafts.append(Draft(RECEIPT_PUT, {"receipts": group}))
         group.append(body)
         together[receipt.user] = group, held + size
     return drafts
@@ -64,13 +65,13 @@ def outcome(
         raise Refused(f"a weight is above 0 and at most {HEAVIEST:g}, not {weight!r}")
     sources = [source for name in _named(names) for source in sources_of(known, name, user, path)]
     said = {"signal": float(signal), "weight": float(weight), "user": user} | ({"path": path} if path else {})
-    return [Draft(OUTCOME, {"ids": ids, **said, **why}) for ids, why in _portions(sources, reason)]
+    return [Draft(OUTCOME_PUT, {"ids": ids, **said, **why}) for ids, why in _portions(sources, reason)]
 
 
 def again(known: Book, name: str, *, user: str = OWNER, path: str = "") -> list[Draft]:
     """Record that a belief was said again, in the words it has: it is used more, and no surer."""
     said: dict[str, Any] = {"signal": 1.0, "weight": 1.0, "user": user, "again": True}
-    return [Draft(OUTCOME, {"ids": sources_of(known, name, user, path), **said, **({"path": path} if path else {})})]
+    return [Draft(OUTCOME_PUT, {"ids": sources_of(known, name, user, path), **said, **({"path": path} if path else {})})]
 
 
 def fade(known: Book, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:
@@ -82,7 +83,7 @@ def fade(known: Book, names: Sequence[str], *, user: str = OWNER, reason: str = 
             raise Refused(f"{name!r} is a belief, not something that happened; `keepsake forget` puts it out of sight")
         sources += found or _nothing(name)
     fresh = [source for source in sources if not known.uses.is_faded(source)]
-    return [Draft(FADE, {"ids": ids, "user": user, **why}) for ids, why in _portions(fresh, reason)]
+    return [Draft(EPISODE_FADE, {"ids": ids, "user": user, **why}) for ids, why in _portions(fresh, reason)]
 
 
 def relate(
@@ -99,7 +100,7 @@ def relate(
     if (said is None and not words) or (said and (said.ids, said.relation) == (tuple(ids), words)):
         return []
     body = {"user": user, "ids": ids} | ({"relation": words} if words else {}) | ({"path": path} if path else {})
-    return [Draft(RELATE, body)]
+    return [Draft(RELATION_PUT, body)]
 
 
 def related(known: Book, one: str, other: str, *, user: str = OWNER, path: str = "") -> Related | None:

@@ -7,7 +7,8 @@ import re
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft
 from keepsake.records.frame import Frame
-from keepsake.state.sessions import CONFIG, END, FRAME, FRAME_GONE, START, Work
+from keepsake.records.operations import CONFIG_SET, FRAME_DROP, FRAME_PUT, SESSION_END, SESSION_START
+from keepsake.state.sessions import Work
 
 CLOCK = "total_active_hours"
 
@@ -18,26 +19,26 @@ def start(session: str, task_type: str) -> list[Draft]:
     """Begin to work. Whatever session was open ends where it was last heard."""
     if not session or not task_type:
         raise Refused("a working session has an id and a task type")
-    return [Draft(START, {"session": session, "task_type": task_type})]
+    return [Draft(SESSION_START, {"session": session, "task_type": task_type})]
 
 
 def end(known: Work, session: str) -> list[Draft]:
     """Stop working. A session that is not open any more has ended already."""
-    return [Draft(END, {"session": session})] if known.clock.session == session else []
+    return [Draft(SESSION_END, {"session": session})] if known.clock.session == session else []
 
 
 def put_frame(known: Work, frame: Frame) -> list[Draft]:
     """Define a frame, or redefine it. The same definition again is no event."""
     body = frame.to_body()
     before = {name: value for name, value in known.frames.get(frame.name, {}).items() if name != "created_at"}
-    return [] if before == body else [Draft(FRAME, {"frame": body})]
+    return [] if before == body else [Draft(FRAME_PUT, {"frame": body})]
 
 
 def drop_frame(known: Work, name: str) -> list[Draft]:
     """A frame of the user's own goes. Behind one that had a built-in's name, the built-in is there again."""
     if name not in known.frames:
         raise NotFound(f"there is no frame of your own called {name!r}")
-    return [Draft(FRAME_GONE, {"name": name})]
+    return [Draft(FRAME_DROP, {"name": name})]
 
 
 def set_config(known: Work, key: str, value: str) -> list[Draft]:
@@ -46,4 +47,4 @@ def set_config(known: Work, key: str, value: str) -> list[Draft]:
         raise Refused(f"{CLOCK} is moved by working sessions, and by nothing else")
     if not _KEY.match(key):
         raise Refused(f"a setting's name is small letters, digits and ._-, beginning with a letter; not {key!r}")
-    return [] if known.config.get(key) == value else [Draft(CONFIG, {"key": key, "value": value})]
+    return [] if known.config.get(key) == value else [Draft(CONFIG_SET, {"key": key, "value": value})]

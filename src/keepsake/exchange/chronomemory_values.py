@@ -14,8 +14,8 @@ from math import isfinite
 from typing import Any
 
 from keepsake.records.belief import STATUSES
-from keepsake.records.record import ChronoRecord
 from keepsake.records.json import LEAST, MOST
+from keepsake.records.record import ChronoRecord
 
 KEPT = "chronomemory"  # in a record's data
 

@@ -28,9 +28,7 @@ import orjson
 
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.event import Event
-from keepsake.state.rules import RAN
-from keepsake.state.sources import SET
-from keepsake.records.receipt import RECEIPTS
+from keepsake.records.operations import RECEIPT_PUT, RULE_RAN, TRUST_SET
 
 FORMAT = 1
 HEADER, EVENT, END = "keepsake", "event", "end"
@@ -129,11 +127,11 @@ def renumbered(
     op: str, body: dict[str, Any], last: Callable[[int], int], first: Callable[[int], int]
 ) -> dict[str, Any]:
     """The body of an event, with other numbers where it names places in the ledger."""
-    if op == RAN:
+    if op == RULE_RAN:
         return {**body, "through": last(body["through"])}
-    if op == SET and "first" in body:
+    if op == TRUST_SET and "first" in body:
         return {**body, "first": first(body["first"])}
-    if op == RECEIPTS:
+    if op == RECEIPT_PUT:
         return {**body, "receipts": [_of_receipt(receipt, last) for receipt in body["receipts"]]}
     return body
 

@@ -14,26 +14,62 @@ from typing import Any
 import orjson
 
 from keepsake.records.belief import OWNER, TRUST, Belief
-from keepsake.state.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.clock import parse_moment
-from keepsake.records.graph.envelope import KINDS, key_of, record_of
 from keepsake.records.episode import Episode
-from keepsake.state.episodes import OBSERVE, RETRACT
 from keepsake.records.errors import Refused
 from keepsake.records.event import ELSEWHERE, Event
 from keepsake.records.frame import Frame
-from keepsake.state.graph import GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
-from keepsake.state.pages import CLEAN, FOLD, PAGE, RENAME, STATUSES
-from keepsake.state.paths import ABANDON, BRANCH, COMPACT, MERGE, REOPEN
-from keepsake.state.relations import RELATE
+from keepsake.records.graph.envelope import KINDS, key_of, record_of
+from keepsake.records.operations import (
+    BELIEF_INVALIDATE,
+    BELIEF_PUT,
+    BELIEF_SUPERSEDE,
+    BELIEF_TOMBSTONE,
+    CONFIG_SET,
+    DELTA_NOOP,
+    EPISODE_FADE,
+    EPISODE_PUT,
+    EPISODE_RETRACT,
+    FRAME_DROP,
+    FRAME_PUT,
+    GRAPH_DISMISS,
+    GRAPH_MERGE,
+    GRAPH_PROPOSE,
+    GRAPH_PUT,
+    GRAPH_UNMERGE,
+    IMPORT_DONE,
+    IMPORT_TAKE,
+    OUTCOME_PUT,
+    PAGE_CLEAN,
+    PAGE_COMPACT,
+    PAGE_PUT,
+    PAGE_RENAME,
+    PATH_ABANDON,
+    PATH_BRANCH,
+    PATH_COMPACT,
+    PATH_MERGE,
+    PATH_REOPEN,
+    RECEIPT_PUT,
+    RELATION_PUT,
+    REVIEW_ANSWER,
+    REVIEW_ASK,
+    REVIEW_GRANT,
+    REVIEW_REFUSE,
+    RULE_DROP,
+    RULE_FOUND,
+    RULE_PUT,
+    RULE_RAN,
+    SESSION_END,
+    SESSION_START,
+    TRUST_CORROBORATE,
+    TRUST_SET,
+)
+from keepsake.records.receipt import Receipt
 from keepsake.records.review import Action
-from keepsake.state.reviews import ANSWER, ASK, GRANT, OUTCOMES, REFUSE
 from keepsake.records.rule import ConsolidationRule
-from keepsake.state.rules import FOUND, NOOP, RAN, RULE, RULE_GONE
-from keepsake.state.imports import DONE, TAKE
-from keepsake.state.sources import CORROBORATE, NONE, SET, USUAL, checked_source
-from keepsake.records.receipt import FADE, OUTCOME, RECEIPTS, Receipt
-from keepsake.state.sessions import CONFIG, END, FRAME, FRAME_GONE, START
+from keepsake.state.pages import STATUSES
+from keepsake.state.reviews import OUTCOMES
+from keepsake.state.sources import NONE, USUAL, checked_source
 
 Shape = Callable[[Any], object]  # a value; raises ValueError, TypeError, LookupError or Refused if it is another
 
@@ -61,9 +97,9 @@ def _owners(op: str, body: Mapping[str, Any]) -> Iterator[str]:
         yield (body.get("belief") or body["episode"]).get("user", OWNER)
     elif "receipts" in body:
         yield from (receipt.get("user", OWNER) for receipt in body["receipts"])
-    elif op not in OF_ALL and op not in (TOMBSTONE, INVALIDATE):  # which say it by the id alone
+    elif op not in OF_ALL and op not in (BELIEF_TOMBSTONE, BELIEF_INVALIDATE):  # which say it by the id alone
         yield body.get("user", OWNER)
-    if op == ASK:
+    if op == REVIEW_ASK:
         yield body["action"].get("user", OWNER)
 
 
@@ -183,7 +219,7 @@ def _belief(value: Any) -> None:
 
 
 def _episode(value: Any) -> None:
-    Episode.of(Event(0, "", OBSERVE, "", "", "", {"episode": value}))
+    Episode.of(Event(0, "", EPISODE_PUT, "", "", "", {"episode": value}))
     parse_moment(value["timestamp"])
 
 
@@ -228,52 +264,52 @@ _PIECE: dict[str, Shape] = {
     "part": _one_of(*KINDS, "head"), "names": _texts, "piece": _text, "n": _whole, "of": _whole,
 }  # fmt: skip
 _SHAPES: dict[str, dict[str, Shape]] = {
-    PUT: _STATED,
-    SUPERSEDE: {**_STATED, "replaces": _texts},
-    TOMBSTONE: {"id": _name, **_BECAUSE},
-    INVALIDATE: {"id": _name, **_BECAUSE},
-    OBSERVE: {"episode": _episode, "?echo": _texts},
-    RETRACT: {**_WHOSE, "ids": _texts, **_BECAUSE},
-    FADE: {**_WHOSE, "ids": _texts, **_BECAUSE},
-    OUTCOME: {
+    BELIEF_PUT: _STATED,
+    BELIEF_SUPERSEDE: {**_STATED, "replaces": _texts},
+    BELIEF_TOMBSTONE: {"id": _name, **_BECAUSE},
+    BELIEF_INVALIDATE: {"id": _name, **_BECAUSE},
+    EPISODE_PUT: {"episode": _episode, "?echo": _texts},
+    EPISODE_RETRACT: {**_WHOSE, "ids": _texts, **_BECAUSE},
+    EPISODE_FADE: {**_WHOSE, "ids": _texts, **_BECAUSE},
+    OUTCOME_PUT: {
         **_WHOSE, "ids": _texts, "signal": _number(0, 1), "weight": _number(0, _HEAVIEST), **_BECAUSE, "?path": _text,
     },
-    RELATE: {**_WHOSE, "ids": _pair, "?relation": _text, "?path": _text},
-    RECEIPTS: {"receipts": _each(Receipt.from_body, 1)},
-    ASK: {**_REVIEW, "action": Action.from_body, "why": _text},
-    ANSWER: {**_REVIEW, "answer": _one_of(*OUTCOMES), **_BECAUSE, "?marker": _text},
-    GRANT: {**_REVIEW, "marker": _name, "expires": parse_moment},
-    REFUSE: {"review": _text, "?user": _name, "kind": _text, "?noun": _text, "target": _texts, "why": _text},
-    RULE: {**_WHOSE, "rule": ConsolidationRule.from_dict},
-    RULE_GONE: {**_WHOSE, "id": _name},
-    RAN: {**_WHOSE, "id": _name, "through": _whole, "considered": _whole, "made": _table(_whole)},
-    FOUND: {**_WHOSE, "id": _name, "ids": _each(_text, 1), "reason": _text},
-    NOOP: {**_WHOSE, "step": _object(may_sources=_texts), "?corroborates": _texts, "?why": _text},
-    PAGE: {**_WHOSE, "about": _name, "front": _FRONT},
-    FOLD: {**_WHOSE, "about": _name, "into": _table(_name)},
-    RENAME: {**_WHOSE, "about": _name, "to": _name},
-    CLEAN: _WHOSE,
-    BRANCH: {**_WHOSE, "path": _text, "parent": _text},
-    MERGE: {**_WHOSE, "path": _text, "into": _text, "brought": _each(_pair), "?rule": _text},
-    ABANDON: {**_WHOSE, "path": _text, **_BECAUSE},
-    COMPACT: {**_WHOSE, "path": _text, "?summary": _text},
-    REOPEN: {**_WHOSE, "path": _text, **_BECAUSE},
-    SET: {
+    RELATION_PUT: {**_WHOSE, "ids": _pair, "?relation": _text, "?path": _text},
+    RECEIPT_PUT: {"receipts": _each(Receipt.from_body, 1)},
+    REVIEW_ASK: {**_REVIEW, "action": Action.from_body, "why": _text},
+    REVIEW_ANSWER: {**_REVIEW, "answer": _one_of(*OUTCOMES), **_BECAUSE, "?marker": _text},
+    REVIEW_GRANT: {**_REVIEW, "marker": _name, "expires": parse_moment},
+    REVIEW_REFUSE: {"review": _text, "?user": _name, "kind": _text, "?noun": _text, "target": _texts, "why": _text},
+    RULE_PUT: {**_WHOSE, "rule": ConsolidationRule.from_dict},
+    RULE_DROP: {**_WHOSE, "id": _name},
+    RULE_RAN: {**_WHOSE, "id": _name, "through": _whole, "considered": _whole, "made": _table(_whole)},
+    RULE_FOUND: {**_WHOSE, "id": _name, "ids": _each(_text, 1), "reason": _text},
+    DELTA_NOOP: {**_WHOSE, "step": _object(may_sources=_texts), "?corroborates": _texts, "?why": _text},
+    PAGE_PUT: {**_WHOSE, "about": _name, "front": _FRONT},
+    PAGE_COMPACT: {**_WHOSE, "about": _name, "into": _table(_name)},
+    PAGE_RENAME: {**_WHOSE, "about": _name, "to": _name},
+    PAGE_CLEAN: _WHOSE,
+    PATH_BRANCH: {**_WHOSE, "path": _text, "parent": _text},
+    PATH_MERGE: {**_WHOSE, "path": _text, "into": _text, "brought": _each(_pair), "?rule": _text},
+    PATH_ABANDON: {**_WHOSE, "path": _text, **_BECAUSE},
+    PATH_COMPACT: {**_WHOSE, "path": _text, "?summary": _text},
+    PATH_REOPEN: {**_WHOSE, "path": _text, **_BECAUSE},
+    TRUST_SET: {
         **_WHOSE, "source": _source, "trust": _one_of(NONE, USUAL), "?since": _text, "?first": _whole, **_BECAUSE,
     },
-    CORROBORATE: {**_WHOSE, "ids": _texts},
+    TRUST_CORROBORATE: {**_WHOSE, "ids": _texts},
     GRAPH_PUT: {**_WHOSE, "?trust": _one_of(*TRUST), "?head": _HEAD, **_SAVED},
     GRAPH_MERGE: _MERGED,
     GRAPH_PROPOSE: {**_MERGED, "score": _number(-_HEAVIEST, _HEAVIEST), "reasons": _texts},
     GRAPH_UNMERGE: {**_WHOSE, "node": _name},
     GRAPH_DISMISS: {**_WHOSE, "node": _name, "into": _name},
-    START: {"session": _name, "task_type": _name},
-    END: {"session": _text},
-    FRAME: {"frame": Frame.from_body},
-    FRAME_GONE: {"name": _name},
-    CONFIG: {"key": _name, "value": _text},
-    TAKE: {**_WHOSE, "ledger": _text, "begun": _text, "made": parse_moment, "whole": _one_of(False)},
-    DONE: {**_WHOSE, "events": _whole},
+    SESSION_START: {"session": _name, "task_type": _name},
+    SESSION_END: {"session": _text},
+    FRAME_PUT: {"frame": Frame.from_body},
+    FRAME_DROP: {"name": _name},
+    CONFIG_SET: {"key": _name, "value": _text},
+    IMPORT_TAKE: {**_WHOSE, "ledger": _text, "begun": _text, "made": parse_moment, "whole": _one_of(False)},
+    IMPORT_DONE: {**_WHOSE, "events": _whole},
 }  # fmt: skip
 
-OF_ALL = frozenset({START, END, FRAME, FRAME_GONE, CONFIG})  # they belong to a memory, and not to one user of it
+OF_ALL = frozenset({SESSION_START, SESSION_END, FRAME_PUT, FRAME_DROP, CONFIG_SET})  # they belong to a memory, and not to one user of it

@@ -12,7 +12,8 @@ import shutil
 from pathlib import Path
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger import restore, partial_copy as unfinished
+from keepsake.ledger import partial_copy as unfinished
+from keepsake.ledger import restore
 from keepsake.ledger.disk import Disk, copy, ensure_folder, replace
 from keepsake.ledger.erase import erased_in_copy, hollow_out
 from keepsake.ledger.layout import Folder

@@ -20,8 +20,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from keepsake.ledger.genesis import ledger_id
 from keepsake.ledger.disk import Disk, ensure_folder, replace
+from keepsake.ledger.genesis import ledger_id
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.lock import Lock, Witness
 from keepsake.ledger.seen import IN_FOLDER as IN_FOLDER

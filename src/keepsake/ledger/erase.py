@@ -19,9 +19,9 @@ from pathlib import Path
 import orjson
 
 from keepsake.ledger import format as fmt
+from keepsake.ledger.chain import is_ours, raw_lines
 from keepsake.ledger.disk import Disk, copy, overwrite, remove_all, replace
 from keepsake.ledger.layout import Folder
-from keepsake.ledger.chain import is_ours, raw_lines
 from keepsake.records.errors import NotWritten
 
 _BY_IDS = ("belief.", "episode.", "review.", "erase", "outcome.", "relation.")  # of these the audit has ids alone

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from keepsake.ledger import format as fmt
+from keepsake.ledger.chain import first_line as first_line_of
+from keepsake.ledger.chain import last_line
 from keepsake.ledger.disk import Disk, write_new
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.lock import Witness
-from keepsake.ledger.chain import first_line as first_line_of
-from keepsake.ledger.chain import last_line
 from keepsake.records import ids
 from keepsake.records.errors import RolledBack
 

@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from keepsake.ledger import genesis as begin, erase, recover, restore, snapshot, partial_copy as unfinished
+from keepsake.ledger import erase, recover, restore, snapshot
 from keepsake.ledger import format as fmt
-from keepsake.ledger.writer import Writer
+from keepsake.ledger import genesis as begin
+from keepsake.ledger import partial_copy as unfinished
 from keepsake.ledger.disk import copy, ensure_folder, remove_all, remove_if_there, write_new
 from keepsake.ledger.layout import Stretch
 from keepsake.ledger.merkle import leaf_hash
 from keepsake.ledger.scan import Place
+from keepsake.ledger.writer import Writer
 from keepsake.records.errors import NotWritten, Refused, Unfinished
 from keepsake.records.event import TIME, Draft, Event
 

@@ -13,15 +13,15 @@ from typing import Protocol
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger import recover, snapshot
+from keepsake.ledger.chain import first_line, missing, raw_lines
 from keepsake.ledger.erase import erased_in_copy
 from keepsake.ledger.layout import Folder, Stretch
 from keepsake.ledger.lift import lift
 from keepsake.ledger.lock import Witness
 from keepsake.ledger.merkle import Range, leaf_hash
-from keepsake.ledger.chain import first_line, missing, raw_lines
+from keepsake.ledger.metadata import Standing
 from keepsake.ledger.recover import Verdict
 from keepsake.ledger.scan import Bad, Place, Progress, Scan, scan
-from keepsake.ledger.metadata import Standing
 from keepsake.records.errors import Damaged, KeepsakeError, Missing
 from keepsake.records.event import Event
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger.merkle import Range
 from keepsake.ledger.chain import offset_of, raw_lines
+from keepsake.ledger.merkle import Range
 from keepsake.ledger.scan import Place, Progress, Scan, Walk
 
 if TYPE_CHECKING:  # subprocess and pickle are imported where a helper is begun

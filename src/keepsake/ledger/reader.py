@@ -19,20 +19,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from keepsake.ledger import genesis as begin, recover
 from keepsake.ledger import format as fmt
+from keepsake.ledger import genesis as begin
+from keepsake.ledger import recover
+from keepsake.ledger.chain import Chain, last_line, raw_lines
 from keepsake.ledger.disk import Disk, ensure_folder
 from keepsake.ledger.layout import Folder
-from keepsake.ledger.threads import Gate
 from keepsake.ledger.load import START, Book, Loaded, fold_line, load
 from keepsake.ledger.lock import Lock, Witness
 from keepsake.ledger.merkle import Range, leaf_hash
-from keepsake.ledger.chain import Chain, last_line, raw_lines
+from keepsake.ledger.metadata import Standing
 from keepsake.ledger.restore import left_in
 from keepsake.ledger.scan import Place, scan
 from keepsake.ledger.seen import PIN
 from keepsake.ledger.snapshot import Snapshot
-from keepsake.ledger.metadata import Standing
+from keepsake.ledger.threads import Gate
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound, NotWritten, Refused, RolledBack
 from keepsake.records.event import Event
 

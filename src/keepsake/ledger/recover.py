@@ -19,8 +19,8 @@ import re
 from typing import Literal, NamedTuple
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger.lock import Witness
 from keepsake.ledger.chain import raw_lines
+from keepsake.ledger.lock import Witness
 from keepsake.ledger.scan import Bad, Place, Scan
 
 CELL = 512

@@ -24,11 +24,11 @@ import orjson
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger import partial_copy as unfinished
+from keepsake.ledger.chain import Chain, first_of
 from keepsake.ledger.disk import Disk, copy, ensure_folder, remove_all, replace, write_all
 from keepsake.ledger.erase import PER_EVENT, erased_in_copy, hollow_out
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.lock import Lock
-from keepsake.ledger.chain import Chain, first_of
 from keepsake.ledger.scan import Place, Scan, Told, scan
 from keepsake.records import ids
 from keepsake.records.errors import Damaged, NotFound

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger import parallel_scan as parts
+from keepsake.ledger.chain import first_line
 from keepsake.ledger.layout import Folder, Stretch
 from keepsake.ledger.parallel_scan import Roots
-from keepsake.ledger.chain import first_line
 from keepsake.ledger.scan import Bad, Place, Progress, Scan
 
 

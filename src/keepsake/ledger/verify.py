@@ -24,17 +24,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger import parallel_scan as parts, recover
+from keepsake.ledger import parallel_scan as parts
+from keepsake.ledger import recover
+from keepsake.ledger.chain import first_line, raw_lines
 from keepsake.ledger.erase import erased_in_copy
 from keepsake.ledger.layout import Folder, Stretch
 from keepsake.ledger.lock import Witness, look
 from keepsake.ledger.parallel_scan import Roots
-from keepsake.ledger.chain import first_line, raw_lines
 from keepsake.ledger.scan import NAMING, Bad, Place, Progress, Told, finished_erasures, names, settle
 from keepsake.ledger.seen import IN_FOLDER, Seen
 from keepsake.ledger.segments import Finding, Read, finding, hash_at, name_of, read_all, stretches_of
-from keepsake.records.errors import Busy, NotFound
 from keepsake.records.display import Shown
+from keepsake.records.errors import Busy, NotFound
 
 _ATTEMPTS = 3
 

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import Disk, write_all
 from keepsake.ledger.layout import Folder
-from keepsake.ledger.reader import Follower, Pins
 from keepsake.ledger.load import Book
+from keepsake.ledger.reader import Follower, Pins
 from keepsake.ledger.scan import Place
 from keepsake.ledger.ticket import Decide, Ticket
 from keepsake.records import ids

@@ -8,20 +8,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from keepsake.memory.recall.sessions import FramesOf
 from keepsake.memory.tends import Tends
 from keepsake.memory.trust.sources import Trusts
-from keepsake.memory.recall.sessions import FramesOf
 from keepsake.records.errors import Refused
 from keepsake.records.frame import Frame
 
 if TYPE_CHECKING:
     from keepsake.memory.recall.evaluate import Questioned
     from keepsake.memory.recall.recall import RecallOf
-    from keepsake.records.protocols import Embedder
+    from keepsake.records.evaluation import Verdicts
     from keepsake.records.framed import Framed
+    from keepsake.records.protocols import Embedder
     from keepsake.records.recall import Recalled, Replayed
     from keepsake.state.history import Moment
-    from keepsake.records.evaluation import Verdicts
 
 Tick = Callable[[int], None]
 

@@ -22,20 +22,20 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from keepsake.memory.beliefs.store import BeliefsOf
-from keepsake.memory.graph.entities import EntitiesOf
 from keepsake.memory.episodes.store import EpisodesOf
-from keepsake.memory.facts.store import FactsOf
 from keepsake.memory.exchange.files import FilesOf
+from keepsake.memory.facts.rules import RulesOf
+from keepsake.memory.facts.store import FactsOf
+from keepsake.memory.graph.entities import EntitiesOf
 from keepsake.memory.graph.graph import GraphOf
 from keepsake.memory.maintenance.ledger import LedgerOf
+from keepsake.memory.maintenance.tidy import TidyOf
 from keepsake.memory.memory import Memory
 from keepsake.memory.pages.store import PagesOf
 from keepsake.memory.paths.paths import PathsOf
 from keepsake.memory.recall.receipts import ReceiptsOf
-from keepsake.memory.reviews.reviews import ReviewsOf
-from keepsake.memory.facts.rules import RulesOf
-from keepsake.memory.maintenance.tidy import TidyOf
 from keepsake.memory.recall.sessions import ConfigOf, FramesOf, WorkOf
+from keepsake.memory.reviews.reviews import ReviewsOf
 from keepsake.records.errors import Closed
 
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]

@@ -44,8 +44,8 @@ class Brings(Opened):
         wrote, its export or its pages, unless a person says that it is `mine`. `tick` is told of bytes.
         """
         from keepsake.memory.exchange.importer import Bringing
-        from keepsake.memory.settings import place_of
         from keepsake.memory.exchange.sources import Source, is_export, sources_in
+        from keepsake.memory.settings import place_of
 
         if format and format not in formats():
             raise Refused(f"{format[:60]!r} is no format that is known; it is one of {', '.join(formats())}")
@@ -88,8 +88,8 @@ class Brings(Opened):
     def _bring_folder(self, bringing: Bringing, folder: Path, skipped: Iterable[Skipped]) -> Imported:
         """The pages of a folder that `export` wrote: each entry under its own id, and what is struck stays so."""
         from keepsake.memory.exchange.bring_export import tell
-        from keepsake.memory.pages.store import PagesOf
         from keepsake.memory.exchange.taken_pages import TakingPages
+        from keepsake.memory.pages.store import PagesOf
 
         pages = PagesOf(self._shelf, self._gated, self._pages_at, bringing.user, self._settings)
         bringing.begin("pages", "", folder.name)
@@ -131,7 +131,8 @@ class _Own(NamedTuple):
 
 
 def _own() -> dict[str, _Own]:
-    from keepsake.memory.exchange import rescue_chronomemory as bring_chronomemory, bring_export, bring_pages
+    from keepsake.memory.exchange import bring_export, bring_pages
+    from keepsake.memory.exchange import rescue_chronomemory as bring_chronomemory
 
     return {
         bring_chronomemory.NAME: _Own(bring_chronomemory.looks_like, bring_chronomemory.bring),

@@ -13,16 +13,16 @@ from typing import Any
 from keepsake.decide.actions import on_page, targets
 from keepsake.decide.beliefs import invalidate, what_goes
 from keepsake.decide.gate import Verdict, as_seen, gate, matrix
-from keepsake.decide.paths import named
 from keepsake.decide.path_actions import action_on
+from keepsake.decide.paths import named
 from keepsake.memory.opened import Opened
 from keepsake.memory.reviews.reviews import ReviewsOf, do_the_rest
 from keepsake.records.belief import texts
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
-from keepsake.state.pages import NOTES
-from keepsake.state.paths import MAIN
 from keepsake.records.policy import BELIEF, Policy, Subject, kind_of, named_cell
 from keepsake.records.review import Action, Applied, Approval, Review
+from keepsake.state.pages import NOTES
+from keepsake.state.paths import MAIN
 
 _LISTS = ("evidence", "tags", "triple", "rests_on")
 

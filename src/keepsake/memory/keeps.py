@@ -9,8 +9,8 @@ from keepsake.memory.opened import Opened
 from keepsake.memory.trust.shown import is_episode_shown, is_shown
 
 if TYPE_CHECKING:
-    from keepsake.memory.graph.entities import EntitiesOf
     from keepsake.memory.exchange.files import FilesOf
+    from keepsake.memory.graph.entities import EntitiesOf
 
 
 class Keeps(Opened):

@@ -11,8 +11,8 @@ from keepsake.memory.opened import Opened
 if TYPE_CHECKING:
     from keepsake.consolidate.scoring import SalienceScorer
     from keepsake.memory.facts.consolidate import Consolidated, ConsolidationOf, Tick
-    from keepsake.memory.facts.store import FactsOf
     from keepsake.memory.facts.rules import RulesOf
+    from keepsake.memory.facts.store import FactsOf
     from keepsake.records.extracted import Extractor
     from keepsake.records.rule import ConsolidationRule
 

@@ -83,9 +83,9 @@ class Leaves(Graphs):
         wait. What is here already is never changed. Of a folder of Markdown the pages are taken in, as if a person had
         put them here: only if they are `mine`.
         """
-        from keepsake.memory.settings import place_of
-        from keepsake.memory.exchange.restore_export import opened, take_in
         from keepsake.memory.exchange.export_reader import Taking
+        from keepsake.memory.exchange.restore_export import opened, take_in
+        from keepsake.memory.settings import place_of
 
         file = place_of(file) if isinstance(file, str | Path) else file
         if isinstance(file, Path) and file.is_dir():
@@ -95,8 +95,8 @@ class Leaves(Graphs):
             return take_in(taking, lines)
 
     def _take_in_pages(self, folder: Path, user: str, *, mine: bool) -> TakenIn:
-        from keepsake.memory.pages.store import PagesOf
         from keepsake.memory.exchange.taken_pages import TakingPages
+        from keepsake.memory.pages.store import PagesOf
 
         self._gated.must("memory", "import", user=user)
         if not mine:

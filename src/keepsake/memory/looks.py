@@ -11,8 +11,8 @@ from keepsake.memory.opened import Opened
 from keepsake.records.belief import Belief
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Event
-from keepsake.state.relations import Neighbour
 from keepsake.state.history import Moment
+from keepsake.state.relations import Neighbour
 
 if TYPE_CHECKING:
     from keepsake.ledger.checkpoint import Keyring

@@ -20,42 +20,42 @@ from keepsake.decide.gate import gate
 from keepsake.ledger.checkpoint import witnesses
 from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
-from keepsake.memory.core.answering import answering
 from keepsake.memory.asks import Asks
+from keepsake.memory.beliefs.remember import States
 from keepsake.memory.beliefs.store import BeliefsOf
 from keepsake.memory.brings import Brings
-from keepsake.memory.episodes.store import EpisodesOf
+from keepsake.memory.core.answering import answering
 from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.masking import Masker
+from keepsake.memory.episodes.store import EpisodesOf
 from keepsake.memory.governs import Governs
 from keepsake.memory.keeps import Keeps
 from keepsake.memory.leaves import Leaves
-from keepsake.memory.maintenance.ledger import LedgerOf, is_old
 from keepsake.memory.looks import Looks
+from keepsake.memory.maintenance.ledger import LedgerOf, is_old
 from keepsake.memory.maintenance.restore import restore
-from keepsake.memory.core.masking import Masker
-from keepsake.memory.beliefs.remember import States
-from keepsake.memory.walks import Walks
 from keepsake.memory.recall.sessions import ConfigOf, WorkOf
+from keepsake.memory.walks import Walks
 from keepsake.records.belief import OWNER, Belief, texts
-from keepsake.state.state import Book
 from keepsake.records.clock import Clock, said_time, system_clock
+from keepsake.records.display import listing
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Busy, NotApproved, NotWritable, Refused, Unfinished
 from keepsake.records.event import Draft, Event
-from keepsake.records.display import listing
-from keepsake.state.pages import PAGE_EDIT
 from keepsake.records.policy import ALLOW, DEFAULT, lower
 from keepsake.records.review import Action
 from keepsake.records.schema import PERSONS, WRITER_TRUST
 from keepsake.repair.witness import seen_by_the_index
+from keepsake.state.pages import PAGE_EDIT
+from keepsake.state.state import Book
 from keepsake.stores.open_folder import Shelf
 
 if TYPE_CHECKING:
     from keepsake.consolidate.classify import Deltas
     from keepsake.memory.core.index import IndexOf
     from keepsake.memory.maintenance.status import Erasure
-    from keepsake.records.protocols import Embedder
     from keepsake.records.extracted import Extractor
+    from keepsake.records.protocols import Embedder
     from keepsake.records.rule import ConsolidationRule
 
 

@@ -8,17 +8,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from keepsake.memory.episodes.store import EpisodesOf
 from keepsake.memory.core.gate import Gated
+from keepsake.memory.episodes.store import EpisodesOf
 from keepsake.memory.settings import Settings, read_settings, zone_of
 from keepsake.stores.open_folder import Shelf
 
 if TYPE_CHECKING:
-    from keepsake.memory.graph.index import GraphAt
     from keepsake.memory.core.index import IndexOf
+    from keepsake.memory.graph.index import GraphAt
+    from keepsake.memory.pages.files import PagesAt
     from keepsake.memory.pages.follow import Follower
     from keepsake.memory.pages.store import PagesOf
-    from keepsake.memory.pages.files import PagesAt
 
 
 class Opened:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from keepsake.ledger.backup import back_up
 from keepsake.memory import settings
-from keepsake.memory.maintenance.audit import Accounts
 from keepsake.memory.learns import Learns
-from keepsake.memory.recall.receipts import ReceiptsOf
+from keepsake.memory.maintenance.audit import Accounts
 from keepsake.memory.recall.feedback import UseOf
+from keepsake.memory.recall.receipts import ReceiptsOf
 
 if TYPE_CHECKING:
     from keepsake.memory.maintenance.tidy import TidyOf
@@ -29,8 +29,8 @@ class Tends(Learns, Accounts):
     @cached_property
     def tidy(self) -> TidyOf:
         """What may leave sight: proposed, and never done by itself."""
-        from keepsake.memory.pages.dormancy import Resting
         from keepsake.memory.maintenance.tidy import TidyOf
+        from keepsake.memory.pages.dormancy import Resting
 
         pages = Resting(self._shelf, self._gated, self._pages_at, self._settings)
         return TidyOf(self._shelf, self._gated, self._index, self._use, self.user, pages)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from keepsake.memory.learns import Learns
 
 if TYPE_CHECKING:
-    from keepsake.memory.paths.view import On
     from keepsake.memory.paths.paths import PathsOf
+    from keepsake.memory.paths.view import On
 
 
 class Walks(Learns):

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from keepsake.models.digest import digest_of
-from keepsake.models.optional import one_line
 from keepsake.models.arrays import estimated_tokens, rows_for
+from keepsake.models.digest import digest_of
 from keepsake.models.http_client import Wire, address
-from keepsake.records.protocols import Identity
+from keepsake.models.optional import one_line
 from keepsake.records.errors import Refused
+from keepsake.records.protocols import Identity
 
 if TYPE_CHECKING:
     import numpy as np

@@ -26,8 +26,8 @@ from typing import Annotated, Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from keepsake.models.optional import one_line
 from keepsake.models.http_client import Declined, Wire, address
+from keepsake.models.optional import one_line
 from keepsake.records.clock import stamp
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused

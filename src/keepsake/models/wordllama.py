@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from keepsake.models import optional as packages
-from keepsake.models.digest import digest_of
 from keepsake.models.arrays import readable, rows_for
+from keepsake.models.digest import digest_of
 from keepsake.models.shared import shared
-from keepsake.records.protocols import Identity
 from keepsake.records.errors import Refused
+from keepsake.records.protocols import Identity
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,8 +16,8 @@ import orjson
 from numpy.typing import NDArray
 
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.rows import Source
 from keepsake.projections.index.file import IndexFile
+from keepsake.projections.index.rows import Source
 from keepsake.projections.index.search import (
     EVERY_ROW,
     Found,
@@ -29,9 +29,9 @@ from keepsake.projections.index.search import (
     search_aside,
     search_letters,
 )
+from keepsake.recall.index_cache import Link, Seen, Side, View, turn_of
 from keepsake.recall.neighbours import Bond, bonds_of
 from keepsake.recall.question import Question
-from keepsake.recall.index_cache import Link, Seen, Side, View, turn_of
 from keepsake.records.clock import stamp
 
 POOL = 100  # from text, and from vectors

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import orjson
 
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.rows import Source
 from keepsake.projections.index.file import IndexFile
+from keepsake.projections.index.rows import Source
 from keepsake.projections.index.search import NOW, Scope, Told, count_aside, count_of, kept_out, rarity, shown, told
 from keepsake.recall.support import State
 

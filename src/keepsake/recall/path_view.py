@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import orjson
 
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.rows import Source, is_constitutional
 from keepsake.projections.index.file import IndexFile
+from keepsake.projections.index.rows import Source, is_constitutional
 from keepsake.projections.index.search import Scope, Told
 from keepsake.recall.candidates import Candidates
 from keepsake.recall.hits import as_served
-from keepsake.recall.vectors import Vectors
 from keepsake.recall.index_cache import Seen
 from keepsake.recall.support import State
+from keepsake.recall.vectors import Vectors
 from keepsake.records.recall import Nearly
 
 

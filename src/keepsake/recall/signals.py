@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from keepsake.projections.index.search import Told
 from keepsake.projections.vectors.product import steady
 from keepsake.recall.candidates import Candidates
+from keepsake.recall.index_cache import Link
 from keepsake.recall.lexicon import Lexicon, Reading
 from keepsake.recall.question import Question
 from keepsake.recall.rest import Rest, covers_of_rest, names_someone
-from keepsake.recall.index_cache import Link
 from keepsake.recall.support import State
-from keepsake.text.text import words as words_of
 from keepsake.text.dates.find import fit, spans_in
+from keepsake.text.text import words as words_of
 
 SIGNALS = (
     "words", "session", "text", "meaning", "pair", "speaker", "date", "when", "naming", "answers", "asks",

@@ -28,15 +28,15 @@ from numpy.typing import NDArray
 
 from keepsake.projections.index import statements as sql
 from keepsake.projections.index.file import IndexFile
+from keepsake.projections.vectors.erase import is_swept, sweep
 from keepsake.projections.vectors.file import VectorFile
 from keepsake.projections.vectors.nearest import Nearest, best_of
 from keepsake.projections.vectors.rows import is_plain, numbers_of
-from keepsake.projections.vectors.erase import is_swept, sweep
-from keepsake.recall.lexicon import Lexicon, weighted
 from keepsake.recall.index_cache import Seen
-from keepsake.text.text import parts_of
-from keepsake.records.protocols import Embedder, Identity, TokenVectors
+from keepsake.recall.lexicon import Lexicon, weighted
 from keepsake.records.errors import Busy, KeepsakeError, NotWritten
+from keepsake.records.protocols import Embedder, Identity, TokenVectors
+from keepsake.text.text import parts_of
 
 Said = TypeVar("Said")
 

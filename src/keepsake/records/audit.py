@@ -17,9 +17,9 @@ from typing import Any
 
 import orjson
 
+from keepsake.records.display import Shown
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
-from keepsake.records.display import Shown
 from keepsake.records.review import Review
 
 NAME = "audit.jsonl"  # in the memory folder

@@ -15,8 +15,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
-from keepsake.records.errors import Refused
 from keepsake.records.display import Shown
+from keepsake.records.errors import Refused
 from keepsake.records.said import Said
 
 Check = Callable[[str, object], None]

@@ -13,9 +13,9 @@ from typing import Any
 
 from keepsake.records.belief import OWNER, TRUST
 from keepsake.records.clock import stamp
+from keepsake.records.display import Shown
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
-from keepsake.records.display import Shown
 
 MACHINES = ("assistant", "system", "tool")  # roles whose "I" is nobody's
 

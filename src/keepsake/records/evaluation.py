@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keepsake.records.clock import parse_moment
-from keepsake.records.errors import Refused
 from keepsake.records.display import Shown, rows_html
+from keepsake.records.errors import Refused
 
 EXPECTED = ("ask", "find", "not", "says", "nothing")  # of one question alone; the others may be defaults of a file
 _MOST = 1000  # hits that a question may want

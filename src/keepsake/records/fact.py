@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from keepsake.records.clock import stamp
-from keepsake.records.errors import Refused
 from keepsake.records.display import Shown
+from keepsake.records.errors import Refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from keepsake.records.belief import OWNER
-from keepsake.records.errors import Refused
 from keepsake.records.display import Shown
+from keepsake.records.errors import Refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

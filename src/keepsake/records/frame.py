@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from keepsake.records.errors import Refused
 from keepsake.records.display import Shown
+from keepsake.records.errors import Refused
 
 SIGNALS = ("similarity", "confidence", "recency", "centrality", "reinforcement")
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from keepsake.records.display import Shown
 from keepsake.records.errors import Refused
 from keepsake.records.hit import Hit
-from keepsake.records.display import Shown
 
 
 @dataclass(frozen=True, slots=True)

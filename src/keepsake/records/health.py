@@ -6,8 +6,8 @@ import re
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from keepsake.records.errors import MigrationNotSupported
 from keepsake.records.display import Shown
+from keepsake.records.errors import MigrationNotSupported
 
 ADD_COLUMN_ONLY = "v1-add-column-only"
 NON_NULLABLE = "non-nullable-add"

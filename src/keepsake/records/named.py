@@ -6,8 +6,8 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from keepsake.records.errors import Refused
 from keepsake.records.display import Shown
+from keepsake.records.errors import Refused
 
 _LONE = re.compile("[\ud800-\udfff]")
 LONGEST = 1000  # characters of a name, of a kind, of a relation

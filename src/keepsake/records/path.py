@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from keepsake.records.display import Shown
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.graph.events import moment, names
-from keepsake.records.display import Shown
 from keepsake.records.json import check
 
 SCHEMA_VERSION = 1

@@ -20,8 +20,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from keepsake.records.belief import OWNER, TRUST
-from keepsake.records.errors import Refused
 from keepsake.records.display import Shown
+from keepsake.records.errors import Refused
 
 ALLOW = "allow"  # it happens
 QUARANTINE = "quarantine"  # it is recorded, and kept out of recall until a person says yes

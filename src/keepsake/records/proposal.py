@@ -11,8 +11,8 @@ from hashlib import sha256
 from typing import Any
 
 from keepsake.records.belief import OWNER
-from keepsake.records.errors import Refused
 from keepsake.records.display import Shown
+from keepsake.records.errors import Refused
 
 FADED, EXPIRED, CONTRADICTION, REPEAT, DORMANT = "faded", "expired", "contradiction", "repeat", "dormant"
 FORGET, PUT_OUT, MERGE, CHOOSE, REST = "forget", "fade", "merge", "choose", "rest"

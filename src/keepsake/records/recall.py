@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from keepsake.records.hit import Hit
 from keepsake.records.display import Shown, rows_html
+from keepsake.records.hit import Hit
 
 
 @dataclass(frozen=True, slots=True)

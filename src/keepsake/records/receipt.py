@@ -21,13 +21,9 @@ from typing import Any
 
 from keepsake.records import ids
 from keepsake.records.belief import OWNER
-from keepsake.records.errors import Refused
 from keepsake.records.display import Shown
+from keepsake.records.errors import Refused
 from keepsake.records.json import check
-
-RECEIPTS = "receipt.put/1"
-OUTCOME = "outcome.put/1"
-FADE = "episode.fade/1"
 
 BLANK = "blank"  # among what was asked: a frame without a question
 LONGEST_QUESTION = 1 << 16  # characters; of a longer one nothing is kept, for half a question repeats nothing

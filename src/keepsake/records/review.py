@@ -17,11 +17,11 @@ from typing import Any
 import orjson
 
 from keepsake.records.belief import OWNER, TRUST
+from keepsake.records.display import Shown
 from keepsake.records.errors import KeepsakeError, Refused
 from keepsake.records.event import Event
-from keepsake.records.display import Shown
-from keepsake.records.policy import ACTIONS, BELIEF, cell_of, kind_of
 from keepsake.records.json import check
+from keepsake.records.policy import ACTIONS, BELIEF, cell_of, kind_of
 from keepsake.records.times import earlier
 
 STATUSES = ("waiting", "approved", "rejected", "stale")

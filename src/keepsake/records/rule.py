@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from keepsake.records.errors import ConsolidationRuleError
 from keepsake.records.display import Shown
+from keepsake.records.errors import ConsolidationRuleError
 
 _FIELDS = ("id", "cadence", "when_filter", "then_emits")
 

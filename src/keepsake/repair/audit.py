@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import orjson
 
+from keepsake.ledger.chain import Chain
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.lift import lift
-from keepsake.ledger.chain import Chain
 from keepsake.records.audit import NAME, AuditLine, Auditor
 from keepsake.records.errors import Refused
 from keepsake.repair.findings import Finding, found

@@ -16,20 +16,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from keepsake.ledger import genesis as begin, checkpoint, restore, snapshot
+from keepsake.ledger import checkpoint, restore, snapshot
 from keepsake.ledger import format as fmt
+from keepsake.ledger import genesis as begin
+from keepsake.ledger.chain import Chain, first_line
 from keepsake.ledger.checkpoint import Keyring
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.erase import is_foreign
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.lock import Lock, Witness
-from keepsake.ledger.chain import Chain, first_line
 from keepsake.ledger.scan import Progress
 from keepsake.ledger.settings_file import read_toml
 from keepsake.ledger.verify import verify
 from keepsake.records.clock import stamp, system_clock
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound
-from keepsake.repair import audit, compare, content, files, derived as pages, secrets
+from keepsake.repair import audit, compare, content, files, secrets
+from keepsake.repair import derived as pages
 from keepsake.repair.findings import OF_DERIVED, Finding, check_codes, found, limited, worst_first
 from keepsake.repair.scan import Flaw, Survey, survey
 from keepsake.repair.witness import index_in, seen_by_others

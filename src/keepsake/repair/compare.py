@@ -17,9 +17,9 @@ from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 
+from keepsake.ledger.chain import Chain
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.lift import lift
-from keepsake.ledger.chain import Chain
 from keepsake.projections.index.compare import Difference, differences, file_trouble, text_trouble
 from keepsake.projections.index.file import SHAPE, Bookmark, IndexFile
 from keepsake.projections.index.fold import Stale

@@ -19,17 +19,17 @@ from datetime import UTC
 from functools import partial
 from pathlib import Path, PurePosixPath
 
+from keepsake.ledger.chain import Chain
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.lift import lift
-from keepsake.ledger.chain import Chain
 from keepsake.projections.markdown import parse
 from keepsake.projections.markdown.zone import zone_named
 from keepsake.projections.pages.base import mark_of
 from keepsake.projections.pages.compare import differences, file_trouble, text_trouble
 from keepsake.projections.pages.damage import conflict_line, is_truncated, loses_most, unreadable
 from keepsake.projections.pages.edits import Known, compare
-from keepsake.projections.pages.queries import PagesFile
 from keepsake.projections.pages.fold import Stale
+from keepsake.projections.pages.queries import PagesFile
 from keepsake.projections.pages.rows import File
 from keepsake.projections.pages.schema import SHAPE, digest_of
 from keepsake.repair.aside import looking_at

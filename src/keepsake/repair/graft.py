@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger.layout import Folder
 from keepsake.ledger.chain import first_line, raw_lines
+from keepsake.ledger.layout import Folder
 from keepsake.ledger.scan import Place, scan
 from keepsake.repair.scan import Flaw, Reading, items
 

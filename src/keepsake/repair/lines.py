@@ -17,19 +17,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from keepsake.ledger import genesis as begin, snapshot
 from keepsake.ledger import format as fmt
+from keepsake.ledger import genesis as begin
+from keepsake.ledger import snapshot
+from keepsake.ledger.chain import first_line, raw_lines
 from keepsake.ledger.disk import Disk, copy, remove_all, remove_if_there, write_all, write_new
 from keepsake.ledger.erase import PER_EVENT, hollow_out_file, keep_bytes
 from keepsake.ledger.lock import Lock
 from keepsake.ledger.merkle import Range, leaf_hash
-from keepsake.ledger.chain import first_line, raw_lines
 from keepsake.ledger.scan import Place, Scan, scan
-from keepsake.state.beliefs import SUPERSEDE
 from keepsake.records.errors import Damaged
-from keepsake.repair.salvage import Scribe, groups
+from keepsake.records.operations import BELIEF_SUPERSEDE
 from keepsake.repair.check import Look
 from keepsake.repair.plan import Cure, Operation
+from keepsake.repair.salvage import Scribe, groups
 from keepsake.repair.scan import bytes_of
 
 _LEDGER = re.compile(rb'"ledger":"([0-9a-f]{32})"')
@@ -85,7 +86,7 @@ def _write_living(found: Operation, disk: Disk, kept: list[str], ts: str, by: st
     for group in groups(living.behind):
         scribe.again(group)
     if found.saved:
-        scribe.tell(SUPERSEDE, found.saved, ts, by)
+        scribe.tell(BELIEF_SUPERSEDE, found.saved, ts, by)
     _write_pieces(disk, living, fresh, scribe.take())
     hollow_out_file(disk, fresh, found.look.seen.named.union(flaw.hash for flaw in found.emptied))
     scribe.tell(fmt.REPAIR, _bodies(found, kept, _unexplained(found, fresh)), ts, by)

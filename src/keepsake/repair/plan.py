@@ -20,17 +20,17 @@ from typing import Any
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger import snapshot
-from keepsake.ledger.load import fold_line
 from keepsake.ledger.chain import raw_lines
-from keepsake.ledger.scan import Place, scan
+from keepsake.ledger.load import fold_line
 from keepsake.ledger.metadata import Standing
-from keepsake.state.state import Book
+from keepsake.ledger.scan import Place, scan
 from keepsake.records.errors import Damaged
 from keepsake.repair import graft
-from keepsake.repair.salvage import Behind, gather
 from keepsake.repair.check import Look, contradictions
 from keepsake.repair.graft import Graft, Spare
+from keepsake.repair.salvage import Behind, gather
 from keepsake.repair.scan import Flaw, Item, Reading, bytes_of, items
+from keepsake.state.state import Book
 
 
 @dataclass(slots=True)

@@ -24,17 +24,35 @@ import orjson
 from keepsake.ledger import format as fmt
 from keepsake.records import ids
 from keepsake.records.belief import OWNER
-from keepsake.state.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
-from keepsake.state.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
-from keepsake.state.graph import GRAPH_MERGE, GRAPH_PUT, GRAPH_UNMERGE
-from keepsake.state.lineage import sources_in
-from keepsake.state.paths import ABANDON, BRANCH, COMPACT, MERGE, REOPEN
-from keepsake.state.relations import RELATE
-from keepsake.state.reviews import ANSWER, ASK, GRANT
-from keepsake.state.rules import FOUND, RULE, RULE_GONE
-from keepsake.records.receipt import FADE, OUTCOME
+from keepsake.records.operations import (
+    BELIEF_INVALIDATE,
+    BELIEF_PUT,
+    BELIEF_SUPERSEDE,
+    BELIEF_TOMBSTONE,
+    EPISODE_FADE,
+    EPISODE_PUT,
+    EPISODE_RETRACT,
+    GRAPH_MERGE,
+    GRAPH_PUT,
+    GRAPH_UNMERGE,
+    OUTCOME_PUT,
+    PATH_ABANDON,
+    PATH_BRANCH,
+    PATH_COMPACT,
+    PATH_MERGE,
+    PATH_REOPEN,
+    RELATION_PUT,
+    REVIEW_ANSWER,
+    REVIEW_ASK,
+    REVIEW_GRANT,
+    RULE_DROP,
+    RULE_FOUND,
+    RULE_PUT,
+)
 from keepsake.repair.rings import Ring, rings
+from keepsake.state.beliefs import Beliefs, Held
+from keepsake.state.lineage import sources_in
 
 EVIDENCE, RESTS, REPLACES, ORPHAN = "evidence-dangling", "rests-on-nothing", "replaces-nothing", "event-orphaned"
 PATH, EDGE = "path-orphaned", "edge-loose"
@@ -47,7 +65,7 @@ HELD = ("active", "deprecated")  # what a belief may be so that it matters what 
 _EVENT_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}\Z")
 _EPISODE = "episode:"
 _RESTING = b'"rests_on":'
-_ENDS = (MERGE, ABANDON, COMPACT, REOPEN)
+_ENDS = (PATH_MERGE, PATH_ABANDON, PATH_COMPACT, PATH_REOPEN)
 
 Key = tuple[str, str]  # user, name. What is named the same for every user has no user here
 
@@ -105,11 +123,11 @@ class Surveyor:
 
     def take(self, event: Event, spot: Spot) -> None:
         """Take in one event, in today's shape."""
-        if event.op == OBSERVE:
+        if event.op == EPISODE_PUT:
             self._known[MEMORY].add(("", event.id))
         if event.body is None:
             self._empty[_BRINGS.get(event.op, "")] += 1
-            self._hollow.update([event.hash] if event.op in (PUT, SUPERSEDE) else ())
+            self._hollow.update([event.hash] if event.op in (BELIEF_PUT, BELIEF_SUPERSEDE) else ())
         elif act := _ACTS.get(event.op):
             act(self, event, event.body, spot)
 
@@ -134,7 +152,7 @@ class Surveyor:
         if isinstance(views := get("views"), dict):
             for source in filter(_EVENT_ID.match, sources_in(views)):
                 self._speak(EVIDENCE, MEMORY, ("", source), name, spot)
-        if event.op == SUPERSEDE or "over" in body or "merged" in body:
+        if event.op == BELIEF_SUPERSEDE or "over" in body or "merged" in body:
             self._replace(name, body, spot)
 
     def _name_nodes(self, user: str, about: object, triple: object) -> None:
@@ -334,13 +352,13 @@ def _key(body: dict[str, Any], name: str) -> Key:
     return str(body.get("user", OWNER)), str(body.get(name, ""))
 
 
-_BRINGS = {ASK: REVIEW, OBSERVE: EPISODES}
+_BRINGS = {REVIEW_ASK: REVIEW, EPISODE_PUT: EPISODES}
 _ACTS = {
-    PUT: Surveyor._state, SUPERSEDE: Surveyor._state, TOMBSTONE: Surveyor._of_one, INVALIDATE: Surveyor._of_one,
-    OBSERVE: Surveyor._observe, RETRACT: Surveyor._of_several, FADE: Surveyor._of_several,
-    OUTCOME: Surveyor._of_several, RELATE: Surveyor._of_several, FOUND: Surveyor._of_several, ASK: Surveyor._ask,
-    ANSWER: Surveyor._answer,
-    GRANT: Surveyor._answer, RULE: Surveyor._rule, RULE_GONE: Surveyor._no_rule, BRANCH: Surveyor._branch,
+    BELIEF_PUT: Surveyor._state, BELIEF_SUPERSEDE: Surveyor._state, BELIEF_TOMBSTONE: Surveyor._of_one, BELIEF_INVALIDATE: Surveyor._of_one,
+    EPISODE_PUT: Surveyor._observe, EPISODE_RETRACT: Surveyor._of_several, EPISODE_FADE: Surveyor._of_several,
+    OUTCOME_PUT: Surveyor._of_several, RELATION_PUT: Surveyor._of_several, RULE_FOUND: Surveyor._of_several, REVIEW_ASK: Surveyor._ask,
+    REVIEW_ANSWER: Surveyor._answer,
+    REVIEW_GRANT: Surveyor._answer, RULE_PUT: Surveyor._rule, RULE_DROP: Surveyor._no_rule, PATH_BRANCH: Surveyor._branch,
     **dict.fromkeys(_ENDS, Surveyor._end_path), GRAPH_PUT: Surveyor._graph, GRAPH_MERGE: Surveyor._join,
     GRAPH_UNMERGE: Surveyor._part,
     fmt.ERASE: Surveyor._erase, fmt.RESTORE: Surveyor._restore, fmt.REPAIR: Surveyor._settle,

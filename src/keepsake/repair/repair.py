@@ -22,18 +22,19 @@ from keepsake.ledger.checkpoint import Keyring
 from keepsake.ledger.disk import Disk, remove_all, remove_if_there
 from keepsake.ledger.erase import hollow_out_file
 from keepsake.ledger.layout import Folder
-from keepsake.ledger.reader import Pins
 from keepsake.ledger.ledger import Ledger
 from keepsake.ledger.lock import Lock
-from keepsake.state.state import Book
+from keepsake.ledger.reader import Pins
 from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.errors import NotWritable, Refused
 from keepsake.records.event import Draft
-from keepsake.repair import check, content, files, settle, lines as surgery
+from keepsake.repair import check, content, files, settle
+from keepsake.repair import lines as surgery
 from keepsake.repair.check import Look
 from keepsake.repair.findings import CODES, OF_DERIVED, OF_INDEX, OF_PAGES, OF_VECTORS, Finding, check_codes
 from keepsake.repair.plan import Cure, Operation, operation
 from keepsake.repair.scan import Flaw
+from keepsake.state.state import Book
 
 LINE = "line-damaged"
 

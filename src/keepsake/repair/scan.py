@@ -18,18 +18,18 @@ from pathlib import Path
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger import recover, snapshot
+from keepsake.ledger.chain import first_line, raw_lines
 from keepsake.ledger.layout import Folder, Stretch
 from keepsake.ledger.load import START, fold_line
 from keepsake.ledger.lock import Witness
-from keepsake.ledger.chain import first_line, raw_lines
+from keepsake.ledger.metadata import Standing
 from keepsake.ledger.scan import GARBLED, Bad, Place, Progress, Scan, finished_erasures, scan
 from keepsake.ledger.snapshot import Snapshot
-from keepsake.ledger.metadata import Standing
-from keepsake.state.state import Book
 from keepsake.records.errors import Damaged
 from keepsake.records.event import Event
 from keepsake.repair.references import Spot, Surveyor
 from keepsake.repair.told import says_the_same
+from keepsake.state.state import Book
 
 _PRUNED = f'"op":"{fmt.PRUNE}"'.encode()
 _NAMING = (fmt.ERASE, fmt.RESTORE, fmt.REPAIR)

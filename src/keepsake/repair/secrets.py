@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
+from keepsake.ledger.chain import Chain
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.lift import lift
-from keepsake.ledger.chain import Chain
 from keepsake.ledger.settings_file import read_toml
 from keepsake.records.event import Event
+from keepsake.repair.findings import Finding, found
 from keepsake.text.secrets.detect import told
 from keepsake.text.secrets.nested import kind_under, kinds_in
-from keepsake.repair.findings import Finding, found
 
 _OWN = ("ledger.", "snapshot", "erase")
 

@@ -14,14 +14,13 @@ from typing import Any, TypeVar
 
 from keepsake.ledger import format as fmt
 from keepsake.records import ids
-from keepsake.state.beliefs import SUPERSEDE, Beliefs, Held
 from keepsake.records.event import Draft
 from keepsake.records.graph.nodes import MemoryNode
-from keepsake.state.graph import GRAPH_PUT, GRAPH_UNMERGE
-from keepsake.state.lineage import trimmed
-from keepsake.state.paths import BRANCH
+from keepsake.records.operations import BELIEF_SUPERSEDE, GRAPH_PUT, GRAPH_UNMERGE, PATH_BRANCH
 from keepsake.repair import references as links
 from keepsake.repair.references import Loose, Round, Surveyor
+from keepsake.state.beliefs import Beliefs, Held
+from keepsake.state.lineage import trimmed
 
 _PER_EVENT = 1_000  # names that fit in one event with room to spare
 _AS_IT_IS = (links.ORPHAN, links.EVIDENCE, links.REPLACES)
@@ -75,13 +74,13 @@ def _without(held: Held, names: Collection[str], reason: str, fresh: str) -> Dra
     if "views" in belief:
         belief["views"] = trimmed(belief["views"], [before["views"]])
     told = {name: value for name, value in belief.items() if value or name not in ("rests_on", "views")}
-    return Draft(SUPERSEDE, {"belief": told, "replaces": [before["id"]]})
+    return Draft(BELIEF_SUPERSEDE, {"belief": told, "replaces": [before["id"]]})
 
 
 def _paths(loose: Iterable[Loose]) -> Iterator[Draft]:
     """A path that others descend from is a child of the root."""
     for user, name in dict.fromkeys(each.key for each in loose if each.code == links.PATH):
-        yield Draft(BRANCH, {"user": user, "path": name, "parent": ""})
+        yield Draft(PATH_BRANCH, {"user": user, "path": name, "parent": ""})
 
 
 def _nodes(loose: Iterable[Loose]) -> Iterator[Draft]:

@@ -15,9 +15,9 @@ import numpy as np
 
 from keepsake.projections.index import statements as sql
 from keepsake.projections.index.file import IndexFile
+from keepsake.projections.vectors.erase import blocks_of
 from keepsake.projections.vectors.names import file_name, read_head
 from keepsake.projections.vectors.rows import ROW
-from keepsake.projections.vectors.erase import blocks_of
 from keepsake.repair.findings import Finding, found
 
 _SMALL = re.compile(r"([0-9a-f]{24})\.json\Z")

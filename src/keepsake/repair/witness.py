@@ -12,9 +12,9 @@ from pathlib import Path
 
 import orjson
 
+from keepsake.ledger.chain import last_line
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.lock import Witness
-from keepsake.ledger.chain import last_line
 
 Seen = tuple[int, str] | None
 

@@ -20,17 +20,12 @@ from keepsake.records import ids
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
-from keepsake.state.version import STEPS, places, step
-from keepsake.state.version import Held as Held
+from keepsake.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE, ERASE
 from keepsake.state.branches import Kin
 from keepsake.state.lineage import grown
 from keepsake.state.transaction import GONE
-
-PUT = "belief.put/1"
-SUPERSEDE = "belief.supersede/1"
-TOMBSTONE = "belief.tombstone/1"
-INVALIDATE = "belief.invalidate/1"
-ERASE = "erase/1"
+from keepsake.state.version import STEPS, places, step
+from keepsake.state.version import Held as Held
 
 
 class Beliefs(Kin):
@@ -131,7 +126,7 @@ class Beliefs(Kin):
             return
         held = self.held[self._versions[body["id"]][0]]
         belief = held.body()
-        belief["status"] = "tombstone" if event.op == TOMBSTONE else "invalidated"
+        belief["status"] = "tombstone" if event.op == BELIEF_TOMBSTONE else "invalidated"
         belief.pop("reason", None)
         if body.get("reason"):
             belief["reason"] = body["reason"]
@@ -394,6 +389,6 @@ def gist_of(belief: Mapping[str, Any]) -> str:
 _ROOT = ("",)
 
 _ACTS = {
-    PUT: Beliefs._put, SUPERSEDE: Beliefs._supersede, TOMBSTONE: Beliefs._change, INVALIDATE: Beliefs._change,
+    BELIEF_PUT: Beliefs._put, BELIEF_SUPERSEDE: Beliefs._supersede, BELIEF_TOMBSTONE: Beliefs._change, BELIEF_INVALIDATE: Beliefs._change,
     ERASE: Beliefs._erase,
 }  # fmt: skip

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from keepsake.state.version import Held
 from keepsake.state.transaction import Undoable
+from keepsake.state.version import Held
 
 
 class Kin(Undoable):

@@ -15,15 +15,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from keepsake.records.belief import OWNER
-from keepsake.state.beliefs import ERASE
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.ids import SHORT_EVENT_ID
+from keepsake.records.operations import EPISODE_PUT, EPISODE_RETRACT, ERASE
 from keepsake.state.transaction import Undoable
-
-OBSERVE = "episode.put/1"
-RETRACT = "episode.retract/1"  # {"ids": […], "user": …, "reason"?: …}: it was not so, or is not to be used
-
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _LONG_AGO = "1970-01-01T00:00:00Z"
@@ -55,10 +51,10 @@ class Episodes(Undoable):
         self._of: dict[str, dict[str, Told]] = {}  # user → source → the same
 
     def knows(self, op: str) -> bool:
-        return op in (OBSERVE, RETRACT)
+        return op in (EPISODE_PUT, EPISODE_RETRACT)
 
     def apply(self, event: Event) -> None:
-        if event.op == OBSERVE and event.body is not None:
+        if event.op == EPISODE_PUT and event.body is not None:
             episode = event.body["episode"]
             user, name = episode.get("user", OWNER), episode.get("id", event.id)
             told = Told(
@@ -68,7 +64,7 @@ class Episodes(Undoable):
             self._set(self._told, (user, name), (*self._told.get((user, name), ()), told))
             self._set(self._owners, event.id, (user, name))
             self._set(self._of.setdefault(user, {}), event.id, told)
-        elif event.op == RETRACT and event.body is not None:
+        elif event.op == EPISODE_RETRACT and event.body is not None:
             for source in event.body["ids"]:
                 self._set(self._retracted, source, None)
         elif event.op == ERASE and event.body is not None:

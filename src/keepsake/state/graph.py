@@ -19,16 +19,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from keepsake.records.event import Event
 from keepsake.records.display import html_of
+from keepsake.records.event import Event
+from keepsake.records.operations import GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
 from keepsake.state.transaction import Undoable
-
-GRAPH = "graph."
-GRAPH_PUT = "graph.put/1"
-GRAPH_MERGE = "graph.merge/1"
-GRAPH_UNMERGE = "graph.unmerge/1"
-GRAPH_PROPOSE = "graph.propose/1"
-GRAPH_DISMISS = "graph.dismiss/1"
 
 _OPS = (GRAPH_PUT, GRAPH_MERGE, GRAPH_UNMERGE, GRAPH_PROPOSE, GRAPH_DISMISS)
 

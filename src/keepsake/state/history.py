@@ -12,11 +12,11 @@ from datetime import datetime
 from typing import Any
 
 from keepsake.records.belief import OWNER, Belief
-from keepsake.state.beliefs import Beliefs, Held
 from keepsake.records.clock import parse_moment, stamp
+from keepsake.records.display import Shown
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
-from keepsake.records.display import Shown
+from keepsake.state.beliefs import Beliefs, Held
 from keepsake.state.paths import Paths
 
 _FEW = 32  # names that are looked for in the bytes of a line

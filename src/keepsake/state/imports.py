@@ -15,10 +15,9 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from keepsake.records.event import Event
+from keepsake.records.operations import IMPORT_DONE, IMPORT_TAKE
 from keepsake.state.transaction import Undoable
 
-TAKE = "import.take/1"
-DONE = "import.done/1"
 IMPORT = "import:"  # how the sources begin that are other memories
 FOREIGN = "web"  # the trust of what another memory says, unless a person says that it is theirs
 
@@ -63,10 +62,10 @@ class Taken(Undoable):
         return self._dated[""][1]
 
     def knows(self, op: str) -> bool:
-        return op in (TAKE, DONE)
+        return op in (IMPORT_TAKE, IMPORT_DONE)
 
     def _date(self, event: Event) -> None:
-        if self.zone.ended == self.zone.began >= 0 and event.body is not None and event.op != DONE:
+        if self.zone.ended == self.zone.began >= 0 and event.body is not None and event.op != IMPORT_DONE:
             last, steps = self._dated[""]
             self._set(self._dated, "", (event.ts, (*steps, event.seq) if event.ts < last else steps))
 
@@ -75,17 +74,17 @@ class Taken(Undoable):
         body, zone = event.body, self.zone
         if body is None or not self.knows(event.op):
             return
-        if event.op == TAKE:
+        if event.op == IMPORT_TAKE:
             key = (body["user"], body["ledger"])
             self._set(self._made, key, max(body["made"], self._made.get(key, "")))
-        if event.op == TAKE and body["whole"] and zone.began < 0:
+        if event.op == IMPORT_TAKE and body["whole"] and zone.began < 0:
             self._set(self._zone, "", Zone(event.seq, event.seq, body["begun"], body["ledger"]))
         elif zone.ended == zone.began >= 0:  # it is being taken in
             self._apply_inside(event, zone)
 
     def _apply_inside(self, event: Event, zone: Zone) -> None:
         first, (last, at) = next(reversed(self._joined.items()), (-1, (0, "")))
-        if event.op == TAKE:
+        if event.op == IMPORT_TAKE:
             self._set(self._joined, event.seq, (-1, event.ts))
         elif last < 0:
             self._set(self._joined, first, (event.seq, at))

@@ -15,14 +15,10 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
-from keepsake.state.beliefs import ERASE
 from keepsake.records.event import Event
+from keepsake.records.operations import ERASE, PAGE_CLEAN, PAGE_COMPACT, PAGE_PUT, PAGE_RENAME
 from keepsake.state.transaction import Undoable
 
-PAGE = "page.put/1"
-FOLD = "page.fold/1"
-RENAME = "page.rename/1"
-CLEAN = "page.clean/1"
 PAGE_EDIT = "page:edit"  # the source of what a person changed in the file of a page
 
 NOTES = "topic-notes"  # where a belief stands that is about nothing in particular
@@ -54,22 +50,22 @@ class Pages(Undoable):
         self._erased: dict[str, None] = {}  # ids whose words were destroyed: a file that has them is not believed
 
     def knows(self, op: str) -> bool:
-        return op in (PAGE, FOLD, RENAME, CLEAN)
+        return op in (PAGE_PUT, PAGE_COMPACT, PAGE_RENAME, PAGE_CLEAN)
 
     def apply(self, event: Event) -> None:
         body = event.body
         if body is None:
             return
-        if event.op == PAGE:
+        if event.op == PAGE_PUT:
             key = (body["user"], body["about"])
             before = {} if body.get("again") else self._fronts.get(key, {})
             if body.get("again") and not body["front"]:
                 self._drop(self._fronts, key)
             else:
                 self._set(self._fronts, key, {"created": event.ts, **before, **body["front"]})
-        elif event.op == RENAME:
+        elif event.op == PAGE_RENAME:
             self._rename(event, body["user"], body["about"], body["to"])
-        elif event.op == CLEAN:
+        elif event.op == PAGE_CLEAN:
             for key in [key for key in self._fronts if key[0] == body["user"]]:
                 self._drop(self._fronts, key)
             self._set(self._cleaned, body["user"], event.seq)

@@ -18,18 +18,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from keepsake.records.belief import OWNER
-from keepsake.state.beliefs import ERASE
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
+from keepsake.records.operations import ERASE, PATH_ABANDON, PATH_BRANCH, PATH_COMPACT, PATH_MERGE, PATH_REOPEN
 from keepsake.records.path import ABANDONED, CLOSED, MERGED, OPEN, MemoryPath
 from keepsake.records.schema import WRITER_TRUST
 from keepsake.state.transaction import Undoable
-
-BRANCH = "path.branch/1"
-MERGE = "path.merge/1"
-ABANDON = "path.abandon/1"
-COMPACT = "path.compact/1"
-REOPEN = "path.reopen/1"
 
 ROOT = ""
 MAIN = "main"  # what the root is called where people read it
@@ -423,6 +417,6 @@ def _how(end: End) -> str:
 
 
 _ACTS = {
-    BRANCH: Paths._branch, MERGE: Paths._merge, ABANDON: Paths._abandon, COMPACT: Paths._compact,
-    REOPEN: Paths._reopen,
+    PATH_BRANCH: Paths._branch, PATH_MERGE: Paths._merge, PATH_ABANDON: Paths._abandon, PATH_COMPACT: Paths._compact,
+    PATH_REOPEN: Paths._reopen,
 }  # fmt: skip

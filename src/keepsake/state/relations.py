@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from keepsake.state.beliefs import ERASE
-from keepsake.records.event import Event
 from keepsake.records.display import Shown
+from keepsake.records.event import Event
+from keepsake.records.operations import ERASE, RELATION_PUT
 from keepsake.records.policy import DEFAULT
 from keepsake.records.schema import WRITER_TRUST
 from keepsake.state.transaction import Undoable
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from keepsake.records.belief import Belief
     from keepsake.records.episode import Episode
 
-RELATE = "relation.put/1"
 
 _Key = tuple[str, str, str, str]  # whose, on which path, and the two, the smaller id first
 
@@ -70,13 +69,13 @@ class Relations(Undoable):
         self._related: dict[_Key, Related] = {}
 
     def knows(self, op: str) -> bool:
-        return op == RELATE
+        return op == RELATION_PUT
 
     def apply(self, event: Event) -> None:
         body = event.body
         if body is None:
             return
-        if event.op == RELATE:
+        if event.op == RELATION_PUT:
             trust = body.get(WRITER_TRUST, "human")
             if trust not in DEFAULT.quarantined:
                 self._relate(event, body, trust)

@@ -22,18 +22,24 @@ import orjson
 
 from keepsake.records import ids
 from keepsake.records.belief import OWNER
-from keepsake.state.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
-from keepsake.state.lineage import sources_in
-from keepsake.records.review import Action, Review
 from keepsake.records.json import to_keep
+from keepsake.records.operations import (
+    BELIEF_INVALIDATE,
+    BELIEF_PUT,
+    BELIEF_SUPERSEDE,
+    BELIEF_TOMBSTONE,
+    ERASE,
+    REVIEW_ANSWER,
+    REVIEW_ASK,
+    REVIEW_GRANT,
+    REVIEW_REFUSE,
+)
+from keepsake.records.review import Action, Review
+from keepsake.state.lineage import sources_in
 from keepsake.state.transaction import Undoable
 
-ASK = "review.ask/1"
-ANSWER = "review.answer/1"
-GRANT = "review.grant/1"
-REFUSE = "review.refuse/1"
 BY_POLICY = "policy"  # stands where a review's id does: a rule of the policy is the yes
 
 OUTCOMES = {"approve": "approved", "reject": "rejected", "stale": "stale"}
@@ -81,7 +87,7 @@ class Reviews(Undoable):
     # -- following the ledger ----------------------------------------------------------------------------------------
 
     def knows(self, op: str) -> bool:
-        return op in (ASK, ANSWER, GRANT, REFUSE)
+        return op in (REVIEW_ASK, REVIEW_ANSWER, REVIEW_GRANT, REVIEW_REFUSE)
 
     def apply(self, event: Event) -> None:
         """Take in one event. An answer to what is not known, or is answered already, changes nothing."""
@@ -295,6 +301,6 @@ def is_recent(at: str, now: str) -> bool:
 
 _AN_HOUR = timedelta(hours=1)
 _ACTS = {
-    ASK: Reviews._ask, ANSWER: Reviews._answer, GRANT: Reviews._grant, REFUSE: Reviews._refuse, PUT: Reviews._state,
-    SUPERSEDE: Reviews._state, TOMBSTONE: Reviews._retract, INVALIDATE: Reviews._retract, ERASE: Reviews._erase,
+    REVIEW_ASK: Reviews._ask, REVIEW_ANSWER: Reviews._answer, REVIEW_GRANT: Reviews._grant, REVIEW_REFUSE: Reviews._refuse, BELIEF_PUT: Reviews._state,
+    BELIEF_SUPERSEDE: Reviews._state, BELIEF_TOMBSTONE: Reviews._retract, BELIEF_INVALIDATE: Reviews._retract, ERASE: Reviews._erase,
 }  # fmt: skip

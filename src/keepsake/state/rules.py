@@ -14,17 +14,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from keepsake.state.beliefs import ERASE
-from keepsake.records.event import Event
 from keepsake.records.display import html_of, plain
+from keepsake.records.event import Event
+from keepsake.records.operations import DELTA_NOOP, ERASE, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
 from keepsake.records.rule import ConsolidationRule
 from keepsake.state.transaction import Undoable
-
-RULE = "rule.put/1"
-RULE_GONE = "rule.drop/1"
-RAN = "rule.ran/1"
-FOUND = "rule.found/1"
-NOOP = "delta.noop/1"
 
 _FINDINGS = 1_000  # of a user that are kept at hand; the ledger has them all
 
@@ -81,26 +75,26 @@ class Rules(Undoable):
         self._noted: dict[str, tuple[str, ...]] = {}  # an episode's event → the facts that it was weighed with in vain
 
     def knows(self, op: str) -> bool:
-        return op in (RULE, RULE_GONE, RAN, FOUND, NOOP)
+        return op in (RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND, DELTA_NOOP)
 
     def apply(self, event: Event) -> None:
         body = event.body
         if body is None:
             return
-        if event.op == RULE:
+        if event.op == RULE_PUT:
             self._set(self._kept, (body["user"], body["rule"]["id"]), Kept(body["rule"], event.ts, event.seq))
-        elif event.op == RULE_GONE:
+        elif event.op == RULE_DROP:
             self._drop(self._kept, (body["user"], body["id"]))
             if body.get("again"):
                 self._drop(self._marks, (body["user"], body["id"]))
                 rest = tuple(each for each in self._found.get(body["user"], ()) if each.rule != body["id"])
                 self._set(self._found, body["user"], rest) if rest else self._drop(self._found, body["user"])
-        elif event.op == RAN:
+        elif event.op == RULE_RAN:
             self._ran(event, body)
-        elif event.op == FOUND:
+        elif event.op == RULE_FOUND:
             found = Finding(body["id"], body["ids"][0], body["reason"], event.seq)
             self._set(self._found, body["user"], (*self._found.get(body["user"], ()), found)[-_FINDINGS:])
-        elif event.op == NOOP:
+        elif event.op == DELTA_NOOP:
             self._note(body)
         elif event.op == ERASE:
             self._erase(set(body.get("ids", ())))

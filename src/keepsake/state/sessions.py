@@ -16,14 +16,16 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from keepsake.records.event import TIME, Event
-from keepsake.state.imports import DONE, TAKE
+from keepsake.records.operations import (
+    CONFIG_SET,
+    FRAME_DROP,
+    FRAME_PUT,
+    IMPORT_DONE,
+    IMPORT_TAKE,
+    SESSION_END,
+    SESSION_START,
+)
 from keepsake.state.transaction import Undoable
-
-START = "session.start/1"
-END = "session.end/1"
-FRAME = "frame.put/1"
-FRAME_GONE = "frame.drop/1"
-CONFIG = "config.set/1"
 
 IDLE = 1.0  # hours of silence that still count as work
 LONGEST = 24.0  # hours that the end of a session can add
@@ -39,14 +41,14 @@ class ActiveHours(NamedTuple):
 
     def after(self, event: Event) -> ActiveHours:
         """The clock after `event`."""
-        if event.op == START:  # one whose name was erased began all the same
+        if event.op == SESSION_START:  # one whose name was erased began all the same
             name = str(event.body["session"]) if event.body is not None else event.id
             return ActiveHours(self.hours, name, event.by, event.ts)
-        if not self.session or event.op in (TAKE, DONE):  # moving in is no work on what is remembered
+        if not self.session or event.op in (IMPORT_TAKE, IMPORT_DONE):  # moving in is no work on what is remembered
             return self
         if event.op == TIME:  # a clock was wrong: nothing can be told of the time until then
             return self._replace(last=event.ts)
-        if event.op == END:
+        if event.op == SESSION_END:
             if event.body is not None and event.body["session"] != self.session:
                 return self
             return ActiveHours(self.hours + min(hours_between(self.last, event.ts), LONGEST))
@@ -79,22 +81,22 @@ class Work(Undoable):
         return self._clock["now"]
 
     def knows(self, op: str) -> bool:
-        return op in (START, END, FRAME, FRAME_GONE, CONFIG)
+        return op in (SESSION_START, SESSION_END, FRAME_PUT, FRAME_DROP, CONFIG_SET)
 
     def apply(self, event: Event) -> None:
         before = self._clock["now"]
-        if before.session or event.op == START:
+        if before.session or event.op == SESSION_START:
             self._set(self._clock, "now", before.after(event))
         body = event.body
         if body is None:
             return
-        if event.op == FRAME:
+        if event.op == FRAME_PUT:
             self._set(self.frames, body["frame"]["name"], {**body["frame"], "created_at": event.ts})
-        elif event.op == FRAME_GONE:
+        elif event.op == FRAME_DROP:
             self._drop(self.frames, body["name"])
-        elif event.op == CONFIG and body["value"] is None:
+        elif event.op == CONFIG_SET and body["value"] is None:
             self._drop(self.config, body["key"])
-        elif event.op == CONFIG:
+        elif event.op == CONFIG_SET:
             self._set(self.config, body["key"], body["value"])
 
     def dump(self) -> dict[str, Any]:

@@ -19,17 +19,24 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from keepsake.records.belief import OWNER, TRUST
-from keepsake.state.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
-from keepsake.text.fingerprint import exactly
-from keepsake.state.episodes import OBSERVE, RETRACT
+from keepsake.records.display import Shown
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
-from keepsake.records.display import Shown
+from keepsake.records.operations import (
+    BELIEF_INVALIDATE,
+    BELIEF_PUT,
+    BELIEF_SUPERSEDE,
+    BELIEF_TOMBSTONE,
+    EPISODE_PUT,
+    EPISODE_RETRACT,
+    ERASE,
+    TRUST_CORROBORATE,
+    TRUST_SET,
+)
 from keepsake.records.policy import DEFAULT
 from keepsake.state.transaction import Undoable
+from keepsake.text.fingerprint import exactly
 
-SET = "trust.set/1"
-CORROBORATE = "trust.corroborate/1"
 NONE, USUAL = "none", "usual"
 
 ANY = "*"  # every id of a door
@@ -132,7 +139,7 @@ class Distrusts(Undoable):
     # -- following the ledger ----------------------------------------------------------------------------------------
 
     def knows(self, op: str) -> bool:
-        return op in (SET, CORROBORATE)
+        return op in (TRUST_SET, TRUST_CORROBORATE)
 
     def apply(self, event: Event) -> None:
         act = _ACTS.get(event.op)
@@ -290,9 +297,9 @@ def voice(by: str, trust: str) -> str:
 
 
 _ACTS = {
-    SET: Distrusts._trust, CORROBORATE: Distrusts._bear_out, PUT: Distrusts._state, SUPERSEDE: Distrusts._state,
-    OBSERVE: Distrusts._observe, TOMBSTONE: Distrusts._retract, INVALIDATE: Distrusts._retract,
-    RETRACT: Distrusts._retract, ERASE: Distrusts._erase,
+    TRUST_SET: Distrusts._trust, TRUST_CORROBORATE: Distrusts._bear_out, BELIEF_PUT: Distrusts._state, BELIEF_SUPERSEDE: Distrusts._state,
+    EPISODE_PUT: Distrusts._observe, BELIEF_TOMBSTONE: Distrusts._retract, BELIEF_INVALIDATE: Distrusts._retract,
+    EPISODE_RETRACT: Distrusts._retract, ERASE: Distrusts._erase,
 }  # fmt: skip
 
 

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import orjson
 
+from keepsake.records.event import Event
+from keepsake.records.operations import DELTA_NOOP, RECEIPT_PUT, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
 from keepsake.state.beliefs import Beliefs
 from keepsake.state.episodes import Episodes
-from keepsake.records.event import Event
 from keepsake.state.graph import GraphBook
+from keepsake.state.imports import Taken
 from keepsake.state.pages import Pages
 from keepsake.state.paths import Paths
 from keepsake.state.relations import Relations
 from keepsake.state.reviews import Reviews
-from keepsake.state.rules import FOUND, NOOP, RAN, RULE, RULE_GONE, Rules
-from keepsake.state.imports import Taken
-from keepsake.state.sources import Distrusts
-from keepsake.records.receipt import RECEIPTS
-from keepsake.state.usage import Uses
+from keepsake.state.rules import Rules
 from keepsake.state.sessions import Work
+from keepsake.state.sources import Distrusts
+from keepsake.state.usage import Uses
 
 _Part = Work | Reviews | Episodes | Uses | Rules | Pages | Paths | Distrusts | GraphBook | Relations | Taken
 
 _CHANGE_NOTHING = (  # of what is remembered
-    RECEIPTS, RULE, RULE_GONE, RAN, FOUND, NOOP, "snapshot/1", "ledger.seal/1", "ledger.torn/1", "ledger.copy/1",
+    RECEIPT_PUT, RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND, DELTA_NOOP, "snapshot/1", "ledger.seal/1", "ledger.torn/1", "ledger.copy/1",
     "erase.done/1",
 )  # fmt: skip
 

@@ -11,10 +11,10 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from keepsake.records.belief import OWNER
-from keepsake.state.beliefs import ERASE
 from keepsake.records.event import Event
+from keepsake.records.operations import EPISODE_FADE, ERASE, OUTCOME_PUT, RECEIPT_PUT
+from keepsake.records.receipt import has_words
 from keepsake.state.transaction import Undoable
-from keepsake.records.receipt import FADE, OUTCOME, RECEIPTS, has_words
 
 
 class _Group(NamedTuple):
@@ -38,15 +38,15 @@ class Uses(Undoable):
         self._groups: dict[int, _Group] = {}  # by the event's seq
 
     def knows(self, op: str) -> bool:
-        return op in (RECEIPTS, OUTCOME, FADE)
+        return op in (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE)
 
     def apply(self, event: Event) -> None:
         body = event.body
         if body is None:
             return
-        if event.op == RECEIPTS and body["receipts"]:
+        if event.op == RECEIPT_PUT and body["receipts"]:
             self._set(self._groups, event.seq, _group(body["receipts"]))
-        elif event.op == FADE:
+        elif event.op == EPISODE_FADE:
             for source in body["ids"]:
                 self._set(self._faded, source, None)
         elif event.op == ERASE:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepsake.records.belief import Belief
-from keepsake.state.beliefs import Beliefs, Held
 from keepsake.records.display import Shown
+from keepsake.state.beliefs import Beliefs, Held
 
 DEEPEST = 100  # what stands further down is not told: nobody reads it
 

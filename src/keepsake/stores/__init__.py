@@ -6,6 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from keepsake.stores.memorystore.sqlite_fact import SQLiteFactStore
+    from keepsake.stores.memorystore.sqlite_memory import SQLiteMemoryStore
     from keepsake.stores.phase.audit import AuditSink, InMemoryAuditSink, JsonlAuditSink
     from keepsake.stores.phase.event_log.in_memory import InMemoryMemoryEventLog
     from keepsake.stores.phase.event_log.jsonl import JsonlMemoryEventLog
@@ -16,8 +18,6 @@ if TYPE_CHECKING:
     from keepsake.stores.phase.graph.protocol import MemoryGraphStore
     from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
     from keepsake.stores.protocols import FactStore, MemoryStore
-    from keepsake.stores.memorystore.sqlite_fact import SQLiteFactStore
-    from keepsake.stores.memorystore.sqlite_memory import SQLiteMemoryStore
 
 __all__ = [
     "AuditSink",

@@ -13,20 +13,21 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
+from keepsake.ledger.chain import Chain
 from keepsake.ledger.disk import Disk
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.ledger import Ledger
-from keepsake.ledger.chain import Chain
 from keepsake.records import ids
-from keepsake.state import history as timeline
 from keepsake.records.belief import OWNER
-from keepsake.state.beliefs import Beliefs, Held
-from keepsake.state.state import Book
 from keepsake.records.errors import NotWritten, Unfinished
 from keepsake.records.event import Event
-from keepsake.state.imports import DONE, Taken
-from keepsake.state.history import Change, Moment, Version
+from keepsake.records.operations import IMPORT_DONE
 from keepsake.records.times import Times
+from keepsake.state import history as timeline
+from keepsake.state.beliefs import Beliefs, Held
+from keepsake.state.history import Change, Moment, Version
+from keepsake.state.imports import Taken
+from keepsake.state.state import Book
 from keepsake.state.why import Why, what_rests_on, why
 
 # Events that belong to a user.
@@ -173,7 +174,7 @@ def _recorded(chain: Chain, seq: int, taken_in: Taken) -> str:
         if joined := taken_in.joined_at(seq):
             return joined
         told = chain.line(seq).event()
-        if told.body is not None and told.op != DONE:  # that was written here, with them
+        if told.body is not None and told.op != IMPORT_DONE:  # that was written here, with them
             return told.ts
         seq -= 1
     return ""

@@ -11,12 +11,11 @@ from keepsake.decide import trust as decide_trust
 from keepsake.decide.episodes import put as tell
 from keepsake.decide.episodes import retract as take_back
 from keepsake.records.belief import OWNER
-from keepsake.state.beliefs import INVALIDATE, TOMBSTONE, Beliefs
-from keepsake.state.state import Book
 from keepsake.records.episode import Episode
-from keepsake.state.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Draft, Event
-from keepsake.state.sources import SET
+from keepsake.records.operations import BELIEF_INVALIDATE, BELIEF_TOMBSTONE, EPISODE_PUT, EPISODE_RETRACT, TRUST_SET
+from keepsake.state.beliefs import Beliefs
+from keepsake.state.state import Book
 from tests.projections.index.ledgers import MadeUp
 
 TEXTS = ["tea", "coffee", "the port is 5432", "the port is 6543", "milk"]
@@ -96,15 +95,15 @@ def seen_at(events: Sequence[Event]) -> set[str]:
     against = book.distrusts.of(OWNER)
     beliefs, led, told = Beliefs(), dict[str, list[str]](), dict[str, None]()
     for event in events:
-        if event.body is None or event.op == SET:
+        if event.body is None or event.op == TRUST_SET:
             continue
         said = event.body.get("belief") or event.body.get("episode") or {}
         spoken = {name: said.get(name, "") for name in ("agent", "session")}
         spoken["trust"] = said.get("trust", "human") if said else ""
         is_out = any(each.covers(by=event.by, seq=event.seq, **spoken) for each in against)
-        if event.op == OBSERVE and not is_out:
+        if event.op == EPISODE_PUT and not is_out:
             told[event.id] = None
-        elif event.op == RETRACT and not is_out:
+        elif event.op == EPISODE_RETRACT and not is_out:
             told = {name: None for name in told if name not in event.body["ids"]}
         elif event.op.startswith("belief.") and is_out:
             if "belief" in event.body:
@@ -121,7 +120,7 @@ def _without(event: Event, led: dict[str, list[str]], known: Beliefs) -> list[Ev
     body = dict(event.body or {})
     if "replaces" in body:
         body["replaces"] = [name for each in body["replaces"] for name in _before(each, led)]
-    if event.op in (TOMBSTONE, INVALIDATE):
+    if event.op in (BELIEF_TOMBSTONE, BELIEF_INVALIDATE):
         names = [name for name in _before(body["id"], led) if known.taken(name)] or [body["id"]]
         return [event._replace(body={**body, "id": name}) for name in names]
     return [event._replace(body=body)]

@@ -12,10 +12,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, StaticPool, create_engine
 
-from keepsake.stores.elfmem import queries
-from keepsake.stores.elfmem.engine import create_test_engine, prepare
 from keepsake.projections.index.models import metadata
-from keepsake.stores.elfmem import blocks, config, contradictions, edges, frames, seed, sessions, tags
+from keepsake.stores.elfmem import blocks, config, contradictions, edges, frames, queries, seed, sessions, tags
+from keepsake.stores.elfmem.engine import create_test_engine, prepare
 
 MODULES = (blocks, config, contradictions, edges, frames, seed, sessions, tags)
 ROWS: dict[str, FunctionType] = {

@@ -11,26 +11,27 @@ from hypothesis import strategies as st
 
 from keepsake.decide import beliefs as decide
 from keepsake.decide import facts as decide_fact
+from keepsake.decide import path_merge
 from keepsake.decide import paths as decide_path
-from keepsake.decide import path_merge, reviews as review
+from keepsake.decide import reviews as review
 from keepsake.decide import rule as decide_rule
 from keepsake.decide import usage as decide_use
 from keepsake.decide import work as decide_work
 from keepsake.decide.actions import targets
 from keepsake.decide.episodes import put as tell
 from keepsake.decide.episodes import retract as take_back
-from keepsake.state.state import Book
 from keepsake.records.clock import stamp
 from keepsake.records.delta import read_delta
 from keepsake.records.episode import Episode
 from keepsake.records.errors import KeepsakeError
 from keepsake.records.event import Draft, Event
 from keepsake.records.frame import Frame
+from keepsake.records.operations import DELTA_NOOP
 from keepsake.records.policy import DEFAULT
+from keepsake.records.receipt import Receipt
 from keepsake.records.review import Action
 from keepsake.records.rule import ConsolidationRule
-from keepsake.state.rules import NOOP
-from keepsake.records.receipt import Receipt
+from keepsake.state.state import Book
 
 TEXTS = ["tea", "Tea ", "coffee", "the port is 5432", "the port is 6543", "ÄPFEL", "äpfel", "茶", "'; DROP TABLE x", ""]
 USERS = ["me", "me", "ana", "U3:ana:tea"]
@@ -156,7 +157,7 @@ class MadeUp:
 
     def _carry_out(self, plan, user, trust):
         if plan.act == "note":
-            self.record([Draft(NOOP, plan.fields)])
+            self.record([Draft(DELTA_NOOP, plan.fields)])
             return
         if plan.act == "put":
             drafts = decide.put(self.book, plan.fields, self.draw)

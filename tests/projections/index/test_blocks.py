@@ -9,8 +9,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
 from keepsake.projections.index.models import block_tags, blocks, contradictions, edges
-from keepsake.stores.elfmem.queries import bytes_to_embedding, content_hash
 from keepsake.records.errors import Refused
+from keepsake.stores.elfmem.queries import bytes_to_embedding, content_hash
 
 # In
 

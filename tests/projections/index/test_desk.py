@@ -7,8 +7,8 @@ import pytest
 from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index import file as file_module
 from keepsake.projections.index import fold
-from keepsake.projections.index.compare import differences
 from keepsake.projections.index.batch import Desk
+from keepsake.projections.index.compare import differences
 from keepsake.projections.index.file import NOTHING, IndexFile
 from keepsake.state.sessions import ActiveHours
 from tests.projections.index.ledgers import MadeUp

@@ -12,10 +12,10 @@ from sqlalchemy import NullPool, StaticPool, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from keepsake.projections import database
-from keepsake.stores.elfmem.engine import _set_pragmas, create_engine, create_test_engine
 from keepsake.projections.index.models import blocks, metadata
-from keepsake.stores.elfmem.queries import add_tags, block_exists, get_block, get_inbox_count, insert_block
 from keepsake.records.errors import NotFound, Refused
+from keepsake.stores.elfmem.engine import _set_pragmas, create_engine, create_test_engine
+from keepsake.stores.elfmem.queries import add_tags, block_exists, get_block, get_inbox_count, insert_block
 
 PRAGMAS = {
     "journal_mode": "wal",

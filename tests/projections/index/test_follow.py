@@ -15,9 +15,9 @@ from keepsake.projections.index import file as file_module
 from keepsake.projections.index.compare import differences, text_trouble
 from keepsake.projections.index.file import NOTHING, IndexFile
 from keepsake.projections.index.fold import Stale
-from keepsake.state.state import Book
 from keepsake.records.errors import KeepsakeError
 from keepsake.repair.check import check
+from keepsake.state.state import Book
 from tests.memory.told import known
 from tests.projections.index.ledgers import TAGS, TEXTS, TRUSTS, USERS, MadeUp, lessons, steps, walks
 

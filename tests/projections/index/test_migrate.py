@@ -17,14 +17,14 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 import keepsake.projections.index.migrations as scripts_package
-from keepsake.stores.elfmem import migrate as migrating
-from keepsake.stores.elfmem.engine import prepare, url_of
-from keepsake.stores.elfmem.migrate import migrate
 from keepsake.projections.index.models import metadata
+from keepsake.records.errors import Busy, Damaged, NotFound, Refused
+from keepsake.stores.elfmem import migrate as migrating
 from keepsake.stores.elfmem.blocks import get_block, insert_block
 from keepsake.stores.elfmem.edges import get_neighbours, insert_edge
+from keepsake.stores.elfmem.engine import prepare, url_of
+from keepsake.stores.elfmem.migrate import migrate
 from keepsake.stores.elfmem.tags import add_tags, get_tags
-from keepsake.records.errors import Busy, Damaged, NotFound, Refused
 
 SCRIPTS = Path(next(iter(scripts_package.__path__)))
 A_SECOND = '''

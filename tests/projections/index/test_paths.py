@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 
 from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index import batch as desk, search as fulltext
+from keepsake.projections.index import batch as desk
+from keepsake.projections.index import search as fulltext
 from keepsake.projections.index.address import address
 from keepsake.projections.index.compare import differences
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.search import Scope, count_of, rarity, search, search_letters, shown
+from keepsake.records.operations import EPISODE_PUT
 from keepsake.state.state import Book
-from keepsake.state.episodes import OBSERVE
 from tests.projections.index.ledgers import MadeUp, walks
 from tests.projections.index.test_follow import rebuilt
 
@@ -51,7 +52,7 @@ def test_what_the_index_shows_from_a_path_at_a_moment_is_what_was_held_and_heard
 
 def told_on(events, book, user, heard):
     for event in events:
-        if event.op == OBSERVE and event.body is not None:
+        if event.op == EPISODE_PUT and event.body is not None:
             episode = event.body["episode"]
             mine = episode.get("user", "me") == user and episode.get("path", "") in heard
             if mine and not book.episodes.is_retracted(event.id) and not book.uses.is_faded(event.id):

@@ -4,7 +4,8 @@ import re
 import sqlite3
 from pathlib import Path
 
-from keepsake.projections.index import expressions, file, statements as prepared
+from keepsake.projections.index import expressions, file
+from keepsake.projections.index import statements as prepared
 from keepsake.projections.index.rows import Block, Source
 from keepsake.projections.index.schema import bookmark, sources
 

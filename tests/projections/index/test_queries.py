@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from keepsake.stores.elfmem import queries
-from keepsake.stores import elfmem as rows
 from keepsake.projections.index.models import metadata
-from keepsake.stores.elfmem.queries import bytes_to_embedding, content_hash, embedding_to_bytes
 from keepsake.records.errors import Damaged, Refused
+from keepsake.stores import elfmem as rows
+from keepsake.stores.elfmem import queries
+from keepsake.stores.elfmem.queries import bytes_to_embedding, content_hash, embedding_to_bytes
 from tests.projections.index.doors import ROWS
 from tests.strategies import HOSTILE, texts
 

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import orjson
 import pytest
 
+from keepsake.projections.pages.schema import TABLES
 from keepsake.projections.pages.search import (
     ENOUGH,
     index_all,
@@ -15,7 +16,6 @@ from keepsake.projections.pages.search import (
     span_of,
     unindex_entry,
 )  # fmt: skip
-from keepsake.projections.pages.schema import TABLES
 from keepsake.records.errors import Refused
 
 

@@ -9,12 +9,12 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from keepsake.memory.core.token import Token
-from keepsake.surfaces.server.guard import Names
 from keepsake.surfaces.serve.front_door import Door, Key, Place
 from keepsake.surfaces.serve.headers import PAGE_POLICY
 from keepsake.surfaces.serve.limits import Buckets, Limits
-from keepsake.surfaces.serve.metrics import Metrics
 from keepsake.surfaces.serve.login import Sessions
+from keepsake.surfaces.serve.metrics import Metrics
+from keepsake.surfaces.server.guard import Names
 
 SECRET = "k" * 43
 TOKEN = Token(Path("t"), SECRET)

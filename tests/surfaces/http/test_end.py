@@ -14,10 +14,10 @@ import httpx2
 import pytest
 
 from keepsake import Memory, Refused
-from keepsake.surfaces.server.worker import Holder
 from keepsake.surfaces.serve.app import Holds, serve
 from keepsake.surfaces.serve.told import Told
 from keepsake.surfaces.server.listen import Where
+from keepsake.surfaces.server.worker import Holder
 
 ANY = Where(port=0)
 HANGS = 120  # seconds after which nobody believes that it still ends

@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from keepsake import Memory
-from keepsake.surfaces.server.worker import Holder
-from keepsake.surfaces.server.changes import Feed
 from keepsake.surfaces.serve.told import Told
+from keepsake.surfaces.server.changes import Feed
+from keepsake.surfaces.server.worker import Holder
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from keepsake import Memory
 from keepsake.records.errors import Refused
 from keepsake.records.rule import ConsolidationRule
-from keepsake.surfaces.server.worker import Holder
 from keepsake.surfaces.serve.rules import Rules
+from keepsake.surfaces.server.worker import Holder
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import pytest
 
 from keepsake import Memory
 from keepsake.memory.core.token import Token, token_of
-from keepsake.surfaces.server.changes import EVERY
 from keepsake.surfaces.serve.login import Sessions, made_code
+from keepsake.surfaces.server.changes import EVERY
 from tests.serving import serving
 from tests.surfaces.http.test_end import HELLO
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from keepsake import Memory
-from keepsake.surfaces.server.worker import Desk, Holder, Person
 from keepsake.surfaces.mcp.dispatch import _read
 from keepsake.surfaces.mcp.tools import TOOLS
+from keepsake.surfaces.server.worker import Desk, Holder, Person
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 

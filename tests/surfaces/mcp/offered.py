@@ -8,9 +8,9 @@ from typing import Any
 from mcp import Client
 
 from keepsake import Memory
-from keepsake.surfaces.server.worker import Holder
 from keepsake.surfaces.mcp.offers import Offers
 from keepsake.surfaces.mcp.server import made
+from keepsake.surfaces.server.worker import Holder
 
 LEGACY, MODERN = "legacy", "2026-07-28"
 ERAS = (LEGACY, MODERN)

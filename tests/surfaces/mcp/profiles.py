@@ -8,10 +8,10 @@ from typing import Any
 import jsonschema
 
 from keepsake import Memory
-from keepsake.surfaces.server.worker import Desk
 from keepsake.surfaces.mcp.definition import defined
 from keepsake.surfaces.mcp.profiles import tools_of
 from keepsake.surfaces.mcp.tool import Tool
+from keepsake.surfaces.server.worker import Desk
 
 
 @dataclass(frozen=True, slots=True)

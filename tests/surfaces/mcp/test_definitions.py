@@ -10,10 +10,10 @@ import jsonschema
 import pytest
 
 from keepsake import Memory
-from keepsake.surfaces.server.worker import Desk
 from keepsake.surfaces.mcp.definition import defined
 from keepsake.surfaces.mcp.reference import page
 from keepsake.surfaces.mcp.tools import TOOLS
+from keepsake.surfaces.server.worker import Desk
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "mcp-tools.json"
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "mcp-tools.md"

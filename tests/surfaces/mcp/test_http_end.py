@@ -14,10 +14,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 from keepsake import Memory
 from keepsake.memory.core.token import token_of
-from keepsake.surfaces.server import listen as listening
-from keepsake.surfaces.server.worker import Holder
 from keepsake.surfaces.mcp import http
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
+from keepsake.surfaces.server import listen as listening
+from keepsake.surfaces.server.worker import Holder
 from tests.surfaces.mcp.offered import LEGACY, MODERN
 
 

@@ -9,10 +9,10 @@ from mcp.client.subscriptions import ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 
 from keepsake import Memory
-from keepsake.surfaces.server.worker import Holder
 from keepsake.surfaces.mcp.changes import Changes
 from keepsake.surfaces.mcp.offers import Offers
 from keepsake.surfaces.mcp.server import made
+from keepsake.surfaces.server.worker import Holder
 from tests.surfaces.mcp.offered import LEGACY, MODERN, play
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")  # of the older era

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from keepsake.records.hit import Hit
-from keepsake.surfaces.present.text import shown
-from keepsake.surfaces.mcp.tools.read import Got, Recalled, Timeline
 from keepsake.surfaces.mcp.format import Note, of_hit
 from keepsake.surfaces.mcp.tools.past import Entry
+from keepsake.surfaces.mcp.tools.read import Got, Recalled, Timeline
 from keepsake.surfaces.mcp.tools.write import RememberArgs
 from keepsake.surfaces.mcp.words import NOTICE, fenced, one_line, wrong_arguments
+from keepsake.surfaces.present.text import shown
 from tests.strategies import HOSTILE, texts
 
 FAKES = [

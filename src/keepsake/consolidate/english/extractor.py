@@ -6,19 +6,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from keepsake.consolidate.english import objects as values
-from keepsake.consolidate.english.copula import own_at, pet_at, read_being, read_own, read_setting, relation_at
 from keepsake.consolidate.english.clauses import Verb, clauses_of, opened, verb_at
-from keepsake.consolidate.english.predications import Draft, Predication
+from keepsake.consolidate.english.copula import own_at, pet_at, read_being, read_own, read_setting, relation_at
 from keepsake.consolidate.english.guards import asks_for_fiction, is_unread, takes_back
-from keepsake.text.lists import RELATIONS, TAILS, set_of
-from keepsake.consolidate.english.verbs import read_verb
+from keepsake.consolidate.english.predications import Draft, Predication
 from keepsake.consolidate.english.sentences import Sentence, sentences_of
 from keepsake.consolidate.english.subjects import Cast, Subject, owner_at, people_in, relations_in, subject_at
 from keepsake.consolidate.english.times import Times, times_in
-from keepsake.text.tokens import BLOT, Phrases, Token, tokens_of
+from keepsake.consolidate.english.verbs import read_verb
 from keepsake.records.episode import Episode
 from keepsake.records.extracted import Extracted
 from keepsake.text.grammar import BARE, THIRD
+from keepsake.text.lists import RELATIONS, TAILS, set_of
+from keepsake.text.tokens import BLOT, Phrases, Token, tokens_of
 
 _LEAST = 0.3
 _CORRECTS = Phrases(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from keepsake.text.grammar import FORMS, GOING
 from keepsake.text.lists import (
     CITIES,
     GROUPS,
@@ -24,7 +25,6 @@ from keepsake.text.lists import (
     set_of,
 )
 from keepsake.text.tokens import BLOT, Token
-from keepsake.text.grammar import FORMS, GOING
 
 Kind = Callable[[list[Token]], str]  # the object, or ""
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from keepsake.consolidate.english.clauses import Verb
-from keepsake.text.lists import PREPOSITIONS, STOPS
-from keepsake.consolidate.english.times import Times
-from keepsake.text.tokens import Token
 from keepsake.consolidate.english.objects import Kind
+from keepsake.consolidate.english.times import Times
+from keepsake.text.lists import PREPOSITIONS, STOPS
+from keepsake.text.tokens import Token
 
 CONNECTS = frozenset(("and", "&"))
 

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from keepsake.text.dates.absolute import Said
-from keepsake.text.dates.relative import COUNT, phrases_in
 from keepsake.text.dates.find import Span, spans_in
+from keepsake.text.dates.relative import COUNT, phrases_in
 from keepsake.text.words import DATE, MONTH, shown, words_of
 
 _LEAD = re.compile(

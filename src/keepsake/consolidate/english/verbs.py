@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from keepsake.consolidate.english import objects as values
 from keepsake.consolidate.english.clauses import Verb, form_of
-from keepsake.consolidate.english.predications import Draft, Predication
-from keepsake.text.lists import PETS_MANY, TRAILERS, set_of
-from keepsake.consolidate.english.times import day_of, since, until
-from keepsake.text.tokens import Token
 from keepsake.consolidate.english.objects import Kind, text_of, trimmed
+from keepsake.consolidate.english.predications import Draft, Predication
+from keepsake.consolidate.english.times import day_of, since, until
 from keepsake.text.grammar import GOING
+from keepsake.text.lists import PETS_MANY, TRAILERS, set_of
+from keepsake.text.tokens import Token
 
 HOLDS, BEGAN, ENDED = "holds", "began", "ended"
 

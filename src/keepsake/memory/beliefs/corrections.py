@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from keepsake.records.belief import Belief
-from keepsake.state.beliefs import Held
 from keepsake.records.policy import is_above
+from keepsake.state.beliefs import Held
 from keepsake.stores.open_folder import Shelf
 
 _INHERITED = ("about", "tags", "kind", "expires", "always")  # what a correction keeps, if it says nothing else

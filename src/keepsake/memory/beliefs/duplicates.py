@@ -14,11 +14,11 @@ import orjson
 
 from keepsake.projections.index.tidy import Kept
 from keepsake.records.belief import Belief
+from keepsake.records.policy import RANK
+from keepsake.records.proposal import CHOOSE, CONTRADICTION, MERGE, REPEAT, Proposal, in_short
 from keepsake.state.beliefs import Held
 from keepsake.state.state import Book
 from keepsake.text.claims import Conflict, claim_of, conflict, gist
-from keepsake.records.policy import RANK
-from keepsake.records.proposal import CHOOSE, CONTRADICTION, MERGE, REPEAT, Proposal, in_short
 
 AT_ONCE = 40  # of those that speak of one thing, or say the same: the best supported; the rest comes next time
 

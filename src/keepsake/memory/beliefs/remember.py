@@ -20,9 +20,10 @@ from keepsake.memory.beliefs.corrections import corrected
 from keepsake.memory.tends import Tends
 from keepsake.memory.trust.sources import Trusts
 from keepsake.records.belief import Belief
-from keepsake.state.beliefs import SUPERSEDE, Held
+from keepsake.records.operations import BELIEF_SUPERSEDE
 from keepsake.records.policy import DEFAULT, is_above
 from keepsake.records.said import CORRECTED, KNOWN, NEW, REVISED, Said
+from keepsake.state.beliefs import Held
 
 if TYPE_CHECKING:
     from keepsake.projections.index.file import IndexFile
@@ -66,7 +67,7 @@ class States(Tends, Trusts):
         if not events or not events[0].body:
             return self._answered(self._already(fields, idempotency_key), KNOWN, around)
         stated = Belief.just(events[0].body["belief"], events[0].seq, events[0].ts)
-        what = CORRECTED if is_correction else REVISED if events[0].op == SUPERSEDE else NEW
+        what = CORRECTED if is_correction else REVISED if events[0].op == BELIEF_SUPERSEDE else NEW
         return self._answered(stated, what, around)
 
     def _already(self, fields: dict[str, Any], idempotency_key: str) -> Belief:

@@ -7,8 +7,8 @@ from typing import Any
 
 from keepsake.memory.core.answering import answering
 from keepsake.records.belief import Belief
-from keepsake.records.errors import Refused
 from keepsake.records.display import listing
+from keepsake.records.errors import Refused
 from keepsake.state.history import Moment
 from keepsake.stores.open_folder import Shelf
 

@@ -18,9 +18,9 @@ import orjson
 from keepsake.decide.trust import SET_ASIDE
 from keepsake.projections.index import statements as sql
 from keepsake.projections.index.rows import WITHHELD, Source
-from keepsake.text.fingerprint import KEPT, marks_of, whole_marks
 from keepsake.records.hit import Hit
 from keepsake.records.policy import RANK
+from keepsake.text.fingerprint import KEPT, marks_of, whole_marks
 
 if TYPE_CHECKING:
     from keepsake.memory.core.index import IndexOf

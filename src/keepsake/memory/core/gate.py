@@ -17,8 +17,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from keepsake.decide import asking, erasure, path_actions as path_action, refusal, reviews as review
+from keepsake.decide import asking, erasure, refusal
 from keepsake.decide import beliefs as decide
+from keepsake.decide import path_actions as path_action
+from keepsake.decide import reviews as review
 from keepsake.decide import trust as worth
 from keepsake.decide.actions import carried_out, on_page, targets
 from keepsake.decide.beliefs import Draw
@@ -30,10 +32,10 @@ from keepsake.memory.core.speaker import Decision, Speaker
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.event import ELSEWHERE, Draft, Event
-from keepsake.state.pages import NOTES
+from keepsake.records.operations import REVIEW_ASK
 from keepsake.records.policy import ALLOW, BELIEF, REFUSE, is_above, thing
 from keepsake.records.review import Action, Approval, Review
-from keepsake.state.reviews import ASK
+from keepsake.state.pages import NOTES
 from keepsake.stores.open_folder import Shelf
 
 
@@ -400,7 +402,7 @@ class Gated(Speaker):
 
     def _passed(self, events: list[Event]) -> list[Event]:
         """A question that is all there is holds up its asker; one that comes with what it is about holds up nobody."""
-        if events and events[0].body and all(event.op == ASK for event in events):
+        if events and events[0].body and all(event.op == REVIEW_ASK for event in events):
             asked = self._book.reviews.find(events[0].body["review"])
             if asked is not None and asked.status == "waiting":
                 raise asking.needs_approval(asked)

@@ -33,15 +33,19 @@ from keepsake.memory.core.follower import RETRY
 from keepsake.projections.database import IN_MEMORY, has_no_room
 from keepsake.projections.index.file import CHUNK, NOTHING, SHAPE, Bookmark, IndexFile
 from keepsake.projections.index.fold import Stale
-from keepsake.projections.index.peek import is_hash
 from keepsake.projections.index.from_snapshot import held_now, related_now
-from keepsake.state.state import Book
-from keepsake.state.episodes import OBSERVE, RETRACT
+from keepsake.projections.index.peek import is_hash
 from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, NotWritable, NotWritten, RolledBack
 from keepsake.records.event import Event
-from keepsake.state.paths import MERGE
-from keepsake.state.sources import CORROBORATE
-from keepsake.records.receipt import FADE, OUTCOME
+from keepsake.records.operations import (
+    EPISODE_FADE,
+    EPISODE_PUT,
+    EPISODE_RETRACT,
+    OUTCOME_PUT,
+    PATH_MERGE,
+    TRUST_CORROBORATE,
+)
+from keepsake.state.state import Book
 
 Tell = Callable[[str], None]
 Tick = Callable[[int], None]
@@ -355,7 +359,7 @@ class IndexOf:
         if first == 0:
             return index.catch_up(events_from(self._ledger, 0, tick))
         until_then = takewhile(lambda event: event.seq <= end.seq, events_from(self._ledger, first, tick))
-        kept = (OBSERVE, OUTCOME, FADE, RETRACT, MERGE, CORROBORATE)
+        kept = (EPISODE_PUT, OUTCOME_PUT, EPISODE_FADE, EPISODE_RETRACT, PATH_MERGE, TRUST_CORROBORATE)
         told = (event for event in until_then if event.op in kept)
         mark = Bookmark(end.seq, end.hash, self._book.work.clock, since=end.seq)
         held = chain(held_now(self._book), told, related_now(self._book))

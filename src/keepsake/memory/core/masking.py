@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from keepsake.state.state import Book
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
+from keepsake.state.state import Book
 from keepsake.text.secrets.detect import find, masked, told
 from keepsake.text.secrets.nested import masked_fields, texts_in
 

@@ -21,15 +21,15 @@ from keepsake.memory.core.speaker import episode_subject
 from keepsake.projections.index import statements as sql
 from keepsake.records.belief import OWNER
 from keepsake.records.clock import parse_moment, stamp
+from keepsake.records.display import Shown, listing
 from keepsake.records.episode import Episode
-from keepsake.state.episodes import OBSERVE
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.fact import Fact
-from keepsake.state.lineage import fact_of, sources_in
-from keepsake.records.display import Shown, listing
+from keepsake.records.operations import EPISODE_PUT
 from keepsake.records.policy import is_above
 from keepsake.records.scope import checked
+from keepsake.state.lineage import fact_of, sources_in
 from keepsake.state.sources import Distrust
 from keepsake.stores.open_folder import Shelf
 
@@ -281,7 +281,7 @@ class EpisodesOf:
         wanted = set(seqs)
         for start, stop in _runs(sorted(seqs)):
             for event in self._shelf.ledger.events(start, stop):
-                if event.seq in wanted and event.op == OBSERVE and event.body is not None:
+                if event.seq in wanted and event.op == EPISODE_PUT and event.body is not None:
                     found[event.seq] = Episode.of(event)
         return [found[seq] for seq in seqs if seq in found]
 
@@ -326,7 +326,7 @@ class EpisodesOf:
         """
         known, paths = self._shelf.book.episodes, self._shelf.book.paths
         for event in self._shelf.events_of(user, seq):
-            if event.op != OBSERVE or event.body is None or known.is_retracted(event.id):
+            if event.op != EPISODE_PUT or event.body is None or known.is_retracted(event.id):
                 continue
             if self._against(event, user) is None:
                 episode = self._dated(Episode.of(event))
@@ -344,7 +344,7 @@ class EpisodesOf:
     def read(self, seq: int) -> Episode:
         """The episode that an event recorded."""
         for event in self._shelf.ledger.events(seq, seq + 1):
-            if event.op == OBSERVE and event.body is not None:
+            if event.op == EPISODE_PUT and event.body is not None:
                 return Episode.of(event)
         raise NotFound(f"the words of event {seq} are gone")
 

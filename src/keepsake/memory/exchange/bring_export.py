@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from keepsake.exchange.ndjson import LONGEST
 from keepsake.exchange.ndjson import looks_like as looks_like
-from keepsake.memory.exchange.restore_export import take_in
 from keepsake.memory.exchange.export_reader import Taking
+from keepsake.memory.exchange.restore_export import take_in
 from keepsake.records.exported import TakenIn
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from keepsake.memory.exchange.sources import CannotRead
 from keepsake.projections.markdown import entity_of
 from keepsake.projections.markdown.page import Entry, Page
 from keepsake.projections.markdown.parse import parse
-from keepsake.state.state import Book
-from keepsake.state.pages import NOTES
 from keepsake.state.imports import FOREIGN
+from keepsake.state.pages import NOTES
+from keepsake.state.state import Book
 
 if TYPE_CHECKING:
     from keepsake.memory.exchange.importer import Bringing

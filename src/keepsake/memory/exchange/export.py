@@ -18,13 +18,12 @@ from keepsake.exchange import ndjson as ndjson
 from keepsake.exchange.ndjson_events import OF_ALL
 from keepsake.ledger.scan import Place
 from keepsake.memory.core.events import events_from
-from keepsake.state.beliefs import Held
-from keepsake.records.graph.envelope import KINDS
 from keepsake.records.episode import Episode
-from keepsake.state.episodes import OBSERVE
 from keepsake.records.errors import Missing
 from keepsake.records.event import Event
-from keepsake.state.imports import DONE, TAKE
+from keepsake.records.graph.envelope import KINDS
+from keepsake.records.operations import EPISODE_PUT, IMPORT_DONE, IMPORT_TAKE
+from keepsake.state.beliefs import Held
 from keepsake.stores.open_folder import Shelf
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class Lines:
     def _episodes(self, end: Place) -> Iterator[tuple[str, dict[str, Any]]]:
         book = self._shelf.book
         for event in self._mine(end):
-            if event.op == OBSERVE:
+            if event.op == EPISODE_PUT:
                 fate = {"retracted": book.episodes.is_retracted(event.id), "faded": book.uses.is_faded(event.id)}
                 yield "episode", {**_without_seq(Episode.of(event).to_dict()), "by": event.by, **fate}
 
@@ -128,11 +127,11 @@ class Lines:
         """This user's events. Of imports, those that were joined to what was here: by them a reader knows when."""
         imports: list[bool] = []  # those under way, and whether each is told of
         for event in takewhile(lambda event: event.seq <= end.seq, events_from(self._shelf.ledger, 0)):
-            if event.op == TAKE and event.body is not None:
+            if event.op == IMPORT_TAKE and event.body is not None:
                 imports.append(not event.body["whole"] and self._is_mine(event) and not any(imports))
                 is_told = imports[-1]
             else:
-                is_told = imports.pop() if event.op == DONE else self._is_mine(event)
+                is_told = imports.pop() if event.op == IMPORT_DONE else self._is_mine(event)
             if is_told and event.body is not None:
                 yield event
 

@@ -25,11 +25,11 @@ from keepsake.projections.markdown.zone import on_the_clock
 from keepsake.projections.pages import render
 from keepsake.projections.pages.rows import File
 from keepsake.records.episode import Episode
-from keepsake.state.episodes import OBSERVE
 from keepsake.records.event import Event
 from keepsake.records.exported import MARK
-from keepsake.stores.page_files import NoPage
+from keepsake.records.operations import EPISODE_PUT
 from keepsake.stores.open_folder import Shelf
+from keepsake.stores.page_files import NoPage
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u206f\u200b-\u200f\ufeff]")
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>()#!|~&$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
@@ -98,7 +98,7 @@ class Folder:
     def _sittings(self, end: int) -> list[_Sitting]:
         found: dict[tuple[str, str], _Sitting] = {}
         for event in takewhile(lambda event: event.seq <= end, events_from(self._shelf.ledger, 0)):
-            if event.op == OBSERVE and self._is_shown(event):
+            if event.op == EPISODE_PUT and self._is_shown(event):
                 episode = Episode.of(event)
                 key = (self._clock(episode.timestamp)[:10], episode.session)
                 found.setdefault(key, _Sitting(*key, [])).seqs.append(event.seq)

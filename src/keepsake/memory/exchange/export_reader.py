@@ -12,17 +12,17 @@ from dataclasses import replace
 from typing import Any
 
 from keepsake.consolidate.cadence import Cadence
-from keepsake.exchange import ndjson_events as events
 from keepsake.exchange import ndjson as ndjson
+from keepsake.exchange import ndjson_events as events
 from keepsake.exchange.ndjson import Reader
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.core.masking import Cleared
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.event import ELSEWHERE, Draft, Event
-from keepsake.state.rules import RULE
+from keepsake.records.operations import IMPORT_DONE, IMPORT_TAKE, RULE_PUT
 from keepsake.records.schema import WRITER_TRUST
-from keepsake.state.imports import DONE, FOREIGN, TAKE, source_of
+from keepsake.state.imports import FOREIGN, source_of
 from keepsake.stores.open_folder import Shelf
 
 _NONSENSE = (LookupError, TypeError, ValueError, AttributeError)
@@ -58,7 +58,7 @@ class Taking:
             "user": self.user, "ledger": header.ledger[:64], "begun": header.begun, "made": header.made,
             "whole": is_first,
         }  # fmt: skip
-        return self.shelf.ledger.write(lambda: [Draft(TAKE, body)])[0].seq
+        return self.shelf.ledger.write(lambda: [Draft(IMPORT_TAKE, body)])[0].seq
 
     def seen(self, reader: Reader) -> str:
         """Up to when all of that memory has been looked at here: always, of what was recorded here itself."""
@@ -69,7 +69,7 @@ class Taking:
         return self.book.taken_in.through(self.user, header.ledger)
 
     def end(self, count: int) -> None:
-        self.shelf.ledger.write(lambda: [Draft(DONE, {"user": self.user, "events": count})])
+        self.shelf.ledger.write(lambda: [Draft(IMPORT_DONE, {"user": self.user, "events": count})])
 
     def events(self, reader: Reader) -> Iterator[tuple[int, Event]]:
         """The events of the file, each with its line, as far as they are what they should be."""
@@ -78,7 +78,7 @@ class Taking:
                 event = Event(told["n"], told["ts"], told["op"], told["id"], told["by"], "", told["body"])
                 with self.at(number):
                     events.checked(event, self.user)
-                    if event.op == RULE:
+                    if event.op == RULE_PUT:
                         Cadence.of(told["body"]["rule"].get("cadence", {}))
                     self._pieces.take(event)
                     if event.id in self._ids or self.book.episodes.owner(event.id) not in (None, self.user):
@@ -88,14 +88,14 @@ class Taking:
                     self._follow(event)
                 yield number, event
         if self.joined_at:
-            raise Refused(f"an event {DONE} is missing; nothing was taken in")
+            raise Refused(f"an event {IMPORT_DONE} is missing; nothing was taken in")
 
     def _follow(self, event: Event) -> None:
         """Whether the next events are such as the other memory had taken in itself. One import ends before the next."""
-        if event.op in (TAKE, DONE) and bool(self.joined_at) is (event.op == TAKE):
+        if event.op in (IMPORT_TAKE, IMPORT_DONE) and bool(self.joined_at) is (event.op == IMPORT_TAKE):
             raise Refused("an import begins before the last one ended, or ends twice")
-        if event.op in (TAKE, DONE):
-            self.joined_at = event.ts if event.op == TAKE else ""
+        if event.op in (IMPORT_TAKE, IMPORT_DONE):
+            self.joined_at = event.ts if event.op == IMPORT_TAKE else ""
 
     def record(self, event: Event, body: dict[str, Any], *more: Draft, source: str = "") -> Event:
         """Write one event as it was recorded elsewhere; `more` is said by this memory itself. `source` is the memory it

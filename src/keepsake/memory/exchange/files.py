@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 
 from keepsake.decide import trust as worth
 from keepsake.memory.core.answering import answering
-from keepsake.memory.exchange.file_parts import Part, cut
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.core.masking import refuse_name
+from keepsake.memory.exchange.file_parts import Part, cut
 from keepsake.memory.trust.shown import is_shown
 from keepsake.projections.markdown.names import is_plain
-from keepsake.state.beliefs import Held
 from keepsake.records.entity import PREFIXES, name_key
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
+from keepsake.state.beliefs import Held
 from keepsake.stores.open_folder import Shelf
 
 FILE = "file"  # the kind of the belief that says what a file consists of

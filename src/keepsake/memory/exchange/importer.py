@@ -31,11 +31,11 @@ from keepsake.exchange.conversation import (
 )
 from keepsake.memory.exchange.noted import Noting
 from keepsake.memory.opened import Opened
-from keepsake.state.episodes import mark_of
 from keepsake.records.errors import Refused
-from keepsake.records.transfer import MOST_TOLD, Imported, Skipped
-from keepsake.state.paths import ROOT
 from keepsake.records.policy import is_above
+from keepsake.records.transfer import MOST_TOLD, Imported, Skipped
+from keepsake.state.episodes import mark_of
+from keepsake.state.paths import ROOT
 from keepsake.text.secrets.detect import find
 
 Tick = Callable[[int], None]

@@ -20,15 +20,30 @@ from typing import Any
 
 from keepsake.exchange.ndjson import Reader
 from keepsake.memory.exchange.export_reader import Taking
-from keepsake.state.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
-from keepsake.state.episodes import OBSERVE, RETRACT, gist_of
 from keepsake.records.event import Draft, Event
 from keepsake.records.exported import TakenIn
-from keepsake.state.pages import FOLD, PAGE, RENAME
-from keepsake.state.paths import ABANDON, BRANCH, COMPACT, MERGE, REOPEN
-from keepsake.state.relations import RELATE
-from keepsake.state.imports import DONE, FOREIGN, TAKE
-from keepsake.records.receipt import FADE
+from keepsake.records.operations import (
+    BELIEF_INVALIDATE,
+    BELIEF_PUT,
+    BELIEF_SUPERSEDE,
+    BELIEF_TOMBSTONE,
+    EPISODE_FADE,
+    EPISODE_PUT,
+    EPISODE_RETRACT,
+    IMPORT_DONE,
+    IMPORT_TAKE,
+    PAGE_COMPACT,
+    PAGE_PUT,
+    PAGE_RENAME,
+    PATH_ABANDON,
+    PATH_BRANCH,
+    PATH_COMPACT,
+    PATH_MERGE,
+    PATH_REOPEN,
+    RELATION_PUT,
+)
+from keepsake.state.episodes import gist_of
+from keepsake.state.imports import FOREIGN
 
 _WHY = {
     "graph": "what was saved in the graph: `keepsake export --format graph` there, `keepsake graph import` here",
@@ -64,7 +79,7 @@ class Join:
                 is_known = event.op in _SEEN_ONCE and (not self._taking.mine or recorded <= seen)
                 act = None if is_known else _ACTS.get(event.op)
                 body = act(self, event, dict(event.body or {})) if act else None
-                if act is None and event.op not in (TAKE, DONE):
+                if act is None and event.op not in (IMPORT_TAKE, IMPORT_DONE):
                     self._stays(event)
                 if body is not None:
                     if not count:
@@ -253,10 +268,10 @@ class Join:
         return body
 
 
-_SEEN_ONCE = (BRANCH, MERGE, ABANDON, COMPACT, REOPEN, PAGE, FOLD, RENAME, RELATE)  # what has no id
+_SEEN_ONCE = (PATH_BRANCH, PATH_MERGE, PATH_ABANDON, PATH_COMPACT, PATH_REOPEN, PAGE_PUT, PAGE_COMPACT, PAGE_RENAME, RELATION_PUT)  # what has no id
 _ACTS = {
-    PUT: Join._state, SUPERSEDE: Join._state, TOMBSTONE: Join._withdraw, INVALIDATE: Join._withdraw,
-    OBSERVE: Join._observe, RETRACT: Join._of_ids, FADE: Join._of_ids, BRANCH: Join._branch, MERGE: Join._end_path,
-    ABANDON: Join._end_path, COMPACT: Join._end_path, REOPEN: Join._end_path, PAGE: Join._page, FOLD: Join._fold,
-    RENAME: Join._rename, RELATE: Join._relate,
+    BELIEF_PUT: Join._state, BELIEF_SUPERSEDE: Join._state, BELIEF_TOMBSTONE: Join._withdraw, BELIEF_INVALIDATE: Join._withdraw,
+    EPISODE_PUT: Join._observe, EPISODE_RETRACT: Join._of_ids, EPISODE_FADE: Join._of_ids, PATH_BRANCH: Join._branch, PATH_MERGE: Join._end_path,
+    PATH_ABANDON: Join._end_path, PATH_COMPACT: Join._end_path, PATH_REOPEN: Join._end_path, PAGE_PUT: Join._page, PAGE_COMPACT: Join._fold,
+    PAGE_RENAME: Join._rename, RELATION_PUT: Join._relate,
 }  # fmt: skip

@@ -10,8 +10,8 @@ import re
 from typing import Any
 
 from keepsake.exchange.conversation import ASSISTANT, Note, named_after
-from keepsake.memory.graph.entity_names import Naming
 from keepsake.memory.core.gate import Gated
+from keepsake.memory.graph.entity_names import Naming
 from keepsake.records.named import Relation
 from keepsake.stores.open_folder import Shelf
 

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.decide.beliefs import carried
 from keepsake.exchange import chronomemory
-from keepsake.exchange.conversation import DOCUMENT
-from keepsake.exchange.chronomemory_values import fitted
 from keepsake.exchange.chronomemory import Snapshot, Step
+from keepsake.exchange.chronomemory_values import fitted
+from keepsake.exchange.conversation import DOCUMENT
 from keepsake.memory.exchange.noted import imported_with
 from keepsake.records import ids
-from keepsake.state.beliefs import Held
 from keepsake.records.event import Draft
-from keepsake.state.imports import DONE, IMPORT, TAKE
+from keepsake.records.operations import IMPORT_DONE, IMPORT_TAKE
+from keepsake.state.beliefs import Held
+from keepsake.state.imports import IMPORT
 
 if TYPE_CHECKING:
     from keepsake.memory.exchange.importer import Bringing
@@ -110,7 +111,7 @@ class _Records:
                     for note in filter(None, [*notes, remark]):
                         self._bringing.skip(place, f"taken, but {note}")
         if self._is_begun:
-            self._shelf.ledger.write(lambda: [Draft(DONE, {"user": self._user, "events": self._events})])
+            self._shelf.ledger.write(lambda: [Draft(IMPORT_DONE, {"user": self._user, "events": self._events})])
         trust = self._gated.trust
         self._bringing.count("beliefs", trust, len(self._changed))
         self._bringing.count("known", trust, len(marks) - len(self._changed))
@@ -120,7 +121,7 @@ class _Records:
         key = self._keys.setdefault(id, version)
         if not self._is_begun:
             body = {"user": self._user, "ledger": self._digest, "begun": ts, "made": ts, "whole": False}
-            self._shelf.ledger.write(lambda: [Draft(TAKE, body)])
+            self._shelf.ledger.write(lambda: [Draft(IMPORT_TAKE, body)])
             self._is_begun = True
         told = {"id": ids.event_id(ts), "ts": ts, "by": self._gated.by, "source": self._gated.by}
         stated = {**fields, "id": version, "key": key, "user": self._user, "path": "", "trust": None}

@@ -23,19 +23,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from keepsake.exchange import ndjson_events as events
 from keepsake.exchange import ndjson as ndjson
+from keepsake.exchange import ndjson_events as events
 from keepsake.exchange.ndjson import Reader
 from keepsake.ledger.format import HOUSEKEEPING
-from keepsake.memory.settings import place_of
+from keepsake.memory.exchange.export_reader import Taking
 from keepsake.memory.exchange.merge_export import Join
 from keepsake.memory.exchange.taken_plain import Plain
-from keepsake.memory.exchange.export_reader import Taking
-from keepsake.state.beliefs import PUT
-from keepsake.state.episodes import OBSERVE
+from keepsake.memory.settings import place_of
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
 from keepsake.records.exported import TakenIn
+from keepsake.records.operations import BELIEF_PUT, EPISODE_PUT
 from keepsake.records.policy import ALLOW
 
 
@@ -98,8 +97,8 @@ def _whole(taking: Taking, reader: Reader, *, is_first: bool) -> TakenIn:
             _must_be_free(taking, event)
             body = ndjson.renumbered(event.op, event.body or {}, numbers.place, numbers.from_place)
             numbers.add(taking.record(event, body).seq)
-        beliefs += event.op == PUT
-        episodes += event.op == OBSERVE
+        beliefs += event.op == BELIEF_PUT
+        episodes += event.op == EPISODE_PUT
     taking.end(numbers.count)
     return TakenIn(user=taking.user, is_whole=True, events=numbers.count, beliefs=beliefs, episodes=episodes)
 

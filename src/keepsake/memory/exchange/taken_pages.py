@@ -13,8 +13,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from keepsake.memory.pages.store import PagesOf
 from keepsake.memory.pages.files import PagesAt
+from keepsake.memory.pages.store import PagesOf
 from keepsake.projections.markdown import Page, entity_of, parse
 from keepsake.projections.pages.rows import path_of
 from keepsake.records.errors import NotFound, NotWritten, Refused

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from keepsake.records.belief import OWNER
-from keepsake.state.beliefs import PUT, SUPERSEDE
 from keepsake.records.event import Event
+from keepsake.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, DELTA_NOOP
 from keepsake.state.lineage import TRIPLE, reason_of, steps_in, view_of
-from keepsake.state.rules import NOOP
 
 if TYPE_CHECKING:
     from keepsake.records.delta import Delta
@@ -19,9 +18,9 @@ def delta_in(event: Event, channel: str) -> Delta | None:
     body = event.body
     if body is None:
         return None
-    if event.op == NOOP:
+    if event.op == DELTA_NOOP:
         return _read(body["step"], channel, body, corroborates=body.get("corroborates", []))
-    if event.op not in (PUT, SUPERSEDE):
+    if event.op not in (BELIEF_PUT, BELIEF_SUPERSEDE):
         return None
     belief = body["belief"]
     steps = steps_in(belief.get("views"))

@@ -14,25 +14,25 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from keepsake.consolidate.classify import Deltas, Malformed
+from keepsake.consolidate.compare import ReadAhead, Standing, Weigher
 from keepsake.consolidate.filter import Filter, Row, parse
 from keepsake.consolidate.scoring import Candidate, SalienceScorer, is_worth
-from keepsake.consolidate.compare import ReadAhead, Standing, Weigher
 from keepsake.decide import rule as decide
+from keepsake.memory.core.gate import Gated
 from keepsake.memory.episodes.store import EpisodesOf
 from keepsake.memory.facts.store import FactsOf
-from keepsake.memory.core.gate import Gated
 from keepsake.projections.index import statements as sql
 from keepsake.records.belief import OWNER
 from keepsake.records.clock import held_time
 from keepsake.records.delta import Delta, DeltaScope
+from keepsake.records.display import Shown
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NeedsApproval, Refused
 from keepsake.records.fact import Fact
-from keepsake.state.lineage import claims_in
-from keepsake.records.display import Shown
 from keepsake.records.rule import ConsolidationRule
-from keepsake.state.rules import Mark
 from keepsake.records.scope import Scope
+from keepsake.state.lineage import claims_in
+from keepsake.state.rules import Mark
 from keepsake.stores.open_folder import Shelf
 
 if TYPE_CHECKING:

@@ -15,16 +15,16 @@ from keepsake.consolidate.cadence import Cadence, is_due, next_after
 from keepsake.consolidate.filter import parse
 from keepsake.decide import rule as decide
 from keepsake.memory.core.answering import answering
-from keepsake.memory.facts.consolidate import Consolidated, ConsolidationOf
-from keepsake.memory.episodes.store import EpisodesOf
 from keepsake.memory.core.gate import Gated
-from keepsake.state.state import Book
+from keepsake.memory.episodes.store import EpisodesOf
+from keepsake.memory.facts.consolidate import Consolidated, ConsolidationOf
 from keepsake.records.clock import stamp
-from keepsake.records.errors import KeepsakeError, NotFound
 from keepsake.records.display import Shown, listing
+from keepsake.records.errors import KeepsakeError, NotFound
 from keepsake.records.rule import ConsolidationRule
-from keepsake.state.rules import Finding, Kept, Mark
 from keepsake.records.times import Times
+from keepsake.state.rules import Finding, Kept, Mark
+from keepsake.state.state import Book
 from keepsake.stores.open_folder import Shelf
 
 

@@ -17,27 +17,28 @@ from keepsake.decide import facts as decide
 from keepsake.decide.asking import needs_approval
 from keepsake.decide.facts import Evidence, Plan
 from keepsake.decide.trust import SET_ASIDE
-from keepsake.memory.facts import channels, history as versions
 from keepsake.memory.core.answering import answering
-from keepsake.memory.episodes.store import EpisodesOf
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.episodes.shape import ShapeOf
+from keepsake.memory.episodes.store import EpisodesOf
+from keepsake.memory.facts import channels
+from keepsake.memory.facts import history as versions
 from keepsake.memory.trust.visibility import brought_back, withheld_among
 from keepsake.records.belief import Belief
-from keepsake.state.beliefs import Beliefs, Held
 from keepsake.records.clock import comparable, held_time, parse_moment, said_time, stamp
+from keepsake.records.display import listing
 from keepsake.records.episode import Episode
-from keepsake.state.episodes import Told
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
 from keepsake.records.fact import Fact, FactPattern
 from keepsake.records.health import MigrationPlan, StoreHealth
-from keepsake.state.lineage import fact_of, text_of, triple_of
-from keepsake.records.display import listing
+from keepsake.records.operations import DELTA_NOOP
 from keepsake.records.policy import DEFAULT, RANK
-from keepsake.state.rules import NOOP
 from keepsake.records.scope import checked
+from keepsake.state.beliefs import Beliefs, Held
+from keepsake.state.episodes import Told
 from keepsake.state.history import Moment
+from keepsake.state.lineage import fact_of, text_of, triple_of
 from keepsake.stores.open_folder import Shelf
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class FactsOf:
         user, path = delta.scope.user, delta.scope.path
         if plan.act == "note":
             self._gated.must("fact", "note", user=user, path=path)
-            self._shelf.ledger.write(lambda: [Draft(NOOP, plan.fields)])
+            self._shelf.ledger.write(lambda: [Draft(DELTA_NOOP, plan.fields)])
             return None
         if (asked := decide.asked_before(self._shelf.book, plan, evidence, user)) is not None:
             if asked.status == "waiting":

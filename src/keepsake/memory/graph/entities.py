@@ -11,12 +11,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from keepsake.memory.core.answering import answering
-from keepsake.memory.graph.entity_names import Everyone, Names, Naming, Told
 from keepsake.memory.core.gate import Gated
+from keepsake.memory.graph.entity_names import Everyone, Names, Naming, Told
 from keepsake.records.belief import texts
+from keepsake.records.display import html_of, listing, plain
 from keepsake.records.errors import NotFound
 from keepsake.records.named import NamedEntity, Relation
-from keepsake.records.display import html_of, listing, plain
 from keepsake.stores.open_folder import Shelf
 
 _SHOWN = 200  # characters of a name in a message

@@ -22,9 +22,9 @@ from keepsake.decide.trust import is_outranked
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.trust.shown import is_shown
 from keepsake.projections.markdown.names import file_of
-from keepsake.state.beliefs import Held
 from keepsake.records.entity import kind_of, name_key, spoken, thing_key
 from keepsake.records.named import LONGEST, NamedEntity, Relation, is_name, must_say_something
+from keepsake.state.beliefs import Held
 from keepsake.state.pages import NOTES
 from keepsake.stores.open_folder import Shelf
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from keepsake.projections.graph.queries import GraphFile
-from keepsake.records.graph.envelope import record_in
 from keepsake.records.errors import NotFound
+from keepsake.records.graph.envelope import record_in
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
 from keepsake.stores.phase.graph.protocol import MemoryGraphStore
 

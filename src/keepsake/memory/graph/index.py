@@ -19,12 +19,12 @@ from typing import TypeVar
 from keepsake.memory.core.events import events_from
 from keepsake.memory.core.follower import Level
 from keepsake.projections.followed import Bookmark
-from keepsake.projections.graph.queries import GraphFile
 from keepsake.projections.graph.fold import Stale
+from keepsake.projections.graph.queries import GraphFile
 from keepsake.projections.index.from_snapshot import held_now
 from keepsake.records.errors import KeepsakeError, Missing
 from keepsake.records.event import Event
-from keepsake.state.graph import GRAPH
+from keepsake.records.operations import GRAPH
 
 Answer = TypeVar("Answer")
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from keepsake.ledger import format as fmt
 from keepsake.ledger.chain import first_line, is_ours
 from keepsake.memory import settings
-from keepsake.records.errors import Refused
 from keepsake.records.display import listing
+from keepsake.records.errors import Refused
 from keepsake.repair.witness import seen_by_the_index
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
@@ -57,11 +57,11 @@ def is_old(folder: Path) -> bool:
 
 def _given(folder: Path, note: str, key: str) -> Seen:
     """A checkpoint that somebody brought, checked by their key or by the one that is here."""
-    from keepsake.ledger.genesis import ledger_id
     from keepsake.ledger.checkpoint import verifier_of
+    from keepsake.ledger.genesis import ledger_id
     from keepsake.ledger.layout import Folder
-    from keepsake.ledger.signed_note import NoteError, Verifier
     from keepsake.ledger.seen import Seen
+    from keepsake.ledger.signed_note import NoteError, Verifier
 
     try:
         verifier = Verifier(key) if key else verifier_of(ledger_id(Folder(folder)), settings.keyring())
@@ -81,8 +81,8 @@ def _signed(folder: Path) -> list[Seen]:
 
 def check_proof(text: str, key: str) -> dict[str, Any]:
     """What a proof proves, by the verifier key that came with it; no memory is needed. Refused if it proves nothing."""
-    from keepsake.ledger.signed_note import NoteError, Verifier
     from keepsake.ledger.proof import check_inclusion
+    from keepsake.ledger.signed_note import NoteError, Verifier
 
     try:
         verifier = Verifier(key)

@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
+from keepsake.records.display import Shown
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
-from keepsake.records.display import Shown
 from keepsake.stores.open_folder import Shelf
 
 _FIRST, _MOST = 64, 8192  # events that are read at once

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from keepsake.ledger.backup import restore_from
-from keepsake.ledger.genesis import ledger_id
 from keepsake.ledger.checkpoint import Keyring, take
+from keepsake.ledger.genesis import ledger_id
 from keepsake.ledger.layout import Folder
 from keepsake.records.clock import Clock
 from keepsake.records.errors import Busy, Refused, Unfinished

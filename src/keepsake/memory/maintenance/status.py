@@ -19,12 +19,12 @@ from keepsake.memory import settings
 from keepsake.memory.episodes.store import EpisodesOf
 from keepsake.memory.maintenance.proof import written
 from keepsake.records.belief import Belief
-from keepsake.state.state import Book
+from keepsake.records.display import Shown
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Damaged, NotFound
-from keepsake.state.version import Held
-from keepsake.records.display import Shown
 from keepsake.state.pages import NOTES
+from keepsake.state.state import Book
+from keepsake.state.version import Held
 from keepsake.stores.open_folder import Shelf
 
 WEEK = timedelta(days=7)

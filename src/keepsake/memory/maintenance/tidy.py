@@ -15,21 +15,21 @@ from itertools import chain
 from typing import Any
 
 from keepsake.decide import beliefs as decide
+from keepsake.memory.beliefs.duplicates import contradictions, merged, repeats
 from keepsake.memory.core.answering import answering
 from keepsake.memory.core.arguments import can_be_written, check_names
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.core.index import IndexOf
 from keepsake.memory.pages.dormancy import Resting
-from keepsake.memory.beliefs.duplicates import contradictions, merged, repeats
 from keepsake.memory.recall.feedback import UseOf
 from keepsake.memory.recall.sessions import ConfigOf, FramesOf
 from keepsake.projections.index import tidy as tidying
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.tidy import Kept
 from keepsake.recall.decay import recency
+from keepsake.records.display import listing
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft
-from keepsake.records.display import listing
 from keepsake.records.proposal import CHOOSE, EXPIRED, FADED, FORGET, MERGE, PUT_OUT, REST, Proposal, in_short
 from keepsake.stores.open_folder import Shelf
 

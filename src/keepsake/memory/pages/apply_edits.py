@@ -27,17 +27,17 @@ from keepsake.projections.pages.fold import tags_shown
 from keepsake.projections.pages.render import Completion
 from keepsake.projections.pages.rows import Entry
 from keepsake.records import ids
-from keepsake.state import history as timeline
-from keepsake.state.beliefs import Held
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.event import Draft
+from keepsake.records.operations import REVIEW_ASK
 from keepsake.records.page import Told
-from keepsake.state.pages import NOTES, PAGE_EDIT
 from keepsake.records.review import Action
-from keepsake.state.reviews import ASK
-from keepsake.text.secrets.detect import told
+from keepsake.state import history as timeline
+from keepsake.state.beliefs import Held
 from keepsake.state.history import Version
+from keepsake.state.pages import NOTES, PAGE_EDIT
+from keepsake.text.secrets.detect import told
 
 _LONGEST = 1 << 20  # letters of an entry; a longer one cannot be recorded in any case
 _EDITED, _STRUCK = "edited on the page", "struck on the page"
@@ -327,7 +327,7 @@ class Adopter:
 
     def _ask(self, action: Action, why: str) -> None:
         events = self._write(lambda: asking.ask(self._book, action, why, self._draw()))
-        self._into.reviews += [event.body["review"] for event in events if event.op == ASK and event.body]
+        self._into.reviews += [event.body["review"] for event in events if event.op == REVIEW_ASK and event.body]
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

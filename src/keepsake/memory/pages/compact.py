@@ -17,31 +17,31 @@ import orjson
 
 from keepsake.decide import beliefs as decide
 from keepsake.decide import pages as decide_page
+from keepsake.memory.beliefs.duplicates import merged
+from keepsake.memory.pages.files import PagesAt
 from keepsake.memory.pages.page_diff import unified
 from keepsake.memory.pages.page_fold_plan import Take, folded_ids, planned, proposed, unfit
 from keepsake.memory.pages.page_rewrite import around, read_rewrite, statements
-from keepsake.memory.pages.files import PagesAt
 from keepsake.memory.settings import Settings
-from keepsake.memory.beliefs.duplicates import merged
 from keepsake.projections.markdown import Edit, Page, parse
-from keepsake.projections.markdown.heading import is_id
 from keepsake.projections.markdown.compact.check import preserved
 from keepsake.projections.markdown.compact.losses import Loss
 from keepsake.projections.markdown.compact.preserve_notes import Statement
+from keepsake.projections.markdown.heading import is_id
 from keepsake.projections.markdown.tag import tag_of
 from keepsake.projections.markdown.zone import on_the_clock
 from keepsake.projections.pages import render
 from keepsake.projections.pages.queries import PagesFile
 from keepsake.projections.pages.render import moment
 from keepsake.projections.pages.rows import Entry, File, tokens_in
-from keepsake.state.beliefs import Held
-from keepsake.state.state import Book
 from keepsake.records.errors import Moved, NotFound, Refused
 from keepsake.records.event import Draft
 from keepsake.records.folding import Folding
 from keepsake.records.policy import DEFAULT
-from keepsake.stores.page_files import NoPage
+from keepsake.state.beliefs import Held
+from keepsake.state.state import Book
 from keepsake.stores.open_folder import Shelf
+from keepsake.stores.page_files import NoPage
 
 Sync = Callable[[Iterable[str]], object]
 

@@ -13,14 +13,14 @@ from datetime import datetime, timedelta
 
 from keepsake.decide import pages as decide
 from keepsake.memory.core.gate import Gated
-from keepsake.memory.pages.sync import Sync
 from keepsake.memory.pages.files import PagesAt
+from keepsake.memory.pages.sync import Sync
 from keepsake.memory.settings import Settings
 from keepsake.projections.pages.queries import PagesFile
 from keepsake.projections.pages.rows import File
 from keepsake.records.errors import Busy, Moved
-from keepsake.state.pages import USUAL
 from keepsake.records.proposal import DORMANT, REST, Proposal, in_short
+from keepsake.state.pages import USUAL
 from keepsake.stores.open_folder import Shelf
 
 

@@ -29,17 +29,17 @@ from keepsake.projections.markdown import Page, parse
 from keepsake.projections.markdown.zone import zone_name, zone_named
 from keepsake.projections.pages import render
 from keepsake.projections.pages.base import mark_of
-from keepsake.projections.pages.queries import PagesFile
 from keepsake.projections.pages.fold import Stale
+from keepsake.projections.pages.queries import PagesFile
 from keepsake.projections.pages.render import Completion, Rendering
 from keepsake.projections.pages.rows import Entry, File
 from keepsake.projections.pages.schema import digest_of
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import Busy, Refused
 from keepsake.records.event import Event
-from keepsake.state.pages import PAGE
-from keepsake.stores.page_files import NoPage, PageFolder, Read
+from keepsake.records.operations import PAGE_PUT
 from keepsake.stores.open_folder import Shelf
+from keepsake.stores.page_files import NoPage, PageFolder, Read
 
 Answer = TypeVar("Answer")
 
@@ -168,7 +168,7 @@ class PagesAt(Level[PagesFile]):
             yield Event(0, self.ledger.end.ts, "", "", "ledger:snapshot", "", None)
         for (user, about), front in self.book.pages.fronts().items():
             body = {"user": user, "about": about, "front": dict(front)}
-            yield Event(1, front["created"], PAGE, "", "ledger:snapshot", "", body)
+            yield Event(1, front["created"], PAGE_PUT, "", "ledger:snapshot", "", body)
 
     def rebuild(self) -> PagesFile:
         """The rows made anew from the ledger, all or none. What is known of the files is kept."""

@@ -12,8 +12,8 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from keepsake.memory.pages.sync import Sync
 from keepsake.memory.pages.files import PagesAt
+from keepsake.memory.pages.sync import Sync
 from keepsake.records.errors import KeepsakeError
 from keepsake.records.event import Event
 

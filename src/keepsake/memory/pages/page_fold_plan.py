@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from keepsake.projections.markdown.compact.propose import fold
 from keepsake.projections.markdown.compact.losses import Loss, loss
 from keepsake.projections.markdown.compact.preserve_notes import Statement, parted
 from keepsake.projections.markdown.compact.preserve_pairs import Pairs, ends
+from keepsake.projections.markdown.compact.propose import fold
 from keepsake.text.claims import gist
 
 MOST = 150  # entries that we make one of: their ids stand in one comment

@@ -13,9 +13,9 @@ from typing import Any
 from keepsake.decide import asking
 from keepsake.decide import reviews as decide
 from keepsake.memory.pages.files import PagesAt
-from keepsake.state.pages import PAGE_EDIT
+from keepsake.records.operations import REVIEW_ASK
 from keepsake.records.review import Action, Review
-from keepsake.state.reviews import ASK
+from keepsake.state.pages import PAGE_EDIT
 
 WAITING, APPROVED, REJECTED = "waiting", "approved", "rejected"
 
@@ -45,7 +45,7 @@ class Holds:
                 return review
             self._take_back(review)
         events = self._ledger.write(lambda: asking.ask(self._book, action, why, self._at.draw()), by=PAGE_EDIT)
-        self.asked += [event.body["review"] for event in events if event.op == ASK and event.body]
+        self.asked += [event.body["review"] for event in events if event.op == REVIEW_ASK and event.body]
         return self._book.reviews.get(self.asked[-1], user=user)
 
     def known(self, path: str, user: str, digest: bytes) -> Review | None:

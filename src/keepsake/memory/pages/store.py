@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 from keepsake.decide import pages as decide
 from keepsake.memory.core.answering import answering
 from keepsake.memory.core.gate import Gated
+from keepsake.memory.pages.files import PagesAt
 from keepsake.memory.pages.page_recent import Recents, matched
 from keepsake.memory.pages.schema import SCHEMA
 from keepsake.memory.pages.sync import NOBODYS, Sync
-from keepsake.memory.pages.files import PagesAt
 from keepsake.memory.settings import Settings
 from keepsake.projections.markdown import entity_of
 from keepsake.projections.markdown.fields import checked
@@ -32,16 +32,15 @@ from keepsake.projections.pages.fold import tags_shown
 from keepsake.projections.pages.rows import Entry, File, path_of
 from keepsake.projections.pages.search import search, span_of
 from keepsake.records.belief import OWNER, Belief, texts
-from keepsake.state.beliefs import TOMBSTONE
+from keepsake.records.display import listing
 from keepsake.records.entity import PREFIXES
-from keepsake.state.episodes import RETRACT
 from keepsake.records.errors import Busy, Moved, NotFound, Refused
 from keepsake.records.folding import Folding
-from keepsake.records.display import listing
+from keepsake.records.operations import BELIEF_TOMBSTONE, EPISODE_RETRACT
 from keepsake.records.page import PageEntry, PageInfo, PageText, Synced
 from keepsake.state.pages import NOTES
-from keepsake.stores.page_files import NoPage
 from keepsake.stores.open_folder import Shelf
+from keepsake.stores.page_files import NoPage
 
 if TYPE_CHECKING:
     from keepsake.memory.pages.compact import Folds
@@ -284,7 +283,7 @@ class PagesOf(Recents):
                 events = self._shelf.ledger.write(lambda: decide.clean(book, self._user, reason, everything=everything))
             with suppress(OSError, Busy, sqlite3.Error):  # it is recorded; the files follow later
                 self._synced(())
-        told = [event.body.get("ids", [1]) for event in events if event.body and event.op in (TOMBSTONE, RETRACT)]
+        told = [event.body.get("ids", [1]) for event in events if event.body and event.op in (BELIEF_TOMBSTONE, EPISODE_RETRACT)]
         return sum(map(len, told))
 
     def _must_be_writable(self) -> None:

@@ -21,9 +21,9 @@ from functools import cached_property, partial
 from typing import Any
 
 from keepsake.memory.pages.apply_edits import Adopted, Adopter
+from keepsake.memory.pages.files import PagesAt, is_blank
 from keepsake.memory.pages.pending import APPROVED, REJECTED, Holds
 from keepsake.memory.pages.rename import renamed
-from keepsake.memory.pages.files import PagesAt, is_blank
 from keepsake.projections.database import has_no_room
 from keepsake.projections.followed import Bookmark
 from keepsake.projections.markdown import Page, Span, entity_of

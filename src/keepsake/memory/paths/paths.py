@@ -14,20 +14,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from keepsake.decide import paths as decide
 from keepsake.decide import path_merge as merging
+from keepsake.decide import paths as decide
 from keepsake.decide.beliefs import Draw
 from keepsake.decide.path_actions import action_on
 from keepsake.memory.core.answering import answering
 from keepsake.memory.core.gate import Gated
 from keepsake.records.belief import Belief
-from keepsake.records.event import Draft, Event
-from keepsake.records.path import MemoryPath
-from keepsake.records.merged import REVIEW, Conflict, Merged
 from keepsake.records.display import Shown, listing
-from keepsake.state.paths import MAIN, ROOT
+from keepsake.records.event import Draft, Event
+from keepsake.records.merged import REVIEW, Conflict, Merged
+from keepsake.records.operations import REVIEW_ASK
+from keepsake.records.path import MemoryPath
 from keepsake.records.review import Action
-from keepsake.state.reviews import ASK
+from keepsake.state.paths import MAIN, ROOT
 from keepsake.stores.open_folder import Shelf
 
 
@@ -209,7 +209,7 @@ class PathsOf:
         bodies = [(event.op, event.body) for event in events if event.body]
         said = [body["belief"]["id"] for _, body in bodies if "merged" in body]
         brought = tuple(held.belief() for name in said if (held := book.version(name)))
-        asked = tuple(body["review"] for op, body in bodies if op == ASK)
+        asked = tuple(body["review"] for op, body in bodies if op == REVIEW_ASK)
         return Merged(planned.path, planned.into, brought, conflicts, asked)
 
     def _counts(self) -> dict[str, tuple[int, int]]:

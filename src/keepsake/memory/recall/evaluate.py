@@ -15,9 +15,9 @@ from keepsake.memory.recall.question_file import read_questions
 from keepsake.memory.settings import place_of
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Closed, Refused
+from keepsake.records.evaluation import Asked, Verdict, Verdicts
 from keepsake.records.framed import Framed
 from keepsake.records.hit import Hit
-from keepsake.records.evaluation import Asked, Verdict, Verdicts
 
 Tick = Callable[[int], None]
 

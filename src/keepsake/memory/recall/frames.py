@@ -6,8 +6,8 @@ contradict.
 
 from __future__ import annotations
 
-from keepsake.text.claims import Claim, claim_of, conflict, gist
 from keepsake.records.hit import Hit
+from keepsake.text.claims import Claim, claim_of, conflict, gist
 
 _MOST = 4_000_000  # letters of texts, each of which counts for a few more
 _LEAST = 200

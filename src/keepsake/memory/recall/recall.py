@@ -22,13 +22,13 @@ from keepsake.records.frame import Frame
 from keepsake.records.framed import Framed
 from keepsake.records.hit import Hit
 from keepsake.records.recall import Recalled
-from keepsake.state.history import Moment
 from keepsake.records.receipt import Receipt
+from keepsake.state.history import Moment
 from keepsake.stores.open_folder import Shelf
 
 if TYPE_CHECKING:
-    from keepsake.memory.recall.frames import Compared
     from keepsake.memory.core.index import IndexOf, Tick
+    from keepsake.memory.recall.frames import Compared
     from keepsake.projections.index.file import IndexFile
     from keepsake.recall.pipeline import Ask
     from keepsake.recall.vectors import Meaning
@@ -88,8 +88,8 @@ class RecallOf:
     ) -> Ask:  # fmt: skip
         """What is asked, checked. The caller has the ledger's turn."""
         from keepsake.projections.index.search import NOW, Scope
-        from keepsake.recall.pipeline import Ask
         from keepsake.recall.filters import Filters
+        from keepsake.recall.pipeline import Ask
 
         whose = self._user if user is None else user
         check(question, k, floor, believed_at, as_of)
@@ -210,8 +210,8 @@ class RecallOf:
 
     def _fill(self, file: IndexFile, ask: Ask, frame: Frame, budget: int | None) -> Filled:
         from keepsake.projections.index import statements as sql
-        from keepsake.recall.pipeline import rank, served
         from keepsake.recall.frame import framed
+        from keepsake.recall.pipeline import rank, served
 
         ranking = rank(file, self._means(ask), ask, self._shelf.ledger.standing.erasures)
         hits: list[Hit] = []
@@ -276,8 +276,8 @@ class RecallOf:
         """What a slow embedder does first, outside the ledger's turn: the question's vector, and a few more."""
         if ask.by_words or self.meaning.embedder is None or self.meaning.is_fast:
             return
-        from keepsake.recall.vectors import NoVectors
         from keepsake.recall.question import take_apart
+        from keepsake.recall.vectors import NoVectors
 
         try:
             with self._shelf.ledger.reading():

@@ -19,10 +19,11 @@ from keepsake.decide import usage as decide
 from keepsake.memory.core.answering import answering
 from keepsake.memory.core.arguments import check_names
 from keepsake.memory.core.gate import Gated
-from keepsake.records.errors import Damaged, KeepsakeError, NotFound, Refused
 from keepsake.records.display import listing
+from keepsake.records.errors import Damaged, KeepsakeError, NotFound, Refused
+from keepsake.records.operations import RECEIPT_PUT
 from keepsake.records.policy import DEFAULT
-from keepsake.records.receipt import RECEIPTS, WORDED, Receipt, has_words
+from keepsake.records.receipt import WORDED, Receipt, has_words
 from keepsake.stores.open_folder import Shelf
 
 GROUP = 32  # receipts that are written together
@@ -125,11 +126,11 @@ class ReceiptsOf:
         if seq < ledger.chain().first:
             return []
         for event in ledger.events(seq, seq + 1):
-            if event.op == RECEIPTS and event.body is not None:
+            if event.op == RECEIPT_PUT and event.body is not None:
                 found, outlet = [Receipt.from_body(body) for body in event.body["receipts"]], self._shelf.outlet
                 is_read = outlet is None or outlet.reader.may_read(seq)
                 return found if is_read else [replace(each, question="") for each in found]
-            if event.op != RECEIPTS:
+            if event.op != RECEIPT_PUT:
                 raise Damaged(f"event {seq} is not the receipt it is known as; run `keepsake check`")
         return []
 

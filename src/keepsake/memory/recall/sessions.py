@@ -11,9 +11,9 @@ from keepsake.memory.core.answering import answering
 from keepsake.memory.core.gate import Gated
 from keepsake.projections.index.builtin import CONFIG, FRAMES
 from keepsake.records import ids
+from keepsake.records.display import listing
 from keepsake.records.errors import NotFound
 from keepsake.records.frame import Frame
-from keepsake.records.display import listing
 from keepsake.state.sessions import Work
 from keepsake.stores.open_folder import Shelf
 

@@ -17,9 +17,9 @@ from keepsake.memory.core.answering import answering
 from keepsake.memory.core.gate import Gated
 from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment, stamp
+from keepsake.records.display import listing
 from keepsake.records.errors import Busy, Moved, NotFound, Refused, Unfinished
 from keepsake.records.event import Event
-from keepsake.records.display import listing
 from keepsake.records.policy import named_cell
 from keepsake.records.review import Action, Answered, Approval, Review
 from keepsake.stores.open_folder import Shelf

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.decide.trust import withheld as distrusted
 from keepsake.memory.core.gate import Gated
-from keepsake.state import history as timeline
-from keepsake.state.beliefs import PUT, SUPERSEDE
 from keepsake.records.errors import KeepsakeError
 from keepsake.records.event import Event
-from keepsake.state.pages import PAGE
+from keepsake.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, PAGE_PUT
 from keepsake.records.policy import DEFAULT
 from keepsake.records.schema import PERSONS, WRITER_TRUST
+from keepsake.state import history as timeline
 from keepsake.state.sources import LATEST
 from keepsake.stores.open_folder import Shelf
 
@@ -125,7 +124,7 @@ class Quarantine:
         ledger = self.shelf.ledger
         known = (ledger.end.seq, user, tuple(each.seq for each in self.book.distrusts.of(user)))
         if known[2] and known != self._described[0]:
-            told = (event for event in self.shelf.events_of(user) if event.op == PAGE and event.body is not None)
+            told = (event for event in self.shelf.events_of(user) if event.op == PAGE_PUT and event.body is not None)
             pages = frozenset(event.body["about"] for event in told if event.body and self.is_written_by(event.seq))
             self._described = (known, pages)
         return bool(known[2]) and about in self._described[1]
@@ -135,7 +134,7 @@ class Quarantine:
         body = event.body or {}
         if WRITER_TRUST in body:
             return str(body[WRITER_TRUST])
-        if event.op in (PUT, SUPERSEDE) or "episode" in body:
+        if event.op in (BELIEF_PUT, BELIEF_SUPERSEDE) or "episode" in body:
             said = body.get("belief") or body.get("episode")
             return str(said.get("trust", "human")) if isinstance(said, dict) else _UNKNOWN
         if event.op.startswith(_LEDGERS_OWN) or event.by.partition(":")[0] in PERSONS:

@@ -28,26 +28,27 @@ from keepsake.projections.pages.rows import title_of
 from keepsake.records import schema
 from keepsake.records.audit import AuditLine
 from keepsake.records.belief import Belief
-from keepsake.records.graph.envelope import GraphEnvelope, Records
+from keepsake.records.display import Listed
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NotFound
+from keepsake.records.evaluation import Verdicts
 from keepsake.records.event import Event
 from keepsake.records.fact import Fact
 from keepsake.records.folding import Folding
+from keepsake.records.graph.envelope import GraphEnvelope, Records
 from keepsake.records.graph.graph_fields import line_of
 from keepsake.records.hit import Hit
-from keepsake.records.path import ABANDONED, MemoryPath
 from keepsake.records.merged import Conflict, Merged, without_quote
-from keepsake.records.display import Listed
+from keepsake.records.operations import DELTA_NOOP
 from keepsake.records.page import PageEntry, PageInfo
-from keepsake.state.pages import NOTES
+from keepsake.records.path import ABANDONED, MemoryPath
 from keepsake.records.recall import Recalled, Replayed
+from keepsake.records.receipt import Receipt
 from keepsake.records.review import Action, Review
-from keepsake.state.rules import NOOP, Finding
 from keepsake.records.said import Said
 from keepsake.state.history import Change
-from keepsake.records.receipt import Receipt
-from keepsake.records.evaluation import Verdicts
+from keepsake.state.pages import NOTES
+from keepsake.state.rules import Finding
 from keepsake.state.why import Why
 from keepsake.stores.open_folder import Shelf
 
@@ -329,7 +330,7 @@ class Reader:
             return PENDING
         if self.rule.is_distrusted(event.by, writer, event.seq):
             return NOT_TRUSTED
-        step = body.get("step") if event.op == NOOP else None
+        step = body.get("step") if event.op == DELTA_NOOP else None
         sources = step.get("sources", ()) if isinstance(step, dict) else ()
         told = body.get("ids", ()) if event.op.startswith("rule.") else sources
         return PENDING if any(map(self.withholds, told)) else ""

@@ -12,44 +12,58 @@ from typing import Any, TypeVar, cast
 from keepsake.consolidate.classify import Malformed
 from keepsake.decide.gate import Verdict
 from keepsake.ledger.verify import Report
-from keepsake.memory.graph import entities
-from keepsake.memory.maintenance import log as log_page, proof, status
-from keepsake.memory.paths import paths
+from keepsake.memory.episodes.store import Retraction
 from keepsake.memory.facts import rules
 from keepsake.memory.facts.consolidate import Consolidated
-from keepsake.memory.episodes.store import Retraction
+from keepsake.memory.graph import entities
+from keepsake.memory.maintenance import log as log_page
+from keepsake.memory.maintenance import proof, status
+from keepsake.memory.paths import paths
 from keepsake.records import (
     audit,
     exported,
     folding,
     framed,
     health,
-    transfer as imported,
     merged,
     named,
     page,
     proposal,
-    recall as recalled,
     review,
     rule,
     schema,
     times,
-    receipt as use,
+)
+from keepsake.records import (
     evaluation as verdict,
 )
-from keepsake.records.graph import nodes as graph, events as memory_event
-from keepsake.state import graph as graph_book, relations, history as timeline, sources as trust, why
 from keepsake.records import frame as frames
-from keepsake.state import rules as marks
+from keepsake.records import (
+    recall as recalled,
+)
+from keepsake.records import (
+    receipt as use,
+)
+from keepsake.records import (
+    transfer as imported,
+)
 from keepsake.records.belief import Belief
-from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.episode import Episode
 from keepsake.records.fact import Fact
+from keepsake.records.graph import events as memory_event
+from keepsake.records.graph import nodes as graph
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.hit import Hit
 from keepsake.records.path import MemoryPath
 from keepsake.records.policy import Policy
 from keepsake.records.said import Said
-from keepsake.stores.phase.graph import merge as merging, traverse as walk
+from keepsake.state import graph as graph_book
+from keepsake.state import history as timeline
+from keepsake.state import relations, why
+from keepsake.state import rules as marks
+from keepsake.state import sources as trust
+from keepsake.stores.phase.graph import merge as merging
+from keepsake.stores.phase.graph import traverse as walk
 
 T = TypeVar("T")
 

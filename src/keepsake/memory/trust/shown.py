@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from keepsake.decide.trust import is_in_doubt
-from keepsake.state.state import Book
 from keepsake.records.clock import held_time
+from keepsake.state.state import Book
 from keepsake.state.version import Held
 
 if TYPE_CHECKING:

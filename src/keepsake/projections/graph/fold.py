@@ -14,16 +14,28 @@ from typing import Any
 
 import orjson
 
-from keepsake.projections.graph.merge import Merge
 from keepsake.projections.graph.beliefs import Fact
+from keepsake.projections.graph.merge import Merge
 from keepsake.projections.graph.rows import Rows
 from keepsake.records.belief import OWNER
-from keepsake.state.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
-from keepsake.records.graph.envelope import KEYS, KINDS, keys_in
 from keepsake.records.event import Event
-from keepsake.state.graph import GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE, ProposedMerge
+from keepsake.records.graph.envelope import KEYS, KINDS, keys_in
+from keepsake.records.operations import (
+    BELIEF_INVALIDATE,
+    BELIEF_PUT,
+    BELIEF_SUPERSEDE,
+    BELIEF_TOMBSTONE,
+    ERASE,
+    GRAPH_DISMISS,
+    GRAPH_MERGE,
+    GRAPH_PROPOSE,
+    GRAPH_PUT,
+    GRAPH_UNMERGE,
+    REVIEW_ANSWER,
+    REVIEW_ASK,
+)
 from keepsake.records.policy import DEFAULT
-from keepsake.state.reviews import ANSWER, ASK
+from keepsake.state.graph import ProposedMerge
 
 
 class Stale(Exception):
@@ -171,7 +183,7 @@ def _answer(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 
 
 _ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {
-    PUT: _state, SUPERSEDE: _state, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased, ASK: _ask,
-    ANSWER: _answer, GRAPH_PUT: _put, GRAPH_MERGE: _merge, GRAPH_UNMERGE: _unmerge,
+    BELIEF_PUT: _state, BELIEF_SUPERSEDE: _state, BELIEF_TOMBSTONE: _withdraw, BELIEF_INVALIDATE: _withdraw, ERASE: _erased, REVIEW_ASK: _ask,
+    REVIEW_ANSWER: _answer, GRAPH_PUT: _put, GRAPH_MERGE: _merge, GRAPH_UNMERGE: _unmerge,
     GRAPH_PROPOSE: _propose, GRAPH_DISMISS: _dismiss,
 }  # fmt: skip

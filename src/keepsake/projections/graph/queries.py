@@ -18,10 +18,10 @@ from keepsake.projections.graph.merges import merge_of, merges_into
 from keepsake.projections.graph.rows import Rows, said_in
 from keepsake.projections.graph.schema import NAMES, SHAPE, TABLES
 from keepsake.records.entity import thing_key
-from keepsake.records.graph.envelope import KINDS
 from keepsake.records.event import Event
-from keepsake.state.graph import ProposedMerge
+from keepsake.records.graph.envelope import KINDS
 from keepsake.records.graph.graph_fields import Told
+from keepsake.state.graph import ProposedMerge
 from keepsake.state.sources import Distrust
 
 

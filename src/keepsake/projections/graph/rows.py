@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from keepsake.projections.graph.merge import MARK, Merge, merged_edge, merged_node, with_beliefs
 from keepsake.projections.graph.beliefs import Fact, Facts, Key, keys_of
+from keepsake.projections.graph.merge import MARK, Merge, merged_edge, merged_node, with_beliefs
 from keepsake.projections.graph.merges import family_of, is_there, merge_of, merges_into, ways_of
 from keepsake.projections.pages.rows import title_of
 from keepsake.records.entity import THING, kind_of

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from keepsake.stores.elfmem.engine import create_engine, create_test_engine
     from keepsake.projections.index.models import metadata
+    from keepsake.stores.elfmem.engine import create_engine, create_test_engine
 
 __all__ = ["create_engine", "create_test_engine", "metadata"]
 

@@ -23,9 +23,8 @@ from sqlalchemy import (
 )  # fmt: skip
 from sqlalchemy.sql.elements import ColumnElement
 
-from keepsake.projections.index.rows import OFTEN
 from keepsake.projections.index.models import block_tags, blocks, edges
-from keepsake.projections.index.sight import EMPTY, among, hidden_by, in_earshot, in_sight
+from keepsake.projections.index.rows import OFTEN
 from keepsake.projections.index.schema import (
     aside_letters,
     asides,
@@ -42,6 +41,7 @@ from keepsake.projections.index.schema import (
     texts,
     ties,
 )
+from keepsake.projections.index.sight import EMPTY, among, hidden_by, in_earshot, in_sight
 
 ROW: ColumnElement[int] = literal_column("blocks.rowid")
 BLOCK = (

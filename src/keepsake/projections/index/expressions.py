@@ -30,8 +30,15 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keepsake.projections.index import asking, leaving, telling
 from keepsake.projections.index.asking import BLOCK, LIFE, ROW
-from keepsake.projections.index.models import block_tags, blocks, edges, frames, metadata, sessions, system_config  # fmt: skip
-from keepsake.projections.index.sight import EMPTY, among
+from keepsake.projections.index.models import (  # fmt: skip
+    block_tags,
+    blocks,
+    edges,
+    frames,
+    metadata,
+    sessions,
+    system_config,
+)
 from keepsake.projections.index.schema import (
     ASIDE_LETTERS,
     ASIDES,
@@ -60,6 +67,7 @@ from keepsake.projections.index.schema import (
     texts,
     ties,
 )  # fmt: skip
+from keepsake.projections.index.sight import EMPTY, among
 
 _DIALECT = sqlite.dialect(paramstyle="qmark")
 _NAMED = sqlite.dialect(paramstyle="named")  # where a parameter occurs twice

@@ -16,11 +16,11 @@ from typing import NamedTuple
 from keepsake.projections.database import Database
 from keepsake.projections.index import fold
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.builtin import CONFIG, FRAMES
 from keepsake.projections.index.batch import Desk, Name
+from keepsake.projections.index.builtin import CONFIG, FRAMES
 from keepsake.records.event import Event
+from keepsake.records.operations import TRUST_SET as TRUST
 from keepsake.records.times import Times
-from keepsake.state.sources import SET as TRUST
 from keepsake.state.sessions import ActiveHours
 
 SHAPE = 6  # of what the fold writes; raise it when the same events give other rows

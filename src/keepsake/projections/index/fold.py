@@ -21,6 +21,11 @@ from typing import Any
 import orjson
 
 from keepsake.projections.index import statements as sql
+from keepsake.projections.index.batch import Desk
+from keepsake.projections.index.builtin import FRAMES
+from keepsake.projections.index.claims import claim_key
+from keepsake.projections.index.fold_trust import corroborate, is_withheld, see_again, set_trust, settle
+from keepsake.projections.index.fold_usage import bring_over, merge, outcome, relate, rests, served
 from keepsake.projections.index.rows import (
     CONSTITUTIONAL,
     DURABLE,
@@ -32,26 +37,35 @@ from keepsake.projections.index.rows import (
     Block,
     Source,
 )
-from keepsake.projections.index.builtin import FRAMES
-from keepsake.projections.index.claims import claim_key
-from keepsake.projections.index.batch import Desk
-from keepsake.projections.index.fold_usage import bring_over, merge, outcome, relate, rests, served
-from keepsake.projections.index.fold_trust import corroborate, is_withheld, see_again, set_trust, settle
-from keepsake.state import sessions as work
 from keepsake.records.belief import OWNER
-from keepsake.state.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.clock import held_time
-from keepsake.state.episodes import OBSERVE, RETRACT
 from keepsake.records.event import Event
-from keepsake.state.paths import MERGE
-from keepsake.state.relations import RELATE
-from keepsake.state.reviews import ANSWER, ASK
-from keepsake.state.sources import CORROBORATE
-from keepsake.state.sources import SET as TRUST
-from keepsake.records.receipt import FADE, OUTCOME, RECEIPTS
+from keepsake.records.operations import (
+    BELIEF_INVALIDATE,
+    BELIEF_PUT,
+    BELIEF_SUPERSEDE,
+    BELIEF_TOMBSTONE,
+    CONFIG_SET,
+    EPISODE_FADE,
+    EPISODE_PUT,
+    EPISODE_RETRACT,
+    ERASE,
+    FRAME_DROP,
+    FRAME_PUT,
+    OUTCOME_PUT,
+    PATH_MERGE,
+    RECEIPT_PUT,
+    RELATION_PUT,
+    REVIEW_ANSWER,
+    REVIEW_ASK,
+    SESSION_END,
+    SESSION_START,
+    TRUST_CORROBORATE,
+)
+from keepsake.records.operations import TRUST_SET as TRUST
 
 _DOORS = {"cli": "cli", "python": "sdk"}
-_STATED = (PUT, SUPERSEDE)
+_STATED = (BELIEF_PUT, BELIEF_SUPERSEDE)
 _OBSERVED = 0.5  # the confidence of what was merely said
 _DECAY = "decay/"  # a tag that says how fast a belief fades
 
@@ -72,11 +86,11 @@ def names_in(events: Iterable[Event]) -> Iterator[str]:
             yield from event.body.get("over", ())
             yield from event.body.get("merged", ())
             yield from event.body["belief"].get("rests_on", ())
-        elif event.op in (TOMBSTONE, INVALIDATE):
+        elif event.op in (BELIEF_TOMBSTONE, BELIEF_INVALIDATE):
             yield event.body["id"]
-        elif event.op in (OUTCOME, FADE, RETRACT, CORROBORATE, RELATE):
+        elif event.op in (OUTCOME_PUT, EPISODE_FADE, EPISODE_RETRACT, TRUST_CORROBORATE, RELATION_PUT):
             yield from event.body["ids"]
-        elif event.op == RECEIPTS:
+        elif event.op == RECEIPT_PUT:
             yield from (name for receipt in event.body["receipts"] for name, *_ in receipt["hits"])
 
 
@@ -87,7 +101,7 @@ def addresses_in(desk: Desk, events: Iterable[Event]) -> Iterator[str]:
             belief = event.body["belief"]
             if text := belief.get("text"):
                 yield _address(desk, text, belief)
-        elif event.body is not None and event.op == OBSERVE:
+        elif event.body is not None and event.op == EPISODE_PUT:
             yield _address(desk, event.body["episode"]["content"], event.body["episode"])
 
 
@@ -98,9 +112,9 @@ def _address(desk: Desk, text: str, said: dict[str, Any]) -> str:
 def apply(desk: Desk, event: Event) -> None:
     """Take in one event."""
     before = desk.clock
-    if before.session or event.op == work.START:
+    if before.session or event.op == SESSION_START:
         desk.clock = before.after(event)
-        if event.op == work.START and before.session:
+        if event.op == SESSION_START and before.session:
             desk.later(sql.END_SESSION, before.last, before.session)  # nobody ended it: it ends where it was last heard
     if event.body is not None and (act := _ACTS.get(event.op)):
         act(desk, event, event.body)
@@ -242,7 +256,7 @@ def _withdraw(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     source = desk.current(ref) if ref else None
     if source is not None:
         desk.close(source, event.seq, event.by)
-        settle(desk, event.seq, [source], "forgotten" if event.op == TOMBSTONE else "superseded")
+        settle(desk, event.seq, [source], "forgotten" if event.op == BELIEF_TOMBSTONE else "superseded")
     elif ref and (source := desk.last(ref)):  # it was not held any more; who else ended it is noted
         desk.end_again(source, event.seq, event.by)
     if source is not None:
@@ -281,7 +295,7 @@ def _fade(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         source = desk.source(name)
         if source is not None and source.until_seq is None and source.what == "episode":
             desk.close(source, event.seq, event.by)
-            settle(desk, event.seq, [source], "decayed" if event.op == FADE else "forgotten")
+            settle(desk, event.seq, [source], "decayed" if event.op == EPISODE_FADE else "forgotten")
             see_again(desk, event.seq, source)
 
 
@@ -318,8 +332,8 @@ def _config(desk: Desk, _: Event, body: dict[str, Any]) -> None:
 
 
 _ACTS: dict[str, Callable[[Desk, Event, dict[str, Any]], None]] = {
-    PUT: _state, SUPERSEDE: _state, OBSERVE: _observe, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased,
-    ASK: _ask, ANSWER: _answer, work.START: _start, work.END: _end, work.FRAME: _frame,
-    work.FRAME_GONE: _no_frame, work.CONFIG: _config, RECEIPTS: served, OUTCOME: outcome, FADE: _fade,
-    RETRACT: _fade, MERGE: merge, TRUST: set_trust, CORROBORATE: corroborate, RELATE: relate,
+    BELIEF_PUT: _state, BELIEF_SUPERSEDE: _state, EPISODE_PUT: _observe, BELIEF_TOMBSTONE: _withdraw, BELIEF_INVALIDATE: _withdraw, ERASE: _erased,
+    REVIEW_ASK: _ask, REVIEW_ANSWER: _answer, SESSION_START: _start, SESSION_END: _end, FRAME_PUT: _frame,
+    FRAME_DROP: _no_frame, CONFIG_SET: _config, RECEIPT_PUT: served, OUTCOME_PUT: outcome, EPISODE_FADE: _fade,
+    EPISODE_RETRACT: _fade, PATH_MERGE: merge, TRUST: set_trust, TRUST_CORROBORATE: corroborate, RELATION_PUT: relate,
 }  # fmt: skip

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.rows import AS_USUAL, BACK, PLAIN, WITHHELD, Source
 from keepsake.projections.index.batch import Desk
+from keepsake.projections.index.rows import AS_USUAL, BACK, PLAIN, WITHHELD, Source
 from keepsake.records.event import Event
 from keepsake.state.sources import NONE, Distrust, distrust_of
 

@@ -11,9 +11,9 @@ from itertools import combinations
 from typing import Any
 
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.rows import QUARANTINED, Source
 from keepsake.projections.index.batch import Desk
 from keepsake.projections.index.fold_trust import mark_served, settle
+from keepsake.projections.index.rows import QUARANTINED, Source
 from keepsake.records.event import Event
 from keepsake.records.schema import WRITER_TRUST
 

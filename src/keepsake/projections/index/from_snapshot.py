@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from keepsake.state import sessions as work
-from keepsake.state.beliefs import PUT, SUPERSEDE, Held
-from keepsake.state.state import Book
 from keepsake.records.event import Event
-from keepsake.state.relations import RELATE
-from keepsake.state.reviews import ASK
+from keepsake.records.operations import (
+    BELIEF_PUT,
+    BELIEF_SUPERSEDE,
+    CONFIG_SET,
+    FRAME_PUT,
+    RELATION_PUT,
+    REVIEW_ASK,
+    TRUST_CORROBORATE,
+)
+from keepsake.records.operations import TRUST_SET as TRUST
 from keepsake.records.schema import WRITER_TRUST
-from keepsake.state.sources import CORROBORATE, NONE
-from keepsake.state.sources import SET as TRUST
+from keepsake.state.beliefs import Held
+from keepsake.state.sources import NONE
+from keepsake.state.state import Book
 
 _BY = "ledger:snapshot"
 
@@ -23,26 +29,26 @@ _BY = "ledger:snapshot"
 def held_now(book: Book) -> Iterator[Event]:
     """Events after which an index holds what the book holds, each version with the place of its own event."""
     for frame in book.work.frames.values():
-        yield Event(0, frame["created_at"], work.FRAME, "", _BY, "", {"frame": frame})
+        yield Event(0, frame["created_at"], FRAME_PUT, "", _BY, "", {"frame": frame})
     for key, value in book.work.config.items():
-        yield Event(0, "", work.CONFIG, "", _BY, "", {"key": key, "value": value})
+        yield Event(0, "", CONFIG_SET, "", _BY, "", {"key": key, "value": value})
     for each in book.distrusts.all():
         body = {"user": each.user, "source": each.source, "trust": NONE, "first": each.first}
         yield Event(each.seq, each.at, TRUST, "", each.by, "", body)
     for held in sorted(book.held.values(), key=lambda held: held.seq):
         yield from _belief(book, held)
     if confirmed := book.distrusts.borne_out():
-        yield Event(1, "", CORROBORATE, "", _BY, "", {"ids": confirmed})
+        yield Event(1, "", TRUST_CORROBORATE, "", _BY, "", {"ids": confirmed})
     for user in {held.user for held in book.held.values()}:
         for review in book.reviews.waiting(user):
             body = {"review": review.id, "action": {"kind": review.action.kind, "target": list(review.action.target)}}
-            yield Event(review.seq, review.asked_at, ASK, "", _BY, "", body)
+            yield Event(review.seq, review.asked_at, REVIEW_ASK, "", _BY, "", body)
 
 
 def related_now(book: Book) -> Iterator[Event]:
     """How memories are related; to be told after all of them were."""
     for each in book.relations.all():
-        yield Event(each.seq, each.at, RELATE, each.event, each.by, "", {**each.body(), WRITER_TRUST: each.trust})
+        yield Event(each.seq, each.at, RELATION_PUT, each.event, each.by, "", {**each.body(), WRITER_TRUST: each.trust})
 
 
 def _belief(book: Book, held: Held) -> Iterator[Event]:
@@ -51,11 +57,11 @@ def _belief(book: Book, held: Held) -> Iterator[Event]:
     body = {"belief": belief, "replaces": [held.ref]}
     if belief["id"] != held.ref:
         first = {"id": held.ref, "key": held.key, "user": held.user, "confidence": 0.0, "status": "superseded"}
-        yield Event(held.first, held.at, PUT, "", _BY, "", {"belief": first})
+        yield Event(held.first, held.at, BELIEF_PUT, "", _BY, "", {"belief": first})
     if over := [below.ref for name in book.over(held.ref) if (below := book.version(name))]:
         body["over"] = over
     if book.reviews.is_approved(belief["id"]):
         body["approved"] = ""
     if book.distrusts.is_echo(belief["id"]):
         body["echo"] = []
-    yield Event(held.seq, held.at, SUPERSEDE, "", held.by or _BY, "", body)
+    yield Event(held.seq, held.at, BELIEF_SUPERSEDE, "", held.by or _BY, "", body)

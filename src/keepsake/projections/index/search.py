@@ -20,11 +20,11 @@ from typing import NamedTuple
 import orjson
 
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.rows import Source
 from keepsake.projections.index.file import IndexFile
+from keepsake.projections.index.rows import Source
 from keepsake.projections.index.segmentation import runs
-from keepsake.state.paths import Paths
 from keepsake.records.times import Times
+from keepsake.state.paths import Paths
 
 NOW = (1 << 62) - 1  # later than any event
 EVERY_ROW = (0, NOW)

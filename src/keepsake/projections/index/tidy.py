@@ -13,8 +13,8 @@ from typing import NamedTuple
 import orjson
 
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.rows import Source
 from keepsake.projections.index.file import IndexFile
+from keepsake.projections.index.rows import Source
 
 
 class Kept(NamedTuple):

@@ -27,9 +27,9 @@ written so that it is read as it was said, and so that nothing in it is taken fo
 Beyond the documented fields a page has `zone`, if an offset does not say it, and `entity`, if the file name does not.
 """
 
+from keepsake.projections.markdown.append import grown
 from keepsake.projections.markdown.draft import Draft
 from keepsake.projections.markdown.edit import Edit, appended, front_set, rebodied, retracted, superseded
-from keepsake.projections.markdown.append import grown
 from keepsake.projections.markdown.names import entity_of, file_name, file_of, is_plain
 from keepsake.projections.markdown.page import Entry, Front, Page, Problem, Span
 from keepsake.projections.markdown.parse import parse

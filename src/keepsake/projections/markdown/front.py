@@ -11,8 +11,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any
 
-from keepsake.projections.markdown.page import STATUSES, Field, Front, Problem, Span
 from keepsake.projections.markdown.front_matter import NotRead, fields_of
+from keepsake.projections.markdown.page import STATUSES, Field, Front, Problem, Span
 from keepsake.projections.markdown.zone import moment, zone_named
 
 LARGEST = 16 << 10  # characters

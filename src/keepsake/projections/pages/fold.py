@@ -19,14 +19,25 @@ from keepsake.projections.markdown.heading import is_id
 from keepsake.projections.markdown.tag import MOST, tag_of
 from keepsake.projections.pages.rows import Entry, Rows, description_of, title_of
 from keepsake.records.belief import OWNER
-from keepsake.state.beliefs import ERASE, INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Refused
 from keepsake.records.event import TIME, Event
-from keepsake.state.pages import CLEAN, FOLD, PAGE, RENAME, USUAL, is_about
+from keepsake.records.operations import (
+    BELIEF_INVALIDATE,
+    BELIEF_PUT,
+    BELIEF_SUPERSEDE,
+    BELIEF_TOMBSTONE,
+    ERASE,
+    IMPORT_TAKE,
+    PAGE_CLEAN,
+    PAGE_COMPACT,
+    PAGE_PUT,
+    PAGE_RENAME,
+    REVIEW_ANSWER,
+    REVIEW_ASK,
+)
 from keepsake.records.policy import DEFAULT
-from keepsake.state.reviews import ANSWER, ASK
-from keepsake.state.imports import TAKE
+from keepsake.state.pages import USUAL, is_about
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)  # as the ledger writes it
 
@@ -209,6 +220,6 @@ def _time(rows: Rows, _: Event, body: dict[str, Any]) -> None:
 
 
 _ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {
-    PUT: _state, SUPERSEDE: _state, TOMBSTONE: _withdraw, INVALIDATE: _withdraw, ERASE: _erased, ASK: _ask,
-    ANSWER: _answer, PAGE: _page, FOLD: _fold, RENAME: _rename, CLEAN: _clean, TAKE: _take, TIME: _time,
+    BELIEF_PUT: _state, BELIEF_SUPERSEDE: _state, BELIEF_TOMBSTONE: _withdraw, BELIEF_INVALIDATE: _withdraw, ERASE: _erased, REVIEW_ASK: _ask,
+    REVIEW_ANSWER: _answer, PAGE_PUT: _page, PAGE_COMPACT: _fold, PAGE_RENAME: _rename, PAGE_CLEAN: _clean, IMPORT_TAKE: _take, TIME: _time,
 }  # fmt: skip

@@ -19,8 +19,8 @@ from keepsake.projections.markdown.names import file_of
 from keepsake.projections.pages.search import index_entry, letters_of, unindex_entry
 from keepsake.records.belief import OWNER
 from keepsake.records.entity import PREFIXES
-from keepsake.state.pages import NOTES, USUAL
 from keepsake.records.times import later
+from keepsake.state.pages import NOTES, USUAL
 
 _PER_ENTRY = 18  # tokens of a heading
 _PORTION = 500  # entries written at once

@@ -17,15 +17,15 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 import orjson
 
-from keepsake.records.errors import Refused, UnknownVersion
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.graph.graph_fields import SCHEMA_VERSION, Told, check_record, line_of
-from keepsake.records.graph.events import MemoryEvent
-from keepsake.records.path import MemoryPath
-from keepsake.records.graph.normal import is_normal
 from keepsake.records.display import Shown
+from keepsake.records.errors import Refused, UnknownVersion
+from keepsake.records.graph.events import MemoryEvent
+from keepsake.records.graph.graph_fields import SCHEMA_VERSION, Told, check_record, line_of
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from keepsake.records.graph.normal import is_normal
 from keepsake.records.json import check as check_json
 from keepsake.records.json import parse
+from keepsake.records.path import MemoryPath
 
 R = TypeVar("R")
 

@@ -19,8 +19,8 @@ from typing import Any
 import orjson
 
 from keepsake.records.clock import parse_moment, stamp
-from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.display import Shown
+from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.json import check, to_keep
 
 SCHEMA_VERSION = 1

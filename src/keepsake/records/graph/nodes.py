@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from keepsake.records.display import Shown
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.graph.graph_fields import (
     SCHEMA_VERSION,
@@ -33,7 +34,6 @@ from keepsake.records.graph.graph_fields import (
     must_be_text,
     put_field,
 )
-from keepsake.records.display import Shown
 
 R = TypeVar("R")
 

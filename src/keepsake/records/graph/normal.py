@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from keepsake.records.graph.graph_fields import Told, is_settled
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from keepsake.records.json import DEPTH
 
 Judges = dict[str, Callable[[object], bool]]

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Integer, Select, column, delete, exists, func, insert, or_, select, update
 
-from keepsake.stores.elfmem.embeddings import embedding_to_bytes
 from keepsake.projections.index.models import block_tags, blocks, contradictions, edges
-from keepsake.stores.elfmem.checks import count, label, labels, number, one_of, words
-from keepsake.stores.elfmem.given import given
-from keepsake.stores.elfmem.plain import fetch, fetch_one
 from keepsake.records.block import ArchiveReason, BlockStatus
 from keepsake.records.clock import stamp, system_clock
 from keepsake.records.errors import Refused
+from keepsake.stores.elfmem.checks import count, label, labels, number, one_of, words
+from keepsake.stores.elfmem.embeddings import embedding_to_bytes
+from keepsake.stores.elfmem.given import given
+from keepsake.stores.elfmem.plain import fetch, fetch_one
 
 if TYPE_CHECKING:
     from keepsake.stores.elfmem.embeddings import Vector

@@ -6,8 +6,8 @@ from sqlalchemy import Connection, select
 from sqlalchemy.dialects.sqlite import insert
 
 from keepsake.projections.index.models import system_config
-from keepsake.stores.elfmem.checks import label, number, words
 from keepsake.records.errors import Damaged, Refused
+from keepsake.stores.elfmem.checks import label, number, words
 
 _HOURS = "total_active_hours"
 

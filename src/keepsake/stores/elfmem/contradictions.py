@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import Connection, insert, or_, select, update
 
 from keepsake.projections.index.models import contradictions
+from keepsake.records.clock import stamp, system_clock
+from keepsake.records.errors import Refused
 from keepsake.stores.elfmem.checks import label, labels, number, words
 from keepsake.stores.elfmem.given import given_once
 from keepsake.stores.elfmem.plain import fetch
-from keepsake.records.clock import stamp, system_clock
-from keepsake.records.errors import Refused
 
 
 def insert_contradiction(conn: Connection, *, block_a_id: str, block_b_id: str, score: float) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, or_, select, tuple_, union, union_all, update
 
 from keepsake.projections.index.models import edges
+from keepsake.records.clock import stamp, system_clock
+from keepsake.records.edge import Edge
 from keepsake.stores.elfmem.checks import label, labels, number, pair, words
 from keepsake.stores.elfmem.given import given_once, given_pairs
 from keepsake.stores.elfmem.plain import fetch
-from keepsake.records.clock import stamp, system_clock
-from keepsake.records.edge import Edge
 
 
 def insert_edge(conn: Connection, *, from_id: str, to_id: str, weight: float) -> None:

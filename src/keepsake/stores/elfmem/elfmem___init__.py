@@ -3,7 +3,6 @@
 """
 
 from keepsake.stores.elfmem import queries as _queries
-from keepsake.stores.elfmem.queries import *  # noqa: F403
 from keepsake.stores.elfmem.db.engine import create_engine, create_test_engine
 from keepsake.stores.elfmem.db.models import (
     block_tags,
@@ -15,6 +14,7 @@ from keepsake.stores.elfmem.db.models import (
     sessions,
     system_config,
 )
+from keepsake.stores.elfmem.queries import *  # noqa: F403
 from keepsake.stores.elfmem.scoring import log_normalise_reinforcement
 from keepsake.stores.elfmem.types import ArchiveReason, BlockStatus, DecayTier, Edge
 

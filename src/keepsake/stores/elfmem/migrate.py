@@ -25,9 +25,9 @@ from sqlalchemy.engine.interfaces import ReflectedForeignKeyConstraint, Reflecte
 from sqlalchemy.exc import DBAPIError
 
 from keepsake.projections.database import PATIENCE
-from keepsake.stores.elfmem.engine import url_of
 from keepsake.projections.index.models import metadata
 from keepsake.records.errors import Busy, Damaged, KeepsakeError, NotWritable, NotWritten, Refused
+from keepsake.stores.elfmem.engine import url_of
 
 SCRIPTS = "keepsake.projections.index:migrations"
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from keepsake.exchange import specsmith
-from keepsake.records.record import ChronoRecord, EsdbRecord
 from keepsake.records.errors import KeepsakeError
+from keepsake.records.record import ChronoRecord, EsdbRecord
+from keepsake.stores.esdb.migrate import is_old, read_folder
 from keepsake.stores.esdb.store import FOLDER, ChronoStore
 from keepsake.stores.open_folder import is_memory
-from keepsake.stores.esdb.migrate import is_old, read_folder
 
 JSON_FOLDER = ".specsmith"
 STORE, JSON = "ChronoStore WAL", f"{JSON_FOLDER}/ JSON (run keepsake migrate to upgrade)"

@@ -24,18 +24,18 @@ from typing import Any
 
 from keepsake.decide import beliefs as decide
 from keepsake.exchange import chronomemory
-from keepsake.exchange.chronomemory_values import fitted
 from keepsake.exchange.chronomemory import OldLedger, Step
+from keepsake.exchange.chronomemory_values import fitted
+from keepsake.ledger.chain import first_line, is_ours
 from keepsake.ledger.disk import Disk, copy
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.lock import Lock
-from keepsake.ledger.chain import first_line, is_ours
 from keepsake.records import ids
 from keepsake.records.belief import OWNER
-from keepsake.records.record import ChronoRecord
 from keepsake.records.errors import Damaged, NotWritable, NotWritten, Refused, Unfinished
 from keepsake.records.event import ELSEWHERE, Draft
-from keepsake.state.imports import DONE, TAKE
+from keepsake.records.operations import IMPORT_DONE, IMPORT_TAKE
+from keepsake.records.record import ChronoRecord
 from keepsake.stores.open_folder import Shelf
 
 RESCUE = "`keepsake import --format chronomemory` takes what is left of it into another memory"
@@ -204,7 +204,7 @@ def _record_again(workshop: Folder, old: OldFolder, **options: Any) -> list[str]
         times, remarks = chronomemory.times(old.steps, now)
         span = {"begun": min(times, default=now), "made": max(times, default=now)}
         body = {"user": OWNER, "ledger": old.log.digest, **span, "whole": True}
-        shelf.ledger.write(lambda: [Draft(TAKE, body)])
+        shelf.ledger.write(lambda: [Draft(IMPORT_TAKE, body)])
         count, dated = 0, list(zip(old.steps, times, remarks, strict=True))
         for start in range(0, len(dated), _GROUP):
             with shelf.ledger.batch():
@@ -213,7 +213,7 @@ def _record_again(workshop: Folder, old: OldFolder, **options: Any) -> list[str]
                     count += written
                     for note in filter(None, [*notes, remark]):
                         told.setdefault(note, []).append(str(step.record.get("id", "")))
-        shelf.ledger.write(lambda: [Draft(DONE, {"user": OWNER, "events": count})])
+        shelf.ledger.write(lambda: [Draft(IMPORT_DONE, {"user": OWNER, "events": count})])
     finally:
         shelf.close()
     return [f"{_named(names)}: {note}" for note, names in told.items()]

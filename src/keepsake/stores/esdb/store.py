@@ -20,18 +20,19 @@ from keepsake.ledger.format import SEAL
 from keepsake.ledger.scan import Place
 from keepsake.ledger.verify import verify
 from keepsake.records.belief import OWNER
-from keepsake.state.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE, Beliefs, Held
-from keepsake.records.record import RAG_CONFIDENCE, UNKNOWN, ChronoRecord, WalEvent, belief_status
 from keepsake.records.errors import Damaged, Missing, NotFound, Refused
 from keepsake.records.event import Draft, Event
+from keepsake.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE
+from keepsake.records.record import RAG_CONFIDENCE, UNKNOWN, ChronoRecord, WalEvent, belief_status
+from keepsake.state.beliefs import Beliefs, Held
 from keepsake.state.history import Change, Moment, Version
 from keepsake.state.why import Why
-from keepsake.stores.open_folder import Shelf
 from keepsake.stores.esdb.migrate import is_old, take_over
+from keepsake.stores.open_folder import Shelf
 
 FOLDER = ".chronomemory"
 
-_OPS = {PUT: "upsert", SUPERSEDE: "upsert", INVALIDATE: "upsert", TOMBSTONE: "delete", SEAL: "compact"}
+_OPS = {BELIEF_PUT: "upsert", BELIEF_SUPERSEDE: "upsert", BELIEF_INVALIDATE: "upsert", BELIEF_TOMBSTONE: "delete", SEAL: "compact"}
 
 
 class SkippedRecord(UserWarning):
@@ -123,7 +124,7 @@ class ChronoStore:
                 return _wal_event(known, line.event(), line.prev)
         except (Missing, NotFound):
             pass  # its segment was moved away
-        op = TOMBSTONE if held.status == "tombstone" else PUT  # or it stands in the batch that is open
+        op = BELIEF_TOMBSTONE if held.status == "tombstone" else BELIEF_PUT  # or it stands in the batch that is open
         return _wal_event(known, Event(held.seq, held.at, op, "", "", "", {"id": held.body()["id"]}), "")
 
     def invalidate(self, record_id: str, reason: str) -> list[ChronoRecord]:

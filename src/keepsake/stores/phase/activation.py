@@ -19,10 +19,10 @@ from typing import Any
 
 from keepsake.decide.effect import ACTIVE
 from keepsake.records.errors import NotFound, Refused
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
 from keepsake.records.graph.events import digest_of, names
-from keepsake.stores.phase.graph.protocol import MemoryGraphStore
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
 from keepsake.stores.phase.actions import SUPERSEDES, status_of
+from keepsake.stores.phase.graph.protocol import MemoryGraphStore
 
 LIMIT, MOST = 12, 1000
 HOPS = 4

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import orjson
 
-from keepsake.ledger.disk import Disk
 from keepsake.ledger.chain import raw_lines
+from keepsake.ledger.disk import Disk
 from keepsake.records.errors import NotWritable, Refused, UnknownVersion
 from keepsake.records.graph.events import moment, names
 from keepsake.records.json import check, loads

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from keepsake.records.errors import Refused
-from keepsake.records.graph.lifecycle import LifecycleAction, PhasePolicy
 from keepsake.records.graph.events import APPLIED, MemoryEvent, shown
+from keepsake.records.graph.lifecycle import LifecycleAction, PhasePolicy
 from keepsake.stores.phase.audit import AuditRecord, AuditSink
-from keepsake.stores.phase.graph.layout import AUDIT
 from keepsake.stores.phase.gate import action_in
+from keepsake.stores.phase.graph.layout import AUDIT
 
 UNAUDITED, WITHOUT_EVENT, TWICE, AGAIN = (
     "unaudited-action", "audit-without-event", "approval-used-twice", "approval-granted-again",

@@ -17,7 +17,6 @@ from typing import Any
 import orjson
 
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
-from keepsake.records.graph.graph_fields import Told, line_of
 from keepsake.records.graph.events import (
     APPLIED,
     COMPACT,
@@ -30,15 +29,16 @@ from keepsake.records.graph.events import (
     MemoryEvent,
     shown,
 )
+from keepsake.records.graph.graph_fields import Told, line_of
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.event_log.path_book import PathBook
 from keepsake.stores.phase.event_log.protocol import MemoryEventLog
 from keepsake.stores.phase.event_log.replay import Fold, GraphSnapshot, path_event_in, puts_of, why_unusable
+from keepsake.stores.phase.gate import Gate, Held
 from keepsake.stores.phase.graph.base import KeptGraph
 from keepsake.stores.phase.graph.contents import Lines
 from keepsake.stores.phase.graph.layout import EVENTS
 from keepsake.stores.phase.graph.protocol import MemoryGraphStore
-from keepsake.stores.phase.gate import Gate, Held
 
 PARTS = ("profiles", "nodes", "edges", "paths")
 RECORDS = {"profile": PROFILE_PUT, "node": NODE_PUT, "edge": EDGE_PUT}

@@ -19,14 +19,14 @@ import orjson
 from keepsake.decide.effect import ARCHIVED, RETRACTED, SUPERSEDED, Effect, effects
 from keepsake.decide.gate import gate
 from keepsake.records.errors import Refused
+from keepsake.records.graph.events import APPLIED, COMPACT, MERGE, MemoryEvent, shown
 from keepsake.records.graph.graph_fields import Told, as_moment
 from keepsake.records.graph.lifecycle import GATED, LifecycleAction, LifecycleApproval, PhasePolicy
-from keepsake.records.graph.events import APPLIED, COMPACT, MERGE, MemoryEvent, shown
 from keepsake.records.path import MemoryPath
 from keepsake.records.policy import ALLOW, DEFAULT, REVIEW, Rule, Subject
 from keepsake.records.review import Action
-from keepsake.stores.phase.event_log.replay import Fold, path_event_in, puts_of
 from keepsake.stores.phase.actions import SUPERSEDES, concerned
+from keepsake.stores.phase.event_log.replay import Fold, path_event_in, puts_of
 
 Held = Callable[[str, str], Told | None]
 

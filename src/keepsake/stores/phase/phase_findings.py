@@ -17,18 +17,18 @@ from typing import NamedTuple, cast
 import orjson
 
 from keepsake.records.graph.envelope import GraphEnvelope, Records
-from keepsake.records.graph.lifecycle import PhasePolicy
 from keepsake.records.graph.events import APPLIED, MemoryEvent, shown
+from keepsake.records.graph.lifecycle import PhasePolicy
 from keepsake.stores.phase.audit import AuditSink
+from keepsake.stores.phase.audit_check import AGAIN, TWICE, UNAUDITED, WITHOUT_EVENT, lines_of, mismatches
+from keepsake.stores.phase.diagnostics import is_own
 from keepsake.stores.phase.event_log.jsonl import JsonlMemoryEventLog
 from keepsake.stores.phase.event_log.protocol import DUPLICATE, MALFORMED, TORN, UNKNOWN_SCHEMA, MemoryEventLog
 from keepsake.stores.phase.event_log.replay import Fold, Skipped
+from keepsake.stores.phase.gate import needs_approval
 from keepsake.stores.phase.graph import layout
 from keepsake.stores.phase.graph.diagnostics import Diagnostic, InFiles, Severity, diagnose
 from keepsake.stores.phase.graph.protocol import MemoryGraphStore
-from keepsake.stores.phase.audit_check import AGAIN, TWICE, UNAUDITED, WITHOUT_EVENT, lines_of, mismatches
-from keepsake.stores.phase.gate import needs_approval
-from keepsake.stores.phase.diagnostics import is_own
 
 UNAPPROVED = "unapproved-action"
 CODES: dict[str, tuple[Severity, str]] = {

@@ -19,25 +19,25 @@ from pathlib import Path
 from typing import Any
 
 from keepsake.records.clock import Clock, stamp, system_clock
-from keepsake.records.graph.envelope import GraphEnvelope, Records
 from keepsake.records.errors import Damaged, KeepsakeError, Moved, NeedsApproval, NotWritable, Refused, Unfinished
-from keepsake.records.graph.lifecycle import A_DAY, LifecycleAction, LifecycleApproval, PhasePolicy
+from keepsake.records.graph.envelope import GraphEnvelope, Records
 from keepsake.records.graph.events import APPLIED, DENIED, MemoryEvent, names
+from keepsake.records.graph.lifecycle import A_DAY, LifecycleAction, LifecycleApproval, PhasePolicy
+from keepsake.stores.phase.actions import Effects, concerned, digest_now, effects_of
+from keepsake.stores.phase.activation import LIMIT, ActivationPlan, plan_activation
 from keepsake.stores.phase.audit import AuditSink, InMemoryAuditSink, JsonlAuditSink
+from keepsake.stores.phase.diagnostics import is_own, must_pass, without_imported
 from keepsake.stores.phase.event_log.in_memory import InMemoryMemoryEventLog
 from keepsake.stores.phase.event_log.jsonl import JsonlMemoryEventLog
 from keepsake.stores.phase.event_log.path_book import PathBook
 from keepsake.stores.phase.event_log.protocol import MemoryEventLog
+from keepsake.stores.phase.gate import Gate
 from keepsake.stores.phase.graph.diagnostics import Diagnostic
 from keepsake.stores.phase.graph.layout import AUDIT, EVENTS, RUNTIME
 from keepsake.stores.phase.graph.protocol import MemoryGraphStore
-from keepsake.stores.phase.actions import Effects, concerned, digest_now, effects_of
-from keepsake.stores.phase.activation import LIMIT, ActivationPlan, plan_activation
 from keepsake.stores.phase.phase_findings import findings_in, in_the_way, with_events
-from keepsake.stores.phase.runtime import Follows
-from keepsake.stores.phase.gate import Gate
-from keepsake.stores.phase.diagnostics import is_own, must_pass, without_imported
 from keepsake.stores.phase.phase_turn import Turn
+from keepsake.stores.phase.runtime import Follows
 
 _SHOWN = 500  # letters of a reason
 _NAMED = 100  # of what an attempt in vain was about

@@ -25,27 +25,15 @@ from typing import Any
 import orjson
 
 from keepsake.records.clock import Clock, stamp
-from keepsake.records.graph.envelope import GraphEnvelope, Records
 from keepsake.records.errors import Damaged, KeepsakeError, NeedsApproval, NotFound, NotWritten, Refused, Unfinished
+from keepsake.records.graph.envelope import GraphEnvelope, Records
+from keepsake.records.graph.events import ABANDON, MERGE, MemoryEvent, moment, shown
 from keepsake.records.graph.graph_fields import Told, line_of
 from keepsake.records.graph.lifecycle import PhasePolicy
-from keepsake.records.graph.events import ABANDON, MERGE, MemoryEvent, moment, shown
 from keepsake.records.path import CLOSED, OPEN, MemoryPath
-from keepsake.stores.phase.audit import AuditSink, JsonlAuditSink
-from keepsake.stores.phase.event_log.jsonl import JsonlMemoryEventLog
-from keepsake.stores.phase.event_log.line import must_be_free, must_fit
-from keepsake.stores.phase.event_log.path_book import PathBook
-from keepsake.stores.phase.event_log.protocol import MemoryEventLog
-from keepsake.stores.phase.event_log.replay import Fold, GraphSnapshot, puts_of
-from keepsake.stores.phase.graph import layout
-from keepsake.stores.phase.graph.base import KeptGraph
-from keepsake.stores.phase.graph.contents import Lines
-from keepsake.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
-from keepsake.stores.phase.graph.in_memory import InMemoryMemoryGraphStore
-from keepsake.stores.phase.graph.protocol import MemoryGraphStore
 from keepsake.stores.phase.actions import concerned
+from keepsake.stores.phase.audit import AuditSink, JsonlAuditSink
 from keepsake.stores.phase.audit_check import lines_of, unaudited
-from keepsake.stores.phase.gate import Gate
 from keepsake.stores.phase.diagnostics import (
     RECORDS,
     Comparison,
@@ -59,6 +47,18 @@ from keepsake.stores.phase.diagnostics import (
     paths_after,
     stored,
 )
+from keepsake.stores.phase.event_log.jsonl import JsonlMemoryEventLog
+from keepsake.stores.phase.event_log.line import must_be_free, must_fit
+from keepsake.stores.phase.event_log.path_book import PathBook
+from keepsake.stores.phase.event_log.protocol import MemoryEventLog
+from keepsake.stores.phase.event_log.replay import Fold, GraphSnapshot, puts_of
+from keepsake.stores.phase.gate import Gate
+from keepsake.stores.phase.graph import layout
+from keepsake.stores.phase.graph.base import KeptGraph
+from keepsake.stores.phase.graph.contents import Lines
+from keepsake.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
+from keepsake.stores.phase.graph.in_memory import InMemoryMemoryGraphStore
+from keepsake.stores.phase.graph.protocol import MemoryGraphStore
 from keepsake.stores.phase.phase_turn import Turn
 
 _IMPORTED = "import it with the events that carry the approval, or without that change; nothing was imported"

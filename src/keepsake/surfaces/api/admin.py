@@ -19,8 +19,8 @@ from keepsake.records.errors import NotFound
 from keepsake.surfaces.api.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.api.cursor import Cursor, Limit, Part, listed, part, place_in
 from keepsake.surfaces.api.route import router as made
-from keepsake.surfaces.api.shape import Shape, shaped
 from keepsake.surfaces.api.schemas import REVIEW, Distrust, Review, Source
+from keepsake.surfaces.api.shape import Shape, shaped
 from keepsake.surfaces.api.shapes_story import EVENT, AuditLine, Event, Findings, Note, Proof, Report
 from keepsake.surfaces.api.tells import When, also
 

@@ -12,22 +12,36 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from keepsake.surfaces.api import (
-    recall as asking,
-    event_stream as follow,
-    looking,
     admin as overseeing,
-    pages as paging,
-    errors as problems,
-    graph as relating,
+)
+from keepsake.surfaces.api import (
     beliefs as saying,
+)
+from keepsake.surfaces.api import (
+    errors as problems,
+)
+from keepsake.surfaces.api import (
+    event_stream as follow,
+)
+from keepsake.surfaces.api import (
+    graph as relating,
+)
+from keepsake.surfaces.api import (
+    looking,
+)
+from keepsake.surfaces.api import (
+    pages as paging,
+)
+from keepsake.surfaces.api import (
+    recall as asking,
 )
 from keepsake.surfaces.api.app import described
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
-    from keepsake.surfaces.server.worker import Holder
     from keepsake.surfaces.server.changes import Feed
+    from keepsake.surfaces.server.worker import Holder
 
 _PARTS = (saying, asking, looking, paging, relating, follow, overseeing)  # `follow` before one event by its number
 

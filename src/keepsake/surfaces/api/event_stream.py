@@ -18,14 +18,14 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from keepsake.records.errors import KeepsakeError, Refused
-from keepsake.surfaces.api.answers import ask, plains
 from keepsake.surfaces.api.admin import Op
+from keepsake.surfaces.api.answers import ask, plains
 from keepsake.surfaces.api.route import router as made
 from keepsake.surfaces.api.tells import also
 
 if TYPE_CHECKING:
-    from keepsake.surfaces.server.worker import Desk, Holder
     from keepsake.surfaces.server.changes import Feed
+    from keepsake.surfaces.server.worker import Desk, Holder
 
 router = made()
 HEARTBEAT = 15  # seconds

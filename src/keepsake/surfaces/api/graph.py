@@ -14,7 +14,6 @@ from keepsake.records.named import Relation as Related
 from keepsake.surfaces.api.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.api.cursor import Cursor, Limit, Part, listed_unless_known, part, place_in
 from keepsake.surfaces.api.route import router as made
-from keepsake.surfaces.api.shape import Shape, shaped
 from keepsake.surfaces.api.schemas import (
     PATH,
     Consolidated,
@@ -27,6 +26,7 @@ from keepsake.surfaces.api.schemas import (
     Rule,
     Way,
 )
+from keepsake.surfaces.api.shape import Shape, shaped
 from keepsake.surfaces.api.tells import also, several
 
 if TYPE_CHECKING:

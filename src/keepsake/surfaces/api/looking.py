@@ -13,9 +13,9 @@ from keepsake.records.clock import stamp
 from keepsake.surfaces.api.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.api.cursor import Cursor, Limit, Part, listed, listed_unless_known, part, place_in
 from keepsake.surfaces.api.route import router as made
+from keepsake.surfaces.api.schemas import Retraction
 from keepsake.surfaces.api.shape import Shape, shaped
 from keepsake.surfaces.api.shapes import BELIEF, EPISODE, FACT, Belief, Episode, Fact
-from keepsake.surfaces.api.schemas import Retraction
 from keepsake.surfaces.api.shapes_story import AT, Change, Status, Version, Why
 from keepsake.surfaces.api.tells import BelievedAt, Name, OfPath, also, moment
 

@@ -10,8 +10,8 @@ from keepsake.memory.maintenance import check as care
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import CARE
-from keepsake.surfaces.present.terminal import bad, dim, good, warn
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.terminal import bad, dim, good, warn
 from keepsake.surfaces.present.text import shown
 
 _PAINT = {"error": bad, "warning": warn, "note": dim}

@@ -12,9 +12,9 @@ from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SPECIALIST
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.terminal import bold, dim
+from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -76,8 +76,8 @@ _KINDS: dict[str, Callable[[Memory, str], Offered]] = {
 def _memory(ctx: click.Context) -> Iterator[Memory | None]:
     """The memory that is meant, to look at; None if there is none."""
     from keepsake.memory.memory import Memory
-    from keepsake.stores.open_folder import is_memory
     from keepsake.stores.esdb.migrate import is_old
+    from keepsake.stores.open_folder import is_memory
 
     folder = ctx.ensure_object(Call).locate()
     if is_memory(folder) and not is_old(folder):

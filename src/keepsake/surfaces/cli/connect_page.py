@@ -14,13 +14,13 @@ from typing import Any
 import click
 
 from keepsake.surfaces.cli.call import Call
-from keepsake.surfaces.present.terminal import bold, dim, good, warn, width
-from keepsake.surfaces.present.places import short_path
-from keepsake.surfaces.present.text import short, shown
-from keepsake.surfaces.present.diff import alike
 from keepsake.surfaces.connect import edits, hooks
 from keepsake.surfaces.connect.clients import BY_NAME, GENERIC, Client, Entry
 from keepsake.surfaces.connect.plan import Change
+from keepsake.surfaces.present.diff import alike
+from keepsake.surfaces.present.places import short_path
+from keepsake.surfaces.present.terminal import bold, dim, good, warn, width
+from keepsake.surfaces.present.text import short, shown
 
 MOST = 400  # lines that are compared one by one
 

@@ -21,8 +21,8 @@ from keepsake.surfaces.cli.consolidate_page import (
     what_was_due,
 )
 from keepsake.surfaces.cli.map import SPECIALIST
-from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.patience import progress, waiting
+from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.present.text import shown
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ import click
 
 from keepsake.records.belief import OWNER
 from keepsake.state.lineage import text_of, triple_of
-from keepsake.surfaces.present.time import ago, count, when
 from keepsake.surfaces.present.names import handle
 from keepsake.surfaces.present.terminal import bold, dim, warn, width
 from keepsake.surfaces.present.text import cells, short, shown
+from keepsake.surfaces.present.time import ago, count, when
 
 if TYPE_CHECKING:
     from keepsake.memory.facts.consolidate import Consolidated
-    from keepsake.memory.memory import Memory
     from keepsake.memory.facts.rules import RuleStatus
+    from keepsake.memory.memory import Memory
     from keepsake.records.delta import Delta
     from keepsake.records.episode import Episode
     from keepsake.records.fact import Fact

@@ -10,17 +10,17 @@ import click
 
 from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.belief_options import speaker, whose
-from keepsake.surfaces.present.beliefs import table
 from keepsake.surfaces.cli.call import Call, on_a_terminal, pass_call
 from keepsake.surfaces.cli.command import command
-from keepsake.surfaces.present.copies import copies_in
 from keepsake.surfaces.cli.map import DAILY
-from keepsake.surfaces.present.time import count, their
+from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.cli.tab import complete
+from keepsake.surfaces.present.beliefs import table
+from keepsake.surfaces.present.copies import copies_in
 from keepsake.surfaces.present.names import episode_named, short_id
 from keepsake.surfaces.present.terminal import bold, dim, warn
-from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.present.text import short, shown
-from keepsake.surfaces.cli.tab import complete
+from keepsake.surfaces.present.time import count, their
 
 if TYPE_CHECKING:
     from keepsake.memory.maintenance.status import Erasure

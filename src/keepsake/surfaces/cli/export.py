@@ -12,8 +12,8 @@ from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.given_files import summed
 from keepsake.surfaces.cli.map import MOVE
-from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.present.text import shown, shown_in_json
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from keepsake.records.policy import DEFAULT
-from keepsake.surfaces.present.time import lately
 from keepsake.surfaces.present.names import short_id
 from keepsake.surfaces.present.terminal import bold, dim, good, warn, width
 from keepsake.surfaces.present.text import cells, one_line, short, wrapped
+from keepsake.surfaces.present.time import lately
 
 if TYPE_CHECKING:
     from keepsake.records.hit import Hit

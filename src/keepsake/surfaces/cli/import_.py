@@ -17,10 +17,10 @@ from keepsake.surfaces.cli.call import Call, is_there, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.given_files import STANDARD_INPUT, read_given, summed
 from keepsake.surfaces.cli.map import MOVE
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import bold, dim, warn, width
 from keepsake.surfaces.cli.patience import progress
+from keepsake.surfaces.present.terminal import bold, dim, warn, width
 from keepsake.surfaces.present.text import short
+from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -94,8 +94,8 @@ def _memory(call: Call, user: str | None, *, dry_run: bool) -> Iterator[Memory]:
 def _brought(
     memory: Memory, sources: tuple[str, ...], format_: str, *, quarantine: bool, mine: bool, dry_run: bool
 ) -> Imported:  # fmt: skip
-    from keepsake.memory.settings import place_of
     from keepsake.memory.exchange.sources import size_of
+    from keepsake.memory.settings import place_of
     from keepsake.records.transfer import Imported
 
     given = [read_given(each)[1] if each == STANDARD_INPUT else place_of(each) for each in sources]

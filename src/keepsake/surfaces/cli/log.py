@@ -11,11 +11,11 @@ import click
 
 from keepsake.records.audit import AuditLine
 from keepsake.records.event import Event
-from keepsake.surfaces.present.audit_line import audit_line
 from keepsake.surfaces.cli.call import Call, pass_call, print_json
 from keepsake.surfaces.cli.command import command
-from keepsake.surfaces.present.events import event_line
 from keepsake.surfaces.cli.map import LOOK
+from keepsake.surfaces.present.audit_line import audit_line
+from keepsake.surfaces.present.events import event_line
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -18,14 +18,14 @@ from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SERVE
 from keepsake.surfaces.cli.mcp_http import over_http, place
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.mcp.profiles import PROFILES, tools_of
+from keepsake.surfaces.present.text import short, shown
+from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.server.worker import Holder
     from keepsake.surfaces.mcp.tool import Tool
+    from keepsake.surfaces.server.worker import Holder
 
 
 @command(

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
-from keepsake.stores.esdb.store import ChronoStore, SkippedRecord
 from keepsake.stores.esdb.migrate import TakeoverWarning
+from keepsake.stores.esdb.store import ChronoStore, SkippedRecord
 from keepsake.surfaces.cli.call import BY, Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SPECIALIST
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import bold, dim, warn
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.terminal import bold, dim, warn
 from keepsake.surfaces.present.text import shown
+from keepsake.surfaces.present.time import count
 
 
 @command(

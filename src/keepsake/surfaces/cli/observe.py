@@ -11,12 +11,12 @@ from keepsake.surfaces.cli.belief_options import said_lines, text_or_input
 from keepsake.surfaces.cli.call import Call, is_there, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.names import short_id
-from keepsake.surfaces.present.terminal import bold, dim, width
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.names import short_id
 from keepsake.surfaces.present.said import remembered
+from keepsake.surfaces.present.terminal import bold, dim, width
 from keepsake.surfaces.present.text import cells, short, shown
+from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -11,10 +11,10 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from keepsake.surfaces.present.time import ago, count, when
 from keepsake.surfaces.present.page_names import called
 from keepsake.surfaces.present.terminal import bold, dim, warn, width
 from keepsake.surfaces.present.text import cells, lines, short, shown
+from keepsake.surfaces.present.time import ago, count, when
 
 if TYPE_CHECKING:
     from pathlib import Path

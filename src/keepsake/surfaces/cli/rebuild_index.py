@@ -11,12 +11,12 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SPECIALIST
-from keepsake.surfaces.present.time import count
+from keepsake.surfaces.cli.patience import progress, waiting
+from keepsake.surfaces.cli.sync import happened, tell_problems
 from keepsake.surfaces.present.page_names import has_pages
 from keepsake.surfaces.present.terminal import dim
-from keepsake.surfaces.cli.patience import progress, waiting
 from keepsake.surfaces.present.text import shown
-from keepsake.surfaces.cli.sync import happened, tell_problems
+from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

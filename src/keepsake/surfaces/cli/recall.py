@@ -13,13 +13,13 @@ from keepsake.surfaces.cli.belief_options import from_standard_input, text_from,
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import dim
 from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.cli.recall_hook import for_a_hook
 from keepsake.surfaces.cli.recall_options import asked, check_frame, recall_options
 from keepsake.surfaces.cli.recall_page import beside, page, replayed
+from keepsake.surfaces.present.terminal import dim
 from keepsake.surfaces.present.text import lines
+from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -11,8 +11,8 @@ import click
 
 from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.belief_options import given
-from keepsake.surfaces.present.time import read_moment
 from keepsake.surfaces.cli.tab import complete_entity, complete_frame, complete_path
+from keepsake.surfaces.present.time import read_moment
 
 F = TypeVar("F", bound=Callable[..., Any])
 

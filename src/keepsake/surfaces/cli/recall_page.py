@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from keepsake.surfaces.cli.hit_line import MARGIN, hit_lines
-from keepsake.surfaces.present.time import ago, count
 from keepsake.surfaces.present.names import short_id
 from keepsake.surfaces.present.terminal import bold, dim, good, warn, width
 from keepsake.surfaces.present.text import short, shown
+from keepsake.surfaces.present.time import ago, count
 
 if TYPE_CHECKING:
     from keepsake.records.framed import Framed

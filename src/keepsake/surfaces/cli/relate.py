@@ -8,9 +8,9 @@ from keepsake.surfaces.cli.belief_options import on_path, speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import RELATE
+from keepsake.surfaces.cli.tab import complete
 from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.present.text import shown
-from keepsake.surfaces.cli.tab import complete
 
 
 @command(

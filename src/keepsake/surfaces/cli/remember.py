@@ -13,10 +13,10 @@ from keepsake.surfaces.cli.belief_options import belief_options, by_line, given,
 from keepsake.surfaces.cli.call import Call, is_there, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.names import handle
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.names import handle
 from keepsake.surfaces.present.said import DONE, beside, remembered
+from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

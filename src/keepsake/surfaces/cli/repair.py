@@ -12,8 +12,8 @@ from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.call import BY, Call, on_a_terminal, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import CARE
-from keepsake.surfaces.present.terminal import bold, dim, warn
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.terminal import bold, dim, warn
 from keepsake.surfaces.present.text import shown
 
 _MOST = 20  # steps of one kind that are printed

@@ -10,12 +10,12 @@ from click.shell_completion import CompletionItem
 
 from keepsake.surfaces.cli.call import BY, Call, pass_call
 from keepsake.surfaces.cli.command import command
-from keepsake.surfaces.present.copies import copies_in
 from keepsake.surfaces.cli.map import CARE
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.copies import copies_in
+from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.present.text import shown
+from keepsake.surfaces.present.time import count
 
 
 def _complete(ctx: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:

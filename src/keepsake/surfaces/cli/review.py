@@ -15,11 +15,11 @@ from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.given_files import summed
 from keepsake.surfaces.cli.map import DECIDE
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import bold, dim
-from keepsake.surfaces.present.reviews import answered, granted, page, table
-from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.cli.tab import complete_entity, complete_review
+from keepsake.surfaces.present.reviews import answered, granted, page, table
+from keepsake.surfaces.present.terminal import bold, dim
+from keepsake.surfaces.present.text import shown
+from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -89,8 +89,8 @@ def serve(
         return
     import asyncio
 
-    from keepsake.surfaces.serve.limits import RATE
     from keepsake.surfaces.serve.app import serve as serve_all
+    from keepsake.surfaces.serve.limits import RATE
     from keepsake.surfaces.serve.told import Told
 
     speak_on_standard_error()
@@ -112,8 +112,8 @@ def need_the_packages() -> None:
 def _holds(call: Call, folder: Path, user: str, trust: str, agent: str, told: Told) -> Holds:
     """The memory for each part, and the door through which it speaks."""
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.server.worker import Holder
     from keepsake.surfaces.serve.app import Holds
+    from keepsake.surfaces.server.worker import Holder
 
     opens = partial(Memory, folder, user=user, tell=told)
     return Holds(

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 import click
 
 from keepsake.records.clock import stamp
-from keepsake.state.lineage import fact_of
 from keepsake.records.display import plain
+from keepsake.state.lineage import fact_of
 from keepsake.surfaces.cli.belief_options import on_path, whose
-from keepsake.surfaces.present.beliefs import EPISODES, neighbours, page, table
-from keepsake.surfaces.present.beliefs import history as history_lines
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LOOK
-from keepsake.surfaces.present.time import read_moment, when
+from keepsake.surfaces.cli.tab import complete
+from keepsake.surfaces.present.beliefs import EPISODES, neighbours, page, table
+from keepsake.surfaces.present.beliefs import history as history_lines
 from keepsake.surfaces.present.terminal import bold, dim, row
 from keepsake.surfaces.present.text import short, shown
-from keepsake.surfaces.cli.tab import complete
+from keepsake.surfaces.present.time import read_moment, when
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
     from keepsake.records.episode import Episode
-    from keepsake.state.relations import Neighbour
     from keepsake.state.history import Moment
+    from keepsake.state.relations import Neighbour
 
 
 @command(

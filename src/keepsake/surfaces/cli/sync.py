@@ -11,11 +11,11 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call, print_json
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import MOVE
-from keepsake.surfaces.present.time import count
+from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.present.page_names import has_pages
 from keepsake.surfaces.present.terminal import bold, dim, warn, width
-from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.present.text import short, shown
+from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.records.page import Synced

@@ -11,10 +11,10 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import SPECIALIST
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import bad, bold, dim, good, width
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.terminal import bad, bold, dim, good, width
 from keepsake.surfaces.present.text import short
+from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.records.evaluation import Verdict, Verdicts

@@ -13,11 +13,11 @@ from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import CARE
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import bold, dim, width
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.cli.tidy_fold import compact
+from keepsake.surfaces.present.terminal import bold, dim, width
+from keepsake.surfaces.present.text import short, shown
+from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

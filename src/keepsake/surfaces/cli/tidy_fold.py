@@ -13,11 +13,11 @@ from keepsake.records.errors import NotFound, Refused
 from keepsake.surfaces.cli.asking import ask, one_by_one
 from keepsake.surfaces.cli.belief_options import MOST, from_standard_input
 from keepsake.surfaces.cli.call import Call
-from keepsake.surfaces.present.time import count
+from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.present.page_names import page_name
 from keepsake.surfaces.present.terminal import bold, dim, warn, width
-from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.present.text import short, shown
+from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

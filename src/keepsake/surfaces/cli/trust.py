@@ -11,9 +11,9 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DECIDE
-from keepsake.surfaces.present.time import count, read_moment, when
 from keepsake.surfaces.present.terminal import bold, dim, warn
 from keepsake.surfaces.present.text import cells, short, shown
+from keepsake.surfaces.present.time import count, read_moment, when
 
 if TYPE_CHECKING:
     from keepsake.state.sources import Distrust, Standing

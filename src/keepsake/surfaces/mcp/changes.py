@@ -11,8 +11,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from keepsake.records.errors import Refused
-from keepsake.surfaces.server.glance import Glance
 from keepsake.surfaces.mcp.resources import PAGES, frame_names, name_in, page_names
+from keepsake.surfaces.server.glance import Glance
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

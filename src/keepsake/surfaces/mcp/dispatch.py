@@ -20,12 +20,12 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from keepsake.records.errors import KeepsakeError, NeedsApproval, Refused
-from keepsake.surfaces.server.worker import Holder, Person
 from keepsake.surfaces.mcp import consent
 from keepsake.surfaces.mcp.consent import Question
 from keepsake.surfaces.mcp.definition import names_of
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.words import one_line, texts_in, wrong_arguments
+from keepsake.surfaces.server.worker import Holder, Person
 
 Context = ServerRequestContext[Any, Any]
 Result = types.CallToolResult | types.InputRequiredResult

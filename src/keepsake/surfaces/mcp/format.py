@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field
 
 from keepsake.records.clock import stamp
-from keepsake.surfaces.present.text import short
 from keepsake.surfaces.mcp.fields import maybe
 from keepsake.surfaces.mcp.words import exactly, fenced, label, named
+from keepsake.surfaces.present.text import short
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from keepsake.memory.core.token import Token, new_token, token_of
+from keepsake.surfaces.mcp.offers import Offers
+from keepsake.surfaces.mcp.server import made
 from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.server.guard import LIMIT, Guard, Names, Refusal
 from keepsake.surfaces.server.listen import ENDING, Begun, Hurried, Server, Where, address, bound, warned
-from keepsake.surfaces.mcp.offers import Offers
-from keepsake.surfaces.mcp.server import made
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from keepsake.surfaces.server.worker import Holder
     from keepsake.surfaces.mcp.tool import Tool
+    from keepsake.surfaces.server.worker import Holder
 
 PATH = "/mcp"
 

@@ -16,10 +16,10 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 
-from keepsake.surfaces.server.worker import Holder
-from keepsake.surfaces.mcp.dispatch import Calls
 from keepsake.surfaces.mcp.definition import defined
+from keepsake.surfaces.mcp.dispatch import Calls
 from keepsake.surfaces.mcp.tool import Tool
+from keepsake.surfaces.server.worker import Holder
 
 NAME = "keepsake"
 INSTRUCTIONS = """\

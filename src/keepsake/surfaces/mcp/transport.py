@@ -18,10 +18,10 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from keepsake.surfaces.server.worker import Holder
 from keepsake.surfaces.mcp.pipe import TOO_LONG, Lines, Output, own_output
 from keepsake.surfaces.mcp.server import made
 from keepsake.surfaces.mcp.tool import Tool
+from keepsake.surfaces.server.worker import Holder
 
 _PATIENCE = 5.0  # seconds for what was asked before the pipe was closed
 _CANCELLED, _ENDLESS = "notifications/cancelled", "subscriptions/listen"  # the latter is answered when all ends

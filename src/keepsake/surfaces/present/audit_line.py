@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from keepsake.records.audit import APPLIED, AuditLine
-from keepsake.surfaces.present.time import when
 from keepsake.surfaces.present.names import handle
 from keepsake.surfaces.present.terminal import bold, dim, width
 from keepsake.surfaces.present.text import cells, short
+from keepsake.surfaces.present.time import when
 
 _BY_ROOM, _ACT_ROOM, _OUTCOME_ROOM = 12, 16, 7
 _FEW = 3

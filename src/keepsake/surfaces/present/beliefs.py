@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from keepsake.records.belief import OWNER, Belief
-from keepsake.state.lineage import steps_in
 from keepsake.state.history import Version
-from keepsake.surfaces.present.time import ago, count, when
+from keepsake.state.lineage import steps_in
 from keepsake.surfaces.present.names import handle, short_id
 from keepsake.surfaces.present.terminal import bold, dim, row, warn, width
 from keepsake.surfaces.present.text import cells, lines, short, shown
+from keepsake.surfaces.present.time import ago, count, when
 
 if TYPE_CHECKING:
     from keepsake.state.relations import Neighbour

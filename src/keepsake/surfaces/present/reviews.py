@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import click
 
 from keepsake.records.belief import OWNER, Belief
-from keepsake.state.pages import NOTES
 from keepsake.records.review import Approval, Review
-from keepsake.surfaces.present.time import ago, when
+from keepsake.state.pages import NOTES
+from keepsake.surfaces.present.diff import word_diff
 from keepsake.surfaces.present.names import handle
 from keepsake.surfaces.present.terminal import bold, dim, row, warn, width
 from keepsake.surfaces.present.text import cells, lines, short, shown
-from keepsake.surfaces.present.diff import word_diff
+from keepsake.surfaces.present.time import ago, when
 
 ASKS = {
     "revise": "Revise", "forget": "Forget", "invalidate": "Hold to be wrong",

@@ -8,8 +8,8 @@ from pathlib import Path
 from keepsake.records.belief import Belief
 from keepsake.records.said import Said
 from keepsake.surfaces.present.names import handle
-from keepsake.surfaces.present.terminal import bold, dim, warn, width
 from keepsake.surfaces.present.places import short_path
+from keepsake.surfaces.present.terminal import bold, dim, warn, width
 from keepsake.surfaces.present.text import short, shown
 
 DONE = {"new": "Remembered", "known": "Already known as", "corrected": "Corrected", "revised": "Revised"}

@@ -15,26 +15,26 @@ from typing import TYPE_CHECKING
 
 from keepsake.memory.core.token import Token, new_token, token_of
 from keepsake.records.json import DEPTH
-from keepsake.surfaces.present.text import shown
-from keepsake.surfaces.server.guard import Names, is_loopback
 from keepsake.surfaces.api import api
-from keepsake.surfaces.serve.front_door import Door, Key, Place
-from keepsake.surfaces.server.changes import Feed
-from keepsake.surfaces.serve.routes import Front
-from keepsake.surfaces.serve.limits import RATE, Limits
-from keepsake.surfaces.serve.metrics import Metrics
-from keepsake.surfaces.serve.rules import Rules
-from keepsake.surfaces.serve.login import Sessions
-from keepsake.surfaces.serve.told import Told
-from keepsake.surfaces.server.listen import PORT, Hurried, Server, Where, address, bound, warned
 from keepsake.surfaces.mcp.http import PATH, App
+from keepsake.surfaces.present.text import shown
+from keepsake.surfaces.serve.front_door import Door, Key, Place
+from keepsake.surfaces.serve.limits import RATE, Limits
+from keepsake.surfaces.serve.login import Sessions
+from keepsake.surfaces.serve.metrics import Metrics
+from keepsake.surfaces.serve.routes import Front
+from keepsake.surfaces.serve.rules import Rules
+from keepsake.surfaces.serve.told import Told
+from keepsake.surfaces.server.changes import Feed
+from keepsake.surfaces.server.guard import Names, is_loopback
+from keepsake.surfaces.server.listen import PORT, Hurried, Server, Where, address, bound, warned
 from keepsake.surfaces.web import app as site
 
 if TYPE_CHECKING:
-    from keepsake.memory.memory import Memory
     from keepsake.memory.maintenance.status import Status
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.memory.memory import Memory
     from keepsake.surfaces.mcp.tool import Tool
+    from keepsake.surfaces.server.worker import Holder
 
 _ENVELOPE = 4  # levels that a protocol puts around what is said in it
 

@@ -38,10 +38,10 @@ from starlette.responses import RedirectResponse
 
 from keepsake.records.errors import Refused
 from keepsake.records.json import DEPTH, is_deeper
-from keepsake.surfaces.server import guard
-from keepsake.surfaces.server.guard import LIMIT, NOT_OURS, TOO_LONG, Refusal, said
 from keepsake.surfaces.serve.headers import Answer
 from keepsake.surfaces.serve.limits import Limits, too_often
+from keepsake.surfaces.server import guard
+from keepsake.surfaces.server.guard import LIMIT, NOT_OURS, TOO_LONG, Refusal, said
 from keepsake.surfaces.server.listen import ENDING, Begun
 from keepsake.surfaces.web.render import fields_of, kept, shown
 
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from keepsake.memory.core.token import Token
-    from keepsake.surfaces.serve.metrics import Metrics
     from keepsake.surfaces.serve.login import Sessions
+    from keepsake.surfaces.serve.metrics import Metrics
 
 logger = logging.getLogger("keepsake.http")
 

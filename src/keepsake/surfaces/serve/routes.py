@@ -25,14 +25,14 @@ from starlette.staticfiles import StaticFiles
 from keepsake.records.errors import KeepsakeError
 from keepsake.surfaces.serve.front_door import address_of
 from keepsake.surfaces.serve.limits import Limits
-from keepsake.surfaces.serve.metrics import TYPE, Metrics
 from keepsake.surfaces.serve.login import LASTS, Sessions
+from keepsake.surfaces.serve.metrics import TYPE, Metrics
 from keepsake.surfaces.web.render import fields_of, form_of, shown, then
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.server.worker import Holder
     from keepsake.surfaces.server.changes import Feed
+    from keepsake.surfaces.server.worker import Holder
 
 STATIC = Path(__file__).parents[1] / "web" / "static"
 

@@ -13,9 +13,9 @@ from starlette.routing import BaseRoute, Route
 
 from keepsake.records.errors import Refused
 from keepsake.surfaces.web.belief_shown import shown_of
-from keepsake.surfaces.web.revise import DONE, begin, forgotten, reworded, shown_form
-from keepsake.surfaces.web.render import ask, form_of, shown, then
 from keepsake.surfaces.web.filters import segment
+from keepsake.surfaces.web.render import ask, form_of, shown, then
+from keepsake.surfaces.web.revise import DONE, begin, forgotten, reworded, shown_form
 
 if TYPE_CHECKING:
     from starlette.requests import Request

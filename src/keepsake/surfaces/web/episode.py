@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from starlette.routing import BaseRoute, Route
 
 from keepsake.records.episode import Episode
-from keepsake.state.episodes import OBSERVE
 from keepsake.records.errors import NotFound
+from keepsake.records.operations import EPISODE_PUT
 from keepsake.state.lineage import text_of
 from keepsake.surfaces.present.text import one_line
 from keepsake.surfaces.web.plain import visible
@@ -59,7 +59,7 @@ def shown_of(memory: Memory, name: str) -> Turn:
 def _around(memory: Memory, episode: Episode) -> Iterator[Episode]:
     """What was said in the same session, near it in the ledger."""
     until = episode.seq + _LOOKED_AT
-    for event in memory.log(max(0, episode.seq - _LOOKED_AT), op=OBSERVE):
+    for event in memory.log(max(0, episode.seq - _LOOKED_AT), op=EPISODE_PUT):
         if event.seq > until:
             return
         if event.body is not None and (told := Episode.of(event)).session == episode.session:

@@ -15,15 +15,15 @@ from starlette.routing import BaseRoute, Route
 
 from keepsake.records.errors import KeepsakeError, NotFound
 from keepsake.surfaces.present.text import shown_in_json
-from keepsake.surfaces.web.render import ask, command_of, form_of, shown, then
 from keepsake.surfaces.web.event_view import address_of, scope_of, told_of, trust_of, verb
+from keepsake.surfaces.web.render import ask, command_of, form_of, shown, then
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from keepsake.memory.memory import Memory
     from keepsake.memory.maintenance.proof import Proof
+    from keepsake.memory.memory import Memory
     from keepsake.records.event import Event
 
 _LONGEST = 60_000  # characters of JSON that a page shows

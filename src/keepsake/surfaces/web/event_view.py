@@ -12,8 +12,8 @@ from keepsake.surfaces.present.beliefs import STEPS
 from keepsake.surfaces.present.events import Told, told
 from keepsake.surfaces.present.names import short_id
 from keepsake.surfaces.present.text import short
-from keepsake.surfaces.web.review_view import question
 from keepsake.surfaces.web.page_view import page_of
+from keepsake.surfaces.web.review_view import question
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

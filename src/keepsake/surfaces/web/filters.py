@@ -14,10 +14,10 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from keepsake.records.ids import BELIEF_ID
-from keepsake.surfaces.present.time import ago, count, size, when
+from keepsake.surfaces.cli.status import DOORS
 from keepsake.surfaces.present.names import short_id
 from keepsake.surfaces.present.text import lines, one_line, shown
-from keepsake.surfaces.cli.status import DOORS
+from keepsake.surfaces.present.time import ago, count, size, when
 
 _TRUST = {
     "human": "you", "agent": "an agent", "tool": "a tool", "web": "a web page", "import": "an import",

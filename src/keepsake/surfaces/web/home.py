@@ -17,17 +17,17 @@ from keepsake.records.errors import Refused
 from keepsake.surfaces.present.reviews import ASKS
 from keepsake.surfaces.present.said import DONE
 from keepsake.surfaces.server.errors import status_of
+from keepsake.surfaces.web.filters import several
 from keepsake.surfaces.web.lately import Day, lately
 from keepsake.surfaces.web.page_view import page_of
 from keepsake.surfaces.web.render import ask, command_of, form_of, is_piece, shown, then
-from keepsake.surfaces.web.filters import several
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from keepsake.memory.memory import Memory
     from keepsake.memory.maintenance.status import Asked, Status
+    from keepsake.memory.memory import Memory
 
 _NAMED = 5  # beliefs that an answer names
 _FIRST = ('remember "Ana prefers tea"', "connect", "import FILE")

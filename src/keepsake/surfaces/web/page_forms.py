@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from keepsake.records.errors import Busy, KeepsakeError, Refused
 from keepsake.surfaces.present.page_names import meant
-from keepsake.surfaces.web.page_view import Opened, opened
-from keepsake.surfaces.web.revise import begin, forgotten, reworded, shown_as, shown_form
-from keepsake.surfaces.web.render import ask, form_of, shown, then
 from keepsake.surfaces.web.filters import segment
+from keepsake.surfaces.web.page_view import Opened, opened
+from keepsake.surfaces.web.render import ask, form_of, shown, then
+from keepsake.surfaces.web.revise import begin, forgotten, reworded, shown_as, shown_form
 
 if TYPE_CHECKING:
     from starlette.requests import Request

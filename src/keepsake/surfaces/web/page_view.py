@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from keepsake.records.entity import PREFIXES, kind_of
 from keepsake.records.errors import Damaged, KeepsakeError
-from keepsake.surfaces.present.page_names import called, page_name
 from keepsake.surfaces.present.diff import Piece
+from keepsake.surfaces.present.page_names import called, page_name
 from keepsake.surfaces.web.markdown import all_html
 from keepsake.surfaces.web.plain import differing, visible
 

@@ -17,8 +17,8 @@ from starlette.routing import BaseRoute, Route
 from keepsake.surfaces.present.page_names import meant
 from keepsake.surfaces.web import belief, episode, page_forms
 from keepsake.surfaces.web.page_view import listed, opened
-from keepsake.surfaces.web.revise import DONE
 from keepsake.surfaces.web.render import ask, is_piece, shown
+from keepsake.surfaces.web.revise import DONE
 
 if TYPE_CHECKING:
     from starlette.requests import Request

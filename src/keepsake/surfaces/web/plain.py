@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.present.diff import Piece, pieces
+from keepsake.surfaces.present.text import shown
 
 
 def visible(text: str) -> str:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from keepsake.records.errors import Missing
 from keepsake.records.ids import BELIEF_ID
 from keepsake.records.policy import BELIEF
-from keepsake.surfaces.present.reviews import asks, pieces, title
-from keepsake.surfaces.present.text import lines, short
 from keepsake.surfaces.present.diff import Piece as Words
 from keepsake.surfaces.present.diff import pieces as words_of
-from keepsake.surfaces.web.render import command_of
+from keepsake.surfaces.present.reviews import asks, pieces, title
+from keepsake.surfaces.present.text import lines, short
 from keepsake.surfaces.web.filters import door
+from keepsake.surfaces.web.render import command_of
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

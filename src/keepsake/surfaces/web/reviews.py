@@ -14,9 +14,9 @@ from starlette.routing import BaseRoute, Route
 
 from keepsake.records.errors import Moved, NotFound, Refused
 from keepsake.records.review import STATUSES
-from keepsake.surfaces.web.review_view import Asked, asked, came_of_it
 from keepsake.surfaces.web.event import is_number
 from keepsake.surfaces.web.render import ask, form_of, is_piece, shown, then
+from keepsake.surfaces.web.review_view import Asked, asked, came_of_it
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -15,9 +15,9 @@ from keepsake.records.errors import Busy, KeepsakeError, Moved, NotFound, Refuse
 from keepsake.records.review import Applied
 from keepsake.surfaces.present.diff import Piece
 from keepsake.surfaces.server.errors import status_of
+from keepsake.surfaces.web.filters import segment
 from keepsake.surfaces.web.plain import differing
 from keepsake.surfaces.web.render import ask, is_piece, shown, then
-from keepsake.surfaces.web.filters import segment
 
 if TYPE_CHECKING:
     from starlette.requests import Request

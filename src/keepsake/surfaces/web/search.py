@@ -19,8 +19,8 @@ from keepsake.records.clock import stamp
 from keepsake.records.errors import KeepsakeError, Refused
 from keepsake.surfaces.server.errors import status_of
 from keepsake.surfaces.web.page_view import page_of
-from keepsake.surfaces.web.search_asked import Asked, plainly, read
 from keepsake.surfaces.web.render import ask, form_of, is_piece, shown, then
+from keepsake.surfaces.web.search_asked import Asked, plainly, read
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -15,11 +15,11 @@ from urllib.parse import urlencode
 from starlette.routing import BaseRoute, Route
 
 from keepsake.records.errors import Refused
-from keepsake.surfaces.web import event
 from keepsake.surfaces.present.days import day_name, day_of
-from keepsake.surfaces.web.render import ask, is_piece, shown
+from keepsake.surfaces.web import event
 from keepsake.surfaces.web.event_view import KINDS, TONES, address_of, scope_of, told_of, trust_of, verb
 from keepsake.surfaces.web.filters import door
+from keepsake.surfaces.web.render import ask, is_piece, shown
 
 if TYPE_CHECKING:
     from starlette.requests import Request

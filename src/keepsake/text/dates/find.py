@@ -52,8 +52,8 @@ def spans_in(text: str, now: datetime) -> list[Span]:
     low = text.translate(_SMALL)
     if not _HINT.search(low):
         return []
-    from keepsake.text.dates.modifiers import bent_in
     from keepsake.text.dates.absolute import Said
+    from keepsake.text.dates.modifiers import bent_in
 
     zone = in_a_zone(now).tzinfo
     found = bent_in(Said(text, low, now.replace(tzinfo=None, fold=0)))

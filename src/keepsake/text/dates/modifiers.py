@@ -9,8 +9,8 @@ import re
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from keepsake.text.dates.calendar import FIRST, LAST, Span, days, in_year, nth, part_of_day, weekday_by
 from keepsake.text.dates.absolute import MONTH, ORDINALS, S, Said, word_before
+from keepsake.text.dates.calendar import FIRST, LAST, Span, days, in_year, nth, part_of_day, weekday_by
 from keepsake.text.dates.relative import COUNT, PARTS, UNIT, WEEKDAY, Phrase, counted, phrases_in, weekday_number
 
 _ENDING = rf"(?:{S}the)?[\s\u00a0\u202f-]{{1,3}}\Z"

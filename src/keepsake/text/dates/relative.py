@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from keepsake.text.dates import absolute as dates
+from keepsake.text.dates.absolute import SEASON, WHICH, Form, Found, S, Said, which_of, word_before
 from keepsake.text.dates.calendar import (
     SEASONS,
     Span,
@@ -23,7 +24,6 @@ from keepsake.text.dates.calendar import (
     shifted,
     weekday_by,
 )
-from keepsake.text.dates.absolute import SEASON, WHICH, Form, Found, S, Said, which_of, word_before
 
 NUMBERS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,

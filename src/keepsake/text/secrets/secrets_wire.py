@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from keepsake.text.secrets.patterns import Span
 from keepsake.text.secrets.assignments import is_none
+from keepsake.text.secrets.patterns import Span
 
 _ADDRESS = re.compile(r"://[^\s:/@?#\"'<>]*+:([^\s/?#\"'<>]++)")
 _BEARER = re.compile(r"(?<![A-Za-z])bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,}+)", re.IGNORECASE | re.ASCII)

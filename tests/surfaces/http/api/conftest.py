@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from keepsake import Memory
-from keepsake.surfaces.server.worker import Holder
 from keepsake.surfaces.api.api import made
 from keepsake.surfaces.api.errors import answer
+from keepsake.surfaces.server.worker import Holder
 
 TOKEN = "the-token-of-these-tests"
 

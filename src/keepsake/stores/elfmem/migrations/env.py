@@ -6,9 +6,9 @@ from alembic import context
 from alembic.util import CommandError
 from sqlalchemy import Connection
 
-from keepsake.stores.elfmem.migrate import opened
 from keepsake.projections.index.models import metadata as target_metadata
 from keepsake.records.errors import KeepsakeError
+from keepsake.stores.elfmem.migrate import opened
 
 
 def is_ours(name: str | None, kind: str, _parents: object) -> bool:

@@ -22,10 +22,10 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
+from keepsake.ledger.chain import last_line
 from keepsake.ledger.disk import Disk, ensure_folder, pread_range, write_all, write_new
 from keepsake.ledger.format import ZERO
 from keepsake.ledger.lock import Lock
-from keepsake.ledger.chain import last_line
 from keepsake.records.errors import NotWritable, NotWritten, Refused
 
 PATIENCE = 30.0

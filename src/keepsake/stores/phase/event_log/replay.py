@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from keepsake.records.graph.envelope import settled_line
 from keepsake.records.errors import Refused
-from keepsake.records.graph.graph_fields import line_of
+from keepsake.records.graph.envelope import settled_line
 from keepsake.records.graph.events import APPLIED, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent, shown
+from keepsake.records.graph.graph_fields import line_of
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.event_log.path_book import PathBook
 

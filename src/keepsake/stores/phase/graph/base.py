@@ -10,11 +10,11 @@ from typing import Any
 
 import orjson
 
-from keepsake.records.graph.envelope import GraphEnvelope, Records, key_of, record_in
 from keepsake.records.errors import NotFound, Refused
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.graph.graph_fields import Told, check_record, line_of
+from keepsake.records.graph.envelope import GraphEnvelope, Records, key_of, record_in
 from keepsake.records.graph.events import MemoryEvent
+from keepsake.records.graph.graph_fields import Told, check_record, line_of
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.event_log.line import must_fit
 from keepsake.stores.phase.graph.contents import Changes, Contents, Lines, copied

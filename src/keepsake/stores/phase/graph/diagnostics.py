@@ -15,19 +15,19 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import orjson
 
 from keepsake.ledger.chain import raw_lines
-from keepsake.records.graph.envelope import KEYS, GraphEnvelope, settled_line
 from keepsake.records.errors import Refused
-from keepsake.records.graph.graph_fields import SCHEMA_VERSION, Told
+from keepsake.records.graph.envelope import KEYS, GraphEnvelope, settled_line
 from keepsake.records.graph.events import BRANCH, DENIED, EDGE_PUT, NODE_PUT, PROFILE_PUT
+from keepsake.records.graph.graph_fields import SCHEMA_VERSION, Told
 from keepsake.records.json import loads
 from keepsake.stores.phase.audit import AuditRecord
 from keepsake.stores.phase.event_log import protocol as log
 from keepsake.stores.phase.event_log.jsonl import JsonlMemoryEventLog
+from keepsake.stores.phase.event_log.line_file import LineFile
 from keepsake.stores.phase.graph import layout
 from keepsake.stores.phase.graph.contents import PARTS
 from keepsake.stores.phase.graph.layout import MALFORMED, UNKNOWN_VERSION, Problem
 from keepsake.stores.phase.graph.protocol import MemoryGraphStore
-from keepsake.stores.phase.event_log.line_file import LineFile
 
 Severity = Literal["error", "warning", "note"]
 

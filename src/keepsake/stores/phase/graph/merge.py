@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice
 
 from keepsake.records.clock import comparable
-from keepsake.records.entity import name_key
-from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.errors import Refused
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
 from keepsake.records.display import Shown
+from keepsake.records.entity import name_key
+from keepsake.records.errors import Refused
+from keepsake.records.graph.envelope import GraphEnvelope
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
 from keepsake.stores.phase.graph.protocol import MemoryGraphStore
 
 SURE = 0.9

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
 from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.graph.events import MemoryEvent
+from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.path import MemoryPath
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from keepsake.records.clock import comparable
+from keepsake.records.display import Shown
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
-from keepsake.records.display import Shown
 from keepsake.stores.phase.graph.protocol import MemoryGraphStore
 
 Direction = Literal["out", "in", "both"]

@@ -10,8 +10,8 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import summed
 from keepsake.surfaces.cli.graph.given import counts, graph_command
-from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.present.text import shown, shown_in_json
 
 

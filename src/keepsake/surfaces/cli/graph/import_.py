@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import click
 
-from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Refused
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.nodes import MemoryProfile
 from keepsake.records.json import loads
 from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import read_given, summed
 from keepsake.surfaces.cli.graph.given import graph_command
-from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.terminal import bold, dim
 
 _VERDICTS = {
     "new": "new", "changed": "changed", "same": "here already", "follows": "said by beliefs here, and passed over",

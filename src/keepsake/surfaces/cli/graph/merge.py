@@ -10,9 +10,9 @@ import click
 from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.graph.given import graph_command
+from keepsake.surfaces.cli.tab import complete_entity
 from keepsake.surfaces.present.terminal import bold, dim, warn
 from keepsake.surfaces.present.text import short
-from keepsake.surfaces.cli.tab import complete_entity
 
 if TYPE_CHECKING:
     from keepsake.stores.phase.graph.merge import Outcome

@@ -11,10 +11,10 @@ import click
 from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.graph.given import graph_command
-from keepsake.surfaces.present.time import ago
-from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.present.text import short, shown
+from keepsake.surfaces.present.time import ago
 
 if TYPE_CHECKING:
     from keepsake.state.graph import ProposedMerge

@@ -7,9 +7,9 @@ import click
 from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.graph.given import graph_command
+from keepsake.surfaces.cli.tab import complete_entity
 from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.present.text import short
-from keepsake.surfaces.cli.tab import complete_entity
 
 _NAME = 60
 

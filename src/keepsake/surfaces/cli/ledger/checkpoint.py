@@ -8,8 +8,8 @@ from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.call import Call, on_a_terminal, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LEDGER
-from keepsake.surfaces.present.terminal import dim
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.terminal import dim
 from keepsake.surfaces.present.text import lines, shown
 
 

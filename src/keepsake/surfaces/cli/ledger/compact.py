@@ -5,9 +5,9 @@ from __future__ import annotations
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LEDGER
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.patience import waiting
+from keepsake.surfaces.present.terminal import bold, dim
+from keepsake.surfaces.present.time import count
 
 
 @command(LEDGER[3], example="keepsake ledger compact")

@@ -12,10 +12,10 @@ from keepsake.memory.maintenance.ledger import verify_folder
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LEDGER
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import bad, dim, good, row, warn
 from keepsake.surfaces.cli.patience import progress
+from keepsake.surfaces.present.terminal import bad, dim, good, row, warn
 from keepsake.surfaces.present.text import shown
+from keepsake.surfaces.present.time import count
 
 
 @command(

@@ -8,9 +8,9 @@ from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import PATHS
+from keepsake.surfaces.cli.tab import complete_path
 from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.present.text import shown
-from keepsake.surfaces.cli.tab import complete_path
 
 
 @command(

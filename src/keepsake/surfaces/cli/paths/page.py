@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from keepsake.records.belief import Belief
 from keepsake.records.path import ABANDONED, MERGED, MemoryPath
-from keepsake.surfaces.present.time import ago, count
 from keepsake.surfaces.present.names import handle
 from keepsake.surfaces.present.terminal import bold, dim, good, warn, width
 from keepsake.surfaces.present.text import cells, short, shown
+from keepsake.surfaces.present.time import ago, count
 
 if TYPE_CHECKING:
     from keepsake.memory.paths.paths import Tree

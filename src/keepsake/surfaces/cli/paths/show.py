@@ -8,13 +8,13 @@ from keepsake.state.paths import MAIN
 from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
-from keepsake.surfaces.present.events import event_line
 from keepsake.surfaces.cli.map import PATHS
-from keepsake.surfaces.present.time import ago, count
-from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.paths.page import how, said_line
-from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.cli.tab import complete_path
+from keepsake.surfaces.present.events import event_line
+from keepsake.surfaces.present.terminal import bold, dim
+from keepsake.surfaces.present.text import shown
+from keepsake.surfaces.present.time import ago, count
 
 
 @command(

@@ -12,10 +12,10 @@ from keepsake.stores.phase.phase_given import events_in
 from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import STANDARD_INPUT, read_given
-from keepsake.surfaces.present.time import count
+from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
 from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.present.text import short, shown
-from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
+from keepsake.surfaces.present.time import count
 
 _SHOWN = 20
 

@@ -13,9 +13,9 @@ from keepsake.stores.phase.phase_runtime import Applied
 from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import read_given, summed
+from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
 from keepsake.surfaces.present.terminal import bold, dim, row
 from keepsake.surfaces.present.text import shown
-from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
 
 
 @store_command(

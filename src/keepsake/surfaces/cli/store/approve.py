@@ -12,8 +12,8 @@ from keepsake.stores.phase.phase_given import action_in
 from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call, print_json
 from keepsake.surfaces.cli.given_files import read_given
-from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.cli.store.given import folder, store_command
+from keepsake.surfaces.present.text import short, shown
 
 
 @store_command("approve", example="keepsake store approve notes archive.json --by ana > yes.json")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from keepsake.stores.phase.workspace import create as make
 from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.store.given import folder, store_command
 from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.present.text import shown
-from keepsake.surfaces.cli.store.given import folder, store_command
 
 
 @store_command("create", example="keepsake store create notes")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from keepsake.stores.phase.graph.diagnostics import Diagnostic
 from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
-from keepsake.surfaces.present.terminal import bad, dim, good, warn
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.cli.store.given import folder, store_command
+from keepsake.surfaces.present.terminal import bad, dim, good, warn
+from keepsake.surfaces.present.text import shown
 
 _PAINT = {"error": bad, "warning": warn, "note": dim}
 

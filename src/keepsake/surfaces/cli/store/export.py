@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.errors import Refused
+from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.stores.phase.workspace import open_workspace, unread, write_file
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import summed
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.present.text import shown, shown_in_json
 from keepsake.surfaces.cli.store.given import folder, store_command
+from keepsake.surfaces.present.terminal import bold, dim
+from keepsake.surfaces.present.text import shown, shown_in_json
+from keepsake.surfaces.present.time import count
 
 _PARTS = ("nodes", "edges", "paths", "events")
 

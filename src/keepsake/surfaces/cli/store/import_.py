@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-from keepsake.stores.phase.runtime import Taken
 from keepsake.stores.phase.phase_given import Given, given_in, joined
+from keepsake.stores.phase.runtime import Taken
 from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import read_given, summed
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import bold, dim, row
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
+from keepsake.surfaces.present.terminal import bold, dim, row
+from keepsake.surfaces.present.text import shown
+from keepsake.surfaces.present.time import count
 
 _KINDS = {"envelope": "a graph", "profile": "a profile", "events": "events"}
 

@@ -10,11 +10,11 @@ import click
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.workspace import LAST, inspected, open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import bad, dim, row
-from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.cli.store.given import folder, store_command
 from keepsake.surfaces.cli.store.tree import tree
+from keepsake.surfaces.present.terminal import bad, dim, row
+from keepsake.surfaces.present.text import short, shown
+from keepsake.surfaces.present.time import count
 
 
 @store_command("inspect", example="keepsake store inspect notes")

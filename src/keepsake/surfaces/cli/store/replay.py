@@ -8,18 +8,18 @@ from typing import Any
 
 import click
 
+from keepsake.stores.phase.diagnostics import Comparison
 from keepsake.stores.phase.event_log.replay import GraphSnapshot
 from keepsake.stores.phase.graph.diagnostics import Diagnostic
 from keepsake.stores.phase.phase_findings import refused_in
-from keepsake.stores.phase.diagnostics import Comparison
 from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import summed
-from keepsake.surfaces.present.time import count
-from keepsake.surfaces.present.terminal import bad, dim, good, row, warn
 from keepsake.surfaces.cli.patience import waiting
-from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.cli.store.given import folder, note_rebuilt, store_command
+from keepsake.surfaces.present.terminal import bad, dim, good, row, warn
+from keepsake.surfaces.present.text import short, shown
+from keepsake.surfaces.present.time import count
 
 _SHOWN = 20
 

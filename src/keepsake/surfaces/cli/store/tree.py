@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from keepsake.records.path import ABANDONED, MERGED, MemoryPath
-from keepsake.surfaces.present.time import count
 from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.present.text import short, shown
+from keepsake.surfaces.present.time import count
 
 _DEEPEST = 40  # levels that are drawn further in
 

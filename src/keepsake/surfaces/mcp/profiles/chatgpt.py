@@ -12,10 +12,10 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field
 
 from keepsake.records.errors import NotFound
-from keepsake.surfaces.present.text import short
-from keepsake.surfaces.server.worker import Desk
 from keepsake.surfaces.mcp.format import of_belief, of_episode
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
+from keepsake.surfaces.present.text import short
+from keepsake.surfaces.server.worker import Desk
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -13,8 +13,8 @@ from pydantic import Field
 
 from keepsake.memory.exchange.files import checked_path
 from keepsake.records.errors import Refused
-from keepsake.surfaces.server.worker import Desk
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
+from keepsake.surfaces.server.worker import Desk
 
 if TYPE_CHECKING:
     from keepsake.records.review import Applied

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from keepsake.surfaces.server.worker import Desk
-from keepsake.surfaces.mcp.tools.read import Data
 from keepsake.surfaces.mcp.fields import Names, maybe
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
+from keepsake.surfaces.mcp.tools.read import Data
 from keepsake.surfaces.mcp.words import NOTICE, exactly, fenced, label, named
+from keepsake.surfaces.server.worker import Desk
 
 if TYPE_CHECKING:
     from keepsake.records.page import PageEntry, PageInfo

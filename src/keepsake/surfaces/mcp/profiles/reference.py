@@ -15,8 +15,8 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from keepsake.memory.graph.entities import Known
 from keepsake.records.named import NamedEntity, Relation
-from keepsake.surfaces.server.worker import Desk
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
+from keepsake.surfaces.server.worker import Desk
 
 if TYPE_CHECKING:
     from keepsake.records.review import Applied

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from keepsake.surfaces.mcp.tools.read import GET, RECALL, TIMELINE
-from keepsake.surfaces.mcp.tools.manage import REVIEW, STATUS
-from keepsake.surfaces.mcp.tools.write import FORGET, REMEMBER, REVISE
 from keepsake.surfaces.mcp.tool import Tool
+from keepsake.surfaces.mcp.tools.manage import REVIEW, STATUS
+from keepsake.surfaces.mcp.tools.read import GET, RECALL, TIMELINE
+from keepsake.surfaces.mcp.tools.write import FORGET, REMEMBER, REVISE
 
 TOOLS: tuple[Tool, ...] = (REMEMBER, RECALL, GET, TIMELINE, REVISE, REVIEW, FORGET, STATUS)

@@ -8,10 +8,10 @@ from pydantic import BaseModel, Field
 
 from keepsake.records.errors import Refused
 from keepsake.records.review import Applied, Review
-from keepsake.surfaces.server.worker import Desk
 from keepsake.surfaces.mcp.fields import Names, Path, maybe
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.words import exactly
+from keepsake.surfaces.server.worker import Desk
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

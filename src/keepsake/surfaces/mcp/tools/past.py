@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field
 
 from keepsake.records.belief import Belief
-from keepsake.state.beliefs import INVALIDATE, PUT, SUPERSEDE, TOMBSTONE
 from keepsake.records.clock import just_before, stamp
-from keepsake.state.episodes import OBSERVE, RETRACT
+from keepsake.records.operations import (
+    BELIEF_INVALIDATE,
+    BELIEF_PUT,
+    BELIEF_SUPERSEDE,
+    BELIEF_TOMBSTONE,
+    EPISODE_PUT,
+    EPISODE_RETRACT,
+)
 from keepsake.surfaces.cli.recall_options import read_time
 from keepsake.surfaces.mcp.fields import maybe
 from keepsake.surfaces.mcp.format import cut
@@ -23,8 +29,8 @@ if TYPE_CHECKING:
     from keepsake.records.event import Event
 
 _CHANGES = {
-    PUT: "remembered", SUPERSEDE: "revised", TOMBSTONE: "forgotten", INVALIDATE: "proved wrong", OBSERVE: "observed",
-    RETRACT: "taken back",
+    BELIEF_PUT: "remembered", BELIEF_SUPERSEDE: "revised", BELIEF_TOMBSTONE: "forgotten", BELIEF_INVALIDATE: "proved wrong", EPISODE_PUT: "observed",
+    EPISODE_RETRACT: "taken back",
 }  # fmt: skip
 
 
@@ -98,7 +104,7 @@ def _backwards(
     gone = set[str]()
     for event in reversed(events):
         body: dict[str, Any] = event.body or {}
-        if event.op == RETRACT:
+        if event.op == EPISODE_RETRACT:
             gone.update(body["ids"])
         said = body.get("belief") or body.get("episode") or {}
         is_meant = all(said.get(name, "") == value for name, value in wanted.items())

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from keepsake.state.beliefs import SUPERSEDE
 from keepsake.records.errors import NotFound
-from keepsake.surfaces.server.worker import Desk
+from keepsake.records.operations import BELIEF_SUPERSEDE
 from keepsake.surfaces.mcp.fields import Agent, Name, Names, Path, Session, Texts, maybe
 from keepsake.surfaces.mcp.format import recorded_at
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.words import exactly, fenced
+from keepsake.surfaces.server.worker import Desk
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -84,7 +84,7 @@ def _said(memory: Memory, belief: Belief, before: int) -> Said:
     told = getattr(belief, "answer", None)
     event = recorded_at(memory, belief.seq) if belief.seq >= before else None
     return Said(
-        id=belief.id, status="known" if event is None else "revised" if event.op == SUPERSEDE else "remembered",
+        id=belief.id, status="known" if event is None else "revised" if event.op == BELIEF_SUPERSEDE else "remembered",
         waits="A person must say yes before it is recalled" if belief.withheld else None,
         masked=list(memory.masked) or None if event else None,
         contradicts=list(getattr(told, "contradicts", ())) or None, near=list(getattr(told, "near", ())) or None,
