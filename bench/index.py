@@ -32,7 +32,7 @@ from index_data import question, tag, text
 from measure import Row, at_least, at_most, in_turns, options_of, per, report, seconds, sized, stated
 
 from keepsake import Memory
-from keepsake.projections.index import create_engine
+from keepsake.stores.elfmem import create_engine
 from keepsake.stores.elfmem.queries import get_block
 
 HELD = sized(1_000, 20)  # beliefs that are there before single puts are measured

@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "ledger": {"records"},
     "projections": {"state", "text", "records"},
     "recall": {"projections", "ledger", "text", "records"},
-    "repair": {"ledger", "projections", "state", "records"},
+    "repair": {"ledger", "projections", "state", "text", "records"},
     "stores": BELOW_STORES,
     "memory": BELOW_STORES | {"stores"},
     "surfaces": {"memory", "stores", "records"},

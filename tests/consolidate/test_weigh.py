@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from keepsake.consolidate.classify import Malformed, Nonsense
+from keepsake.consolidate.classify import Nonsense
 from keepsake.consolidate.compare import ReadAhead, Standing, Weigher
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Busy, Refused
-from keepsake.records.extracted import Extracted
+from keepsake.records.extracted import Extracted, Malformed
 from keepsake.records.rule import ConsolidationRule
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)

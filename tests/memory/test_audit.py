@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory
-from keepsake.memory.maintenance import audit
-from keepsake.memory.maintenance.audit import AuditFile
+from keepsake.memory.verbs import audit
+from keepsake.memory.verbs.audit import AuditFile
 from keepsake.records.errors import NeedsApproval
 from keepsake.records.event import Draft
 from keepsake.repair.check import check

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory
-from keepsake.memory.brings import formats
 from keepsake.memory.exchange import importer as bringing
+from keepsake.memory.verbs.import_ import formats
 from keepsake.records.errors import Refused
 from tests.growth import assert_linear, seconds
 from tests.memory.elsewhere import SESSION, TREE, chatgpt, line, node, tool, transcript, uuid

@@ -7,10 +7,10 @@ import zipfile
 import pytest
 
 from keepsake import Memory
-from keepsake.memory import brings
 from keepsake.memory.exchange import sources
 from keepsake.memory.exchange.importer import Bringing
 from keepsake.memory.exchange.sources import Source
+from keepsake.memory.verbs import import_ as brings
 from keepsake.records.errors import NotFound
 from tests.memory.elsewhere import line, transcript, uuid
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from keepsake import Memory
 from keepsake.ledger import format as fmt
 from keepsake.records.errors import KeepsakeError
+from keepsake.records.history import Version
 from keepsake.state import history as timeline
 
 KEYS = ("a", 'q"uote', "back\\slash", "né", "a/b")
@@ -41,7 +42,7 @@ def done(m: Memory, what: str, key: str, number: int) -> None:
         return
 
 
-def read_whole(m: Memory, name: str, path: str) -> list[timeline.Version]:
+def read_whole(m: Memory, name: str, path: str) -> list[Version]:
     """The same from every line there is."""
     with m._shelf.known() as known:
         held = known.get(name, user=m.user, path=path)

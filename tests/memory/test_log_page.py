@@ -7,9 +7,9 @@ from itertools import product
 import pytest
 
 from keepsake import Memory
-from keepsake.memory.maintenance.log import LogPage
 from keepsake.records.errors import Damaged, Refused
 from keepsake.records.event import Event
+from keepsake.records.log import LogPage
 
 
 @pytest.fixture

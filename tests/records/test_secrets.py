@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keepsake.records.masked import told
 from keepsake.text.secrets import nested as secrets_fields
-from keepsake.text.secrets.detect import Secret, find, masked, told
+from keepsake.text.secrets.detect import Secret, find, masked
 from keepsake.text.secrets.nested import kind_under, kinds_in, masked_fields
 from tests.growth import assert_linear
 from tests.records.leaks import UNSEEN_OTHERS, drawn, others, secrets, unseen_secrets

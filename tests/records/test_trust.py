@@ -5,7 +5,7 @@ import pytest
 from keepsake.records.belief import TRUST
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
-from keepsake.state.sources import Distrust, checked_source
+from keepsake.records.trust import Distrust, checked_source
 from keepsake.state.state import Book
 
 

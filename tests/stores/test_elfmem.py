@@ -1,7 +1,7 @@
 """elfmem's storage plan as it is printed: every snippet, run in one interpreter session with nothing added.
 
 Most of them declare what there is to be: tables, and functions without a body. So each declaration is compared with
-what keepsake has under that name. Two things come from around the snippets: `elfmem` is `keepsake.stores.elfmem.elfmem___init__`, and
+what keepsake has under that name. Two things come from around the snippets: `elfmem` is `keepsake.stores.elfmem`, and
 `sqlalchemy.Real`, which no SQLAlchemy has (it is `REAL` there).
 """
 
@@ -15,7 +15,7 @@ import sqlalchemy
 from sqlalchemy import Table
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from keepsake.stores.elfmem import elfmem___init__ as elfmem
+from keepsake.stores import elfmem
 from keepsake.stores.elfmem.db import queries
 
 SNIPPETS = {

@@ -17,7 +17,6 @@ What is remembered along the way is one short entry for each subject and predica
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple, Protocol
 from keepsake.consolidate.confidence import earned
 from keepsake.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta, check_provenance
 from keepsake.records.display import plain, rows_html
+from keepsake.records.extracted import Malformed
 from keepsake.records.rule import ConsolidationRule
 
 Key = tuple[str, str, str, str, str]  # user, agent, path, subject, predicate
@@ -56,14 +56,6 @@ class Told(Protocol):
     def trust(self) -> str: ...
     @property
     def metadata(self) -> dict[str, Any]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Malformed:
-    """An episode that no delta could be made of, and why. The others are not held up by it."""
-
-    episode_id: str
-    reason: str
 
 
 class _Said(NamedTuple):

@@ -20,13 +20,13 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from keepsake.consolidate.classify import Malformed, Nonsense, Run, key_of, triple_in, what_of
+from keepsake.consolidate.classify import Nonsense, Run, key_of, triple_in, what_of
 from keepsake.consolidate.confidence import earned
 from keepsake.records.clock import stamp
 from keepsake.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta, check_provenance
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
-from keepsake.records.extracted import Extracted, Extractor
+from keepsake.records.extracted import Extracted, Extractor, Malformed
 from keepsake.records.policy import is_above
 from keepsake.records.rule import ConsolidationRule
 

@@ -17,6 +17,7 @@ from keepsake.records.belief import OWNER, Belief, recorded
 from keepsake.records.entity import thing_key
 from keepsake.records.errors import KeyReused, Moved, Refused
 from keepsake.records.event import Draft, Event
+from keepsake.records.fact_view import grown, sources_in, trimmed
 from keepsake.records.operations import (
     BELIEF_INVALIDATE,
     BELIEF_PUT,
@@ -34,7 +35,6 @@ from keepsake.records.operations import (
 from keepsake.records.receipt import has_words
 from keepsake.state.beliefs import Beliefs, Held, gist_of
 from keepsake.state.episodes import mark_of
-from keepsake.state.lineage import grown, sources_in, trimmed
 from keepsake.state.state import Book
 
 Draw = Callable[[], str]

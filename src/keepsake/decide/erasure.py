@@ -33,9 +33,9 @@ from keepsake.records.operations import (
     SESSION_START,
     TRUST_SET,
 )
+from keepsake.records.page import NOTES
 from keepsake.records.schema import words_in
-from keepsake.state.pages import NOTES
-from keepsake.state.sources import NONE
+from keepsake.records.trust import NONE
 from keepsake.state.state import Book
 
 Speaks = Callable[[Event], bool]

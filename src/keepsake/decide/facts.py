@@ -25,10 +25,7 @@ from keepsake.decide.subjects import standing
 from keepsake.records.clock import comparable, held_time, stamp
 from keepsake.records.display import html_of, plain
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
-from keepsake.records.policy import is_above
-from keepsake.state.beliefs import Held
-from keepsake.state.episodes import Told
-from keepsake.state.lineage import (
+from keepsake.records.fact_view import (
     TRIPLE,
     claims_in,
     has_claimed,
@@ -39,6 +36,9 @@ from keepsake.state.lineage import (
     triple_of,
     view_of,
 )  # fmt: skip
+from keepsake.records.policy import is_above
+from keepsake.state.beliefs import Held
+from keepsake.state.episodes import Told
 from keepsake.state.state import Book
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph.graph_fields import Told, line_of
+from keepsake.records.named import ProposedMerge
 from keepsake.records.operations import GRAPH, GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
-from keepsake.state.graph import ProposedMerge
 
 PERSON = "human"
 ROOM = 256 * 1024  # bytes of records in one event

@@ -26,12 +26,11 @@ from keepsake.records.event import Draft
 from keepsake.records.merged import BRANCH, BY_MERGE, NEWEST, RULES, Conflict
 from keepsake.records.merged import REVIEW as ASKED
 from keepsake.records.operations import BELIEF_PUT, PATH_MERGE, RELATION_PUT
-from keepsake.records.path import ABANDONED, MERGED
+from keepsake.records.path import ABANDONED, MERGED, shown
 from keepsake.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, is_above, lower
 from keepsake.records.review import Action
 from keepsake.records.schema import WRITER_TRUST
 from keepsake.state.beliefs import Held
-from keepsake.state.paths import shown
 from keepsake.state.state import Book
 
 CHANGED = "both sides changed it"

@@ -12,8 +12,7 @@ from keepsake.decide.beliefs import Draw
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft
 from keepsake.records.operations import PATH_ABANDON, PATH_BRANCH, PATH_COMPACT, PATH_REOPEN
-from keepsake.records.path import ABANDONED, MERGED, OPEN
-from keepsake.state.paths import MAIN, ROOT, shown
+from keepsake.records.path import ABANDONED, MAIN, MERGED, OPEN, ROOT, shown
 from keepsake.state.state import Book
 
 LONGEST_NAME = 200

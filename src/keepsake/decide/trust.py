@@ -15,8 +15,9 @@ from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft
 from keepsake.records.operations import REVIEW_ANSWER, REVIEW_ASK, TRUST_CORROBORATE, TRUST_SET
 from keepsake.records.policy import DEFAULT, RANK, is_above
+from keepsake.records.trust import NONE, USUAL, Distrust
 from keepsake.state.beliefs import Held
-from keepsake.state.sources import AS_A_PERSON, LATEST, NONE, USUAL, Distrust, speaks_for_all, voice
+from keepsake.state.sources import AS_A_PERSON, LATEST, speaks_for_all, voice
 from keepsake.state.state import Book
 
 SET_ASIDE = "tool"  # what is derived from a source that nobody relies on is worth no more than a program's word

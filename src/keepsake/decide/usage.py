@@ -16,7 +16,7 @@ from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft
 from keepsake.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT, RELATION_PUT
 from keepsake.records.receipt import Receipt, has_words
-from keepsake.state.relations import Related
+from keepsake.records.relation import Related
 from keepsake.state.state import Book
 
 HEAVIEST = 10.0  # what one outcome may weigh

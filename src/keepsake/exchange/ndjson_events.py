@@ -64,12 +64,11 @@ from keepsake.records.operations import (
     TRUST_CORROBORATE,
     TRUST_SET,
 )
+from keepsake.records.page import STATUSES
 from keepsake.records.receipt import Receipt
-from keepsake.records.review import Action
+from keepsake.records.review import OUTCOMES, Action
 from keepsake.records.rule import ConsolidationRule
-from keepsake.state.pages import STATUSES
-from keepsake.state.reviews import OUTCOMES
-from keepsake.state.sources import NONE, USUAL, checked_source
+from keepsake.records.trust import NONE, USUAL, checked_source
 
 Shape = Callable[[Any], object]  # a value; raises ValueError, TypeError, LookupError or Refused if it is another
 

@@ -10,12 +10,14 @@ handed out that does not hold. Checking one takes the text and the verifier key,
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from keepsake.ledger import format as fmt
 from keepsake.ledger import merkle
 from keepsake.ledger.signed_note import Checkpoint, InclusionNote, NoteError, Verifier
+from keepsake.records.display import Shown
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and not needed to check a proof
@@ -175,3 +177,29 @@ def _as_dict(signed: Checkpoint) -> dict[str, Any]:
 
 def _nothing(why: object) -> Refused:
     return Refused(f"this proves nothing: {why}")
+
+
+@dataclass(frozen=True, slots=True)
+class Proof(Shown):
+    """The way from an event to a root. `text` is the proof for others; nothing, as long as no checkpoint has it."""
+
+    event: dict[str, Any]  # the header's fields, and its hash
+    line: str  # the header as it is hashed
+    size: int  # events in the tree
+    root: str
+    steps: tuple[str, ...]  # what is hashed with the event, from the leaf up
+    text: str = ""
+    key: str = ""  # the verifier key that others need
+
+    @property
+    def is_signed(self) -> bool:
+        return bool(self.text)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the event leads to the root: worked out again, from the header up."""
+        leaf, steps = merkle.leaf_hash(self.line.encode()), [bytes.fromhex(step) for step in self.steps]
+        return merkle.verify_inclusion(leaf, self.event["seq"], self.size, steps, bytes.fromhex(self.root))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**Shown.to_dict(self), "is_signed": self.is_signed, "holds": self.holds}

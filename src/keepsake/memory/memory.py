@@ -20,22 +20,22 @@ from keepsake.decide.gate import gate
 from keepsake.ledger.checkpoint import witnesses
 from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
-from keepsake.memory.asks import Asks
-from keepsake.memory.beliefs.remember import States
 from keepsake.memory.beliefs.store import BeliefsOf
-from keepsake.memory.brings import Brings
-from keepsake.memory.core.answering import answering
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.core.masking import Masker
 from keepsake.memory.episodes.store import EpisodesOf
-from keepsake.memory.governs import Governs
-from keepsake.memory.keeps import Keeps
-from keepsake.memory.leaves import Leaves
-from keepsake.memory.looks import Looks
 from keepsake.memory.maintenance.ledger import LedgerOf, is_old
 from keepsake.memory.maintenance.restore import restore
 from keepsake.memory.recall.sessions import ConfigOf, WorkOf
-from keepsake.memory.walks import Walks
+from keepsake.memory.trust.answering import answering
+from keepsake.memory.verbs.compat import Keeps
+from keepsake.memory.verbs.export import Leaves
+from keepsake.memory.verbs.import_ import Brings
+from keepsake.memory.verbs.look import Looks
+from keepsake.memory.verbs.paths import Walks
+from keepsake.memory.verbs.recall import Asks
+from keepsake.memory.verbs.remember import States
+from keepsake.memory.verbs.review import Governs
 from keepsake.records.belief import OWNER, Belief, texts
 from keepsake.records.clock import Clock, said_time, system_clock
 from keepsake.records.display import listing
@@ -53,10 +53,10 @@ from keepsake.stores.open_folder import Shelf
 if TYPE_CHECKING:
     from keepsake.consolidate.classify import Deltas
     from keepsake.memory.core.index import IndexOf
-    from keepsake.memory.maintenance.status import Erasure
     from keepsake.records.extracted import Extractor
     from keepsake.records.protocols import Embedder
     from keepsake.records.rule import ConsolidationRule
+    from keepsake.records.status import Erasure
 
 
 @answering
@@ -147,7 +147,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
 
         A program that is not a person's gets no others: see `docs/how-to/trust.md`.
         """
-        from keepsake.memory.core.outlet import Outlet
+        from keepsake.memory.trust.outlet import Outlet
         from keepsake.memory.trust.reader import Reader
 
         self._shelf.outlet = Outlet(Reader(self._shelf, self._gated, self.user))

@@ -10,9 +10,9 @@ import threading
 from collections.abc import Callable
 from types import TracebackType
 
-from keepsake.memory.facts.consolidate import Consolidated
 from keepsake.memory.memory import Memory
 from keepsake.records.errors import KeepsakeError
+from keepsake.records.rule import Consolidated
 
 EVERY = 30.0  # seconds between two looks
 

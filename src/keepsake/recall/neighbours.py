@@ -16,7 +16,7 @@ from keepsake.projections.index import statements as sql
 from keepsake.projections.index.rows import weight_of
 from keepsake.projections.index.search import Scope
 from keepsake.recall.index_cache import Seen
-from keepsake.state.sources import Distrust
+from keepsake.records.trust import Distrust
 
 TOGETHER = "often served together"
 RESTS_ON = "rests on"

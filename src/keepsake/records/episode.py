@@ -16,6 +16,7 @@ from keepsake.records.clock import stamp
 from keepsake.records.display import Shown
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
+from keepsake.records.fact import Fact
 
 MACHINES = ("assistant", "system", "tool")  # roles whose "I" is nobody's
 
@@ -91,3 +92,20 @@ class Episode(Shown):
 _TEXTS = ("id", "content", "source_node", "agent", "user", "session", "path")
 _RECORDED = (*_TEXTS, "metadata", "trust")
 _USUAL = {"user": OWNER, "trust": "human"}
+
+
+@dataclass(frozen=True, slots=True)
+class Retraction(Shown):
+    """What was taken back, and which facts come from it."""
+
+    episodes: tuple[Episode, ...]
+    resting: tuple[Fact, ...]  # on it alone
+    shared: tuple[Fact, ...]  # on it and on others, which stand
+    withdrawn: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "episodes": [each.to_dict() for each in self.episodes],
+            "resting": [each.to_dict() for each in self.resting],
+            "shared": [each.to_dict() for each in self.shared], "withdrawn": self.withdrawn,
+        }  # fmt: skip

@@ -42,3 +42,11 @@ class Extractor(Protocol):
     def name(self) -> str: ...
 
     def extract(self, episode: Episode) -> list[Extracted]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """An episode that no delta could be made of, and why. The others are not held up by it."""
+
+    episode_id: str
+    reason: str

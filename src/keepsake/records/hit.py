@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from keepsake.records.display import Shown
-from keepsake.state.imports import FOREIGN, IMPORT
+from keepsake.records.transfer import FOREIGN, IMPORT
 
 
 @dataclass(frozen=True, slots=True)

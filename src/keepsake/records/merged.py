@@ -7,7 +7,7 @@ from typing import Any
 
 from keepsake.records.belief import Belief
 from keepsake.records.display import Shown
-from keepsake.state.paths import shown
+from keepsake.records.path import shown
 
 PARENT = "parent"  # what stands there stays
 BRANCH = "branch"  # what the branch says takes its place

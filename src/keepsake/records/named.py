@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from keepsake.records.display import Shown
+import orjson
+
+from keepsake.records.display import Shown, html_of, plain
 from keepsake.records.errors import Refused
 
 _LONE = re.compile("[\ud800-\udfff]")
@@ -77,3 +79,42 @@ def must_say_something(said: object) -> None:
         raise Refused(f"an observation is text, not {type(said).__name__}")
     if not said.strip():
         raise Refused("an observation says something; leave the empty one out")
+
+
+class ProposedMerge(NamedTuple):
+    """Somebody thinks that two nodes are the same thing, and a person has not said yet whether they are."""
+
+    node: str
+    into: str
+    score: float
+    reasons: tuple[str, ...]
+    by: str
+    at: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self._asdict(), "reasons": list(self.reasons)}
+
+    def text(self) -> str:
+        """As a table holds it; `read` gives it back."""
+        return orjson.dumps(tuple(self)).decode()
+
+    @classmethod
+    def read(cls, text: str) -> ProposedMerge:
+        node, into, score, reasons, by, at = orjson.loads(text)
+        return cls(node, into, score, tuple(reasons), by, at)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+
+class Known(NamedTuple):
+    """Entities and relations, each in the order in which they became known."""
+
+    entities: list[NamedEntity]
+    relations: list[Relation]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: plain(value) for name, value in self._asdict().items()}
+
+    def _repr_html_(self) -> str:
+        return html_of(self)

@@ -7,6 +7,9 @@ from typing import Any
 
 from keepsake.records.display import Shown
 
+NOTES = "topic-notes"  # where a belief stands that is about nothing in particular
+STATUSES = ("active", "dormant", "archived")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageEntry(Shown):

@@ -15,6 +15,9 @@ from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.graph.events import moment, names
 from keepsake.records.json import check
 
+ROOT = ""
+MAIN = "main"  # what the root is called where people read it
+
 SCHEMA_VERSION = 1
 COMPACTION = ("none", "compacted")
 
@@ -107,3 +110,29 @@ class MemoryPath(Shown):
 
 
 _FIELDS = frozenset(f.name for f in fields(MemoryPath))
+
+
+def shown(path: str) -> str:
+    """A path's name as people read it."""
+    return path or MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Tree(Shown):
+    """A path and those that branched from it, oldest first. The root has no record: everything begins there."""
+
+    name: str
+    path: MemoryPath | None
+    beliefs: int  # held on this very path
+    episodes: int
+    branches: tuple[Tree, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, for printing or sending."""
+        return {
+            "name": self.name, "path": self.path.to_dict() if self.path else None, "beliefs": self.beliefs,
+            "episodes": self.episodes, "branches": [branch.to_dict() for branch in self.branches],
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<Tree {self.name}: {len(self.branches)} branches>"

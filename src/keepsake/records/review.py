@@ -24,6 +24,8 @@ from keepsake.records.json import check
 from keepsake.records.policy import ACTIONS, BELIEF, cell_of, kind_of
 from keepsake.records.times import earlier
 
+OUTCOMES = {"approve": "approved", "reject": "rejected", "stale": "stale"}
+
 STATUSES = ("waiting", "approved", "rejected", "stale")
 
 

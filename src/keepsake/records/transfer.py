@@ -8,6 +8,9 @@ from typing import Any
 
 from keepsake.records.display import Shown
 
+IMPORT = "import:"  # how the sources begin that are other memories
+FOREIGN = "web"  # the trust of what another memory says, unless a person says that it is theirs
+
 MOST_TOLD = 1_000  # reasons that are kept word for word; the rest is counted
 
 

@@ -25,6 +25,7 @@ from keepsake.ledger import format as fmt
 from keepsake.records import ids
 from keepsake.records.belief import OWNER
 from keepsake.records.event import Event
+from keepsake.records.fact_view import sources_in
 from keepsake.records.operations import (
     BELIEF_INVALIDATE,
     BELIEF_PUT,
@@ -52,7 +53,6 @@ from keepsake.records.operations import (
 )
 from keepsake.repair.rings import Ring, rings
 from keepsake.state.beliefs import Beliefs, Held
-from keepsake.state.lineage import sources_in
 
 EVIDENCE, RESTS, REPLACES, ORPHAN = "evidence-dangling", "rests-on-nothing", "replaces-nothing", "event-orphaned"
 PATH, EDGE = "path-orphaned", "edge-loose"

@@ -13,8 +13,8 @@ from keepsake.ledger.layout import Folder
 from keepsake.ledger.lift import lift
 from keepsake.ledger.settings_file import read_toml
 from keepsake.records.event import Event
+from keepsake.records.masked import told
 from keepsake.repair.findings import Finding, found
-from keepsake.text.secrets.detect import told
 from keepsake.text.secrets.nested import kind_under, kinds_in
 
 _OWN = ("ledger.", "snapshot", "erase")

@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 from keepsake.ledger import format as fmt
 from keepsake.records import ids
 from keepsake.records.event import Draft
+from keepsake.records.fact_view import trimmed
 from keepsake.records.graph.nodes import MemoryNode
 from keepsake.records.operations import BELIEF_SUPERSEDE, GRAPH_PUT, GRAPH_UNMERGE, PATH_BRANCH
 from keepsake.repair import references as links
 from keepsake.repair.references import Loose, Round, Surveyor
 from keepsake.state.beliefs import Beliefs, Held
-from keepsake.state.lineage import trimmed
 
 _PER_EVENT = 1_000  # names that fit in one event with room to spare
 _AS_IT_IS = (links.ORPHAN, links.EVIDENCE, links.REPLACES)

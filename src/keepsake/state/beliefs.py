@@ -20,9 +20,9 @@ from keepsake.records import ids
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
+from keepsake.records.fact_view import grown
 from keepsake.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE, ERASE
 from keepsake.state.branches import Kin
-from keepsake.state.lineage import grown
 from keepsake.state.transaction import GONE
 from keepsake.state.version import STEPS, places, step
 from keepsake.state.version import Held as Held

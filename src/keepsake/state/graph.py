@@ -15,42 +15,13 @@ decided on rows that lag behind it decides again.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import orjson
-
-from keepsake.records.display import html_of
 from keepsake.records.event import Event
 from keepsake.records.operations import GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
 from keepsake.state.transaction import Undoable
 
 _OPS = (GRAPH_PUT, GRAPH_MERGE, GRAPH_UNMERGE, GRAPH_PROPOSE, GRAPH_DISMISS)
-
-
-class ProposedMerge(NamedTuple):
-    """Somebody thinks that two nodes are the same thing, and a person has not said yet whether they are."""
-
-    node: str
-    into: str
-    score: float
-    reasons: tuple[str, ...]
-    by: str
-    at: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**self._asdict(), "reasons": list(self.reasons)}
-
-    def text(self) -> str:
-        """As a table holds it; `read` gives it back."""
-        return orjson.dumps(tuple(self)).decode()
-
-    @classmethod
-    def read(cls, text: str) -> ProposedMerge:
-        node, into, score, reasons, by, at = orjson.loads(text)
-        return cls(node, into, score, tuple(reasons), by, at)
-
-    def _repr_html_(self) -> str:
-        return html_of(self)
 
 
 class GraphBook(Undoable):

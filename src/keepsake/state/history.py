@@ -7,56 +7,19 @@ true in the world is another question (`valid_from`, `valid_to`) and never answe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from keepsake.records.belief import OWNER, Belief
+from keepsake.records.belief import OWNER
 from keepsake.records.clock import parse_moment, stamp
-from keepsake.records.display import Shown
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
+from keepsake.records.history import Change, Moment, Version
 from keepsake.state.beliefs import Beliefs, Held
 from keepsake.state.paths import Paths
 
 _FEW = 32  # names that are looked for in the bytes of a line
 _ESCAPED = frozenset('"\\/')
-Moment = int | str | datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Version(Shown):
-    """One step in a belief's life."""
-
-    seq: int
-    at: str
-    op: str
-    by: str
-    belief: Belief
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"seq": self.seq, "at": self.at, "op": self.op, "by": self.by, "belief": self.belief.to_dict()}
-
-
-@dataclass(frozen=True, slots=True)
-class Change(Shown):
-    """What one belief was at two moments; None where it was not held."""
-
-    key: str
-    before: Belief | None
-    after: Belief | None
-
-    @property
-    def what(self) -> str:
-        if self.before is None:
-            return "added"
-        return "gone" if self.after is None else "changed"
-
-    def to_dict(self) -> dict[str, Any]:
-        before, after = (b.to_dict() if b else None for b in (self.before, self.after))
-        return {"key": self.key, "what": self.what, "before": before, "after": after}
-
-
 class Then(Beliefs):
     """What was held, and how the paths stood."""
 

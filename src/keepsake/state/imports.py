@@ -16,10 +16,8 @@ from typing import Any, NamedTuple
 
 from keepsake.records.event import Event
 from keepsake.records.operations import IMPORT_DONE, IMPORT_TAKE
+from keepsake.records.transfer import IMPORT
 from keepsake.state.transaction import Undoable
-
-IMPORT = "import:"  # how the sources begin that are other memories
-FOREIGN = "web"  # the trust of what another memory says, unless a person says that it is theirs
 
 
 def source_of(memory: str) -> str:

@@ -17,13 +17,12 @@ from typing import Any
 
 from keepsake.records.event import Event
 from keepsake.records.operations import ERASE, PAGE_CLEAN, PAGE_COMPACT, PAGE_PUT, PAGE_RENAME
+from keepsake.records.page import NOTES
 from keepsake.state.transaction import Undoable
 
 PAGE_EDIT = "page:edit"  # the source of what a person changed in the file of a page
 
-NOTES = "topic-notes"  # where a belief stands that is about nothing in particular
 FIELDS = ("description", "title", "tags", "status", "needs_compact", "created", "reason")
-STATUSES = ("active", "dormant", "archived")
 PROFILE, PREFERENCES = "user-profile", "user-preferences"
 USUAL: dict[str, dict[str, Any]] = {  # the pages that every memory begins with
     PROFILE: {"description": "Who the user is: identity and background", "tags": ["identity", "background"]},

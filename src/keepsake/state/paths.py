@@ -21,20 +21,12 @@ from keepsake.records.belief import OWNER
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.operations import ERASE, PATH_ABANDON, PATH_BRANCH, PATH_COMPACT, PATH_MERGE, PATH_REOPEN
-from keepsake.records.path import ABANDONED, CLOSED, MERGED, OPEN, MemoryPath
+from keepsake.records.path import ABANDONED, CLOSED, MAIN, MERGED, OPEN, ROOT, MemoryPath, shown
 from keepsake.records.schema import WRITER_TRUST
 from keepsake.state.transaction import Undoable
 
-ROOT = ""
-MAIN = "main"  # what the root is called where people read it
-
 _Place = tuple[str, str]  # user, path
 _OLDER = {"older": "human"}  # of what an older program kept it did not say whose it was: it counts as a person's
-
-
-def shown(path: str) -> str:
-    """A path's name as people read it."""
-    return path or MAIN
 
 
 class End(NamedTuple):

@@ -11,51 +11,17 @@ says that is kept out of recall is on record, and counts for nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import Any
 
-from keepsake.records.display import Shown
 from keepsake.records.event import Event
 from keepsake.records.operations import ERASE, RELATION_PUT
 from keepsake.records.policy import DEFAULT
+from keepsake.records.relation import Related
 from keepsake.records.schema import WRITER_TRUST
 from keepsake.state.transaction import Undoable
 
-if TYPE_CHECKING:
-    from keepsake.records.belief import Belief
-    from keepsake.records.episode import Episode
-
-
 _Key = tuple[str, str, str, str]  # whose, on which path, and the two, the smaller id first
-
-
-@dataclass(frozen=True, slots=True)
-class Related:
-    """One relation, and the event that says so."""
-
-    user: str
-    path: str
-    ids: tuple[str, str]
-    relation: str
-    trust: str
-    by: str
-    seq: int
-    at: str
-    event: str
-
-    def body(self) -> dict[str, Any]:
-        """What an event says of it."""
-        said = {"user": self.user, "ids": list(self.ids), "relation": self.relation}
-        return said | ({"path": self.path} if self.path else {})
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbour(Shown):
-    """A memory that another one is related to: that one, `relation`, this; the other way round, if it is `turned`."""
-
-    memory: Belief | Episode
-    relation: str
-    turned: bool
 
 
 class Relations(Undoable):

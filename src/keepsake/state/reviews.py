@@ -24,6 +24,7 @@ from keepsake.records import ids
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
+from keepsake.records.fact_view import sources_in
 from keepsake.records.json import to_keep
 from keepsake.records.operations import (
     BELIEF_INVALIDATE,
@@ -36,13 +37,10 @@ from keepsake.records.operations import (
     REVIEW_GRANT,
     REVIEW_REFUSE,
 )
-from keepsake.records.review import Action, Review
-from keepsake.state.lineage import sources_in
+from keepsake.records.review import OUTCOMES, Action, Review
 from keepsake.state.transaction import Undoable
 
 BY_POLICY = "policy"  # stands where a review's id does: a rule of the policy is the yes
-
-OUTCOMES = {"approve": "approved", "reject": "rejected", "stale": "stale"}
 
 Refusal = tuple[str, str, str, tuple[str, ...], str, str]  # by, user, kind, versions, review, why
 

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from keepsake.records.display import html_of, plain
 from keepsake.records.event import Event
 from keepsake.records.operations import DELTA_NOOP, ERASE, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
-from keepsake.records.rule import ConsolidationRule
+from keepsake.records.rule import ConsolidationRule, Finding
 from keepsake.state.transaction import Undoable
 
 _FINDINGS = 1_000  # of a user that are kept at hand; the ledger has them all
@@ -43,22 +42,6 @@ class Mark(NamedTuple):
     runs: int = 0
     considered: int = 0
     seq: int = -1  # the event of its last run
-
-
-class Finding(NamedTuple):
-    """An episode that a rule could make nothing of. It is set aside; the others go on."""
-
-    rule: str
-    source: str  # the event that recorded it
-    reason: str
-    seq: int  # the event that says so
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {name: plain(getattr(self, name)) for name in self._fields}
-
-    def _repr_html_(self) -> str:
-        return html_of(self)
 
 
 class Rules(Undoable):

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from keepsake.records.belief import OWNER, Belief
+from keepsake.records.fact_view import sources_in, view_of
 from keepsake.records.json import to_keep
-from keepsake.state.lineage import sources_in, view_of
 
 
 class Held(NamedTuple):

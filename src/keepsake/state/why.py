@@ -2,41 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-from keepsake.records.belief import Belief
-from keepsake.records.display import Shown
+from keepsake.records.history import Why
 from keepsake.state.beliefs import Beliefs, Held
 
 DEEPEST = 100  # what stands further down is not told: nobody reads it
-
-
-@dataclass(frozen=True, slots=True)
-class Why(Shown):
-    """One belief and the reasons for its standing."""
-
-    belief: Belief
-    because: tuple[str, ...]  # why its confidence fell, or why it is no longer held
-    rests_on: tuple[Why, ...]
-
-    def lines(self, depth: int = 0) -> list[str]:
-        """The reasons as indented text."""
-        belief, indent = self.belief, "  " * depth
-        held = "a hypothesis" if belief.is_hypothesis and belief.is_held else belief.status
-        found = [f"{indent}{belief.key}: {belief.text} ({held}, {belief.confidence:g})"]
-        found += [f"{indent}  evidence: {piece}" for piece in belief.evidence]
-        found += [f"{indent}  {line}" for line in self.because]
-        for below in self.rests_on:
-            found += [f"{indent}  rests on", *below.lines(depth + 2)]
-        return found
-
-    def to_dict(self) -> dict[str, Any]:
-        below = [why.to_dict() for why in self.rests_on]
-        return {"belief": self.belief.to_dict(), "because": list(self.because), "rests_on": below}
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
 
 
 def why(known: Beliefs, held: Held, *, path: str = "") -> Why:

@@ -21,14 +21,14 @@ from keepsake.records import ids
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import NotWritten, Unfinished
 from keepsake.records.event import Event
+from keepsake.records.history import Change, Moment, Version, Why
 from keepsake.records.operations import IMPORT_DONE
 from keepsake.records.times import Times
 from keepsake.state import history as timeline
 from keepsake.state.beliefs import Beliefs, Held
-from keepsake.state.history import Change, Moment, Version
 from keepsake.state.imports import Taken
 from keepsake.state.state import Book
-from keepsake.state.why import Why, what_rests_on, why
+from keepsake.state.why import what_rests_on, why
 
 # Events that belong to a user.
 _SOMEONES = (

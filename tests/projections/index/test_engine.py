@@ -140,7 +140,7 @@ def test_statements_are_logged_only_if_that_is_asked_for(tmp_path):
     code = f"""
 import asyncio
 from sqlalchemy import select
-from keepsake.projections.index import create_engine
+from keepsake.stores.elfmem import create_engine
 async def go(echo, number):
     engine = await create_engine({str(tmp_path / "a.db")!r}, echo=echo)
     async with engine.connect() as conn:
@@ -324,7 +324,7 @@ def test_a_process_that_is_killed_in_a_transaction_leaves_the_file_whole_and_the
     path = tmp_path / "a.db"
     code = f"""
 import asyncio, os, signal
-from keepsake.projections.index import create_engine, metadata
+from keepsake.stores.elfmem import create_engine, metadata
 from keepsake.projections.index.queries import insert_block
 async def go():
     engine = await create_engine({str(path)!r})

@@ -20,11 +20,11 @@ import keepsake.projections.index.migrations as scripts_package
 from keepsake.projections.index.models import metadata
 from keepsake.records.errors import Busy, Damaged, NotFound, Refused
 from keepsake.stores.elfmem import migrate as migrating
-from keepsake.stores.elfmem.blocks import get_block, insert_block
-from keepsake.stores.elfmem.edges import get_neighbours, insert_edge
 from keepsake.stores.elfmem.engine import prepare, url_of
 from keepsake.stores.elfmem.migrate import migrate
-from keepsake.stores.elfmem.tags import add_tags, get_tags
+from keepsake.stores.elfmem.rows.blocks import get_block, insert_block
+from keepsake.stores.elfmem.rows.edges import get_neighbours, insert_edge
+from keepsake.stores.elfmem.rows.tags import add_tags, get_tags
 
 SCRIPTS = Path(next(iter(scripts_package.__path__)))
 A_SECOND = '''

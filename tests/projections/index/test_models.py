@@ -134,7 +134,7 @@ from keepsake.projections.index import builtin, embeddings, hashing
 hashing.content_hash("x")
 print(index.__all__, set(index.__all__) <= set(dir(index)))
 print([name for name in ("sqlalchemy", "numpy", "alembic", "aiosqlite") if name in sys.modules])
-from keepsake.projections.index import create_engine, create_test_engine, metadata
+from keepsake.stores.elfmem import create_engine, create_test_engine, metadata
 print(len(metadata.tables), create_engine.__name__, create_test_engine.__name__, hasattr(index, "nothing"))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from keepsake.memory.core.answering import answering
+from keepsake.memory.trust.answering import answering
 from keepsake.records.belief import Belief
 from keepsake.records.display import listing
 from keepsake.records.errors import Refused
-from keepsake.state.history import Moment
+from keepsake.records.history import Moment
 from keepsake.stores.open_folder import Shelf
 
 _ANY = (None, None, None)

@@ -33,9 +33,9 @@ from keepsake.records.belief import Belief
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.event import ELSEWHERE, Draft, Event
 from keepsake.records.operations import REVIEW_ASK
+from keepsake.records.page import NOTES
 from keepsake.records.policy import ALLOW, BELIEF, REFUSE, is_above, thing
 from keepsake.records.review import Action, Approval, Review
-from keepsake.state.pages import NOTES
 from keepsake.stores.open_folder import Shelf
 
 

@@ -17,8 +17,9 @@ from typing import Any
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
+from keepsake.records.masked import told
 from keepsake.state.state import Book
-from keepsake.text.secrets.detect import find, masked, told
+from keepsake.text.secrets.detect import find, masked
 from keepsake.text.secrets.nested import masked_fields, texts_in
 
 Keep = bool | tuple[str, ...]  # all kinds, none, or those that are named

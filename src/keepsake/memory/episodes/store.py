@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,25 +12,27 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from keepsake.decide import episodes as decide
-from keepsake.memory.core.answering import answering
+from keepsake.decide.trust import is_in_doubt
 from keepsake.memory.core.arguments import can_be_written, check_names
 from keepsake.memory.core.echo import NO_ECHO
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.core.masking import Cleared
 from keepsake.memory.core.speaker import episode_subject
+from keepsake.memory.trust.answering import answering
 from keepsake.projections.index import statements as sql
 from keepsake.records.belief import OWNER
 from keepsake.records.clock import parse_moment, stamp
-from keepsake.records.display import Shown, listing
-from keepsake.records.episode import Episode
+from keepsake.records.display import listing
+from keepsake.records.episode import Episode, Retraction
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.fact import Fact
+from keepsake.records.fact_view import fact_of, sources_in
 from keepsake.records.operations import EPISODE_PUT
 from keepsake.records.policy import is_above
 from keepsake.records.scope import checked
-from keepsake.state.lineage import fact_of, sources_in
-from keepsake.state.sources import Distrust
+from keepsake.records.trust import Distrust
+from keepsake.state.state import Book
 from keepsake.stores.open_folder import Shelf
 
 if TYPE_CHECKING:
@@ -51,23 +53,6 @@ _RECENT_HEARD = {
     (True, True): sql.RECENT_HEARD_SCOPE,
 }  # fmt: skip
 _NEAR = 32  # events; finding a place in the ledger costs as much as reading so many
-
-
-@dataclass(frozen=True, slots=True)
-class Retraction(Shown):
-    """What was taken back, and which facts come from it."""
-
-    episodes: tuple[Episode, ...]
-    resting: tuple[Fact, ...]  # on it alone
-    shared: tuple[Fact, ...]  # on it and on others, which stand
-    withdrawn: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "episodes": [each.to_dict() for each in self.episodes],
-            "resting": [each.to_dict() for each in self.resting],
-            "shared": [each.to_dict() for each in self.shared], "withdrawn": self.withdrawn,
-        }  # fmt: skip
 
 
 @answering
@@ -363,3 +348,14 @@ def _runs(seqs: list[int]) -> Iterator[tuple[int, int]]:
         last = seq
     if start >= 0:
         yield start, last + 1
+
+
+def is_episode_shown(episodes: EpisodesOf, known: Book, name: str, user: str) -> bool:
+    """The same of an episode, by its id; of several of that id, of the newest."""
+    episode = episodes.find(name, user=user)
+    if episode is None or episodes.withheld(name, user=user) is not None:
+        return False
+    sources = [told.source for told in known.episodes.find(user, name)] or [name]
+    source = sources[-1]
+    is_there = known.episodes.stands(source) and not known.uses.is_faded(source)
+    return is_there and not is_in_doubt(known, episode.trust, source)

@@ -18,8 +18,8 @@ from keepsake.memory.exchange.sources import CannotRead
 from keepsake.projections.markdown import entity_of
 from keepsake.projections.markdown.page import Entry, Page
 from keepsake.projections.markdown.parse import parse
-from keepsake.state.imports import FOREIGN
-from keepsake.state.pages import NOTES
+from keepsake.records.page import NOTES
+from keepsake.records.transfer import FOREIGN
 from keepsake.state.state import Book
 
 if TYPE_CHECKING:

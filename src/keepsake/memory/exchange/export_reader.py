@@ -22,7 +22,8 @@ from keepsake.records.errors import Refused
 from keepsake.records.event import ELSEWHERE, Draft, Event
 from keepsake.records.operations import IMPORT_DONE, IMPORT_TAKE, RULE_PUT
 from keepsake.records.schema import WRITER_TRUST
-from keepsake.state.imports import FOREIGN, source_of
+from keepsake.records.transfer import FOREIGN
+from keepsake.state.imports import source_of
 from keepsake.stores.open_folder import Shelf
 
 _NONSENSE = (LookupError, TypeError, ValueError, AttributeError)

@@ -19,10 +19,10 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from keepsake.decide import trust as worth
-from keepsake.memory.core.answering import answering
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.core.masking import refuse_name
 from keepsake.memory.exchange.file_parts import Part, cut
+from keepsake.memory.trust.answering import answering
 from keepsake.memory.trust.shown import is_shown
 from keepsake.projections.markdown.names import is_plain
 from keepsake.records.entity import PREFIXES, name_key

@@ -29,13 +29,13 @@ from keepsake.exchange.conversation import (
     Said,
     named_after,
 )
+from keepsake.memory.context import Opened
 from keepsake.memory.exchange.noted import Noting
-from keepsake.memory.opened import Opened
 from keepsake.records.errors import Refused
+from keepsake.records.path import ROOT
 from keepsake.records.policy import is_above
 from keepsake.records.transfer import MOST_TOLD, Imported, Skipped
 from keepsake.state.episodes import mark_of
-from keepsake.state.paths import ROOT
 from keepsake.text.secrets.detect import find
 
 Tick = Callable[[int], None]

@@ -42,8 +42,8 @@ from keepsake.records.operations import (
     PATH_REOPEN,
     RELATION_PUT,
 )
+from keepsake.records.transfer import FOREIGN
 from keepsake.state.episodes import gist_of
-from keepsake.state.imports import FOREIGN
 
 _WHY = {
     "graph": "what was saved in the graph: `keepsake export --format graph` there, `keepsake graph import` here",

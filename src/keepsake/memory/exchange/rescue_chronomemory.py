@@ -24,8 +24,8 @@ from keepsake.memory.exchange.noted import imported_with
 from keepsake.records import ids
 from keepsake.records.event import Draft
 from keepsake.records.operations import IMPORT_DONE, IMPORT_TAKE
+from keepsake.records.transfer import IMPORT
 from keepsake.state.beliefs import Held
-from keepsake.state.imports import IMPORT
 
 if TYPE_CHECKING:
     from keepsake.memory.exchange.importer import Bringing

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.records.belief import OWNER
 from keepsake.records.event import Event
+from keepsake.records.fact_view import TRIPLE, reason_of, steps_in, view_of
 from keepsake.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, DELTA_NOOP
-from keepsake.state.lineage import TRIPLE, reason_of, steps_in, view_of
 
 if TYPE_CHECKING:
     from keepsake.records.delta import Delta

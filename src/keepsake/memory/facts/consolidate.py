@@ -6,14 +6,12 @@ either all of it or nothing, and the rule goes on from its mark. No run reads an
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from keepsake.consolidate.classify import Deltas, Malformed
+from keepsake.consolidate.classify import Deltas
 from keepsake.consolidate.compare import ReadAhead, Standing, Weigher
 from keepsake.consolidate.filter import Filter, Row, parse
 from keepsake.consolidate.scoring import Candidate, SalienceScorer, is_worth
@@ -22,16 +20,14 @@ from keepsake.memory.core.gate import Gated
 from keepsake.memory.episodes.store import EpisodesOf
 from keepsake.memory.facts.store import FactsOf
 from keepsake.projections.index import statements as sql
-from keepsake.records.belief import OWNER
 from keepsake.records.clock import held_time
 from keepsake.records.delta import Delta, DeltaScope
-from keepsake.records.display import Shown
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NeedsApproval, Refused
-from keepsake.records.fact import Fact
-from keepsake.records.rule import ConsolidationRule
+from keepsake.records.extracted import Malformed
+from keepsake.records.fact_view import claims_in
+from keepsake.records.rule import Consolidated, ConsolidationRule
 from keepsake.records.scope import Scope
-from keepsake.state.lineage import claims_in
 from keepsake.state.rules import Mark
 from keepsake.stores.open_folder import Shelf
 
@@ -42,46 +38,6 @@ if TYPE_CHECKING:
 PORTION = 500  # episodes that are considered, and whose deltas are applied, in one group
 
 Tick = Callable[[int], None]
-
-
-@dataclass(slots=True)
-class Consolidated(Shown):
-    """What one run of a rule came to."""
-
-    rule: str
-    user: str = OWNER
-    considered: int = 0  # episodes that its filter selected
-    read: int = 0  # episodes that it looked at
-    deltas: list[Delta] = field(default_factory=list)
-    facts: list[Fact] = field(default_factory=list)  # as they were left, in the order of the deltas
-    waiting: list[str] = field(default_factory=list)  # reviews that wait for a person's yes
-    findings: list[Malformed] = field(default_factory=list)
-
-    def __iter__(self) -> Iterator[Delta]:
-        return iter(self.deltas)
-
-    def __len__(self) -> int:
-        return len(self.deltas)
-
-    def __getitem__(self, at: int) -> Delta:
-        return self.deltas[at]
-
-    @property
-    def made(self) -> dict[str, int]:
-        """How many deltas there were of each kind."""
-        return dict(Counter(delta.kind for delta in self.deltas))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "rule": self.rule, "user": self.user, "read": self.read, "considered": self.considered, "made": self.made,
-            "deltas": [delta.model_dump(mode="json") for delta in self.deltas],
-            "facts": [fact.to_dict() for fact in self.facts], "waiting": self.waiting,
-            "findings": [{"episode": each.episode_id, "reason": each.reason} for each in self.findings],
-        }  # fmt: skip
-
-    def __repr__(self) -> str:
-        made = ", ".join(f"{count} {kind}" for kind, count in self.made.items()) or "nothing"
-        return f"<Consolidated {self.rule}: {made} of {self.considered} episodes>"
 
 
 class ConsolidationOf:

@@ -9,9 +9,9 @@ from keepsake.records.belief import Belief
 from keepsake.records.clock import held_time
 from keepsake.records.event import Event
 from keepsake.records.fact import Fact
+from keepsake.records.fact_view import fact_of, view_of
 from keepsake.records.policy import is_above
 from keepsake.state.beliefs import Beliefs
-from keepsake.state.lineage import fact_of, view_of
 
 
 def of_facts(events: Iterable[Event], user: str, last: int | None = None) -> dict[str, list[Belief]]:

@@ -7,45 +7,24 @@ owns the memory runs what is due, or a crontab with `keepsake consolidate --due`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from keepsake.consolidate.cadence import Cadence, is_due, next_after
 from keepsake.consolidate.filter import parse
 from keepsake.decide import rule as decide
-from keepsake.memory.core.answering import answering
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.episodes.store import EpisodesOf
-from keepsake.memory.facts.consolidate import Consolidated, ConsolidationOf
+from keepsake.memory.facts.consolidate import ConsolidationOf
+from keepsake.memory.trust.answering import answering
 from keepsake.records.clock import stamp
-from keepsake.records.display import Shown, listing
+from keepsake.records.display import listing
 from keepsake.records.errors import KeepsakeError, NotFound
-from keepsake.records.rule import ConsolidationRule
+from keepsake.records.rule import Consolidated, ConsolidationRule, Finding, RuleStatus
 from keepsake.records.times import Times
-from keepsake.state.rules import Finding, Kept, Mark
+from keepsake.state.rules import Kept, Mark
 from keepsake.state.state import Book
 from keepsake.stores.open_folder import Shelf
-
-
-@dataclass(frozen=True, slots=True)
-class RuleStatus(Shown):
-    """A rule, and how far it has come."""
-
-    rule: ConsolidationRule
-    user: str
-    waiting: int  # episodes that it has not considered
-    last: str  # when it last ran
-    next: str  # when the clock makes it due, if it goes by the clock
-    is_due: bool
-    runs: int
-    considered: int
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "rule": self.rule.to_dict(), "user": self.user, "waiting": self.waiting, "last": self.last,
-            "next": self.next, "is_due": self.is_due, "runs": self.runs, "considered": self.considered,
-        }  # fmt: skip
 
 
 @answering

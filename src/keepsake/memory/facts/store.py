@@ -17,12 +17,12 @@ from keepsake.decide import facts as decide
 from keepsake.decide.asking import needs_approval
 from keepsake.decide.facts import Evidence, Plan
 from keepsake.decide.trust import SET_ASIDE
-from keepsake.memory.core.answering import answering
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.episodes.shape import ShapeOf
 from keepsake.memory.episodes.store import EpisodesOf
 from keepsake.memory.facts import channels
 from keepsake.memory.facts import history as versions
+from keepsake.memory.trust.answering import answering
 from keepsake.memory.trust.visibility import brought_back, withheld_among
 from keepsake.records.belief import Belief
 from keepsake.records.clock import comparable, held_time, parse_moment, said_time, stamp
@@ -31,14 +31,14 @@ from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
 from keepsake.records.fact import Fact, FactPattern
+from keepsake.records.fact_view import fact_of, text_of, triple_of
 from keepsake.records.health import MigrationPlan, StoreHealth
+from keepsake.records.history import Moment
 from keepsake.records.operations import DELTA_NOOP
 from keepsake.records.policy import DEFAULT, RANK
 from keepsake.records.scope import checked
 from keepsake.state.beliefs import Beliefs, Held
 from keepsake.state.episodes import Told
-from keepsake.state.history import Moment
-from keepsake.state.lineage import fact_of, text_of, triple_of
 from keepsake.stores.open_folder import Shelf
 
 if TYPE_CHECKING:

@@ -8,31 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
 
-from keepsake.memory.core.answering import answering
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.graph.entity_names import Everyone, Names, Naming, Told
+from keepsake.memory.trust.answering import answering
 from keepsake.records.belief import texts
-from keepsake.records.display import html_of, listing, plain
+from keepsake.records.display import listing
 from keepsake.records.errors import NotFound
-from keepsake.records.named import NamedEntity, Relation
+from keepsake.records.named import Known, NamedEntity, Relation
 from keepsake.stores.open_folder import Shelf
 
 _SHOWN = 200  # characters of a name in a message
-
-
-class Known(NamedTuple):
-    """Entities and relations, each in the order in which they became known."""
-
-    entities: list[NamedEntity]
-    relations: list[Relation]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {name: plain(value) for name, value in self._asdict().items()}
-
-    def _repr_html_(self) -> str:
-        return html_of(self)
 
 
 @answering

@@ -24,8 +24,8 @@ from keepsake.memory.trust.shown import is_shown
 from keepsake.projections.markdown.names import file_of
 from keepsake.records.entity import kind_of, name_key, spoken, thing_key
 from keepsake.records.named import LONGEST, NamedEntity, Relation, is_name, must_say_something
+from keepsake.records.page import NOTES
 from keepsake.state.beliefs import Held
-from keepsake.state.pages import NOTES
 from keepsake.stores.open_folder import Shelf
 
 ENTITY, RELATION = "entity", "relation"  # kinds of beliefs

@@ -21,11 +21,11 @@ from keepsake.repair.witness import seen_by_the_index
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from keepsake.ledger.checkpoint import Keyring
     from keepsake.ledger.ledger import Ledger
-    from keepsake.ledger.proof import Tree
+    from keepsake.ledger.proof import Proof, Tree
     from keepsake.ledger.scan import Progress
     from keepsake.ledger.seen import Seen
     from keepsake.ledger.verify import Report
-    from keepsake.memory.maintenance.proof import ChainFile, Kept, Proof
+    from keepsake.records.proof import ChainFile, Kept
     from keepsake.records.times import Span
 
 

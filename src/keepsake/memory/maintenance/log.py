@@ -14,24 +14,14 @@ from typing import Any
 
 import orjson
 
-from keepsake.records.display import Shown
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
+from keepsake.records.log import LogPage
 from keepsake.stores.open_folder import Shelf
 
 _FIRST, _MOST = 64, 8192  # events that are read at once
 _SCOPED = ("belief", "episode", "rule")  # where in an event's body a scope may stand
 Read = Callable[[int, int], Iterator[Event]]  # the events from one number to below another
-
-
-@dataclass(frozen=True, slots=True)
-class LogPage(Shown):
-    """Events in a row, newest first. To go on, `older` is given as `before`, and `newer` as `after`."""
-
-    events: tuple[Event, ...]
-    older: int | None  # None, if nothing is older
-    newer: int | None  # None, if nothing was newer
-    is_cut: bool = False  # whether the look ended before a page was full, with more to look through
 
 
 @dataclass(frozen=True, slots=True)

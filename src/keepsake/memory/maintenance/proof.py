@@ -8,72 +8,20 @@ others too; before there is one, it leads to the root of the tree as it is here,
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from keepsake.ledger import merkle
+from keepsake.ledger.proof import Proof as Proof
 from keepsake.records.clock import stamp
-from keepsake.records.display import Shown
+from keepsake.records.proof import ChainFile, Kept
 
 if TYPE_CHECKING:
     from keepsake.ledger.checkpoint import Keyring
     from keepsake.ledger.ledger import Ledger
     from keepsake.ledger.proof import Tree
     from keepsake.ledger.seen import Seen
-
-
-@dataclass(frozen=True, slots=True)
-class ChainFile(Shown):
-    """A file of the chain: events `first` to `last`, or to the newest where it still grows (None)."""
-
-    name: str  # within the memory's folder
-    first: int
-    last: int | None
-    size: int  # bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Kept(Shown):
-    """A checkpoint that is kept, and where. One that cannot be trusted says why in `trouble`, and has no size."""
-
-    place: str  # the file
-    name: str  # as whose witness it counts
-    outside: bool  # whether it lies outside the memory's folder
-    at: str  # when it was written there
-    note: str = ""
-    size: int = 0  # events that it covers
-    ledger: str = ""  # the id of the one that it speaks of
-    head: str = ""
-    root: str = ""
-    trouble: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Proof(Shown):
-    """The way from an event to a root. `text` is the proof for others; nothing, as long as no checkpoint has it."""
-
-    event: dict[str, Any]  # the header's fields, and its hash
-    line: str  # the header as it is hashed
-    size: int  # events in the tree
-    root: str
-    steps: tuple[str, ...]  # what is hashed with the event, from the leaf up
-    text: str = ""
-    key: str = ""  # the verifier key that others need
-
-    @property
-    def is_signed(self) -> bool:
-        return bool(self.text)
-
-    @property
-    def holds(self) -> bool:
-        """Whether the event leads to the root: worked out again, from the header up."""
-        leaf, steps = merkle.leaf_hash(self.line.encode()), [bytes.fromhex(step) for step in self.steps]
-        return merkle.verify_inclusion(leaf, self.event["seq"], self.size, steps, bytes.fromhex(self.root))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**Shown.to_dict(self), "is_signed": self.is_signed, "holds": self.holds}
 
 
 def files_of(ledger: Ledger) -> list[ChainFile]:

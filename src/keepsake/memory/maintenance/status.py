@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from keepsake.decide.beliefs import erase, what_goes
 from keepsake.decide.erasure import noun_in, words_of
@@ -18,11 +16,9 @@ from keepsake.ledger.ledger import Ledger
 from keepsake.memory import settings
 from keepsake.memory.episodes.store import EpisodesOf
 from keepsake.memory.maintenance.proof import written
-from keepsake.records.belief import Belief
-from keepsake.records.display import Shown
-from keepsake.records.episode import Episode
 from keepsake.records.errors import Damaged, NotFound
-from keepsake.state.pages import NOTES
+from keepsake.records.page import NOTES
+from keepsake.records.status import Asked, Erasure, Status
 from keepsake.state.state import Book
 from keepsake.state.version import Held
 from keepsake.stores.open_folder import Shelf
@@ -30,65 +26,6 @@ from keepsake.stores.open_folder import Shelf
 WEEK = timedelta(days=7)
 _NAMED = 3  # reviews that are named
 _LOOKED_AT = 64  # events, for the last one that somebody wrote
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question that waits for a person's yes, in short."""
-
-    id: str
-    asks: str
-    trust: str  # of whoever asks
-
-
-@dataclass(frozen=True, slots=True)
-class Status(Shown):
-    """A memory at a glance."""
-
-    folder: str
-    beliefs: int
-    forgotten: int
-    events: int
-    ledger: str
-    last: str  # time of the last event
-    writable: bool
-    trouble: str
-    warning: str
-    checkpoint: int | None  # events covered by the newest checkpoint kept outside the folder
-    checkpoint_at: str = ""  # when it was taken
-    by: str = ""  # whose door the user's last write came through; empty if it was long ago
-    learned: int = 0  # beliefs that were first stated in the last seven days
-    episodes: int = 0
-    pages: int = 0
-    entities: int | None = None  # who or what was ever spoken about; None while there is no index
-    paths: int = 0
-    vectors: int = 0
-    waiting: int = 0  # for a person's yes
-    reviews: tuple[Asked, ...] = ()  # the first few of these
-    size: int = 0  # bytes of the folder, backups and all
-    times: str = ""  # what is wrong with the times of events, in a line; empty if nothing is
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"reviews": [asdict(each) for each in self.reviews]}
-
-
-@dataclass(frozen=True, slots=True)
-class Erasure(Shown):
-    """What an erasure destroys: the beliefs, how many events lose their words, and the copies it cannot reach."""
-
-    beliefs: tuple[Belief, ...]
-    events: int
-    backups: tuple[str, ...]  # copies in the folder, which it reaches
-    elsewhere: tuple[str, ...]  # copies that were made elsewhere, which it does not
-    episodes: tuple[Episode, ...] = ()
-    things: tuple[str, ...] = ()  # what else loses its words, such as page:person-bob
-
-    def to_dict(self) -> dict[str, Any]:
-        found = [belief.to_dict() for belief in self.beliefs]
-        return {
-            "beliefs": found, "episodes": [each.to_dict() for each in self.episodes], "events": self.events,
-            "backups": list(self.backups), "elsewhere": list(self.elsewhere), "things": list(self.things),
-        }  # fmt: skip
 
 
 def status_of(shelf: Shelf, ring: Keyring, user: str) -> Status:

@@ -16,13 +16,13 @@ from typing import Any
 
 from keepsake.decide import beliefs as decide
 from keepsake.memory.beliefs.duplicates import contradictions, merged, repeats
-from keepsake.memory.core.answering import answering
 from keepsake.memory.core.arguments import can_be_written, check_names
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.core.index import IndexOf
 from keepsake.memory.pages.dormancy import Resting
 from keepsake.memory.recall.feedback import UseOf
 from keepsake.memory.recall.sessions import ConfigOf, FramesOf
+from keepsake.memory.trust.answering import answering
 from keepsake.projections.index import tidy as tidying
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.tidy import Kept

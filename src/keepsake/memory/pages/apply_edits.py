@@ -30,14 +30,14 @@ from keepsake.records import ids
 from keepsake.records.clock import stamp
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.event import Draft
+from keepsake.records.history import Version
+from keepsake.records.masked import told
 from keepsake.records.operations import REVIEW_ASK
-from keepsake.records.page import Told
+from keepsake.records.page import NOTES, Told
 from keepsake.records.review import Action
 from keepsake.state import history as timeline
 from keepsake.state.beliefs import Held
-from keepsake.state.history import Version
-from keepsake.state.pages import NOTES, PAGE_EDIT
-from keepsake.text.secrets.detect import told
+from keepsake.state.pages import PAGE_EDIT
 
 _LONGEST = 1 << 20  # letters of an entry; a longer one cannot be recorded in any case
 _EDITED, _STRUCK = "edited on the page", "struck on the page"

@@ -10,8 +10,7 @@ from keepsake.projections.pages.search import Match, recent
 from keepsake.records.belief import texts
 from keepsake.records.entity import PREFIXES
 from keepsake.records.errors import Refused
-from keepsake.records.page import PageEntry
-from keepsake.state.pages import NOTES
+from keepsake.records.page import NOTES, PageEntry
 
 
 class Recents:

@@ -18,8 +18,8 @@ from keepsake.projections.pages.queries import PagesFile
 from keepsake.projections.pages.rows import File
 from keepsake.records.errors import Moved, NotFound, Refused
 from keepsake.records.event import Draft
-from keepsake.records.page import Told
-from keepsake.state.pages import NOTES, PAGE_EDIT
+from keepsake.records.page import NOTES, Told
+from keepsake.state.pages import PAGE_EDIT
 from keepsake.stores.page_files import NoPage
 
 Whose = Callable[[PagesFile, str, Page], tuple[str, str] | None]

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from keepsake.decide import pages as decide
-from keepsake.memory.core.answering import answering
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.pages.files import PagesAt
 from keepsake.memory.pages.page_recent import Recents, matched
 from keepsake.memory.pages.schema import SCHEMA
 from keepsake.memory.pages.sync import NOBODYS, Sync
 from keepsake.memory.settings import Settings
+from keepsake.memory.trust.answering import answering
 from keepsake.projections.markdown import entity_of
 from keepsake.projections.markdown.fields import checked
 from keepsake.projections.markdown.page import to_text
@@ -37,8 +37,7 @@ from keepsake.records.entity import PREFIXES
 from keepsake.records.errors import Busy, Moved, NotFound, Refused
 from keepsake.records.folding import Folding
 from keepsake.records.operations import BELIEF_TOMBSTONE, EPISODE_RETRACT
-from keepsake.records.page import PageEntry, PageInfo, PageText, Synced
-from keepsake.state.pages import NOTES
+from keepsake.records.page import NOTES, PageEntry, PageInfo, PageText, Synced
 from keepsake.stores.open_folder import Shelf
 from keepsake.stores.page_files import NoPage
 

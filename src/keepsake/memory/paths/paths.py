@@ -11,45 +11,23 @@ NeedsApproval, and the review waits. Approving it does exactly that, unless the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, cast
 
 from keepsake.decide import path_merge as merging
 from keepsake.decide import paths as decide
 from keepsake.decide.beliefs import Draw
 from keepsake.decide.path_actions import action_on
-from keepsake.memory.core.answering import answering
+from keepsake.ledger.proof import Tree
 from keepsake.memory.core.gate import Gated
+from keepsake.memory.trust.answering import answering
 from keepsake.records.belief import Belief
-from keepsake.records.display import Shown, listing
+from keepsake.records.display import listing
 from keepsake.records.event import Draft, Event
 from keepsake.records.merged import REVIEW, Conflict, Merged
 from keepsake.records.operations import REVIEW_ASK
-from keepsake.records.path import MemoryPath
+from keepsake.records.path import MAIN, ROOT, MemoryPath
 from keepsake.records.review import Action
-from keepsake.state.paths import MAIN, ROOT
 from keepsake.stores.open_folder import Shelf
-
-
-@dataclass(frozen=True, slots=True)
-class Tree(Shown):
-    """A path and those that branched from it, oldest first. The root has no record: everything begins there."""
-
-    name: str
-    path: MemoryPath | None
-    beliefs: int  # held on this very path
-    episodes: int
-    branches: tuple[Tree, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
-        return {
-            "name": self.name, "path": self.path.to_dict() if self.path else None, "beliefs": self.beliefs,
-            "episodes": self.episodes, "branches": [branch.to_dict() for branch in self.branches],
-        }  # fmt: skip
-
-    def __repr__(self) -> str:
-        return f"<Tree {self.name}: {len(self.branches)} branches>"
 
 
 @answering

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.memory.beliefs.store import BeliefsOf
 from keepsake.memory.facts.store import FactsOf
-from keepsake.records.path import MemoryPath
-from keepsake.state.paths import shown
+from keepsake.records.path import MemoryPath, shown
 
 
 class On:

@@ -20,10 +20,10 @@ from keepsake.records.clock import parse_moment, said_time, stamp
 from keepsake.records.errors import Missing, Refused
 from keepsake.records.frame import Frame
 from keepsake.records.framed import Framed
+from keepsake.records.history import Moment
 from keepsake.records.hit import Hit
 from keepsake.records.recall import Recalled
 from keepsake.records.receipt import Receipt
-from keepsake.state.history import Moment
 from keepsake.stores.open_folder import Shelf
 
 if TYPE_CHECKING:

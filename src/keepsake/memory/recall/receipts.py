@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from keepsake.decide import usage as decide
-from keepsake.memory.core.answering import answering
 from keepsake.memory.core.arguments import check_names
 from keepsake.memory.core.gate import Gated
+from keepsake.memory.trust.answering import answering
 from keepsake.records.display import listing
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound, Refused
 from keepsake.records.operations import RECEIPT_PUT

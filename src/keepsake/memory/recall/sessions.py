@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from keepsake.decide import work as decide
-from keepsake.memory.core.answering import answering
 from keepsake.memory.core.gate import Gated
+from keepsake.memory.trust.answering import answering
 from keepsake.projections.index.builtin import CONFIG, FRAMES
 from keepsake.records import ids
 from keepsake.records.display import listing

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from os import urandom
 
 from keepsake.decide.trust import quarantined_episodes
-from keepsake.memory.core.answering import answering
 from keepsake.memory.core.gate import Gated
+from keepsake.memory.trust.answering import answering
 from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment, stamp
 from keepsake.records.display import listing

@@ -18,10 +18,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from keepsake.consolidate.classify import Deltas, Malformed
+from keepsake.consolidate.classify import Deltas
 from keepsake.decide.actions import on_page
 from keepsake.memory.core.gate import Gated
-from keepsake.memory.paths.paths import Tree
 from keepsake.memory.trust.quarantine import NOT_TRUSTED, PENDING, Quarantine
 from keepsake.memory.trust.reader_fields import OPEN, emptied, is_record, names_in, remade
 from keepsake.projections.pages.rows import title_of
@@ -33,23 +32,22 @@ from keepsake.records.episode import Episode
 from keepsake.records.errors import NotFound
 from keepsake.records.evaluation import Verdicts
 from keepsake.records.event import Event
+from keepsake.records.extracted import Malformed
 from keepsake.records.fact import Fact
 from keepsake.records.folding import Folding
 from keepsake.records.graph.envelope import GraphEnvelope, Records
 from keepsake.records.graph.graph_fields import line_of
+from keepsake.records.history import Change, Why
 from keepsake.records.hit import Hit
 from keepsake.records.merged import Conflict, Merged, without_quote
 from keepsake.records.operations import DELTA_NOOP
-from keepsake.records.page import PageEntry, PageInfo
-from keepsake.records.path import ABANDONED, MemoryPath
+from keepsake.records.page import NOTES, PageEntry, PageInfo
+from keepsake.records.path import ABANDONED, MemoryPath, Tree
 from keepsake.records.recall import Recalled, Replayed
 from keepsake.records.receipt import Receipt
 from keepsake.records.review import Action, Review
+from keepsake.records.rule import Finding
 from keepsake.records.said import Said
-from keepsake.state.history import Change
-from keepsake.state.pages import NOTES
-from keepsake.state.rules import Finding
-from keepsake.state.why import Why
 from keepsake.stores.open_folder import Shelf
 
 T = TypeVar("T")

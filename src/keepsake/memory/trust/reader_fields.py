@@ -9,46 +9,39 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, cast
 
-from keepsake.consolidate.classify import Malformed
 from keepsake.decide.gate import Verdict
+from keepsake.ledger.proof import Proof
 from keepsake.ledger.verify import Report
-from keepsake.memory.episodes.store import Retraction
-from keepsake.memory.facts import rules
-from keepsake.memory.facts.consolidate import Consolidated
-from keepsake.memory.graph import entities
-from keepsake.memory.maintenance import log as log_page
-from keepsake.memory.maintenance import proof, status
-from keepsake.memory.paths import paths
 from keepsake.records import (
     audit,
+    evaluation,
     exported,
     folding,
+    frame,
     framed,
     health,
+    history,
+    log,
     merged,
     named,
     page,
+    path,
+    proof,
     proposal,
+    recall,
+    receipt,
+    relation,
     review,
     rule,
     schema,
+    status,
     times,
-)
-from keepsake.records import (
-    evaluation as verdict,
-)
-from keepsake.records import frame as frames
-from keepsake.records import (
-    recall as recalled,
-)
-from keepsake.records import (
-    receipt as use,
-)
-from keepsake.records import (
-    transfer as imported,
+    transfer,
+    trust,
 )
 from keepsake.records.belief import Belief
-from keepsake.records.episode import Episode
+from keepsake.records.episode import Episode, Retraction
+from keepsake.records.extracted import Malformed
 from keepsake.records.fact import Fact
 from keepsake.records.graph import events as memory_event
 from keepsake.records.graph import nodes as graph
@@ -56,12 +49,8 @@ from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.hit import Hit
 from keepsake.records.path import MemoryPath
 from keepsake.records.policy import Policy
+from keepsake.records.rule import Consolidated
 from keepsake.records.said import Said
-from keepsake.state import graph as graph_book
-from keepsake.state import history as timeline
-from keepsake.state import relations, why
-from keepsake.state import rules as marks
-from keepsake.state import sources as trust
 from keepsake.stores.phase.graph import merge as merging
 from keepsake.stores.phase.graph import traverse as walk
 
@@ -89,15 +78,15 @@ MADE: dict[type, Mapping[str, schema.Kind]] = {  # of records with words of some
 
 OPEN: frozenset[type] = frozenset({  # whose own texts were made here, or written by who is not quarantined
     Consolidated, GraphEnvelope, Malformed, MemoryPath, Policy, Report, Retraction, Said, Verdict, audit.AuditLine,
-    entities.Known, exported.Exported, exported.TakenIn, folding.Folding, framed.Dropped, framed.Framed, frames.Frame,
-    graph.MemoryEdge, graph.MemoryNode, graph.MemoryProfile, graph_book.ProposedMerge, health.StoreHealth,
-    imported.Imported, imported.Skipped, log_page.LogPage, marks.Finding, memory_event.MemoryEvent, merged.Conflict,
+    named.Known, exported.Exported, exported.TakenIn, folding.Folding, framed.Dropped, framed.Framed, frame.Frame,
+    graph.MemoryEdge, graph.MemoryNode, graph.MemoryProfile, named.ProposedMerge, health.StoreHealth,
+    transfer.Imported, transfer.Skipped, log.LogPage, rule.Finding, memory_event.MemoryEvent, merged.Conflict,
     merged.Merged, merging.Likeness, merging.Outcome, named.NamedEntity, named.Relation, page.PageInfo, page.PageText,
-    page.Synced, paths.Tree, proof.ChainFile, proof.Kept, proof.Proof, proposal.Proposal, recalled.Nearly,
-    recalled.Replayed, relations.Neighbour, review.Answered, review.Applied, review.Approval, review.Review,
-    rule.ConsolidationRule, rules.RuleStatus, status.Asked, status.Erasure, status.Status, timeline.Change,
-    timeline.Version, times.Span, trust.Distrust, trust.Standing, use.Receipt, verdict.Asked, verdict.Verdict,
-    walk.Expansion, walk.Way, why.Why,
+    page.Synced, path.Tree, proof.ChainFile, proof.Kept, Proof, proposal.Proposal, recall.Nearly,
+    recall.Replayed, relation.Neighbour, review.Answered, review.Applied, review.Approval, review.Review,
+    rule.ConsolidationRule, rule.RuleStatus, status.Asked, status.Erasure, status.Status, history.Change,
+    history.Version, times.Span, trust.Distrust, trust.Standing, receipt.Receipt, evaluation.Asked, evaluation.Verdict,
+    walk.Expansion, walk.Way, history.Why,
 })  # fmt: skip
 
 

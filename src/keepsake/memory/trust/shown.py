@@ -10,7 +10,7 @@ from keepsake.state.state import Book
 from keepsake.state.version import Held
 
 if TYPE_CHECKING:
-    from keepsake.memory.episodes.store import EpisodesOf
+    pass
 
 
 def is_shown(known: Book, held: Held, body: dict[str, Any], now: str) -> bool:
@@ -24,14 +24,3 @@ def is_shown(known: Book, held: Held, body: dict[str, Any], now: str) -> bool:
         trust=body.get("trust", "human"),
     )  # fmt: skip
     return against is None
-
-
-def is_episode_shown(episodes: EpisodesOf, known: Book, name: str, user: str) -> bool:
-    """The same of an episode, by its id; of several of that id, of the newest."""
-    episode = episodes.find(name, user=user)
-    if episode is None or episodes.withheld(name, user=user) is not None:
-        return False
-    sources = [told.source for told in known.episodes.find(user, name)] or [name]
-    source = sources[-1]
-    is_there = known.episodes.stands(source) and not known.uses.is_faded(source)
-    return is_there and not is_in_doubt(known, episode.trust, source)

@@ -13,7 +13,7 @@ import orjson
 from keepsake.projections.index import statements as sql
 from keepsake.projections.index.rows import BACK, Source
 from keepsake.records.belief import Belief
-from keepsake.state.sources import Distrust
+from keepsake.records.trust import Distrust
 
 if TYPE_CHECKING:
     from keepsake.memory.core.index import IndexOf

@@ -20,6 +20,7 @@ from keepsake.projections.graph.rows import Rows
 from keepsake.records.belief import OWNER
 from keepsake.records.event import Event
 from keepsake.records.graph.envelope import KEYS, KINDS, keys_in
+from keepsake.records.named import ProposedMerge
 from keepsake.records.operations import (
     BELIEF_INVALIDATE,
     BELIEF_PUT,
@@ -35,7 +36,6 @@ from keepsake.records.operations import (
     REVIEW_ASK,
 )
 from keepsake.records.policy import DEFAULT
-from keepsake.state.graph import ProposedMerge
 
 
 class Stale(Exception):

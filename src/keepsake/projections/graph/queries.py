@@ -21,8 +21,8 @@ from keepsake.records.entity import thing_key
 from keepsake.records.event import Event
 from keepsake.records.graph.envelope import KINDS
 from keepsake.records.graph.graph_fields import Told
-from keepsake.state.graph import ProposedMerge
-from keepsake.state.sources import Distrust
+from keepsake.records.named import ProposedMerge
+from keepsake.records.trust import Distrust
 
 
 class GraphFile(Followed):

@@ -19,7 +19,7 @@ from keepsake.projections.pages.rows import title_of
 from keepsake.records.entity import THING, kind_of
 from keepsake.records.event import Event
 from keepsake.records.graph.graph_fields import Told, line_of
-from keepsake.state.sources import Distrust
+from keepsake.records.trust import Distrust
 
 _SHOWN = 20  # beliefs of a node that are named as its sources
 _ATTRIBUTES = 50  # of a node

@@ -20,8 +20,8 @@ from keepsake.projections.index.address import DIGITS, address, ids_for
 from keepsake.projections.index.rows import Block, Source, Tie
 from keepsake.projections.index.segmentation import has_no_spaces, spread
 from keepsake.records.entity import called
+from keepsake.records.trust import ANY, Distrust
 from keepsake.state.sessions import ActiveHours
-from keepsake.state.sources import ANY, Distrust
 from keepsake.text.fingerprint import KEPT, marks_of
 
 Name = tuple[str, str, str, str]  # whose, "agent" or "about", as it was written, on which path

@@ -30,15 +30,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keepsake.projections.index import asking, leaving, telling
 from keepsake.projections.index.asking import BLOCK, LIFE, ROW
-from keepsake.projections.index.models import (  # fmt: skip
-    block_tags,
-    blocks,
-    edges,
-    frames,
-    metadata,
-    sessions,
-    system_config,
-)
+from keepsake.projections.index.models import block_tags, blocks, edges, frames, metadata, sessions, system_config
 from keepsake.projections.index.schema import (
     ASIDE_LETTERS,
     ASIDES,

@@ -19,7 +19,8 @@ from keepsake.projections.index import statements as sql
 from keepsake.projections.index.batch import Desk
 from keepsake.projections.index.rows import AS_USUAL, BACK, PLAIN, WITHHELD, Source
 from keepsake.records.event import Event
-from keepsake.state.sources import NONE, Distrust, distrust_of
+from keepsake.records.trust import NONE, Distrust
+from keepsake.state.sources import distrust_of
 
 
 def is_withheld(desk: Desk, source: Source) -> bool:

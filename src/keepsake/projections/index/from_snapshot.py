@@ -19,8 +19,8 @@ from keepsake.records.operations import (
 )
 from keepsake.records.operations import TRUST_SET as TRUST
 from keepsake.records.schema import WRITER_TRUST
+from keepsake.records.trust import NONE
 from keepsake.state.beliefs import Held
-from keepsake.state.sources import NONE
 from keepsake.state.state import Book
 
 _BY = "ledger:snapshot"

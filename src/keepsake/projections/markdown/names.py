@@ -20,7 +20,7 @@ from hashlib import blake2s
 from keepsake.projections.markdown.tag import is_letter
 from keepsake.records.entity import PREFIXES
 from keepsake.records.errors import Refused
-from keepsake.state.pages import NOTES
+from keepsake.records.page import NOTES
 
 _LONGEST = 80  # bytes of the readable part
 _PAGE = re.compile(rf"((?:{'|'.join(PREFIXES)})-[^/\\\x00]+)\.md\Z", re.DOTALL)

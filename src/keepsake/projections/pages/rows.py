@@ -19,8 +19,9 @@ from keepsake.projections.markdown.names import file_of
 from keepsake.projections.pages.search import index_entry, letters_of, unindex_entry
 from keepsake.records.belief import OWNER
 from keepsake.records.entity import PREFIXES
+from keepsake.records.page import NOTES
 from keepsake.records.times import later
-from keepsake.state.pages import NOTES, USUAL
+from keepsake.state.pages import USUAL
 
 _PER_ENTRY = 18  # tokens of a heading
 _PORTION = 500  # entries written at once

@@ -1,6 +1,38 @@
-"""Every read and write of the index, as functions of a connection; the caller says where a transaction ends.
-
-Results are dictionaries and plain values. Nothing a caller passes ever becomes part of a statement: all of it is bound.
-What the index could not keep as it is (a lone surrogate, a NaN, an unknown status) is refused before anything is
-written. A change to a block, session or pair that is not there changes nothing, like the UPDATE that it is.
+"""elfmem's storage layer, under elfmem's own module names: `keepsake.stores.elfmem.db.queries` is its
+`elfmem.db.queries`. All its public names can also be imported from here.
 """
+
+from keepsake.stores.elfmem import queries as _queries
+from keepsake.stores.elfmem.db.engine import create_engine, create_test_engine
+from keepsake.stores.elfmem.db.models import (
+    block_tags,
+    blocks,
+    contradictions,
+    edges,
+    frames,
+    metadata,
+    sessions,
+    system_config,
+)
+from keepsake.stores.elfmem.queries import *  # noqa: F403
+from keepsake.stores.elfmem.scoring import log_normalise_reinforcement
+from keepsake.stores.elfmem.types import ArchiveReason, BlockStatus, DecayTier, Edge
+
+__all__ = [
+    "ArchiveReason",
+    "BlockStatus",
+    "DecayTier",
+    "Edge",
+    "block_tags",
+    "blocks",
+    "contradictions",
+    "create_engine",
+    "create_test_engine",
+    "edges",
+    "frames",
+    "log_normalise_reinforcement",
+    "metadata",
+    "sessions",
+    "system_config",
+]
+__all__ += _queries.__all__

@@ -7,9 +7,9 @@ for a synchronous connection, and what each of them does, are in `rows`.
 from __future__ import annotations
 
 from keepsake.projections.index.hashing import content_hash
-from keepsake.stores.elfmem import blocks, config, contradictions, edges, frames, seed, sessions, tags
 from keepsake.stores.elfmem.embeddings import bytes_to_embedding, embedding_to_bytes
 from keepsake.stores.elfmem.lift import lift
+from keepsake.stores.elfmem.rows import blocks, config, contradictions, edges, frames, seed, sessions, tags
 
 __all__ = [
     "add_tags",

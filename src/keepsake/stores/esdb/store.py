@@ -22,11 +22,10 @@ from keepsake.ledger.verify import verify
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import Damaged, Missing, NotFound, Refused
 from keepsake.records.event import Draft, Event
+from keepsake.records.history import Change, Moment, Version, Why
 from keepsake.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE
 from keepsake.records.record import RAG_CONFIDENCE, UNKNOWN, ChronoRecord, WalEvent, belief_status
 from keepsake.state.beliefs import Beliefs, Held
-from keepsake.state.history import Change, Moment, Version
-from keepsake.state.why import Why
 from keepsake.stores.esdb.migrate import is_old, take_over
 from keepsake.stores.open_folder import Shelf
 

@@ -22,11 +22,12 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import islice
 from pathlib import Path
 
-from keepsake.consolidate.classify import Deltas, Malformed, classify
+from keepsake.consolidate.classify import Deltas, classify
 from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.delta import Delta
 from keepsake.records.episode import Episode
 from keepsake.records.errors import MemoryScopeError, Refused
+from keepsake.records.extracted import Malformed
 from keepsake.records.health import MigrationPlan, StoreHealth
 from keepsake.records.rule import ConsolidationRule
 from keepsake.records.scope import Scope, checked

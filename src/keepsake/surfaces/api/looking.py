@@ -21,7 +21,7 @@ from keepsake.surfaces.api.tells import BelievedAt, Name, OfPath, also, moment
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.state.history import Change as Differs
+    from keepsake.records.history import Change as Differs
 
 router = made("looking")
 

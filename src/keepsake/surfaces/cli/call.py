@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from keepsake.records.errors import NotFound
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -132,3 +134,12 @@ def on_a_terminal() -> bool:
 
 
 pass_call = click.make_pass_decorator(Call, ensure=True)
+
+
+def need_a_ledger(call: Call) -> None:
+    """Someone's pages without their ledger are read once they are taken in."""
+    from keepsake.surfaces.present.page_names import has_pages
+
+    folder = call.locate()
+    if has_pages(folder) and not is_there(folder):
+        raise NotFound(f"there are pages in {folder / 'memory'}, and no ledger yet; `keepsake sync` takes them in")

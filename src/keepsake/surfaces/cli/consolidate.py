@@ -26,9 +26,8 @@ from keepsake.surfaces.present.terminal import bold, dim
 from keepsake.surfaces.present.text import shown
 
 if TYPE_CHECKING:
-    from keepsake.memory.facts.consolidate import Consolidated
     from keepsake.memory.memory import Memory
-    from keepsake.records.rule import ConsolidationRule
+    from keepsake.records.rule import Consolidated, ConsolidationRule
 
 _ELSE = {"keep": "--add", "drop": "--drop", "listed": "--list", "due": "--due", "findings": "--findings"}
 

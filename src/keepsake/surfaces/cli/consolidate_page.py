@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from keepsake.records.belief import OWNER
-from keepsake.state.lineage import text_of, triple_of
+from keepsake.records.fact_view import text_of, triple_of
 from keepsake.surfaces.present.names import handle
 from keepsake.surfaces.present.terminal import bold, dim, warn, width
 from keepsake.surfaces.present.text import cells, short, shown
 from keepsake.surfaces.present.time import ago, count, when
 
 if TYPE_CHECKING:
-    from keepsake.memory.facts.consolidate import Consolidated
-    from keepsake.memory.facts.rules import RuleStatus
     from keepsake.memory.memory import Memory
     from keepsake.records.delta import Delta
     from keepsake.records.episode import Episode
     from keepsake.records.fact import Fact
-    from keepsake.records.rule import ConsolidationRule
-    from keepsake.state.rules import Finding
+    from keepsake.records.rule import Consolidated, ConsolidationRule, Finding, RuleStatus
 
 KINDS = ("add", "update", "delete", "noop")
 

@@ -23,7 +23,7 @@ from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.present.time import count, their
 
 if TYPE_CHECKING:
-    from keepsake.memory.maintenance.status import Erasure
+    from keepsake.records.status import Erasure
 
 
 @command(DAILY[5], example="keepsake erase ana-tea --yes", exits={1: "refused, not found, or answered with no"})

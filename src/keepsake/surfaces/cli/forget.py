@@ -20,8 +20,8 @@ from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.present.time import ago
 
 if TYPE_CHECKING:
-    from keepsake.memory.episodes.store import Retraction
     from keepsake.memory.memory import Memory
+    from keepsake.records.episode import Retraction
     from keepsake.records.fact import Fact
 
 

@@ -137,7 +137,7 @@ def _details(done: Imported) -> Iterator[str]:
     if done.known:
         yield dim(f"  {done.known:,} known already")
     if done.masked:
-        from keepsake.text.secrets.detect import told
+        from keepsake.records.masked import told
 
         kinds = [kind for kind, number in done.masked.items() for _ in range(number)]
         yield warn(f"  masked {told(kinds)}")

@@ -9,12 +9,12 @@ import click
 
 from keepsake.records.errors import NotFound, Refused
 from keepsake.surfaces.cli.belief_options import given, speaker, whose
-from keepsake.surfaces.cli.call import Call, pass_call
+from keepsake.surfaces.cli.call import Call, need_a_ledger, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LOOK
 from keepsake.surfaces.cli.pages_page import entry_lines, file_line, found_lines, front, plain, said_of, table
 from keepsake.surfaces.cli.tab import complete_page
-from keepsake.surfaces.present.page_names import meant, need_a_ledger, page_name
+from keepsake.surfaces.present.page_names import meant, page_name
 from keepsake.surfaces.present.text import shown
 
 if TYPE_CHECKING:

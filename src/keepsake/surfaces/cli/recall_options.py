@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
 from typing import Any, TypeVar
 
 import click
 
-from keepsake.records.errors import Refused
 from keepsake.surfaces.cli.belief_options import given
 from keepsake.surfaces.cli.tab import complete_entity, complete_frame, complete_path
-from keepsake.surfaces.present.time import read_moment
+from keepsake.surfaces.present.time import read_date, read_moment, read_time
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 _FILTERS = ("about", "tags", "kinds", "what", "since", "until")
 _NOT_FOR_FRAMES = {"k": "-k", "words": "--words"}
 
@@ -97,17 +93,3 @@ def check_frame(said: Mapping[str, Any]) -> None:
     for name, option in _NOT_FOR_FRAMES.items():
         if "frame" in said and name in said:
             raise click.UsageError(f"{option} does not go with --frame: it shows what its budget holds")
-
-
-def read_time(text: str) -> datetime:
-    """A date or a time; in this machine's zone unless it names another."""
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except (ValueError, OverflowError):
-        raise Refused(f"not a date: {text!r}; write it like 2026-05-03 or 2026-05-03T14:00") from None
-
-
-def read_date(text: str) -> date | datetime:
-    """The same, but a date stays a date: what is true in the world is often known to the day."""
-    moment = read_time(text)
-    return date.fromisoformat(text) if _DAY.match(text) else moment

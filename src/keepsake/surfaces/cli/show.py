@@ -9,7 +9,7 @@ import click
 
 from keepsake.records.clock import stamp
 from keepsake.records.display import plain
-from keepsake.state.lineage import fact_of
+from keepsake.records.fact_view import fact_of
 from keepsake.surfaces.cli.belief_options import on_path, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
     from keepsake.records.episode import Episode
-    from keepsake.state.history import Moment
-    from keepsake.state.relations import Neighbour
+    from keepsake.records.history import Moment
+    from keepsake.records.relation import Neighbour
 
 
 @command(

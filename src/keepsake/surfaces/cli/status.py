@@ -9,19 +9,14 @@ from keepsake.surfaces.cli.belief_options import whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import LOOK
+from keepsake.surfaces.present.names import DOORS
 from keepsake.surfaces.present.places import short_path
 from keepsake.surfaces.present.terminal import bad, bold, dim, good, row, warn
 from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.present.time import ago, count, size, when
 
 if TYPE_CHECKING:
-    from keepsake.memory.maintenance.status import Status
-
-DOORS = {
-    "cli": "at the command line", "python": "from Python", "mcp": "by an MCP client", "page": "on the page",
-    "http": "over HTTP", "rules": "by a rule",
-}  # fmt: skip
-
+    from keepsake.records.status import Status
 
 @command(
     LOOK[0],

@@ -16,7 +16,7 @@ from keepsake.surfaces.present.text import cells, short, shown
 from keepsake.surfaces.present.time import count, read_moment, when
 
 if TYPE_CHECKING:
-    from keepsake.state.sources import Distrust, Standing
+    from keepsake.records.trust import Distrust, Standing
 
 _ROOM = 32
 

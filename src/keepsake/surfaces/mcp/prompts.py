@@ -23,7 +23,7 @@ from keepsake.surfaces.mcp.quoted import quoted
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
-    from keepsake.state.history import Change
+    from keepsake.records.history import Change
     from keepsake.surfaces.server.worker import Holder
 
 Context = ServerRequestContext[Any, Any]

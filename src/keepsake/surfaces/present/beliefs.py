@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from keepsake.records.belief import OWNER, Belief
-from keepsake.state.history import Version
-from keepsake.state.lineage import steps_in
+from keepsake.records.fact_view import steps_in
+from keepsake.records.history import Version
 from keepsake.surfaces.present.names import handle, short_id
 from keepsake.surfaces.present.terminal import bold, dim, row, warn, width
 from keepsake.surfaces.present.text import cells, lines, short, shown
 from keepsake.surfaces.present.time import ago, count, when
 
 if TYPE_CHECKING:
-    from keepsake.state.relations import Neighbour
+    from keepsake.records.relation import Neighbour
 
 STANDING = {"active": "held", "tombstone": "forgotten", "invalidated": "no longer held"}
 EPISODES = 5  # of a fact that are shown

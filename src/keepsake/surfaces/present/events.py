@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from keepsake.records.belief import Belief
 from keepsake.records.event import Event
+from keepsake.records.page import NOTES
+from keepsake.records.path import MAIN
 from keepsake.records.times import Span, named
-from keepsake.state.pages import NOTES
-from keepsake.state.paths import MAIN
 from keepsake.surfaces.present.names import handle, short_id
 from keepsake.surfaces.present.terminal import dim, width
 from keepsake.surfaces.present.text import cells, short

@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING
 
 from keepsake.records import ids
 
+DOORS = {
+    "cli": "at the command line", "python": "from Python", "mcp": "by an MCP client", "page": "on the page",
+    "http": "over HTTP", "rules": "by a rule",
+}  # fmt: skip
+
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
 

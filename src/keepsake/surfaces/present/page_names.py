@@ -10,7 +10,6 @@ from os.path import isfile
 from typing import TYPE_CHECKING
 
 from keepsake.records.errors import NotFound, Refused
-from keepsake.surfaces.cli.call import Call, is_there
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,13 +26,6 @@ def called(info: PageInfo) -> str:
 def has_pages(folder: Path) -> bool:
     """Whether pages lie in a folder, with a ledger or without."""
     return any(any((folder / "memory").glob(pattern)) for pattern in ("*.md", "@*/*.md"))
-
-
-def need_a_ledger(call: Call) -> None:
-    """Someone's pages without their ledger are read once they are taken in."""
-    folder = call.locate()
-    if has_pages(folder) and not is_there(folder):
-        raise NotFound(f"there are pages in {folder / 'memory'}, and no ledger yet; `keepsake sync` takes them in")
 
 
 def meant(memory: Memory, name: str) -> str:
@@ -73,4 +65,3 @@ def _near(memory: Memory, name: str) -> str:
         return begun[0]
     near = get_close_matches(name, names, n=1) or get_close_matches(name, list(without), n=1)
     return without.get(near[0], near[0]) if near else ""
-

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import click
 
 from keepsake.records.belief import OWNER, Belief
+from keepsake.records.page import NOTES
 from keepsake.records.review import Approval, Review
-from keepsake.state.pages import NOTES
 from keepsake.surfaces.present.diff import word_diff
 from keepsake.surfaces.present.names import handle
 from keepsake.surfaces.present.terminal import bold, dim, row, warn, width

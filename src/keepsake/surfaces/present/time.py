@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, date, datetime
 
 from keepsake.records.clock import system_clock
 from keepsake.records.errors import Refused
 from keepsake.surfaces.present.text import shown
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 
 _STEPS = ((60, 1, "second"), (3600, 60, "minute"), (86400, 3600, "hour"), (30 * 86400, 86400, "day"))
 _SHORT_STEPS = ((3600, 60, "min"), (86400, 3600, "h"), (7 * 86400, 86400, "d"))
@@ -87,3 +90,17 @@ def _parse(ts: str) -> datetime | None:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone()
     except (ValueError, OverflowError):
         return None
+
+
+def read_time(text: str) -> datetime:
+    """A date or a time; in this machine's zone unless it names another."""
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise Refused(f"not a date: {text!r}; write it like 2026-05-03 or 2026-05-03T14:00") from None
+
+
+def read_date(text: str) -> date | datetime:
+    """The same, but a date stays a date: what is true in the world is often known to the day."""
+    moment = read_time(text)
+    return date.fromisoformat(text) if _DAY.match(text) else moment

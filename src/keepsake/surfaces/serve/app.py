@@ -31,8 +31,8 @@ from keepsake.surfaces.server.listen import PORT, Hurried, Server, Where, addres
 from keepsake.surfaces.web import app as site
 
 if TYPE_CHECKING:
-    from keepsake.memory.maintenance.status import Status
     from keepsake.memory.memory import Memory
+    from keepsake.records.status import Status
     from keepsake.surfaces.mcp.tool import Tool
     from keepsake.surfaces.server.worker import Holder
 

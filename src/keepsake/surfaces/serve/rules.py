@@ -15,7 +15,7 @@ from keepsake.memory.scheduler import EVERY, Schedule
 from keepsake.records.errors import Closed, KeepsakeError
 
 if TYPE_CHECKING:
-    from keepsake.memory.facts.consolidate import Consolidated
+    from keepsake.records.rule import Consolidated
     from keepsake.surfaces.server.worker import Desk, Holder
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from keepsake.records.errors import NotFound
-from keepsake.state.lineage import steps_in
+from keepsake.records.fact_view import steps_in
 from keepsake.surfaces.present.beliefs import STANDING, STEPS
 from keepsake.surfaces.present.diff import Piece
 from keepsake.surfaces.web.markdown import html
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
     from keepsake.records.episode import Episode
+    from keepsake.records.history import Version, Why
     from keepsake.records.review import Review
-    from keepsake.state.history import Version
-    from keepsake.state.why import Why
 
 MOST = 50  # of anything that is listed: versions, episodes, what rests on it
 _DEEPEST = 8  # steps down the reasons

@@ -10,8 +10,8 @@ from starlette.routing import BaseRoute, Route
 
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NotFound
+from keepsake.records.fact_view import text_of
 from keepsake.records.operations import EPISODE_PUT
-from keepsake.state.lineage import text_of
 from keepsake.surfaces.present.text import one_line
 from keepsake.surfaces.web.plain import visible
 from keepsake.surfaces.web.render import ask, shown

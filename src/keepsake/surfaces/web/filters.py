@@ -14,8 +14,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from keepsake.records.ids import BELIEF_ID
-from keepsake.surfaces.cli.status import DOORS
-from keepsake.surfaces.present.names import short_id
+from keepsake.surfaces.present.names import DOORS, short_id
 from keepsake.surfaces.present.text import lines, one_line, shown
 from keepsake.surfaces.present.time import ago, count, size, when
 

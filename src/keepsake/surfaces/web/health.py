@@ -14,8 +14,8 @@ from keepsake.surfaces.web.render import command_of
 from keepsake.surfaces.web.timeline import Line, line_of
 
 if TYPE_CHECKING:
-    from keepsake.memory.maintenance.proof import ChainFile, Kept
     from keepsake.memory.memory import Memory
+    from keepsake.records.proof import ChainFile, Kept
 
 _REACH = 20_000  # events that are looked through for what the ledger did to itself
 _NAMED = 8

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from keepsake.memory.maintenance.status import Asked, Status
     from keepsake.memory.memory import Memory
+    from keepsake.records.status import Asked, Status
 
 _NAMED = 5  # beliefs that an answer names
 _FIRST = ('remember "Ana prefers tea"', "connect", "import FILE")

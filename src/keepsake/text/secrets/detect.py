@@ -8,8 +8,7 @@ shape of its own, and that nobody calls one, is not found; hashes, ids and publi
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 But = Callable[[], str]
@@ -84,11 +83,6 @@ def masked(text: str, keep: Collection[str] = (), but: But | None = None) -> tup
         text = _without(text, found)
         kinds += [secret.kind for secret in found]
     return text, kinds
-
-
-def told(kinds: Iterable[str]) -> str:
-    """Kinds in words: "1 GitHub token, 2 passwords"."""
-    return ", ".join(f"{number} {kind}{'s' if number > 1 else ''}" for kind, number in Counter(kinds).items())
 
 
 def _apart(spans: list[tuple[str, int, int]]) -> list[Secret]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from keepsake.state.paths import MAIN
+from keepsake.records.path import MAIN
 from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command

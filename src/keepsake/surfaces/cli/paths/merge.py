@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from keepsake.records.merged import REVIEW, RULES
-from keepsake.state.paths import shown as called
+from keepsake.records.path import shown as called
 from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from keepsake.memory.graph.entities import Known
-from keepsake.records.named import NamedEntity, Relation
+from keepsake.records.named import Known, NamedEntity, Relation
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.server.worker import Desk
 

@@ -19,10 +19,10 @@ from keepsake.records.operations import (
     EPISODE_PUT,
     EPISODE_RETRACT,
 )
-from keepsake.surfaces.cli.recall_options import read_time
 from keepsake.surfaces.mcp.fields import maybe
 from keepsake.surfaces.mcp.format import cut
 from keepsake.surfaces.mcp.words import exactly, fenced, label
+from keepsake.surfaces.present.time import read_time
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import orjson
 
+from keepsake.memory.context import Opened
 from keepsake.memory.core.events import events_from
 from keepsake.memory.core.masking import Masker
-from keepsake.memory.opened import Opened
 from keepsake.records.audit import NAME, AuditLine, Auditor
 from keepsake.records.errors import Closed, KeepsakeError, Refused
 from keepsake.records.event import Event

@@ -9,8 +9,8 @@ from sqlalchemy.dialects.sqlite import insert
 
 from keepsake.projections.index.models import frames
 from keepsake.records.clock import stamp, system_clock
-from keepsake.stores.elfmem.checks import count, json_list, json_object, label, words
-from keepsake.stores.elfmem.plain import fetch, fetch_one
+from keepsake.stores.elfmem.rows.checks import count, json_list, json_object, label, words
+from keepsake.stores.elfmem.rows.plain import fetch, fetch_one
 
 
 def get_frame(conn: Connection, name: str) -> dict[str, Any] | None:

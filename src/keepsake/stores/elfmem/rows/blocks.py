@@ -10,10 +10,10 @@ from keepsake.projections.index.models import block_tags, blocks, contradictions
 from keepsake.records.block import ArchiveReason, BlockStatus
 from keepsake.records.clock import stamp, system_clock
 from keepsake.records.errors import Refused
-from keepsake.stores.elfmem.checks import count, label, labels, number, one_of, words
 from keepsake.stores.elfmem.embeddings import embedding_to_bytes
-from keepsake.stores.elfmem.given import given
-from keepsake.stores.elfmem.plain import fetch, fetch_one
+from keepsake.stores.elfmem.rows.checks import count, label, labels, number, one_of, words
+from keepsake.stores.elfmem.rows.given import given
+from keepsake.stores.elfmem.rows.plain import fetch, fetch_one
 
 if TYPE_CHECKING:
     from keepsake.stores.elfmem.embeddings import Vector

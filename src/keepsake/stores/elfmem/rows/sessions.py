@@ -8,8 +8,8 @@ from sqlalchemy import Connection, Integer, column, insert, select, update
 
 from keepsake.projections.index.models import sessions
 from keepsake.records.clock import stamp, system_clock
-from keepsake.stores.elfmem.checks import label, number, words
-from keepsake.stores.elfmem.plain import fetch_one
+from keepsake.stores.elfmem.rows.checks import label, number, words
+from keepsake.stores.elfmem.rows.plain import fetch_one
 
 
 def start_session(conn: Connection, *, session_id: str, task_type: str, start_active_hours: float) -> None:

@@ -9,9 +9,9 @@ from sqlalchemy import Connection, func, insert, or_, select, tuple_, union, uni
 from keepsake.projections.index.models import edges
 from keepsake.records.clock import stamp, system_clock
 from keepsake.records.edge import Edge
-from keepsake.stores.elfmem.checks import label, labels, number, pair, words
-from keepsake.stores.elfmem.given import given_once, given_pairs
-from keepsake.stores.elfmem.plain import fetch
+from keepsake.stores.elfmem.rows.checks import label, labels, number, pair, words
+from keepsake.stores.elfmem.rows.given import given_once, given_pairs
+from keepsake.stores.elfmem.rows.plain import fetch
 
 
 def insert_edge(conn: Connection, *, from_id: str, to_id: str, weight: float) -> None:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from keepsake.memory.opened import Opened
+from keepsake.memory.context import Opened
 from keepsake.records.event import Event
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from keepsake.ledger.backup import back_up
 from keepsake.memory import settings
-from keepsake.memory.learns import Learns
-from keepsake.memory.maintenance.audit import Accounts
 from keepsake.memory.recall.feedback import UseOf
 from keepsake.memory.recall.receipts import ReceiptsOf
+from keepsake.memory.verbs.audit import Accounts
+from keepsake.memory.verbs.consolidate import Learns
 
 if TYPE_CHECKING:
     from keepsake.memory.maintenance.tidy import TidyOf

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from keepsake.memory.recall.sessions import FramesOf
-from keepsake.memory.tends import Tends
-from keepsake.memory.trust.sources import Trusts
+from keepsake.memory.verbs.maintain import Tends
+from keepsake.memory.verbs.trust import Trusts
 from keepsake.records.errors import Refused
 from keepsake.records.frame import Frame
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from keepsake.memory.recall.recall import RecallOf
     from keepsake.records.evaluation import Verdicts
     from keepsake.records.framed import Framed
+    from keepsake.records.history import Moment
     from keepsake.records.protocols import Embedder
     from keepsake.records.recall import Recalled, Replayed
-    from keepsake.state.history import Moment
 
 Tick = Callable[[int], None]
 

@@ -9,9 +9,9 @@ from sqlalchemy import Connection, insert, or_, select, update
 from keepsake.projections.index.models import contradictions
 from keepsake.records.clock import stamp, system_clock
 from keepsake.records.errors import Refused
-from keepsake.stores.elfmem.checks import label, labels, number, words
-from keepsake.stores.elfmem.given import given_once
-from keepsake.stores.elfmem.plain import fetch
+from keepsake.stores.elfmem.rows.checks import label, labels, number, words
+from keepsake.stores.elfmem.rows.given import given_once
+from keepsake.stores.elfmem.rows.plain import fetch
 
 
 def insert_contradiction(conn: Connection, *, block_a_id: str, block_b_id: str, score: float) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from keepsake.ledger.chain import first_line, is_ours
+from keepsake.memory.context import Opened
 from keepsake.memory.maintenance.ledger import is_old
-from keepsake.memory.opened import Opened
 from keepsake.records.errors import Closed, NotWritable, Refused
 from keepsake.records.scope import checked
 from keepsake.state.imports import source_of

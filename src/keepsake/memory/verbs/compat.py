@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from keepsake.memory.opened import Opened
-from keepsake.memory.trust.shown import is_episode_shown, is_shown
+from keepsake.memory.context import Opened
+from keepsake.memory.episodes.store import is_episode_shown
+from keepsake.memory.trust.shown import is_shown
 
 if TYPE_CHECKING:
     from keepsake.memory.exchange.files import FilesOf

@@ -15,14 +15,14 @@ from keepsake.decide.beliefs import invalidate, what_goes
 from keepsake.decide.gate import Verdict, as_seen, gate, matrix
 from keepsake.decide.path_actions import action_on
 from keepsake.decide.paths import named
-from keepsake.memory.opened import Opened
+from keepsake.memory.context import Opened
 from keepsake.memory.reviews.reviews import ReviewsOf, do_the_rest
 from keepsake.records.belief import texts
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
+from keepsake.records.page import NOTES
+from keepsake.records.path import MAIN
 from keepsake.records.policy import BELIEF, Policy, Subject, kind_of, named_cell
 from keepsake.records.review import Action, Applied, Approval, Review
-from keepsake.state.pages import NOTES
-from keepsake.state.paths import MAIN
 
 _LISTS = ("evidence", "tags", "triple", "rests_on")
 

@@ -7,20 +7,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from keepsake.decide.usage import identity
-from keepsake.memory.opened import Opened
+from keepsake.memory.context import Opened
 from keepsake.records.belief import Belief
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Event
-from keepsake.state.history import Moment
-from keepsake.state.relations import Neighbour
+from keepsake.records.history import Moment
+from keepsake.records.relation import Neighbour
 
 if TYPE_CHECKING:
     from keepsake.ledger.checkpoint import Keyring
-    from keepsake.memory.maintenance.log import LogPage
-    from keepsake.memory.maintenance.status import Status
     from keepsake.records.episode import Episode
-    from keepsake.state.history import Change, Moment, Version
-    from keepsake.state.why import Why
+    from keepsake.records.history import Change, Moment, Version, Why
+    from keepsake.records.log import LogPage
+    from keepsake.records.status import Status
 
 
 class Looks(Opened):

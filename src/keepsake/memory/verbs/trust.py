@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.decide import trust as decide
 from keepsake.decide.beliefs import Draw
+from keepsake.memory.context import Opened
 from keepsake.memory.core.echo import Echo, EchoesOf
-from keepsake.memory.opened import Opened
 from keepsake.records.belief import Belief
 from keepsake.records.clock import just_before, parse_moment, said_time, stamp
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
 from keepsake.records.recall import Nearly, Recalled
-from keepsake.state.sources import ANY, Distrust, Standing, checked_source
+from keepsake.records.trust import ANY, Distrust, Standing, checked_source
 
 if TYPE_CHECKING:
     from keepsake.memory.recall.recall import RecallOf
     from keepsake.projections.index.file import IndexFile
-    from keepsake.state.history import Moment
+    from keepsake.records.history import Moment
 
 WITHHELD = "(withheld)"
 

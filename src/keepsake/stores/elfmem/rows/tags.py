@@ -7,8 +7,8 @@ from sqlalchemy.dialects.sqlite import insert
 
 from keepsake.projections.index.models import block_tags
 from keepsake.records.errors import Refused
-from keepsake.stores.elfmem.checks import label, labels, words
-from keepsake.stores.elfmem.given import given
+from keepsake.stores.elfmem.rows.checks import label, labels, words
+from keepsake.stores.elfmem.rows.given import given
 
 _LONGEST_PATTERN = 50_000  # bytes; SQLite's own limit
 

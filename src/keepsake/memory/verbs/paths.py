@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from keepsake.memory.learns import Learns
+from keepsake.memory.verbs.consolidate import Learns
 
 if TYPE_CHECKING:
     from keepsake.memory.paths.paths import PathsOf

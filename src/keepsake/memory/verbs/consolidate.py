@@ -6,15 +6,15 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from keepsake.memory.opened import Opened
+from keepsake.memory.context import Opened
 
 if TYPE_CHECKING:
     from keepsake.consolidate.scoring import SalienceScorer
-    from keepsake.memory.facts.consolidate import Consolidated, ConsolidationOf, Tick
+    from keepsake.memory.facts.consolidate import ConsolidationOf, Tick
     from keepsake.memory.facts.rules import RulesOf
     from keepsake.memory.facts.store import FactsOf
     from keepsake.records.extracted import Extractor
-    from keepsake.records.rule import ConsolidationRule
+    from keepsake.records.rule import Consolidated, ConsolidationRule
 
 
 class Learns(Opened):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from keepsake.memory.graphs import Graphs
+from keepsake.memory.verbs.graph import Graphs
 from keepsake.records.errors import NotApproved, Refused
 from keepsake.records.exported import MARK, Exported, TakenIn
 from keepsake.records.scope import checked

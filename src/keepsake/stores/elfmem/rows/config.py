@@ -7,7 +7,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from keepsake.projections.index.models import system_config
 from keepsake.records.errors import Damaged, Refused
-from keepsake.stores.elfmem.checks import label, number, words
+from keepsake.stores.elfmem.rows.checks import label, number, words
 
 _HOURS = "total_active_hours"
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from keepsake.memory.beliefs.corrections import corrected
-from keepsake.memory.tends import Tends
-from keepsake.memory.trust.sources import Trusts
+from keepsake.memory.verbs.maintain import Tends
+from keepsake.memory.verbs.trust import Trusts
 from keepsake.records.belief import Belief
 from keepsake.records.operations import BELIEF_SUPERSEDE
 from keepsake.records.policy import DEFAULT, is_above
