@@ -71,7 +71,7 @@ def test_it_is_checked_with_nothing_but_the_text_and_the_key(shelf, tmp_path):
     ledger, notes, key = shelf
     (tmp_path / "proof").write_text(prove.inclusion(ledger, 3, notes[-1], key))
     code = (
-        "import sys, json; from pathlib import Path; from keepsake.ledger.note import Verifier;"
+        "import sys, json; from pathlib import Path; from keepsake.ledger.signed_note import Verifier;"
         "from keepsake.ledger import prove;"
         "print(json.dumps(prove.check_inclusion(Path(sys.argv[1]).read_text(), Verifier(sys.argv[2]))))"
     )

@@ -44,10 +44,10 @@ def test_an_identity_that_makes_no_sense_cannot_be_made(name: str, dimensions: i
 @pytest.mark.parametrize(
     "line",
     [
-        "import keepsake.records.embedder",
-        "from keepsake.models.choose import choose; choose('none')",
-        "from keepsake.models.choose import choose; choose('http://localhost:1/v1#m')",
-        "from keepsake.models.choose import choose; choose('wordllama')",
+        "import keepsake.records.protocols",
+        "from keepsake.models.registry import choose; choose('none')",
+        "from keepsake.models.registry import choose; choose('http://localhost:1/v1#m')",
+        "from keepsake.models.registry import choose; choose('wordllama')",
     ],
 )
 def test_importing_and_choosing_load_neither_numpy_nor_a_model(line: str) -> None:

@@ -58,7 +58,7 @@ def old(tmp_path: Path) -> OldStore:
 # -- what comes over -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::keepsake.stores.takeover.TakeoverWarning")
+@pytest.mark.filterwarnings("ignore::keepsake.stores.esdb.migrate.TakeoverWarning")
 def test_every_version_comes_over_with_its_time_its_status_and_its_confidence(old: OldStore, tmp_path: Path) -> None:
     content = old.wal.read_bytes()
     with ChronoStore(tmp_path) as store:
@@ -313,7 +313,7 @@ def test_a_folder_that_is_not_whole_is_refused_with_what_is_missing_and_left_as_
     assert _files(old.folder) == before
 
 
-@pytest.mark.filterwarnings("ignore::keepsake.stores.takeover.TakeoverWarning")
+@pytest.mark.filterwarnings("ignore::keepsake.stores.esdb.migrate.TakeoverWarning")
 def test_a_whole_log_stands_where_the_snapshot_says_otherwise_and_that_is_reported(
     old: OldStore, tmp_path: Path
 ) -> None:
@@ -330,7 +330,7 @@ def test_a_whole_log_stands_where_the_snapshot_says_otherwise_and_that_is_report
     assert "'Z': the snapshot says otherwise" in said
 
 
-@pytest.mark.filterwarnings("ignore::keepsake.stores.takeover.TakeoverWarning")
+@pytest.mark.filterwarnings("ignore::keepsake.stores.esdb.migrate.TakeoverWarning")
 @pytest.mark.parametrize("is_folder", [True, False])
 def test_a_whole_log_needs_no_snapshot(old: OldStore, tmp_path: Path, is_folder: bool) -> None:
     if is_folder:
@@ -373,7 +373,7 @@ def test_a_folder_that_may_only_be_read_says_what_to_do(
     assert _files(tmp_path) == before
 
 
-@pytest.mark.filterwarnings("ignore::keepsake.stores.takeover.TakeoverWarning")
+@pytest.mark.filterwarnings("ignore::keepsake.stores.esdb.migrate.TakeoverWarning")
 def test_a_disk_that_is_full_at_any_step_leaves_the_old_folder_or_the_new_one(old: OldStore, tmp_path: Path) -> None:
     old.write_snapshot()
     wal, snapshot = old.wal.read_bytes(), old.snapshot.read_bytes()
@@ -396,7 +396,7 @@ def test_a_disk_that_is_full_at_any_step_leaves_the_old_folder_or_the_new_one(ol
         assert _held(store) == old.records
 
 
-@pytest.mark.filterwarnings("ignore::keepsake.stores.takeover.TakeoverWarning")
+@pytest.mark.filterwarnings("ignore::keepsake.stores.esdb.migrate.TakeoverWarning")
 def test_a_process_that_ends_at_any_step_leaves_the_old_folder_or_the_new_one(old: OldStore, tmp_path: Path) -> None:
     old.write_snapshot()
     (old.folder / "events.wal.tmp").write_bytes(old.wal.read_bytes())

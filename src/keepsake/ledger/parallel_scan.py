@@ -39,7 +39,7 @@ _GROUP_END = re.compile(
 _FRESH = """
 import pickle, sys
 sys.path[:] = pickle.load(sys.stdin.buffer)
-from keepsake.ledger.parts import help_out
+from keepsake.ledger.parallel_scan import help_out
 help_out()
 """
 

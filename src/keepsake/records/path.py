@@ -12,7 +12,7 @@ from typing import Any
 
 from keepsake.records.display import Shown
 from keepsake.records.errors import Refused, UnknownVersion
-from keepsake.records.graph.events import moment, names
+from keepsake.records.fields import moment, names
 from keepsake.records.json import check
 
 ROOT = ""

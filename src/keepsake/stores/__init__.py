@@ -1,9 +1,10 @@
-"""Other memories' own classes, and the open folder that they and `Memory` share. Each is loaded when asked for."""
+"""Other memories' own classes, one package for each, and the open folder that they and `Memory` share."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from keepsake.records.lazy import lazy_names
 
 if TYPE_CHECKING:
     from keepsake.stores.memorystore.sqlite_fact import SQLiteFactStore
@@ -37,26 +38,23 @@ __all__ = [
     "SQLiteMemoryStore",
 ]
 
-_HOMES = {
-    "AuditSink": "audit_sink",
-    "Diagnostic": "graph.diagnose",
-    "FactStore": "protocols",
-    "FileBackedMemoryGraphStore": "graph.file_backed",
-    "InMemoryAuditSink": "audit_sink",
-    "InMemoryMemoryEventLog": "event_log.in_memory",
-    "InMemoryMemoryGraphStore": "graph.in_memory",
-    "JsonlAuditSink": "audit_sink",
-    "JsonlMemoryEventLog": "event_log.jsonl",
-    "MemoryEventLog": "event_log.protocols",
-    "MemoryGraphStore": "graph.protocols",
-    "MemoryStore": "protocols",
-    "PhaseMemoryRuntime": "phase_runtime",
-    "SQLiteFactStore": "sqlite_fact",
-    "SQLiteMemoryStore": "sqlite_memory",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'keepsake.stores' has no attribute {name!r}")
-    return getattr(import_module(f"keepsake.stores.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "AuditSink": "phase.audit",
+        "Diagnostic": "phase.graph.diagnostics",
+        "FactStore": "protocols",
+        "FileBackedMemoryGraphStore": "phase.graph.file_backed",
+        "InMemoryAuditSink": "phase.audit",
+        "InMemoryMemoryEventLog": "phase.event_log.in_memory",
+        "InMemoryMemoryGraphStore": "phase.graph.in_memory",
+        "JsonlAuditSink": "phase.audit",
+        "JsonlMemoryEventLog": "phase.event_log.jsonl",
+        "MemoryEventLog": "phase.event_log.protocol",
+        "MemoryGraphStore": "phase.graph.protocol",
+        "MemoryStore": "protocols",
+        "PhaseMemoryRuntime": "phase.phase_runtime",
+        "SQLiteFactStore": "memorystore.sqlite_fact",
+        "SQLiteMemoryStore": "memorystore.sqlite_memory",
+    },
+)

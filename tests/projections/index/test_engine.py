@@ -325,7 +325,7 @@ def test_a_process_that_is_killed_in_a_transaction_leaves_the_file_whole_and_the
     code = f"""
 import asyncio, os, signal
 from keepsake.stores.elfmem import create_engine, metadata
-from keepsake.projections.index.queries import insert_block
+from keepsake.stores.elfmem.queries import insert_block
 async def go():
     engine = await create_engine({str(path)!r})
     async with engine.begin() as conn:

@@ -291,7 +291,7 @@ def test_two_at_once_take_turns(tmp_path):
 
 
 def test_two_processes_at_once_take_turns(tmp_path):
-    code = "import sys; from keepsake.projections.index.migrate import migrate; print(migrate(sys.argv[1]))"
+    code = "import sys; from keepsake.stores.elfmem.migrate import migrate; print(migrate(sys.argv[1]))"
     command = [sys.executable, "-c", code, str(tmp_path / "a.db")]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in "ab"]
 

@@ -43,7 +43,7 @@ def test_importing_the_open_file_does_not_import_the_expression_language():
     import subprocess
     import sys
 
-    code = "import sys, keepsake.memory.index, keepsake.recall.answer; print('sqlalchemy' in sys.modules)"
+    code = "import sys, keepsake.memory.core.index, keepsake.recall.pipeline; print('sqlalchemy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
     assert file.SHAPE >= 1

@@ -413,7 +413,7 @@ def test_the_page_shows_every_table_with_its_columns():
 
 SNIPPET = """
 from sqlalchemy.ext.asyncio import AsyncConnection
-from keepsake.projections.index.queries import get_weighted_degree, insert_block
+from keepsake.stores.elfmem.queries import get_weighted_degree, insert_block
 
 async def right(conn: AsyncConnection) -> dict[str, float]:
     await insert_block(conn, block_id="a", content="x", category="c", source="s")

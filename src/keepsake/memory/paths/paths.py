@@ -17,7 +17,6 @@ from keepsake.decide import path_merge as merging
 from keepsake.decide import paths as decide
 from keepsake.decide.beliefs import Draw
 from keepsake.decide.path_actions import action_on
-from keepsake.ledger.proof import Tree
 from keepsake.memory.core.gate import Gated
 from keepsake.memory.trust.answering import answering
 from keepsake.records.belief import Belief
@@ -25,7 +24,7 @@ from keepsake.records.display import listing
 from keepsake.records.event import Draft, Event
 from keepsake.records.merged import REVIEW, Conflict, Merged
 from keepsake.records.operations import REVIEW_ASK
-from keepsake.records.path import MAIN, ROOT, MemoryPath
+from keepsake.records.path import MAIN, ROOT, MemoryPath, Tree
 from keepsake.records.review import Action
 from keepsake.stores.open_folder import Shelf
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import orjson
 
-from keepsake.records.clock import parse_moment, stamp
 from keepsake.records.display import Shown
 from keepsake.records.errors import Refused, UnknownVersion
+from keepsake.records.fields import _named, moment, names
 from keepsake.records.json import check, to_keep
 
 SCHEMA_VERSION = 1
@@ -169,27 +169,6 @@ def _wrong_time(at: object) -> str:
     return "at is not a time like 2026-05-18T09:00:00.000000Z"
 
 
-def moment(at: datetime | str) -> str:
-    """A time as records hold it. Refused, if it names no moment."""
-    if isinstance(at, datetime):
-        return stamp(at)
-    if not isinstance(at, str):
-        raise Refused(f"a time is a datetime or a text like 2026-05-18T09:00:00Z, not {type(at).__name__}")
-    return parse_moment(at)
-
-
-def names(given: Iterable[str], what: str) -> tuple[str, ...]:
-    """Names as a record holds them, none of them empty. A single text where a list was meant is a common slip."""
-    if isinstance(given, str):
-        raise Refused(f"{what} is a list of names; write [{given!r}]")
-    if not isinstance(given, Iterable):
-        raise Refused(f"{what} is a list of names, not {type(given).__name__}")
-    found = tuple(given)
-    for name in found:
-        _named(name, f"a name in {what}")
-    return found
-
-
 def shown(name: str) -> str:
     """A name as a message can show it: on one line, with nothing hidden in it, and not for ever."""
     return name if len(name) <= _SHOWN and name.isprintable() else ascii(name[:_SHOWN])
@@ -198,13 +177,6 @@ def shown(name: str) -> str:
 def digest_of(told: Mapping[str, Any]) -> str:
     """Equal for equal content, and for no other. Refused, if it cannot be written as JSON."""
     return sha256(orjson.dumps(copied(dict(told)), option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-
-def _named(value: object, what: str) -> None:
-    if type(value) is not str:
-        raise Refused(f"{what} is text, not {type(value).__name__}")
-    if not value:
-        raise Refused(f"{what} is not empty: an empty name names nothing")
 
 
 def copied(told: dict[str, Any]) -> dict[str, Any]:

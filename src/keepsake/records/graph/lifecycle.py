@@ -16,7 +16,8 @@ from typing import Any
 from unicodedata import category, normalize
 
 from keepsake.records.errors import Refused
-from keepsake.records.graph.events import copied, digest_of, moment, names, shown
+from keepsake.records.fields import moment, names
+from keepsake.records.graph.events import copied, digest_of, shown
 
 KINDS = ("activate", "reinforce", "archive", "supersede", "merge", "retract", "promote", "compact", "end", "weaken")
 GATED = frozenset(KINDS) - {"activate", "reinforce"}

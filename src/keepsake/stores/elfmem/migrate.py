@@ -29,7 +29,7 @@ from keepsake.projections.index.models import metadata
 from keepsake.records.errors import Busy, Damaged, KeepsakeError, NotWritable, NotWritten, Refused
 from keepsake.stores.elfmem.engine import url_of
 
-SCRIPTS = "keepsake.projections.index:migrations"
+SCRIPTS = "keepsake.stores.elfmem:migrations"
 
 _ONE_AT_A_TIME = threading.Lock()  # Alembic's context is one for the whole process
 

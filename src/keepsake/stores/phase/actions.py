@@ -16,7 +16,8 @@ from typing import Any
 
 from keepsake.decide.effect import ACTIVE, ARCHIVED, PHASES, RETRACTED, SUPERSEDED
 from keepsake.records.errors import Moved, NotFound, Refused
-from keepsake.records.graph.events import MemoryEvent, digest_of, names
+from keepsake.records.fields import names
+from keepsake.records.graph.events import MemoryEvent, digest_of
 from keepsake.records.graph.lifecycle import LifecycleAction
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
 from keepsake.records.path import MemoryPath

@@ -19,7 +19,8 @@ from typing import Any
 
 from keepsake.decide.effect import ACTIVE
 from keepsake.records.errors import NotFound, Refused
-from keepsake.records.graph.events import digest_of, names
+from keepsake.records.fields import names
+from keepsake.records.graph.events import digest_of
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
 from keepsake.stores.phase.actions import SUPERSEDES, status_of
 from keepsake.stores.phase.graph.protocol import MemoryGraphStore

@@ -26,7 +26,7 @@ import orjson
 from keepsake.ledger.chain import raw_lines
 from keepsake.ledger.disk import Disk
 from keepsake.records.errors import NotWritable, Refused, UnknownVersion
-from keepsake.records.graph.events import moment, names
+from keepsake.records.fields import moment, names
 from keepsake.records.json import check, loads
 from keepsake.stores.phase.event_log.line_file import LineFile
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from keepsake.records.errors import Refused, UnknownVersion
+from keepsake.records.fields import moment
 from keepsake.records.graph.envelope import KINDS, GraphEnvelope, Records, record_in
-from keepsake.records.graph.events import SCHEMA_VERSION, MemoryEvent, moment
+from keepsake.records.graph.events import SCHEMA_VERSION, MemoryEvent
 from keepsake.records.graph.lifecycle import LifecycleAction, LifecycleApproval
 from keepsake.records.graph.nodes import MemoryProfile
 from keepsake.records.json import check, loads, parse

@@ -20,8 +20,9 @@ from typing import Any
 
 from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.errors import Damaged, KeepsakeError, Moved, NeedsApproval, NotWritable, Refused, Unfinished
+from keepsake.records.fields import names
 from keepsake.records.graph.envelope import GraphEnvelope, Records
-from keepsake.records.graph.events import APPLIED, DENIED, MemoryEvent, names
+from keepsake.records.graph.events import APPLIED, DENIED, MemoryEvent
 from keepsake.records.graph.lifecycle import A_DAY, LifecycleAction, LifecycleApproval, PhasePolicy
 from keepsake.stores.phase.actions import Effects, concerned, digest_now, effects_of
 from keepsake.stores.phase.activation import LIMIT, ActivationPlan, plan_activation

@@ -26,8 +26,9 @@ import orjson
 
 from keepsake.records.clock import Clock, stamp
 from keepsake.records.errors import Damaged, KeepsakeError, NeedsApproval, NotFound, NotWritten, Refused, Unfinished
+from keepsake.records.fields import moment
 from keepsake.records.graph.envelope import GraphEnvelope, Records
-from keepsake.records.graph.events import ABANDON, MERGE, MemoryEvent, moment, shown
+from keepsake.records.graph.events import ABANDON, MERGE, MemoryEvent, shown
 from keepsake.records.graph.graph_fields import Told, line_of
 from keepsake.records.graph.lifecycle import PhasePolicy
 from keepsake.records.path import CLOSED, OPEN, MemoryPath

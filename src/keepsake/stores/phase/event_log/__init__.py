@@ -1,9 +1,10 @@
-"""Logs of memory events: one protocol, one in memory, one in a file. Each is loaded when asked for."""
+"""Logs of memory events: one protocol, one in memory, one in a file."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from keepsake.records.lazy import lazy_names
 
 if TYPE_CHECKING:
     from keepsake.stores.phase.event_log.in_memory import InMemoryMemoryEventLog
@@ -11,18 +12,21 @@ if TYPE_CHECKING:
     from keepsake.stores.phase.event_log.protocol import LogFinding, MemoryEventLog
     from keepsake.stores.phase.event_log.replay import GraphSnapshot
 
-__all__ = ["GraphSnapshot", "InMemoryMemoryEventLog", "JsonlMemoryEventLog", "LogFinding", "MemoryEventLog"]
+__all__ = [
+    "GraphSnapshot",
+    "InMemoryMemoryEventLog",
+    "JsonlMemoryEventLog",
+    "LogFinding",
+    "MemoryEventLog",
+]
 
-_HOMES = {
-    "GraphSnapshot": "replay",
-    "InMemoryMemoryEventLog": "in_memory",
-    "JsonlMemoryEventLog": "jsonl",
-    "LogFinding": "protocols",
-    "MemoryEventLog": "protocols",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'keepsake.stores.phase.event_log' has no attribute {name!r}")
-    return getattr(import_module(f"keepsake.stores.phase.event_log.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "GraphSnapshot": "replay",
+        "InMemoryMemoryEventLog": "in_memory",
+        "JsonlMemoryEventLog": "jsonl",
+        "LogFinding": "protocol",
+        "MemoryEventLog": "protocol",
+    },
+)

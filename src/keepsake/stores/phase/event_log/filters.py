@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from keepsake.records.errors import Refused
-from keepsake.records.graph.events import KINDS, is_kind, moment
+from keepsake.records.fields import moment
+from keepsake.records.graph.events import KINDS, is_kind
 
 Wanted = Callable[[dict[str, Any]], bool]
 
