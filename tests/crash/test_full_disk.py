@@ -23,7 +23,7 @@ from keepsake import Memory, Unfinished
 from keepsake.memory.maintenance.check import check
 from keepsake.surfaces.cli.root import keepsake as program
 from tests.crash.shelf import SOAK
-from tests.surfaces.test_map import ALL
+from tests.surfaces.cli.test_map import ALL
 
 BLOCK = 4096
 LONG = "The words go on. " * 400  # more than any block has room for

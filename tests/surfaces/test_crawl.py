@@ -35,7 +35,7 @@ from keepsake.surfaces.mcp.profiles import PROFILES, tools_of
 from keepsake.surfaces.mcp.server import made
 from keepsake.surfaces.mcp.tools import TOOLS
 from keepsake.surfaces.server.worker import Holder
-from tests.surfaces.http.api.conftest import Api
+from tests.surfaces.api.conftest import Api
 
 PROGRAMS = ("agent", "tool", "web")
 MARK = re.compile("zq(?:tool|web|liar)[a-z0-9]+qz", re.IGNORECASE)  # whose words they are: an id has no mark by chance

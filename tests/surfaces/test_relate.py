@@ -3,7 +3,7 @@
 from keepsake import Memory
 from keepsake.surfaces.mcp.tools.read import GET, GetArgs
 from keepsake.surfaces.server.worker import Desk
-from tests.surfaces.http.api.conftest import Api
+from tests.surfaces.api.conftest import Api
 
 
 def two(keepsake):

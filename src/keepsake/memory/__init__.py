@@ -1,1 +1,1 @@
-"""The one object people hold."""
+"""`Memory`: opens a folder, and offers every operation on it, one package per concept."""

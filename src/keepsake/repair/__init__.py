@@ -1,1 +1,1 @@
-"""What is wrong with a memory folder, and setting it right. `check` changes nothing; `mend` only what it was asked."""
+"""What is wrong with a memory folder, and repairing it. `check` changes nothing."""

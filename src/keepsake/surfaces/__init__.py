@@ -1,1 +1,1 @@
-"""The doors through which people and programs speak to a memory. Each is a skin over `Memory`."""
+"""Command line, MCP, HTTP API, web page: thin layers over `Memory`; wording they share is in `present`."""

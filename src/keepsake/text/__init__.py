@@ -1,1 +1,1 @@
-"""Text."""
+"""Reading language: words, sentences, claims, dates, secrets. Pure functions of text."""

@@ -16,7 +16,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
-import keepsake.projections.index.migrations as scripts_package
+import keepsake.stores.elfmem.migrations as scripts_package
 from keepsake.projections.index.models import metadata
 from keepsake.records.errors import Busy, Damaged, NotFound, Refused
 from keepsake.stores.elfmem import migrate as migrating
@@ -150,7 +150,7 @@ def test_the_wheel_carries_the_migrations_and_their_template(wheel):
     shipped = set(zipfile.ZipFile(wheel).namelist())
     wanted = {path.relative_to(SCRIPTS) for path in SCRIPTS.rglob("*") if path.suffix in (".py", ".mako")}
 
-    assert {f"keepsake/projections/index/migrations/{path}" for path in wanted} <= shipped
+    assert {f"keepsake/stores/elfmem/migrations/{path}" for path in wanted} <= shipped
     assert Path("script.py.mako") in wanted
 
 
@@ -355,7 +355,7 @@ def test_this_keepsake_refuses_what_the_made_up_one_has_migrated(tmp_path, with_
 @pytest.fixture
 def alembic(tmp_path):
     (tmp_path / "pyproject.toml").write_text(
-        '[tool.alembic]\nscript_location = "keepsake.projections.index:migrations"\n'
+        '[tool.alembic]\nscript_location = "keepsake.stores.elfmem:migrations"\n'
     )
 
     def run(*words):

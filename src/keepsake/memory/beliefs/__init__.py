@@ -1,1 +1,1 @@
-"""Beliefs."""
+"""Beliefs by key and id, corrections, duplicates."""

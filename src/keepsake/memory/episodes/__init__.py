@@ -1,1 +1,1 @@
-"""Episodes."""
+"""Episodes: recording, reading back, retracting."""

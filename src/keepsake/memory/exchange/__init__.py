@@ -1,1 +1,1 @@
-"""Exchange."""
+"""Import and export: other programs' conversations, other memories' exports, files and pages."""

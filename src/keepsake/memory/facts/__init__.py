@@ -1,1 +1,1 @@
-"""Facts."""
+"""Facts out of episodes: rules, consolidation, versions."""

@@ -1,1 +1,1 @@
-"""Graph."""
+"""Entities, their names, and the graph of what is said about them."""

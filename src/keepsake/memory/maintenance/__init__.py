@@ -1,1 +1,1 @@
-"""Maintenance."""
+"""Status, check, restore, tidy, log, ledger and proofs."""

@@ -1,1 +1,1 @@
-"""Paths."""
+"""Branches of a conversation: branching, merging, abandoning, and a view from one of them."""

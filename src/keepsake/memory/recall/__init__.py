@@ -1,1 +1,1 @@
-"""Recall."""
+"""Recall and frames, receipts, feedback, evaluation, working sessions."""

@@ -1,1 +1,1 @@
-"""Reviews."""
+"""Reviews: what needs a person's approval, and the answers."""

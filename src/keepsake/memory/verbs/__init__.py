@@ -1,1 +1,1 @@
-"""Verbs."""
+"""The methods of `Memory`, grouped by what they are about."""

@@ -1,1 +1,1 @@
-"""Graph."""
+"""Nodes, edges, profiles, memory events and the envelope that carries a whole graph."""

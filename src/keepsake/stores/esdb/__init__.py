@@ -1,1 +1,1 @@
-"""Esdb."""
+"""ESDB as chronomemory has it: `ChronoStore` and `EsdbBridge` over a ledger, and migrating its folders."""

@@ -1,1 +1,1 @@
-"""Memorystore."""
+"""MemoryStore and FactStore, stand-alone on SQLite: episodes, consolidation into facts, promoting triples."""

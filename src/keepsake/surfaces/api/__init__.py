@@ -1,1 +1,1 @@
-"""The API over HTTP, and the server that carries it, the page and MCP."""
+"""The HTTP API: routes, schemas, errors, cursors, the stream of events."""

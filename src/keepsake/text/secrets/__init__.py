@@ -1,1 +1,1 @@
-"""Secrets."""
+"""Secrets in text: keys, tokens, passwords, card numbers; found and masked."""

@@ -1,1 +1,1 @@
-"""Compact."""
+"""Compacting a page: what a shorter version would lose, and what it keeps."""
