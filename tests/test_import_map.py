@@ -17,7 +17,8 @@ SETTINGS = "keepsake.memory.settings"
 MATTERS = (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute, ast.keyword)
 
 BELOW_STORES = {
-    "records", "text", "state", "consolidate", "decide", "exchange", "models", "ledger", "projections", "recall", "repair",
+    "records", "text", "state", "consolidate", "decide", "exchange", "models", "ledger", "projections", "recall",
+    "repair",
 }  # fmt: skip
 MAY_IMPORT = {
     "records": set(),

@@ -15,7 +15,7 @@ from keepsake.records.graph.events import KINDS, NODE_PUT, MemoryEvent
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, MemoryGraphStore
-from keepsake.stores.phase.graph import diagnostics as diagnose
+from keepsake.stores.phase.graph.diagnostics import diagnose
 from keepsake.stores.phase.graph.merge import find_same, likeness, merge, name_key, unmerge
 from keepsake.stores.phase.graph.traverse import Limits, expand, neighbourhood, resolve, shortest_path
 from tests.conftest import SOAK, at_most

@@ -33,7 +33,8 @@ class Desk:
             self.book.apply(Event(seq, THEN, draft.op, f"{seq:026d}", "x", f"{seq:064x}", draft.body))
 
     def told(self, name, session=""):
-        self.record([Draft(EPISODE_PUT, {"episode": {"id": name, "content": name, "timestamp": THEN, "session": session}})])
+        episode = {"id": name, "content": name, "timestamp": THEN, "session": session}
+        self.record([Draft(EPISODE_PUT, {"episode": episode})])
         return self.book.episodes.find("me", name)[-1]
 
     def evidence(self, *names, trust="human", happened=THEN):

@@ -19,7 +19,8 @@ def known(*beliefs: tuple[str, str, str]) -> Book:
 
 
 def said(trust: str, text: str = "Tea is green.", **body) -> list[Draft]:
-    return [Draft(BELIEF_PUT, {"belief": {"id": "n", "key": "n", "confidence": 0.7, "text": text, "trust": trust}, **body})]
+    belief = {"id": "n", "key": "n", "confidence": 0.7, "text": text, "trust": trust}
+    return [Draft(BELIEF_PUT, {"belief": belief, **body})]
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,8 @@ def test_a_belief_does_not_fade_but_is_forgotten(made):
 
 def emptied(made: MadeUp, *names: str) -> list[int]:
     _, speaks = decide_belief.erase(made.book, names)
-    return [event.seq for event in made.events if speaks(event) and event.op in (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE)]
+    ops = (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE)
+    return [event.seq for event in made.events if speaks(event) and event.op in ops]
 
 
 def test_an_erasure_empties_the_receipt_whose_question_was_kept_if_it_served_what_goes(made):

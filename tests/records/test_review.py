@@ -46,7 +46,8 @@ class Ledger:
         self.book.apply(self.events[-1])
 
     def ask(self, name: str, action: Action = FORGET) -> None:
-        self.record(REVIEW_ASK, review=name, user=action.user, action=action.to_body(), digest=action.digest, why="because")
+        body = action.to_body()
+        self.record(REVIEW_ASK, review=name, user=action.user, action=body, digest=action.digest, why="because")
 
     def rebuilt(self) -> Book:
         book = Book()

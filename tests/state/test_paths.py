@@ -47,7 +47,8 @@ class Teller:
         return self.tell(PATH_COMPACT, {"user": "me", "path": path, "summary": ""})
 
     def say(self, name, path, user="me") -> int:
-        return self.tell(BELIEF_PUT, {"belief": {"id": name, "key": name, "confidence": 0.5, "path": path, "user": user}})
+        belief = {"id": name, "key": name, "confidence": 0.5, "path": path, "user": user}
+        return self.tell(BELIEF_PUT, {"belief": belief})
 
     def observe(self, path) -> int:
         return self.tell(EPISODE_PUT, {"episode": {"content": "x", "path": path}})

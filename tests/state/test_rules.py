@@ -28,7 +28,8 @@ SOURCES = st.sampled_from([f"{number:026d}" for number in range(6)])
 bodies = st.one_of(
     st.builds(lambda u, r: (RULE_PUT, {"user": u, "rule": {"id": r, "cadence": {}, "when_filter": ""}}), USERS, RULES),
     st.builds(lambda u, r: (RULE_DROP, {"user": u, "id": r}), USERS, RULES),
-    st.builds(lambda u, r, t, n: (RULE_RAN, {"user": u, "id": r, "through": t, "considered": n, "made": {}}), USERS, RULES,
+    st.builds(lambda u, r, t, n: (RULE_RAN, {"user": u, "id": r, "through": t, "considered": n, "made": {}}),
+              USERS, RULES,
               st.integers(0, 9), st.integers(0, 3)),
     st.builds(lambda u, r, s: (RULE_FOUND, {"user": u, "id": r, "ids": [s], "reason": "x"}), USERS, RULES, SOURCES),
     st.builds(lambda u, s: (DELTA_NOOP, {"user": u, "step": {"sources": [s]}, "corroborates": ["f1"]}), USERS, SOURCES),

@@ -71,7 +71,8 @@ def outcome(
 def again(known: Book, name: str, *, user: str = OWNER, path: str = "") -> list[Draft]:
     """Record that a belief was said again, in the words it has: it is used more, and no surer."""
     said: dict[str, Any] = {"signal": 1.0, "weight": 1.0, "user": user, "again": True}
-    return [Draft(OUTCOME_PUT, {"ids": sources_of(known, name, user, path), **said, **({"path": path} if path else {})})]
+    on_path = {"path": path} if path else {}
+    return [Draft(OUTCOME_PUT, {"ids": sources_of(known, name, user, path), **said, **on_path})]
 
 
 def fade(known: Book, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:

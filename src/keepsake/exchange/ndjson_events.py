@@ -311,4 +311,4 @@ _SHAPES: dict[str, dict[str, Shape]] = {
     IMPORT_DONE: {**_WHOSE, "events": _whole},
 }  # fmt: skip
 
-OF_ALL = frozenset({SESSION_START, SESSION_END, FRAME_PUT, FRAME_DROP, CONFIG_SET})  # they belong to a memory, and not to one user of it
+OF_ALL = frozenset({SESSION_START, SESSION_END, FRAME_PUT, FRAME_DROP, CONFIG_SET})  # a memory's, not one user's

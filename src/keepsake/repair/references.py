@@ -354,11 +354,14 @@ def _key(body: dict[str, Any], name: str) -> Key:
 
 _BRINGS = {REVIEW_ASK: REVIEW, EPISODE_PUT: EPISODES}
 _ACTS = {
-    BELIEF_PUT: Surveyor._state, BELIEF_SUPERSEDE: Surveyor._state, BELIEF_TOMBSTONE: Surveyor._of_one, BELIEF_INVALIDATE: Surveyor._of_one,
+    BELIEF_PUT: Surveyor._state, BELIEF_SUPERSEDE: Surveyor._state, BELIEF_TOMBSTONE: Surveyor._of_one,
+    BELIEF_INVALIDATE: Surveyor._of_one,
     EPISODE_PUT: Surveyor._observe, EPISODE_RETRACT: Surveyor._of_several, EPISODE_FADE: Surveyor._of_several,
-    OUTCOME_PUT: Surveyor._of_several, RELATION_PUT: Surveyor._of_several, RULE_FOUND: Surveyor._of_several, REVIEW_ASK: Surveyor._ask,
+    OUTCOME_PUT: Surveyor._of_several, RELATION_PUT: Surveyor._of_several, RULE_FOUND: Surveyor._of_several,
+    REVIEW_ASK: Surveyor._ask,
     REVIEW_ANSWER: Surveyor._answer,
-    REVIEW_GRANT: Surveyor._answer, RULE_PUT: Surveyor._rule, RULE_DROP: Surveyor._no_rule, PATH_BRANCH: Surveyor._branch,
+    REVIEW_GRANT: Surveyor._answer, RULE_PUT: Surveyor._rule, RULE_DROP: Surveyor._no_rule,
+    PATH_BRANCH: Surveyor._branch,
     **dict.fromkeys(_ENDS, Surveyor._end_path), GRAPH_PUT: Surveyor._graph, GRAPH_MERGE: Surveyor._join,
     GRAPH_UNMERGE: Surveyor._part,
     fmt.ERASE: Surveyor._erase, fmt.RESTORE: Surveyor._restore, fmt.REPAIR: Surveyor._settle,

@@ -389,6 +389,7 @@ def gist_of(belief: Mapping[str, Any]) -> str:
 _ROOT = ("",)
 
 _ACTS = {
-    BELIEF_PUT: Beliefs._put, BELIEF_SUPERSEDE: Beliefs._supersede, BELIEF_TOMBSTONE: Beliefs._change, BELIEF_INVALIDATE: Beliefs._change,
+    BELIEF_PUT: Beliefs._put, BELIEF_SUPERSEDE: Beliefs._supersede, BELIEF_TOMBSTONE: Beliefs._change,
+    BELIEF_INVALIDATE: Beliefs._change,
     ERASE: Beliefs._erase,
 }  # fmt: skip

@@ -299,6 +299,8 @@ def is_recent(at: str, now: str) -> bool:
 
 _AN_HOUR = timedelta(hours=1)
 _ACTS = {
-    REVIEW_ASK: Reviews._ask, REVIEW_ANSWER: Reviews._answer, REVIEW_GRANT: Reviews._grant, REVIEW_REFUSE: Reviews._refuse, BELIEF_PUT: Reviews._state,
-    BELIEF_SUPERSEDE: Reviews._state, BELIEF_TOMBSTONE: Reviews._retract, BELIEF_INVALIDATE: Reviews._retract, ERASE: Reviews._erase,
+    REVIEW_ASK: Reviews._ask, REVIEW_ANSWER: Reviews._answer, REVIEW_GRANT: Reviews._grant,
+    REVIEW_REFUSE: Reviews._refuse, BELIEF_PUT: Reviews._state,
+    BELIEF_SUPERSEDE: Reviews._state, BELIEF_TOMBSTONE: Reviews._retract, BELIEF_INVALIDATE: Reviews._retract,
+    ERASE: Reviews._erase,
 }  # fmt: skip

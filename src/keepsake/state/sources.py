@@ -223,7 +223,8 @@ def voice(by: str, trust: str) -> str:
 
 
 _ACTS = {
-    TRUST_SET: Distrusts._trust, TRUST_CORROBORATE: Distrusts._bear_out, BELIEF_PUT: Distrusts._state, BELIEF_SUPERSEDE: Distrusts._state,
+    TRUST_SET: Distrusts._trust, TRUST_CORROBORATE: Distrusts._bear_out, BELIEF_PUT: Distrusts._state,
+    BELIEF_SUPERSEDE: Distrusts._state,
     EPISODE_PUT: Distrusts._observe, BELIEF_TOMBSTONE: Distrusts._retract, BELIEF_INVALIDATE: Distrusts._retract,
     EPISODE_RETRACT: Distrusts._retract, ERASE: Distrusts._erase,
 }  # fmt: skip

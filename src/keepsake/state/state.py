@@ -26,7 +26,8 @@ from keepsake.state.usage import Uses
 _Part = Work | Reviews | Episodes | Uses | Rules | Pages | Paths | Distrusts | GraphBook | Relations | Taken
 
 _CHANGE_NOTHING = (  # of what is remembered
-    RECEIPT_PUT, RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND, DELTA_NOOP, "snapshot/1", "ledger.seal/1", "ledger.torn/1", "ledger.copy/1",
+    RECEIPT_PUT, RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND, DELTA_NOOP, "snapshot/1", "ledger.seal/1",
+    "ledger.torn/1", "ledger.copy/1",
     "erase.done/1",
 )  # fmt: skip
 

@@ -407,5 +407,5 @@ def test_the_answer_reads_well_and_adds_up(memory):
     done = memory.bring(chatgpt(*TREE, living="b").encode())
 
     assert repr(done) == "<Imported 6 episodes, 0 beliefs, 2 paths, 0 known, 0 skipped>"
-    both = done + memory.bring(Path(__file__).with_name("elsewhere.py"), format="markdown", dry_run=True)
+    both = done + memory.bring(Path(__file__).parents[1] / "elsewhere.py", format="markdown", dry_run=True)
     assert (both.files, both.episodes, both.formats, both.dry_run) == (2, 6, ("chatgpt", "markdown"), True)

@@ -10,7 +10,7 @@ from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.phase.graph import diagnostics as diagnose
+from keepsake.stores.phase.graph.diagnostics import diagnose
 from keepsake.stores.phase.graph.traverse import Limits
 
 NOON = "2026-05-03T12:00:00.000000Z"

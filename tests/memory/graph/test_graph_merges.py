@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.records.errors import NotApproved, NotFound, Refused
-from keepsake.stores.phase.graph import diagnostics as diagnose
+from keepsake.stores.phase.graph.diagnostics import diagnose
 from tests.conftest import at_most
 from tests.memory.graph.test_graph import arrows, edge, ids, node, seqs, tell
 

@@ -214,7 +214,10 @@ def test_many_threads_keep_and_none_is_lost_or_doubled(memory, receipts):
     receipts.flush()
 
     written = [
-        receipt["id"] for event in memory._shelf.events() if event.op == RECEIPT_PUT for receipt in event.body["receipts"]
+        receipt["id"]
+        for event in memory._shelf.events()
+        if event.op == RECEIPT_PUT
+        for receipt in event.body["receipts"]
     ]
     assert sorted(written) == sorted(receipt.id for mine in kept for receipt in mine)
 

@@ -17,8 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from keepsake.projections.index.models import metadata
 from keepsake.records.errors import Damaged, Refused
-from keepsake.stores import elfmem as rows
-from keepsake.stores.elfmem import queries
+from keepsake.stores.elfmem import queries, rows
 from keepsake.stores.elfmem.queries import bytes_to_embedding, content_hash, embedding_to_bytes
 from tests.projections.index.doors import ROWS
 from tests.strategies import HOSTILE, texts
@@ -426,7 +425,8 @@ async def wrong(conn: AsyncConnection) -> None:
 
 def test_the_three_modules_pass_strictly_and_a_wrong_call_is_seen(tmp_path):
     (tmp_path / "snippet.py").write_text(SNIPPET)
-    files = [f"src/keepsake/projections/index/{name}.py" for name in ("models", "engine", "queries")]
+    modules = ("projections/index/models", "stores/elfmem/engine", "stores/elfmem/queries")
+    files = [f"src/keepsake/{name}.py" for name in modules]
     command = [sys.executable, "-m", "mypy", "--strict", *files, str(tmp_path / "snippet.py")]
     done = subprocess.run(command, cwd=PAGE.parents[2], capture_output=True, text=True)
 

@@ -19,9 +19,8 @@ from keepsake.records.path import MemoryPath
 from keepsake.stores.phase import phase_findings
 from keepsake.stores.phase.event_log.protocol import DUPLICATE, MALFORMED, UNKNOWN_SCHEMA
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, layout
-from keepsake.stores.phase.graph import diagnostics as diagnose
 from keepsake.stores.phase.graph.contents import PARTS
-from keepsake.stores.phase.graph.diagnostics import CODES
+from keepsake.stores.phase.graph.diagnostics import CODES, diagnose
 
 OF_A_LOG_ALONE = (MALFORMED, UNKNOWN_SCHEMA, DUPLICATE)
 NOON = "2026-05-03T12:00:00.000000Z"
@@ -474,7 +473,7 @@ def test_importing_the_same_events_again_adds_no_byte_to_the_log(root):
 
 
 def test_every_code_is_explained_with_its_severity():
-    page = (Path(__file__).parent.parent.parent.parent / "docs/reference/local-workspace.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs/reference/local-workspace.md").read_text(encoding="utf-8")
 
     codes = {**CODES, **{code: told for code, told in phase_findings.CODES.items() if code not in OF_A_LOG_ALONE}}
 

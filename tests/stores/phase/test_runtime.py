@@ -18,7 +18,7 @@ from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
 from keepsake.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.phase.graph import diagnostics as diagnose
+from keepsake.stores.phase.graph.diagnostics import diagnose
 from keepsake.stores.phase.graph.merge import unmerge
 from keepsake.stores.phase.phase_findings import rings
 from keepsake.stores.phase.phase_paths import branch

@@ -15,7 +15,7 @@ from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, layout
-from keepsake.stores.phase.graph import diagnostics as diagnose
+from keepsake.stores.phase.graph.diagnostics import diagnose
 from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
 from keepsake.stores.phase.workspace import create
 from tests.conftest import SOAK

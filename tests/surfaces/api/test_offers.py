@@ -6,9 +6,9 @@ from pathlib import Path
 
 from keepsake import Memory
 from keepsake.memory.async_memory import NOUNS
-from keepsake.surfaces.http.offers import LEFT_OUT, SERVED
-from keepsake.surfaces.http.reference import page
 from tests.surfaces.api.conftest import openapi
+from tests.surfaces.api.offers import LEFT_OUT, SERVED
+from tests.surfaces.api.reference_page import page
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "openapi.json"

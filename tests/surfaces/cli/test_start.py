@@ -84,7 +84,8 @@ UNNEEDED = {  # dates, secrets, servers, signing, writing, drawing, old folders:
     },
     "recall tea": {
         "cryptography", "mcp", "numpy.ma", "pydantic", "starlette", "tomllib", "uvicorn", "zipfile", "fastapi",
-        "sse_starlette", "prometheus_client", "keepsake.surfaces.web", "keepsake.surfaces.api", "keepsake.ledger.signed_note",
+        "sse_starlette", "prometheus_client", "keepsake.surfaces.web", "keepsake.surfaces.api",
+        "keepsake.ledger.signed_note",
         "keepsake.ledger.verify", "keepsake.memory.maintenance.status", "keepsake.text.secrets.patterns",
         "keepsake.text.dates.relative", "keepsake.repair.findings", "keepsake.stores.esdb.migrate",
     },

@@ -11,9 +11,9 @@ import pytest
 
 from keepsake import Memory
 from keepsake.surfaces.mcp.definition import defined
-from keepsake.surfaces.mcp.reference import page
 from keepsake.surfaces.mcp.tools import TOOLS
 from keepsake.surfaces.server.worker import Desk
+from tests.surfaces.mcp.reference_page import page
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "mcp-tools.json"
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "mcp-tools.md"

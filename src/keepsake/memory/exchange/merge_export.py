@@ -268,10 +268,16 @@ class Join:
         return body
 
 
-_SEEN_ONCE = (PATH_BRANCH, PATH_MERGE, PATH_ABANDON, PATH_COMPACT, PATH_REOPEN, PAGE_PUT, PAGE_COMPACT, PAGE_RENAME, RELATION_PUT)  # what has no id
+_SEEN_ONCE = (  # what has no id
+    PATH_BRANCH, PATH_MERGE, PATH_ABANDON, PATH_COMPACT, PATH_REOPEN, PAGE_PUT, PAGE_COMPACT, PAGE_RENAME,
+    RELATION_PUT,
+)  # fmt: skip
 _ACTS = {
-    BELIEF_PUT: Join._state, BELIEF_SUPERSEDE: Join._state, BELIEF_TOMBSTONE: Join._withdraw, BELIEF_INVALIDATE: Join._withdraw,
-    EPISODE_PUT: Join._observe, EPISODE_RETRACT: Join._of_ids, EPISODE_FADE: Join._of_ids, PATH_BRANCH: Join._branch, PATH_MERGE: Join._end_path,
-    PATH_ABANDON: Join._end_path, PATH_COMPACT: Join._end_path, PATH_REOPEN: Join._end_path, PAGE_PUT: Join._page, PAGE_COMPACT: Join._fold,
+    BELIEF_PUT: Join._state, BELIEF_SUPERSEDE: Join._state, BELIEF_TOMBSTONE: Join._withdraw,
+    BELIEF_INVALIDATE: Join._withdraw,
+    EPISODE_PUT: Join._observe, EPISODE_RETRACT: Join._of_ids, EPISODE_FADE: Join._of_ids, PATH_BRANCH: Join._branch,
+    PATH_MERGE: Join._end_path,
+    PATH_ABANDON: Join._end_path, PATH_COMPACT: Join._end_path, PATH_REOPEN: Join._end_path, PAGE_PUT: Join._page,
+    PAGE_COMPACT: Join._fold,
     PAGE_RENAME: Join._rename, RELATION_PUT: Join._relate,
 }  # fmt: skip

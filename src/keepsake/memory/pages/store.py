@@ -282,7 +282,8 @@ class PagesOf(Recents):
                 events = self._shelf.ledger.write(lambda: decide.clean(book, self._user, reason, everything=everything))
             with suppress(OSError, Busy, sqlite3.Error):  # it is recorded; the files follow later
                 self._synced(())
-        told = [event.body.get("ids", [1]) for event in events if event.body and event.op in (BELIEF_TOMBSTONE, EPISODE_RETRACT)]
+        gone = (BELIEF_TOMBSTONE, EPISODE_RETRACT)
+        told = [event.body.get("ids", [1]) for event in events if event.body and event.op in gone]
         return sum(map(len, told))
 
     def _must_be_writable(self) -> None:

@@ -183,7 +183,8 @@ def _answer(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 
 
 _ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {
-    BELIEF_PUT: _state, BELIEF_SUPERSEDE: _state, BELIEF_TOMBSTONE: _withdraw, BELIEF_INVALIDATE: _withdraw, ERASE: _erased, REVIEW_ASK: _ask,
+    BELIEF_PUT: _state, BELIEF_SUPERSEDE: _state, BELIEF_TOMBSTONE: _withdraw, BELIEF_INVALIDATE: _withdraw,
+    ERASE: _erased, REVIEW_ASK: _ask,
     REVIEW_ANSWER: _answer, GRAPH_PUT: _put, GRAPH_MERGE: _merge, GRAPH_UNMERGE: _unmerge,
     GRAPH_PROPOSE: _propose, GRAPH_DISMISS: _dismiss,
 }  # fmt: skip

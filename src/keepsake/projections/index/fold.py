@@ -332,7 +332,8 @@ def _config(desk: Desk, _: Event, body: dict[str, Any]) -> None:
 
 
 _ACTS: dict[str, Callable[[Desk, Event, dict[str, Any]], None]] = {
-    BELIEF_PUT: _state, BELIEF_SUPERSEDE: _state, EPISODE_PUT: _observe, BELIEF_TOMBSTONE: _withdraw, BELIEF_INVALIDATE: _withdraw, ERASE: _erased,
+    BELIEF_PUT: _state, BELIEF_SUPERSEDE: _state, EPISODE_PUT: _observe, BELIEF_TOMBSTONE: _withdraw,
+    BELIEF_INVALIDATE: _withdraw, ERASE: _erased,
     REVIEW_ASK: _ask, REVIEW_ANSWER: _answer, SESSION_START: _start, SESSION_END: _end, FRAME_PUT: _frame,
     FRAME_DROP: _no_frame, CONFIG_SET: _config, RECEIPT_PUT: served, OUTCOME_PUT: outcome, EPISODE_FADE: _fade,
     EPISODE_RETRACT: _fade, PATH_MERGE: merge, TRUST: set_trust, TRUST_CORROBORATE: corroborate, RELATION_PUT: relate,

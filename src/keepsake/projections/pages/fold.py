@@ -220,6 +220,8 @@ def _time(rows: Rows, _: Event, body: dict[str, Any]) -> None:
 
 
 _ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {
-    BELIEF_PUT: _state, BELIEF_SUPERSEDE: _state, BELIEF_TOMBSTONE: _withdraw, BELIEF_INVALIDATE: _withdraw, ERASE: _erased, REVIEW_ASK: _ask,
-    REVIEW_ANSWER: _answer, PAGE_PUT: _page, PAGE_COMPACT: _fold, PAGE_RENAME: _rename, PAGE_CLEAN: _clean, IMPORT_TAKE: _take, TIME: _time,
+    BELIEF_PUT: _state, BELIEF_SUPERSEDE: _state, BELIEF_TOMBSTONE: _withdraw, BELIEF_INVALIDATE: _withdraw,
+    ERASE: _erased, REVIEW_ASK: _ask,
+    REVIEW_ANSWER: _answer, PAGE_PUT: _page, PAGE_COMPACT: _fold, PAGE_RENAME: _rename, PAGE_CLEAN: _clean,
+    IMPORT_TAKE: _take, TIME: _time,
 }  # fmt: skip

@@ -31,7 +31,10 @@ from keepsake.stores.open_folder import Shelf
 
 FOLDER = ".chronomemory"
 
-_OPS = {BELIEF_PUT: "upsert", BELIEF_SUPERSEDE: "upsert", BELIEF_INVALIDATE: "upsert", BELIEF_TOMBSTONE: "delete", SEAL: "compact"}
+_OPS = {
+    BELIEF_PUT: "upsert", BELIEF_SUPERSEDE: "upsert", BELIEF_INVALIDATE: "upsert", BELIEF_TOMBSTONE: "delete",
+    SEAL: "compact",
+}  # fmt: skip
 
 
 class SkippedRecord(UserWarning):

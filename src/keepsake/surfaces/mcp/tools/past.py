@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from keepsake.records.event import Event
 
 _CHANGES = {
-    BELIEF_PUT: "remembered", BELIEF_SUPERSEDE: "revised", BELIEF_TOMBSTONE: "forgotten", BELIEF_INVALIDATE: "proved wrong", EPISODE_PUT: "observed",
+    BELIEF_PUT: "remembered", BELIEF_SUPERSEDE: "revised", BELIEF_TOMBSTONE: "forgotten",
+    BELIEF_INVALIDATE: "proved wrong", EPISODE_PUT: "observed",
     EPISODE_RETRACT: "taken back",
 }  # fmt: skip
 
