@@ -37,7 +37,7 @@ from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.search import Scope, search, shown, words_of
 from keepsake.recall.pipeline import Ask, Ranking, answer, rank
 from keepsake.recall.signals import SIGNALS
-from keepsake.recall.vectors import Meaning
+from keepsake.recall.vectors import VectorSearch
 from keepsake.records.clock import stamp
 
 K = 20
@@ -147,7 +147,7 @@ class Opened:
 
     memory: Memory
     index: IndexFile
-    meaning: Meaning
+    meaning: VectorSearch
 
     def ask(self, question: str, user: str, *, by_words: bool = False, drop: Iterable[str] = ()) -> Ask:
         now = datetime.now(UTC)
@@ -166,7 +166,7 @@ def opened(memory: Memory, embedder: str | None = None, *, words: bool = True) -
     index = IndexFile(memory.folder / "index.db")
     chosen = choose(embedder) if embedder else choose()
     try:
-        yield Opened(memory, index, Meaning(chosen, choose() if words else None, memory.folder / "vectors"))
+        yield Opened(memory, index, VectorSearch(chosen, choose() if words else None, memory.folder / "vectors"))
     finally:
         index.close()
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from keepsake.consolidate.classify import Nonsense
-from keepsake.consolidate.compare import ReadAhead, Standing, Weigher
+from keepsake.consolidate.compare import CurrentFact, ReadAhead, Weigher
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Busy, Refused
 from keepsake.records.extracted import Extracted, Malformed
@@ -53,17 +53,17 @@ def test_nothing_stands_so_it_is_new():
 
 
 def test_the_same_stands_so_it_corroborates():
-    [delta] = weighed(told("e1", "Acme"), holds=[Standing("f1", "Acme")])
+    [delta] = weighed(told("e1", "Acme"), holds=[CurrentFact("f1", "Acme")])
     assert (delta.kind, delta.corroborates) == ("noop", ["f1"])
 
 
 def test_another_stands_so_it_takes_its_place():
-    [delta] = weighed(told("e1", "Acme"), holds=[Standing("f1", "Initech"), Standing("f2", "Umbrella")])
+    [delta] = weighed(told("e1", "Acme"), holds=[CurrentFact("f1", "Initech"), CurrentFact("f2", "Umbrella")])
     assert (delta.kind, delta.replaces) == ("update", ["f1", "f2"])
 
 
 def test_where_several_may_hold_another_is_added():
-    [delta] = weighed(told("e1", "tea", "likes"), holds=[Standing("f1", "hiking")])
+    [delta] = weighed(told("e1", "tea", "likes"), holds=[CurrentFact("f1", "hiking")])
     assert delta.kind == "add"
 
 
@@ -80,24 +80,24 @@ def test_where_each_is_applied_what_is_held_tells_all():
 
 
 def test_what_will_wait_for_a_yes_takes_nobodys_place_in_what_is_proposed():
-    holds = [Standing("f1", "Acme", trust="human")]
+    holds = [CurrentFact("f1", "Acme", trust="human")]
     found = weighed(told("e1", "Initech", trust="web"), told("e2", "Initech", hours=1), holds=holds)
     assert [delta.replaces for delta in found] == [["f1"], ["f1"]]
 
 
 def test_a_more_trusted_one_who_says_the_same_says_it_anew():
-    holds = [Standing("f1", "Acme", trust="web")]
+    holds = [CurrentFact("f1", "Acme", trust="web")]
     [delta] = weighed(told("e1", "Acme"), holds=holds)
     assert (delta.kind, delta.replaces) == ("update", ["f1"])
     assert kinds(weighed(told("e1", "Acme", trust="web"), holds=holds)) == ["noop"]
 
 
 def test_what_was_taken_into_account_changes_nothing_whatever_stands_now():
-    holds = [Standing("f1", "Initech", frozenset({("src-e1", "Acme")}), trust="web")]
+    holds = [CurrentFact("f1", "Initech", frozenset({("src-e1", "Acme")}), trust="web")]
     [delta] = weighed(told("e1", "Acme"), holds=holds)
     assert (delta.kind, delta.corroborates) == ("noop", ["f1"])
     assert kinds(weighed(told("e1", "Umbrella"), holds=holds)) == ["update"]
-    of_any = [Standing("f1", "Initech", frozenset({("src-e1", "")}))]
+    of_any = [CurrentFact("f1", "Initech", frozenset({("src-e1", "")}))]
     assert kinds(weighed(told("e1", "Acme"), holds=of_any)) == ["noop"]
 
 
@@ -129,9 +129,9 @@ def test_a_claim_quotes_its_words_and_is_as_sure_as_its_reader():
 
 def test_what_is_denied_closes_what_was_true_then_and_nothing_else():
     deny = Reads({"object": "tea", "is_denied": True})
-    old = Standing("f1", "tea", since="2026-05-01T00:00:00.000000Z")
-    new = Standing("f2", "tea", since="2026-05-09T00:00:00.000000Z")
-    [delta] = weighed(told("e1"), holds=[old, new, Standing("f3", "hiking")], reader=deny)
+    old = CurrentFact("f1", "tea", since="2026-05-01T00:00:00.000000Z")
+    new = CurrentFact("f2", "tea", since="2026-05-09T00:00:00.000000Z")
+    [delta] = weighed(told("e1"), holds=[old, new, CurrentFact("f3", "hiking")], reader=deny)
     assert (delta.kind, delta.replaces) == ("delete", ["f1"])
     [nothing] = weighed(told("e1"), holds=[new], reader=deny)
     assert (nothing.kind, nothing.corroborates) == ("noop", [])
@@ -139,7 +139,7 @@ def test_what_is_denied_closes_what_was_true_then_and_nothing_else():
 
 def test_of_several_the_one_that_is_named_gives_way():
     reader = Reads({"object": "coffee", "instead_of": "tea"})
-    [delta] = weighed(told("e1"), holds=[Standing("f1", "tea"), Standing("f2", "hiking")], reader=reader)
+    [delta] = weighed(told("e1"), holds=[CurrentFact("f1", "tea"), CurrentFact("f2", "hiking")], reader=reader)
     assert (delta.kind, delta.replaces) == ("update", ["f1"])
 
 

@@ -12,7 +12,7 @@ from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta,
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.operations import EPISODE_PUT
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
 THEN = "2026-05-03T12:00:00.000000Z"
@@ -22,7 +22,7 @@ class Desk:
     """A book, and what is said to it."""
 
     def __init__(self):
-        self.book, self._seq, self._ids = Book(), count(), count(1)
+        self.book, self._seq, self._ids = State(), count(), count(1)
 
     def draw(self):
         return f"20260503-1200-{next(self._ids):06x}"

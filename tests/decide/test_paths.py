@@ -12,14 +12,14 @@ from keepsake.decide import paths as paths
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.policy import DEFAULT
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 
 class Desk:
     """Decides, and takes in what was decided."""
 
     def __init__(self) -> None:
-        self.book, self.events, self.numbers = Book(), [], count()
+        self.book, self.events, self.numbers = State(), [], count()
 
     def draw(self) -> str:
         return f"20260520-1200-{next(self.numbers):06x}"

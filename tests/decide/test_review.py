@@ -16,14 +16,14 @@ from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.policy import DEFAULT
 from keepsake.records.review import Action
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 
 class Desk:
     """What is known, and a way to decide and record on top of it."""
 
     def __init__(self) -> None:
-        self.known, self._seqs, self._ids = Book(), count(1), count()
+        self.known, self._seqs, self._ids = State(), count(1), count()
 
     def draw(self) -> str:
         return f"20260101-0000-{next(self._ids):06x}"

@@ -6,12 +6,12 @@ from keepsake.decide import trust as decide
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft, Event
 from keepsake.records.operations import BELIEF_PUT
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 
-def known(*beliefs: tuple[str, str, str]) -> Book:
+def known(*beliefs: tuple[str, str, str]) -> State:
     """A book of (id, trust, by), each saying "Tea is green."."""
-    book = Book()
+    book = State()
     for seq, (name, trust, by) in enumerate(beliefs):
         body = {"belief": {"id": name, "key": name, "confidence": 0.7, "text": "Tea is green.", "trust": trust}}
         book.apply(Event(seq, f"2026-05-20T12:00:{seq:02}.000000Z", BELIEF_PUT, f"e{seq}", by, f"{seq:064x}", body))

@@ -16,32 +16,32 @@ from markdown_it import MarkdownIt
 
 import keepsake
 from keepsake.memory import settings
-from keepsake.memory.beliefs.store import BeliefsOf
-from keepsake.memory.episodes.store import EpisodesOf
-from keepsake.memory.exchange.files import FilesOf
-from keepsake.memory.facts.rules import RulesOf
-from keepsake.memory.facts.store import FactsOf
-from keepsake.memory.graph.entities import EntitiesOf
-from keepsake.memory.graph.graph import GraphOf
-from keepsake.memory.maintenance.ledger import LedgerOf
-from keepsake.memory.maintenance.tidy import TidyOf
-from keepsake.memory.pages.store import PagesOf
-from keepsake.memory.paths.paths import PathsOf
-from keepsake.memory.recall.receipts import ReceiptsOf
-from keepsake.memory.recall.sessions import ConfigOf, FramesOf, WorkOf
-from keepsake.memory.reviews.reviews import ReviewsOf
+from keepsake.memory.beliefs.store import BeliefStore
+from keepsake.memory.episodes.store import EpisodeStore
+from keepsake.memory.exchange.files import FileStore
+from keepsake.memory.facts.rules import RuleStore
+from keepsake.memory.facts.store import FactService
+from keepsake.memory.graph.entities import EntityStore
+from keepsake.memory.graph.graph import GraphService
+from keepsake.memory.maintenance.ledger import LedgerService
+from keepsake.memory.maintenance.tidy import TidyService
+from keepsake.memory.pages.store import PageStore
+from keepsake.memory.paths.paths import PathService
+from keepsake.memory.recall.receipts import ReceiptStore
+from keepsake.memory.recall.sessions import ConfigStore, FrameStore, SessionService
+from keepsake.memory.reviews.reviews import ReviewService
 from keepsake.records import errors
 from keepsake.records.audit import AuditLine
 from keepsake.records.episode import Episode
 from keepsake.records.exported import Exported, TakenIn
-from keepsake.records.folding import Folding
+from keepsake.records.folding import Compaction
 from keepsake.records.frame import Frame
-from keepsake.records.framed import Dropped, Framed
+from keepsake.records.framed import Dropped, FilledFrame
 from keepsake.records.health import StoreHealth
 from keepsake.records.hit import Hit
 from keepsake.records.page import PageEntry, PageInfo, PageText, Synced
 from keepsake.records.proposal import Proposal
-from keepsake.records.recall import Recalled, Replayed
+from keepsake.records.recall import RecallResult, Replayed
 from keepsake.records.receipt import Receipt
 from keepsake.records.transfer import Imported
 from keepsake.repair.findings import CODES
@@ -239,10 +239,10 @@ def signatures_in(section: str) -> dict[str, str]:
 
 
 MADE_BY_MEMORY = [
-    ("m.beliefs", BeliefsOf), ("m.episodes", EpisodesOf), ("m.facts", FactsOf), ("m.rules", RulesOf),
-    ("m.reviews", ReviewsOf), ("m.work", WorkOf), ("m.frames", FramesOf), ("m.config", ConfigOf),
-    ("m.receipts", ReceiptsOf), ("m.tidy", TidyOf), ("m.ledger", LedgerOf), ("m.pages", PagesOf),
-    ("m.paths", PathsOf), ("m.graph", GraphOf), ("m.entities", EntitiesOf), ("m.files", FilesOf),
+    ("m.beliefs", BeliefStore), ("m.episodes", EpisodeStore), ("m.facts", FactService), ("m.rules", RuleStore),
+    ("m.reviews", ReviewService), ("m.work", SessionService), ("m.frames", FrameStore), ("m.config", ConfigStore),
+    ("m.receipts", ReceiptStore), ("m.tidy", TidyService), ("m.ledger", LedgerService), ("m.pages", PageStore),
+    ("m.paths", PathService), ("m.graph", GraphService), ("m.entities", EntityStore), ("m.files", FileStore),
 ]  # fmt: skip
 
 
@@ -283,11 +283,11 @@ def briefly(param: inspect.Parameter) -> str:
 SHOWN_FIELD_BY_FIELD = [
     ("esdb.md", "Fields", keepsake.ChronoRecord), ("esdb.md", "EsdbRecord", keepsake.EsdbRecord),
     ("esdb.md", "WalEvent", keepsake.WalEvent), ("python.md", "Belief", keepsake.Belief),
-    ("python.md", "Hit", Hit), ("python.md", "Framed", Framed), ("python.md", "Dropped", Dropped),
+    ("python.md", "Hit", Hit), ("python.md", "FilledFrame", FilledFrame), ("python.md", "Dropped", Dropped),
     ("python.md", "Replayed", Replayed), ("python.md", "Receipt", Receipt), ("python.md", "Proposal", Proposal),
     ("python.md", "Episode", Episode), ("python.md", "Frame", Frame), ("python.md", "Fact", keepsake.Fact),
     ("python.md", "ConsolidationRule", keepsake.ConsolidationRule), ("python.md", "PageEntry", PageEntry),
-    ("python.md", "PageInfo", PageInfo), ("python.md", "PageText", PageText), ("python.md", "Folding", Folding),
+    ("python.md", "PageInfo", PageInfo), ("python.md", "PageText", PageText), ("python.md", "Compaction", Compaction),
     ("python.md", "Synced", Synced), ("python.md", "AuditLine", AuditLine), ("python.md", "Imported", Imported),
     ("python.md", "Exported", Exported), ("python.md", "TakenIn", TakenIn),
 ]  # fmt: skip
@@ -304,8 +304,8 @@ def test_the_fields_and_their_defaults_are_those_of_the_class(page, title, kind)
 
 
 def test_the_python_reference_names_all_that_a_recall_knows():
-    section = sections(REFERENCE / "python.md")["Recalled"]
-    known = {*vars(Recalled()), *(name for name in vars(Recalled) if not name.startswith("_"))}
+    section = sections(REFERENCE / "python.md")["RecallResult"]
+    known = {*vars(RecallResult()), *(name for name in vars(RecallResult) if not name.startswith("_"))}
 
     assert [name for name in sorted(known) if f"`{name}`" not in section and f"`{name}()`" not in section] == []
 

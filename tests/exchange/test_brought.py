@@ -13,10 +13,10 @@ from keepsake.exchange.conversation import (
     ASSISTANT,
     PERSON,
     TOOL,
-    Began,
     Conversation,
+    ConversationStart,
     Item,
-    Said,
+    Message,
     Turn,
     elements,
     loaded,
@@ -138,8 +138,8 @@ def test_what_tools_gave_back_side_by_side_is_no_branch() -> None:
 
 def test_a_conversation_tells_first_what_its_branches_are() -> None:
     began, *rest = items_of(tree(".a", "ab", "ac", "cd", "ce", living="b"))
-    assert began == Began("c", "", ("a", "b", "c", "d", "e"), {"c": "", "e": "c"})
-    assert [(each.number, each.turn.id, each.branch) for each in rest if isinstance(each, Said)] == [
+    assert began == ConversationStart("c", "", ("a", "b", "c", "d", "e"), {"c": "", "e": "c"})
+    assert [(each.number, each.turn.id, each.branch) for each in rest if isinstance(each, Message)] == [
         (0, "a", ""), (1, "b", ""), (2, "c", "c"), (3, "d", "c"), (4, "e", "e"),
     ]  # fmt: skip
 

@@ -15,7 +15,7 @@ from keepsake.exchange.ndjson import Header, Numbers, Reader, renumbered
 from keepsake.exchange.ndjson_events import checked
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.event import ELSEWHERE, Event
-from keepsake.state.state import Book
+from keepsake.state.state import State
 from tests import strategies
 
 AT = "2026-05-20T12:00:00.000000Z"
@@ -134,7 +134,7 @@ def test_places_in_the_ledger_are_told_in_numbers_of_the_file_and_back():
 def test_every_event_that_a_ledger_can_hold_has_a_shape_here():
     from keepsake.exchange.ndjson_events import _SHAPES
 
-    book = Book()
+    book = State()
     assert all(book.knows(op) for op in _SHAPES)
     assert not any(op.startswith(("ledger.", "erase", "snapshot")) for op in _SHAPES)
     for op in ("erase/1", "ledger.begin/1", "belief.put/2", "policy.set/1"):

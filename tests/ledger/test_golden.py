@@ -12,7 +12,7 @@ from keepsake.ledger.lift import LIFTS
 from keepsake.ledger.verify import verify
 from keepsake.records.errors import NotWritable
 from keepsake.records.event import Draft
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ledger-1"
 
@@ -23,7 +23,7 @@ def golden(tmp_path: Path) -> Path:
     return tmp_path / "ledger"
 
 
-def _held(shelf: Shelf, user: str = "me") -> dict[str, tuple[str, str, float]]:
+def _held(shelf: OpenFolder, user: str = "me") -> dict[str, tuple[str, str, float]]:
     with shelf.known() as known:
         return {
             held.key: (held.belief().text, held.status, held.confidence) for held in known.query(user=user, status="")
@@ -32,7 +32,7 @@ def _held(shelf: Shelf, user: str = "me") -> dict[str, tuple[str, str, float]]:
 
 def test_the_first_format_is_read_as_it_was_meant(golden: Path) -> None:
     assert verify(golden).ok
-    shelf = Shelf(golden)
+    shelf = OpenFolder(golden)
 
     assert _held(shelf) == {
         "ana-drinks": ("Ana switched to coffee", "active", 0.9),
@@ -54,24 +54,24 @@ def test_the_first_format_is_read_as_it_was_meant(golden: Path) -> None:
 
 
 def verify_id(golden: Path) -> str:
-    first = next(iter(Shelf(golden, read_only=True).events()))
+    first = next(iter(OpenFolder(golden, read_only=True).events()))
     assert first.body is not None
     return str(first.body["ledger"])
 
 
 def test_reading_an_old_ledger_changes_no_byte_of_it(golden: Path) -> None:
     before = {path: path.read_bytes() for path in golden.rglob("*.wal")}
-    Shelf(golden).close()
+    OpenFolder(golden).close()
     assert {path: path.read_bytes() for path in golden.rglob("*.wal")} == before
 
 
 def test_an_event_of_a_newer_program_is_passed_over_and_nothing_is_written(golden: Path) -> None:
-    shelf = Shelf(golden)
+    shelf = OpenFolder(golden)
     shelf.ledger.append([Draft("belief.dream/7", {"text": "from the future"})])
     shelf.close()
     before = (golden / "events.wal").read_bytes()
 
-    old = Shelf(golden)
+    old = OpenFolder(golden)
     assert "ana-drinks" in _held(old)
     with pytest.raises(NotWritable, match=r"belief\.dream/7.*upgrade keepsake"):
         old.ledger.append([Draft("belief.put/1", {})])
@@ -83,14 +83,14 @@ def test_an_old_event_is_lifted_to_todays_shape_as_it_is_read(golden: Path, monk
         """A made-up older shape, in which the belief stood in the body itself."""
         return "belief.put/1", {"belief": body}
 
-    shelf = Shelf(golden)
+    shelf = OpenFolder(golden)
     monkeypatch.setitem(LIFTS, "belief.say/1", name_it)
     shelf.ledger.append(
         [Draft("belief.say/1", {"id": "20260101-0000-abcdef", "key": "old", "confidence": 0.5, "text": "said"})]
     )
     shelf.close()
 
-    lifted = Shelf(golden)
+    lifted = OpenFolder(golden)
     assert _held(lifted)["old"] == ("said", "active", 0.5)
     (event,) = [event for event in lifted.events() if event.op == "belief.say/1"]
     assert event.body is not None

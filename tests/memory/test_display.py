@@ -13,7 +13,7 @@ from keepsake import ConsolidationRule, Memory
 from keepsake.memory.async_memory import NOUNS
 from keepsake.records.belief import Belief
 from keepsake.records.delta import AddDelta, DeltaScope
-from keepsake.records.display import LONGEST, MOST_ROWS, Listed, Shown, plain, rows_html
+from keepsake.records.display import LONGEST, MOST_ROWS, Displayable, DisplayList, plain, rows_html
 from keepsake.records.episode import Episode
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.named import NamedEntity, Relation
@@ -300,7 +300,7 @@ def test_what_comes_back_is_readable_plain_and_a_table_whose_text_is_text(reques
 def test_lists_stay_lists(m):
     found = m.beliefs.query()
 
-    assert isinstance(found, Listed)
+    assert isinstance(found, DisplayList)
     assert found == list(found)
     assert found.to_dict() == [belief.to_dict() for belief in found]
     assert "<th>text</th>" in found._repr_html_()
@@ -313,7 +313,7 @@ def test_when_nothing_fits_the_notebook_says_so_and_shows_the_nearest(m):
 
 
 def test_long_texts_and_long_lists_are_cut_and_say_so():
-    many = Listed(Belief(id=str(n), key=str(n), text="x" * 1_000_000) for n in range(MOST_ROWS + 5))
+    many = DisplayList(Belief(id=str(n), key=str(n), text="x" * 1_000_000) for n in range(MOST_ROWS + 5))
     html = many._repr_html_()
 
     assert len(html) < 4 * LONGEST * MOST_ROWS
@@ -335,7 +335,7 @@ def test_hostile_text_is_shown_and_never_markup(text):
 
 
 def test_what_has_fields_and_nothing_else_is_shown_by_them():
-    class Bare(Shown):
+    class Bare(Displayable):
         __slots__ = ("x",)
         __dataclass_fields__ = {"x": None}  # noqa: RUF012
 

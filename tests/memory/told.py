@@ -11,7 +11,7 @@ from keepsake import Memory
 from keepsake.records.episode import Episode
 from keepsake.records.extracted import Extracted
 from keepsake.records.rule import ConsolidationRule
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 ALL = ConsolidationRule(id="all", then_emits=["people"])
@@ -35,15 +35,15 @@ def told_of(memory: Memory) -> list[str]:
     return [event.op for event in memory.log() if event.op != "rule.ran/1"]
 
 
-def refolded(memory: Memory) -> Book:
+def refolded(memory: Memory) -> State:
     """What somebody knows who reads the ledger from its first event."""
-    book = Book()
+    book = State()
     for event in memory._shelf.events():
         book.apply(event)
     return book
 
 
-def known(book: Book) -> Any:
+def known(book: State) -> Any:
     """All of it, in an order of its own: what is the same is told in the same way."""
     found = orjson.loads(book.dump())
     places = {key: sorted(refs) for key, refs in book._among.items() if refs}

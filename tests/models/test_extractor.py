@@ -487,8 +487,8 @@ def test_all_attempts_together_keep_to_the_timeout(server: Server) -> None:
 
 def test_the_last_attempt_has_only_the_time_that_is_left(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[float] = []
-    once = wire.Wire._once
-    monkeypatch.setattr(wire.Wire, "_once", lambda *asked: (given.append(asked[-1]), once(*asked))[1])
+    once = wire.HttpClient._once
+    monkeypatch.setattr(wire.HttpClient, "_once", lambda *asked: (given.append(asked[-1]), once(*asked))[1])
 
     def slow(handler: BaseHTTPRequestHandler, _: dict[str, Any]) -> None:
         time.sleep(0.4)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from keepsake.recall.frame import framed
 from keepsake.records.errors import Refused
 from keepsake.records.frame import Frame
-from keepsake.records.framed import Dropped, Framed
+from keepsake.records.framed import Dropped, FilledFrame
 from keepsake.records.hit import Hit
 from tests.growth import assert_text_linear
 from tests.recall.test_render import hit as _hit
@@ -68,16 +68,16 @@ class By:
     topic: Callable[[Hit], object] = lambda _: ""
 
 
-def fill(hits: list[Hit], *, frame: Frame = FRAME, **more: Any) -> Framed:
+def fill(hits: list[Hit], *, frame: Frame = FRAME, **more: Any) -> FilledFrame:
     by = By(**{name: more.pop(name) for name in By.__annotations__ if name in more})
     return framed(frame, "what?", hits, **({"count": quarter, "compare": by} | more))
 
 
-def ids(result: Framed) -> list[str]:
+def ids(result: FilledFrame) -> list[str]:
     return [each.id for each in result.hits]
 
 
-def why(result: Framed) -> dict[str, str]:
+def why(result: FilledFrame) -> dict[str, str]:
     return {each.id: each.why for each in result.dropped}
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from keepsake import Memory
 from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index.file import IndexFile
-from keepsake.recall.vectors import Meaning, NoVectors
+from keepsake.recall.vectors import NoVectors, VectorSearch
 from tests.projections.vectors.doubles import SIZE, Fast, Slow
 
 LONG = " ".join(f"Sentence number{n} is about tea and the cat of Ana." for n in range(60))
@@ -36,7 +36,7 @@ def index(root: Path) -> Iterator[IndexFile]:
         yield opened
 
 
-def vectors_by_block(meaning: Meaning, index: IndexFile, user: str = "me") -> dict[str, bytes]:
+def vectors_by_block(meaning: VectorSearch, index: IndexFile, user: str = "me") -> dict[str, bytes]:
     vectors = meaning.level(index, user, 0)
     assert vectors is not None
     blocks = [row[0] for row in index.db.execute("SELECT block_id FROM lives WHERE user = ?", (user,))]
@@ -47,8 +47,8 @@ def vectors_by_block(meaning: Meaning, index: IndexFile, user: str = "me") -> di
 
 def test_every_block_of_a_user_has_a_vector_for_each_of_its_parts(root: Path, index: IndexFile) -> None:
     fast = Fast()
-    mine = vectors_by_block(Meaning(fast, None, root / "vectors"), index)
-    bobs = vectors_by_block(Meaning(fast, None, root / "vectors"), index, "bob")
+    mine = vectors_by_block(VectorSearch(fast, None, root / "vectors"), index)
+    bobs = vectors_by_block(VectorSearch(fast, None, root / "vectors"), index, "bob")
 
     assert (len(mine), len(bobs)) == (11, 10)
     assert sorted({len(said) // (4 * SIZE) for said in mine.values()}) == [1, 6]
@@ -60,11 +60,11 @@ def test_every_block_of_a_user_has_a_vector_for_each_of_its_parts(root: Path, in
 
 
 def test_batches_of_any_size_in_any_order_of_users_give_the_same(root: Path, index: IndexFile) -> None:
-    expected = {user: vectors_by_block(Meaning(Fast(), None, None), index, user) for user in ("me", "bob")}
+    expected = {user: vectors_by_block(VectorSearch(Fast(), None, None), index, user) for user in ("me", "bob")}
 
     @given(st.lists(st.tuples(st.sampled_from(["me", "bob"]), st.integers(1, 7)), max_size=8))
     def check(steps: list[tuple[str, int]]) -> None:
-        meaning = Meaning(Slow("fast"), None, None)
+        meaning = VectorSearch(Slow("fast"), None, None)
         for user, most in steps:
             if batch := meaning.missing(index, user, 0, most):
                 meaning.take_in(index, user, 0, batch, meaning.vectors_of(batch))
@@ -75,7 +75,7 @@ def test_batches_of_any_size_in_any_order_of_users_give_the_same(root: Path, ind
             level = meaning.level(index, user, 0)
             assert level is not None
             question = Fast().embed(["tea cat"])[0]
-            again = Meaning(Fast(), None, None).level(index, user, 0)
+            again = VectorSearch(Fast(), None, None).level(index, user, 0)
             assert again is not None
             assert level.nearest(question, 5, None) == again.nearest(question, 5, None)
 
@@ -83,7 +83,7 @@ def test_batches_of_any_size_in_any_order_of_users_give_the_same(root: Path, ind
 
 
 def test_two_who_took_the_same_batch_add_it_once(root: Path, index: IndexFile) -> None:
-    one, two = Meaning(Slow(), None, root / "vectors"), Meaning(Slow(), None, root / "vectors")
+    one, two = VectorSearch(Slow(), None, root / "vectors"), VectorSearch(Slow(), None, root / "vectors")
     mine, theirs = one.missing(index, "me", 0, 5), two.missing(index, "me", 0, 5)
     assert mine is not None
     assert theirs is not None
@@ -101,7 +101,7 @@ def test_two_who_took_the_same_batch_add_it_once(root: Path, index: IndexFile) -
 
 def test_another_index_that_counts_otherwise_is_noticed(root: Path, index: IndexFile) -> None:
     """As many blocks, and the same one at the end: yet one in the middle is another."""
-    meaning = Meaning(Fast(), None, root / "vectors")
+    meaning = VectorSearch(Fast(), None, root / "vectors")
     before = vectors_by_block(meaning, index)
     with closing(IndexFile(IN_MEMORY)) as other:
         index.db.backup(other.db)
@@ -113,11 +113,11 @@ def test_another_index_that_counts_otherwise_is_noticed(root: Path, index: Index
 
     assert before.keys() - after.keys() == {block}
     assert after.keys() - before.keys() == {"abcdefabcdefabcd"}
-    assert len(vectors_by_block(Meaning(Fast(), None, root / "vectors"), index)) == 11
+    assert len(vectors_by_block(VectorSearch(Fast(), None, root / "vectors"), index)) == 11
 
 
 def test_nothing_is_written_from_an_index_that_has_lost_its_place(root: Path, index: IndexFile) -> None:
-    meaning = Meaning(Fast(), None, root / "vectors")
+    meaning = VectorSearch(Fast(), None, root / "vectors")
     (root / "index.db").rename(root / "elsewhere")
 
     assert len(vectors_by_block(meaning, index)) == 11
@@ -133,7 +133,7 @@ def test_a_disk_that_was_full_is_tried_again_with_the_next_index(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "no space left")
 
-    meaning = Meaning(Fast(), None, root / "vectors")
+    meaning = VectorSearch(Fast(), None, root / "vectors")
     with monkeypatch.context() as patch:
         patch.setattr("keepsake.projections.vectors.file.open", full, raising=False)
         assert len(vectors_by_block(meaning, index)) == 11
@@ -145,7 +145,7 @@ def test_a_disk_that_was_full_is_tried_again_with_the_next_index(
 
 def test_a_question_is_embedded_once_and_the_last_few_are_kept(root: Path) -> None:
     slow = Slow()
-    meaning = Meaning(slow, None, None)
+    meaning = VectorSearch(slow, None, None)
     for number in range(200):
         one, two = meaning.hear(f"tea {number}"), meaning.of_question(f"tea {number}", [], [])
         assert two is not None
@@ -161,7 +161,7 @@ def test_a_slow_embedder_that_failed_is_not_asked_by_whoever_keeps_others_waitin
         raise RuntimeError("away")
 
     slow = Slow(before=fail)
-    meaning = Meaning(slow, None, None)
+    meaning = VectorSearch(slow, None, None)
     with pytest.raises(NoVectors, match="away"):
         meaning.hear("tea")
     with pytest.raises(NoVectors, match="away"):
@@ -177,7 +177,7 @@ def test_a_slow_embedder_that_failed_is_not_asked_by_whoever_keeps_others_waitin
 
 
 def test_without_an_embedder_there_are_no_vectors(index: IndexFile, tmp_path: Path) -> None:
-    meaning = Meaning(None, None, tmp_path / "vectors")
+    meaning = VectorSearch(None, None, tmp_path / "vectors")
 
     assert meaning.level(index, "me", 0) is None
     assert meaning.missing(index, "me", 0) is None
@@ -187,13 +187,13 @@ def test_without_an_embedder_there_are_no_vectors(index: IndexFile, tmp_path: Pa
 
 
 def test_which_weights_fit_goes_by_what_the_embedder_can(index: IndexFile) -> None:
-    assert Meaning(Fast(), None, None).kind == "static"
-    assert Meaning(Slow(), Fast(), None).kind == "model"
-    assert Meaning(Slow(), None, None).kind == "model-alone"
+    assert VectorSearch(Fast(), None, None).kind == "static"
+    assert VectorSearch(Slow(), Fast(), None).kind == "model"
+    assert VectorSearch(Slow(), None, None).kind == "model-alone"
 
 
 def test_the_nearest_among_some_are_those_of_all_that_are_among_them(index: IndexFile) -> None:
-    vectors = Meaning(Fast(), None, None).level(index, "me", 0)
+    vectors = VectorSearch(Fast(), None, None).level(index, "me", 0)
     assert vectors is not None
     question = Fast().embed(["tea number7 cat"])[0]
     every = vectors.nearest(question, 100, None)

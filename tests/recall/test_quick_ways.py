@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.search import EVERY_ROW, NOW, Scope, Told, count_of, rarity, shown, told
+from keepsake.projections.index.search import EVERY_ROW, NOW, Scope, SourceRow, count_of, rarity, shown, told
 from keepsake.projections.vectors.rows import Rows, rows_for
 from keepsake.recall import render
 from keepsake.recall.candidates import Gathering
 from keepsake.recall.decay import recencies, recency, share, shares
 from keepsake.recall.hits import _ALIKE
-from keepsake.recall.index_cache import Seen
+from keepsake.recall.index_cache import IndexCache
 from keepsake.recall.pipeline import Ask, answer
 from keepsake.recall.question import take_apart
 from keepsake.recall.signals import _each_once
@@ -64,7 +64,7 @@ def test_a_standing_memory_that_expires_is_served_until_then_and_not_after(memor
     soon = datetime.now(UTC) + timedelta(hours=1)
     memory.remember("Never call before noon", kind="constraint", expires=soon.isoformat())
     memory.remember("Always write in English", kind="constraint")
-    seen = Seen(memory._index.level())
+    seen = IndexCache(memory._index.level())
     early, late = (Scope("me", now=(soon + timedelta(hours=by)).isoformat()) for by in (-1, 1))
     blocks = [row[0] for row in seen.index.db.execute("SELECT id FROM blocks ORDER BY rowid")]
 
@@ -117,7 +117,7 @@ def told_to(folder, said):
 
 def gathering(index, scope, visible=None):
     asked = take_apart(index, "is the tea hot at the gate at noon with bread?", scope, datetime.now(UTC))
-    return Gathering(Seen(index), asked, scope, visible, None, None)
+    return Gathering(IndexCache(index), asked, scope, visible, None, None)
 
 
 @given(st.lists(SAYS, max_size=14), SCOPES)
@@ -127,7 +127,7 @@ def test_who_says_a_block_is_told_in_short_as_at_length(tmp_path_factory, said, 
         blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
         short, long = told(index, blocks, scope), shown(index, blocks, scope)
 
-    fields = attrgetter(*Told._fields)
+    fields = attrgetter(*SourceRow._fields)
     assert {block: [fields(each) for each in every] for block, every in long.items()} == short
 
 

@@ -6,14 +6,14 @@ import orjson
 import pytest
 
 from keepsake.records.errors import Refused
-from keepsake.records.framed import Dropped, Framed
+from keepsake.records.framed import Dropped, FilledFrame
 from keepsake.records.hit import Hit
 
 HIT = Hit("b1", "tea", 0.5, "says tea", "belief", "fact", "human", "", 0.7, "2026-05-03", 1, ("b1",), {"words": 1.0})
 
 
 def test_a_frame_reads_as_its_text_and_tells_all_of_itself() -> None:
-    framed = Framed("task", "what?", "- [x] tea\n", (HIT,), (Dropped("b2", "ale", "the budget is used up"),), 4, 10)
+    framed = FilledFrame("task", "what?", "- [x] tea\n", (HIT,), (Dropped("b2", "ale", "the budget is used up"),), 4, 10)
 
     assert str(framed) == "- [x] tea\n"
     assert repr(framed) == "<Framed task: 1 shown, 1 dropped, 4 of 10 tokens>"
@@ -29,11 +29,11 @@ def test_a_frame_is_whole_unless_something_guaranteed_is_said_by_nobody() -> Non
     twin = Dropped("b2", "tea", "says the same as b1", guaranteed=True, said_by="b1")
     lost = Dropped("b3", "ale", "guaranteed, and …", guaranteed=True)
 
-    assert Framed("task", "", "", (), (twin, Dropped("b4", "x", "y"))).is_whole
-    assert not Framed("task", "", "", (), (twin, lost)).is_whole
-    assert "not all that is guaranteed" in repr(Framed("task", "", "", (), (lost,)))
+    assert FilledFrame("task", "", "", (), (twin, Dropped("b4", "x", "y"))).is_whole
+    assert not FilledFrame("task", "", "", (), (twin, lost)).is_whole
+    assert "not all that is guaranteed" in repr(FilledFrame("task", "", "", (), (lost,)))
 
 
 def test_a_text_over_its_budget_cannot_be_a_frame() -> None:
     with pytest.raises(Refused, match="11 tokens is over its budget of 10"):
-        Framed("task", "", "words", used=11, budget=10)
+        FilledFrame("task", "", "words", used=11, budget=10)

@@ -15,7 +15,7 @@ from keepsake.records.event import Event
 from keepsake.records.ids import event_id
 from keepsake.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
 from keepsake.records.receipt import LONGEST_QUESTION, Receipt
-from keepsake.state.state import Book
+from keepsake.state.state import State
 from tests.projections.index.ledgers import MadeUp, steps
 from tests.strategies import json_objects, names, texts
 
@@ -41,8 +41,8 @@ def event(seq: int, op: str, **body: Any) -> Event:
     return Event(seq, AT, op, f"e{seq}", "cli:local", "", orjson.loads(orjson.dumps(body)))
 
 
-def folded(*events: Event) -> Book:
-    book = Book()
+def folded(*events: Event) -> State:
+    book = State()
     for each in events:
         book.apply(each)
     return book
@@ -109,7 +109,7 @@ def test_of_a_question_that_is_too_long_nothing_is_kept():
 
 
 def test_the_book_knows_the_events_of_use():
-    assert all(Book().knows(op) for op in (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE))
+    assert all(State().knows(op) for op in (RECEIPT_PUT, OUTCOME_PUT, EPISODE_FADE))
 
 
 def test_a_receipt_is_found_in_the_event_that_holds_it_and_in_no_other():
@@ -127,7 +127,7 @@ def test_a_receipt_is_found_in_the_event_that_holds_it_and_in_no_other():
 def test_an_event_without_receipts_or_without_words_changes_nothing():
     book = folded(event(1, RECEIPT_PUT, receipts=[]), event(2, EPISODE_FADE, ids=["a"])._replace(body=None))
 
-    assert book.uses.dump() == Book().uses.dump()
+    assert book.uses.dump() == State().uses.dump()
 
 
 def test_a_write_that_did_not_reach_the_disk_is_forgotten():
@@ -163,14 +163,14 @@ def test_what_is_known_is_the_same_when_it_followed_along_read_anew_or_came_from
     made = MadeUp()
     for step in story:
         made.say(step)
-    loaded = Book()
+    loaded = State()
     loaded.load(made.book.dump())
 
     assert folded(*made.events).uses.dump() == made.book.uses.dump() == loaded.uses.dump()
 
 
 def test_a_snapshot_of_an_older_program_has_no_uses():
-    older, book = Book(), Book()
+    older, book = State(), State()
     book.apply(event(1, EPISODE_FADE, ids=["a"]))
     dumped = orjson.loads(older.dump())
     del dumped["parts"]["uses"]

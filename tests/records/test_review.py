@@ -15,7 +15,7 @@ from keepsake.records.event import Event
 from keepsake.records.operations import REVIEW_ANSWER, REVIEW_ASK, REVIEW_GRANT, REVIEW_REFUSE
 from keepsake.records.policy import DEFAULT, Policy
 from keepsake.records.review import Action, Approval, Review
-from keepsake.state.state import Book
+from keepsake.state.state import State
 from tests.strategies import json_objects, names, texts
 
 FORGET = Action(kind="forget", target=("20260101-0000-c4f1a5",), reason="old", by="mcp:1", trust="agent")
@@ -38,7 +38,7 @@ class Ledger:
     """Events as they come, and the book that follows them."""
 
     def __init__(self) -> None:
-        self.book, self.events = Book(), list[Event]()
+        self.book, self.events = State(), list[Event]()
 
     def record(self, op: str, **body: Any) -> None:
         at = f"2026-01-01T00:00:{len(self.events):02d}.000000Z"
@@ -49,8 +49,8 @@ class Ledger:
         body = action.to_body()
         self.record(REVIEW_ASK, review=name, user=action.user, action=body, digest=action.digest, why="because")
 
-    def rebuilt(self) -> Book:
-        book = Book()
+    def rebuilt(self) -> State:
+        book = State()
         for event in self.events:
             book.apply(event)
         return book
@@ -145,7 +145,7 @@ def test_a_snapshot_holds_the_reviews_and_a_rollback_takes_one_back(ledger: Ledg
     ledger.ask("r-20260101-0000-aaaaaa")
     ledger.ask("r-20260101-0000-bbbbbb", Action(kind="trust", target=("v1",), trust="web"))
     ledger.record(REVIEW_ANSWER, review="r-20260101-0000-bbbbbb", user="me", answer="approve")
-    loaded = Book()
+    loaded = State()
     loaded.load(ledger.book.dump())
     before = ledger.book.dump()
 
@@ -165,7 +165,7 @@ def test_a_snapshot_holds_the_reviews_and_a_rollback_takes_one_back(ledger: Ledg
 def test_a_snapshot_of_before_there_were_reviews_can_be_loaded(ledger: Ledger) -> None:
     old = orjson.loads(ledger.book.dump())
     old["parts"].pop("reviews")
-    book = Book()
+    book = State()
     book.load(
         b'{"beliefs":[\n\n],' + orjson.dumps({key: old[key] for key in ("versions", "keys", "said", "parts")})[1:]
     )
@@ -279,7 +279,7 @@ def test_a_snapshot_holds_all_that_is_known_of_reviews(steps: list[str]) -> None
             ledger.record("erase/1", ids=[f"r-{number - 1}"])
         else:
             refusal(ledger, step, review=f"r-{number - 2}")
-    loaded = Book()
+    loaded = State()
     loaded.load(ledger.book.dump())
 
     assert loaded.dump() == ledger.book.dump()

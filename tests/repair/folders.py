@@ -15,14 +15,14 @@ from keepsake.ledger.checkpoint import Keyring
 from keepsake.ledger.disk import Disk
 from keepsake.repair.check import check
 from keepsake.repair.findings import Finding
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 LINE = "line-damaged"
 
 
 @contextmanager
-def opened(root: Path, disk: Disk | None = None) -> Iterator[Shelf]:
-    shelf = Shelf(root, disk=disk, patience=5.0)
+def opened(root: Path, disk: Disk | None = None) -> Iterator[OpenFolder]:
+    shelf = OpenFolder(root, disk=disk, patience=5.0)
     try:
         assert shelf.ledger.trouble is None, shelf.ledger.trouble
         yield shelf
@@ -30,12 +30,12 @@ def opened(root: Path, disk: Disk | None = None) -> Iterator[Shelf]:
         shelf.close()
 
 
-def say(shelf: Shelf, key: str, text: str = "") -> None:
+def say(shelf: OpenFolder, key: str, text: str = "") -> None:
     fields = {"key": key, "text": text or f"the words of {key}"}
     shelf.ledger.write(lambda: decide.put(shelf.book, fields, shelf.draw()))
 
 
-def say_together(shelf: Shelf, *keys: str) -> None:
+def say_together(shelf: OpenFolder, *keys: str) -> None:
     with shelf.ledger.batch():
         for key in keys:
             say(shelf, key)

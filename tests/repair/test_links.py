@@ -18,7 +18,7 @@ from keepsake.records.event import Draft, Event
 from keepsake.repair.findings import CODES
 from keepsake.repair.references import Spot, Surveyor
 from keepsake.repair.repair import apply, plan
-from keepsake.state.state import Book
+from keepsake.state.state import State
 from tests.repair.folders import backup, checked, codes, damage_words, erase, lines, opened, wal
 from tests.repair.hand_made import NEIGHBOURS, belief, episode, put, record, supersede, version
 
@@ -363,7 +363,7 @@ def test_events_of_any_shape_are_passed_over(root, odd):
         pieces = {"piece": odd, "part": odd, "n": 0, "of": 1}
         surveyor.take(Event(1, "", op, GONE, "cli:test", "", pieces), spot)
     surveyor.take(Event(1, "", "ledger.repair/1", GONE, "cli:test", "", {"settled": {"a": odd}}), spot)
-    list(surveyor.loose(Book())), list(surveyor.rounds(Book()))
+    list(surveyor.loose(State())), list(surveyor.rounds(State()))
     record(root, put(3, evidence=odd, about=odd))
 
     checked(root)

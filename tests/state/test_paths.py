@@ -18,7 +18,7 @@ from keepsake.records.operations import (
     PATH_MERGE,
 )
 from keepsake.state.paths import Paths
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 
 class Teller:
@@ -306,7 +306,7 @@ def test_a_snapshot_read_back_is_the_same(told_steps):
 
 
 def test_a_snapshot_of_an_older_program_still_tells_which_labels_are_in_use():
-    book = Book()
+    book = State()
     told = Teller(book)
     told.say("x", "draft")
     told.observe("talk")
@@ -314,7 +314,7 @@ def test_a_snapshot_of_an_older_program_still_tells_which_labels_are_in_use():
     del dumped["parts"]["paths"]
     head, _, tail = book.dump().rpartition(b"\n],")
     rest = {"versions": dumped["versions"], "keys": dumped["keys"], "said": dumped["said"], "parts": dumped["parts"]}
-    again = Book()
+    again = State()
     again.load(head + b"\n]," + orjson.dumps(rest)[1:])
 
     assert tail

@@ -19,7 +19,7 @@ from keepsake.records.operations import (
     RULE_RAN,
 )
 from keepsake.state.rules import Mark, Rules
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 USERS = st.sampled_from(["me", "ana"])
 RULES = st.sampled_from(["r", "s"])
@@ -58,7 +58,7 @@ def asked(book):
 
 
 def folded(told):
-    book = Book()
+    book = State()
     for event in events(told):
         book.apply(event)
     return book
@@ -66,7 +66,7 @@ def folded(told):
 
 @given(st.lists(bodies, max_size=12))
 def test_what_is_dumped_and_loaded_is_what_was_folded(told):
-    book, loaded = folded(told), Book()
+    book, loaded = folded(told), State()
     loaded.load(book.dump())
     assert asked(loaded) == asked(book)
     assert dumped(loaded) == dumped(book)
@@ -85,7 +85,7 @@ def test_what_was_undone_never_was(before, after):
 
 @given(st.lists(bodies, max_size=10), st.integers(0, 9))
 def test_an_event_whose_words_are_gone_is_as_if_it_had_been_about_nothing(told, which):
-    book = Book()
+    book = State()
     for event in events(told):
         book.apply(event._replace(body=None) if event.seq == which else event)
     assert all(told.seq != which for each in book.episodes._told.values() for told in each)
@@ -116,7 +116,7 @@ def test_of_very_many_findings_the_newest_are_at_hand(monkeypatch):
 
 def test_what_was_weighed_in_vain_is_known_by_episode_and_fact():
     noted = (DELTA_NOOP, {"user": "me", "step": {"sources": ["s1", "s2"]}, "corroborates": ["f1", "f2"]})
-    book, loaded = folded([noted, noted]), Book()
+    book, loaded = folded([noted, noted]), State()
     loaded.load(book.dump())
     for each in (book, loaded):
         assert each.rules.is_noted("s1", "f1")
@@ -137,7 +137,7 @@ def test_an_erased_episode_takes_its_finding_and_its_notes_along():
 def test_every_one_of_its_events_is_known_and_changes_nothing_that_is_remembered(op):
     assert Rules().knows(op)
     assert not Rules().knows("rule.put/2")
-    book = Book()
+    book = State()
     body = {"user": "me", "id": "r", "rule": {"id": "r"}, "ids": ["s"], "reason": "", "through": 1, "considered": 0}
     book.apply(events([(op, body)])[0])
     assert book.changed == (-1, "")
@@ -153,7 +153,7 @@ def test_what_was_asked_is_found_by_the_episodes_because_of_which_it_was(dumped)
     answer = (REVIEW_ANSWER, {"review": "r1", "user": "me", "answer": "reject"})
     book = folded([ask("r1", "s1"), ask("r2", "s1", "s2"), answer, ask("r3", "s3"), (ERASE, {"ids": ["v-r3"]})])
     if dumped:
-        loaded = Book()
+        loaded = State()
         loaded.load(book.dump())
         book = loaded
 

@@ -6,7 +6,7 @@ from keepsake.records.belief import TRUST
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.trust import Distrust, checked_source
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 
 def event(seq: int, op: str, body: dict | None, by: str = "web:1") -> Event:
@@ -18,8 +18,8 @@ def put(seq: int, text: str, trust: str = "web", by: str = "web:1", **more) -> E
     return event(seq, "belief.put/1", {"belief": belief, **more}, by)
 
 
-def book(*events: Event) -> Book:
-    made = Book()
+def book(*events: Event) -> State:
+    made = State()
     for each in events:
         made.apply(each)
     return made
@@ -91,7 +91,7 @@ def test_an_erasure_leaves_no_mark_of_the_words():
     known = book(put(1, "Tea is green."), put(2, "Milk", "agent", echo=["20260520-1200-000001"]))
     known.apply(event(3, "trust.corroborate/1", {"user": "me", "ids": ["20260520-1200-000001"]}))
     known.apply(event(4, "erase/1", {"ids": ["20260520-1200-000001", "20260520-1200-000002"], "lines": []}))
-    assert known.distrusts.dump() == Book().distrusts.dump()
+    assert known.distrusts.dump() == State().distrusts.dump()
 
 
 def test_a_write_that_did_not_reach_the_disk_leaves_nothing_behind():
@@ -107,6 +107,6 @@ def test_a_write_that_did_not_reach_the_disk_leaves_nothing_behind():
 
 
 def test_a_snapshot_of_an_older_program_knows_of_nobody():
-    known = Book()
+    known = State()
     known.distrusts.load({})
     assert (known.distrusts.of("me"), known.distrusts.has_doubts) == ([], False)

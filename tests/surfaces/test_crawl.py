@@ -34,7 +34,7 @@ from keepsake.surfaces.mcp.offers import Offers
 from keepsake.surfaces.mcp.profiles import PROFILES, tools_of
 from keepsake.surfaces.mcp.server import made
 from keepsake.surfaces.mcp.tools import TOOLS
-from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.server.worker import MemoryWorker
 from tests.surfaces.api.conftest import Api
 
 PROGRAMS = ("agent", "tool", "web")
@@ -291,7 +291,7 @@ def test_a_name_that_a_web_page_chose_names_nothing_for_an_agent(planted):
 
 def served(folder, trust, profile, scene):
     async def go():
-        hold = Holder(partial(Memory, folder, by="mcp:crawl", trust=trust))
+        hold = MemoryWorker(partial(Memory, folder, by="mcp:crawl", trust=trust))
         offers = Offers(hold, every=10)
         tools = TOOLS if profile is None else tools_of(profile)
         try:

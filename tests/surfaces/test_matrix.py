@@ -29,7 +29,7 @@ from keepsake.surfaces.api.api import made
 from keepsake.surfaces.cli.root import keepsake as program
 from keepsake.surfaces.mcp.dispatch import _read
 from keepsake.surfaces.mcp.tools import TOOLS
-from keepsake.surfaces.server.worker import Desk, Holder
+from keepsake.surfaces.server.worker import CallContext, MemoryWorker
 
 QUIET = "[pages]\nfollow = false\n[audit]\nfollow = false\n"
 BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -44,7 +44,7 @@ class World:
         (folder / "keepsake.toml").write_text(QUIET)
         self.m = opened.enter_context(Memory(folder, by="cli:ana"))
         self.p = opened.enter_context(Memory(folder, by="mcp:1", trust=trust))
-        self.hold = Holder(partial(Memory, folder, by="http:1", trust=trust))
+        self.hold = MemoryWorker(partial(Memory, folder, by="http:1", trust=trust))
         self.client = opened.enter_context(TestClient(made(self.hold, None), raise_server_exceptions=False))
 
     # -- things of a person's ----------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class World:
         raise AssertionError(done.stderr)
 
     def mcp(self, tool: str, **given: Any) -> Any:
-        return BY_NAME[tool].run(Desk(self.p), _read(BY_NAME[tool], given))
+        return BY_NAME[tool].run(CallContext(self.p), _read(BY_NAME[tool], given))
 
 
 class Outcome(NamedTuple):

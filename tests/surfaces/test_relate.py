@@ -2,7 +2,7 @@
 
 from keepsake import Memory
 from keepsake.surfaces.mcp.tools.read import GET, GetArgs
-from keepsake.surfaces.server.worker import Desk
+from keepsake.surfaces.server.worker import CallContext
 from tests.surfaces.api.conftest import Api
 
 
@@ -60,7 +60,7 @@ def test_what_is_related_is_shown_over_http_and_mcp_without_words_that_are_withh
             assert len(api.see("beliefs/parser/related")["neighbours"]) == 1
         m.relate("parser", told.source, "explains")
         with Memory(m.folder, by="mcp:1", trust="agent") as agent:
-            got = GET.run(Desk(agent), GetArgs(id="parser"))
+            got = GET.run(CallContext(agent), GetArgs(id="parser"))
             assert [(each.id, each.relation, each.turned) for each in got.related] == [("stop", "explains", False)]
             assert "  this explains stop" in got.text().splitlines()
-            assert GET.run(Desk(agent), GetArgs(id="stop")).related[0].turned
+            assert GET.run(CallContext(agent), GetArgs(id="stop")).related[0].turned

@@ -37,7 +37,7 @@ _SHOWN = 40  # of a value, in a reason
 _FEW = 10  # of the deltas, in words
 
 
-class Told(Protocol):
+class EpisodeLike(Protocol):
     """What is looked at of an episode."""
 
     @property
@@ -96,7 +96,7 @@ class Nonsense(Exception):
 
 
 def classify(
-    rule: ConsolidationRule, episodes: Iterable[Told], *, now: datetime, several: frozenset[str] = frozenset()
+    rule: ConsolidationRule, episodes: Iterable[EpisodeLike], *, now: datetime, several: frozenset[str] = frozenset()
 ) -> Iterator[Delta | Malformed]:
     """A delta or a finding for each episode, in their order: oldest first, by time and then by arrival.
 
@@ -120,7 +120,7 @@ class Run:
         self._rule, self._now, self._several = rule, now, several
         self._said: dict[Key, _Said] = {}
 
-    def delta(self, episode: Told) -> Delta:
+    def delta(self, episode: EpisodeLike) -> Delta:
         said = episode.metadata
         intent = said.get("intent")
         if intent is not None and (type(intent) is not str or intent not in INTENTS):
@@ -148,12 +148,12 @@ class Run:
         known = self._said.get(key) if key and key[-1] not in self._several else None
         return [known.episode_id] if known else []
 
-    def _same(self, key: Key | None, episode: Told, triple: dict[str, str]) -> list[str]:
+    def _same(self, key: Key | None, episode: EpisodeLike, triple: dict[str, str]) -> list[str]:
         """The episode that said the very same before."""
         known = self._said.get(key) if key else None
         return [known.episode_id] if known and known.what == what_of(episode, triple) else []
 
-    def _note(self, key: Key | None, episode: Told, triple: dict[str, str]) -> int:
+    def _note(self, key: Key | None, episode: EpisodeLike, triple: dict[str, str]) -> int:
         """Remember who said it, and count the sessions in which the same was said since it was last said otherwise."""
         if key is None:
             return 1
@@ -164,7 +164,7 @@ class Run:
         self._said[key] = _Said(episode.id, what, sessions)
         return len(sessions)
 
-    def provenance(self, episode: Told, witnesses: int) -> dict[str, Any]:
+    def provenance(self, episode: EpisodeLike, witnesses: int) -> dict[str, Any]:
         """What every delta must say."""
         said = episode.metadata
         stated = _stated(said["confidence"]) if "confidence" in said else None
@@ -191,17 +191,17 @@ def triple_in(said: dict[str, Any]) -> dict[str, str]:
     return triple
 
 
-def key_of(episode: Told, triple: dict[str, str]) -> Key | None:
+def key_of(episode: EpisodeLike, triple: dict[str, str]) -> Key | None:
     if "subject" in triple and "predicate" in triple:
         return episode.user, episode.agent, episode.path, triple["subject"], triple["predicate"]
     return None
 
 
-def what_of(episode: Told, triple: dict[str, str]) -> str:
+def what_of(episode: EpisodeLike, triple: dict[str, str]) -> str:
     return triple.get("object", episode.content)
 
 
-def _replaced(episode: Told) -> list[str]:
+def _replaced(episode: EpisodeLike) -> list[str]:
     """What a delete or an update names: a list of ids, or one."""
     given = episode.metadata.get("replaces")
     names = [given] if isinstance(given, str) else given

@@ -31,7 +31,7 @@ from keepsake.records.policy import is_above
 from keepsake.records.rule import ConsolidationRule
 
 
-class Standing(NamedTuple):
+class CurrentFact(NamedTuple):
     """A fact that stands: its id, or that of the episode that it will come from; its object; what it comes from, and
     which object that claimed; since when, and on whose word."""
 
@@ -42,7 +42,7 @@ class Standing(NamedTuple):
     trust: str = "human"
 
 
-Holding = Callable[[DeltaScope, str, str], list[Standing]]  # the facts of a subject and predicate that stand
+Holding = Callable[[DeltaScope, str, str], list[CurrentFact]]  # the facts of a subject and predicate that stand
 Worth = Callable[[Episode], bool]
 
 
@@ -92,7 +92,7 @@ class Weigher:
         """`is_applied`, if each delta is applied before the next one is asked for: then what is held tells all."""
         self._run, self._is_applied = Run(rule, now, several), is_applied
         self._held, self._several, self._reader, self._is_worth = held, several, reader, is_worth
-        self._stands: dict[tuple[str, ...], list[Standing]] = {}
+        self._stands: dict[tuple[str, ...], list[CurrentFact]] = {}
 
     def deltas(self, episode: Episode) -> Iterator[Delta | Malformed]:
         """What an episode proposes. One that makes no sense is a finding."""
@@ -160,7 +160,7 @@ class Weigher:
             self._stands[key] = [each for each in stands if each not in gone]
         return DeleteDelta(**said, replaces=[each.name for each in gone])
 
-    def _standing(self, key: tuple[str, ...]) -> list[Standing]:
+    def _standing(self, key: tuple[str, ...]) -> list[CurrentFact]:
         """What stands, as far as this run has come."""
         if self._is_applied or key not in self._stands:
             user, agent, path, subject, predicate = key
@@ -168,10 +168,10 @@ class Weigher:
         return self._stands[key]
 
 
-def _new(episode: Episode, value: str) -> Standing:
-    return Standing(episode.id, value, since=stamp(episode.timestamp), trust=episode.trust)
+def _new(episode: Episode, value: str) -> CurrentFact:
+    return CurrentFact(episode.id, value, since=stamp(episode.timestamp), trust=episode.trust)
 
 
-def _is_in(episode: Episode, value: str, standing: Standing) -> bool:
+def _is_in(episode: Episode, value: str, standing: CurrentFact) -> bool:
     """Whether a fact comes from this claim of an episode, whatever it says now."""
     return bool(episode.source) and not standing.claims.isdisjoint({(episode.source, value), (episode.source, "")})

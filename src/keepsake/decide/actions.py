@@ -13,8 +13,8 @@ from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft
 from keepsake.records.policy import BELIEF, is_above
 from keepsake.records.review import Action
-from keepsake.state.beliefs import Held
-from keepsake.state.state import Book
+from keepsake.state.state import State
+from keepsake.state.version import CurrentVersion
 
 NOT_EVENTS = ("trust", "erase", "compact")  # what is more, or less, than events about beliefs
 
@@ -25,7 +25,7 @@ _MAY_CHANGE: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def carried_out(known: Book, action: Action, draw: Draw, *, may_be_done: bool = False) -> list[Draft]:
+def carried_out(known: State, action: Action, draw: Draw, *, may_be_done: bool = False) -> list[Draft]:
     """The drafts that do what was asked, to exactly what it was asked for. Moved, if that is not the same any more.
 
     What changes nothing is Moved too, for it would have changed something when it was asked; unless it `may_be_done`.
@@ -80,26 +80,26 @@ def as_stated(drafts: list[Draft], action: Action) -> list[Draft]:
     return drafts
 
 
-def on_page(known: Book, user: str, about: str) -> tuple[str, ...]:
+def on_page(known: State, user: str, about: str) -> tuple[str, ...]:
     """What stands on a page, by its versions."""
     held = known.query(user=user, status="", where=lambda each: each.body().get("about", "") == about)
     return tuple(each.body()["id"] for each in held)
 
 
-def _same_page(known: Book, action: Action) -> None:
+def _same_page(known: State, action: Action) -> None:
     about = known.get(action.target[0], user=action.user).body().get("about", "")
     if set(on_page(known, action.user, about)) != set(action.target):
         raise Moved("the page is not what it was when it was asked")
 
 
-def _unmoved(known: Book, version: str, action: Action) -> Held:
+def _unmoved(known: State, version: str, action: Action) -> CurrentVersion:
     held = known.get(version, user=action.user, path=action.path)
     if known.read_before(version, held):
         raise Moved(f"{version} has been revised since")
     return held
 
 
-def _drafts(known: Book, action: Action, draw: Draw) -> list[Draft]:
+def _drafts(known: State, action: Action, draw: Draw) -> list[Draft]:
     changes = thawed(action.changes)
     if action.kind == "remember":
         changes = {"trust": action.trust, **changes, "user": action.user, "path": action.path}
@@ -108,27 +108,27 @@ def _drafts(known: Book, action: Action, draw: Draw) -> list[Draft]:
     return _OF[action.kind](known, action, changes, draw)
 
 
-def _revise(known: Book, action: Action, changes: dict[str, Any], draw: Draw) -> list[Draft]:
+def _revise(known: State, action: Action, changes: dict[str, Any], draw: Draw) -> list[Draft]:
     where: dict[str, Any] = {"user": action.user, "path": action.path}
     return decide.revise(known, action.target[0], changes, draw, reason=action.reason, **where)
 
 
-def _forget(known: Book, action: Action, _: dict[str, Any], draw: Draw) -> list[Draft]:
+def _forget(known: State, action: Action, _: dict[str, Any], draw: Draw) -> list[Draft]:
     said: dict[str, Any] = {"user": action.user, "path": action.path, "reason": action.reason}
     return [draft for name in action.target for draft in decide.forget(known, name, draw, **said)]
 
 
-def _invalidate(known: Book, action: Action, _: dict[str, Any], draw: Draw) -> list[Draft]:
+def _invalidate(known: State, action: Action, _: dict[str, Any], draw: Draw) -> list[Draft]:
     where: dict[str, Any] = {"user": action.user, "path": action.path}
     return decide.invalidate(known, action.target[0], draw, reason=action.reason, **where)
 
 
-def _activate(known: Book, action: Action, _: dict[str, Any], draw: Draw) -> list[Draft]:
+def _activate(known: State, action: Action, _: dict[str, Any], draw: Draw) -> list[Draft]:
     """A belief that was put away is held again, in the words that it had."""
     return _revise(known, action, {"status": "active"}, draw)
 
 
-def _promote(known: Book, action: Action, changes: dict[str, Any], draw: Draw) -> list[Draft]:
+def _promote(known: State, action: Action, changes: dict[str, Any], draw: Draw) -> list[Draft]:
     """A hypothesis is held as a fact."""
     held = known.get(action.target[0], user=action.user, path=action.path)
     if held.status != "active":
@@ -136,14 +136,14 @@ def _promote(known: Book, action: Action, changes: dict[str, Any], draw: Draw) -
     return _revise(known, action, {**changes, "is_hypothesis": False}, draw)
 
 
-def _reinforce(known: Book, action: Action, changes: dict[str, Any], _: Draw) -> list[Draft]:
+def _reinforce(known: State, action: Action, changes: dict[str, Any], _: Draw) -> list[Draft]:
     """It helped, or misled: what that counts for is for recall to say."""
     signal, weight = changes.get("signal", 1.0), changes.get("weight", 1.0)
     told: dict[str, Any] = {"user": action.user, "reason": action.reason, "path": action.path}
     return use.outcome(known, action.target, signal, weight, **told)
 
 
-def _merge(known: Book, action: Action, changes: dict[str, Any], draw: Draw) -> list[Draft]:
+def _merge(known: State, action: Action, changes: dict[str, Any], draw: Draw) -> list[Draft]:
     held = [known.get(name, user=action.user, path=action.path) for name in action.target]
     if len({each.ref for each in held}) < max(2, len(held)):
         raise Refused("to merge takes two beliefs or more, each named once")

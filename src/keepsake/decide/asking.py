@@ -16,10 +16,10 @@ from keepsake.records.operations import REVIEW_ASK
 from keepsake.records.policy import ALLOW, Policy
 from keepsake.records.review import Action, Review
 from keepsake.state.reviews import BY_POLICY
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 
-def ask(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:
+def ask(known: State, action: Action, why: str, draw: Draw) -> list[Draft]:
     """Put an action to a person. One that waits already is not asked twice: NeedsApproval, and nothing is written."""
     waiting = known.reviews.asked(action)
     if waiting is None and action.kind == "trust":
@@ -29,7 +29,7 @@ def ask(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:
     return [question(known, action, why, draw)]
 
 
-def ask_anew(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:
+def ask_anew(known: State, action: Action, why: str, draw: Draw) -> list[Draft]:
     """Ask what was held in a group that was then taken back. Refused, if it was about words of that same group."""
     if any(known.find(version, user=action.user, short=False) is None for version in action.target):
         raise Refused(f"{action.label} needs a person's yes, and what it is about was taken back; nothing was changed")
@@ -43,7 +43,7 @@ def needs_approval(review: Review) -> NeedsApproval:
     )
 
 
-def quarantine(known: Book, policy: Policy, drafts: Sequence[Draft], by: str, draw: Draw) -> list[Draft]:
+def quarantine(known: State, policy: Policy, drafts: Sequence[Draft], by: str, draw: Draw) -> list[Draft]:
     """A question for each version in `drafts` that must stay out of recall until a person says yes.
 
     Where a rule of the policy lets such statements be heard, the version says so instead.
@@ -70,14 +70,14 @@ def _is_heard(policy: Policy, belief: dict[str, object], by: str) -> bool:
     return first is not None and first[1].then == ALLOW
 
 
-def _takes_over(known: Book, draft: Draft) -> bool:
+def _takes_over(known: State, draft: Draft) -> bool:
     """Whether a version takes over the yes of those it replaces, or was made from on another path."""
     body = draft.body
     replaced = body.get("merged") or body.get("replaces") or body.get("over") or ()
     return bool(replaced) and all(known.reviews.is_approved(version) for version in replaced)
 
 
-def question(known: Book, action: Action, why: str, draw: Draw) -> Draft:
+def question(known: State, action: Action, why: str, draw: Draw) -> Draft:
     while (name := f"r-{draw()}") in known.reviews:
         continue
     body = {"review": name, "user": action.user, "action": action.to_body(), "digest": action.digest, "why": why}

@@ -33,9 +33,10 @@ from keepsake.records.operations import (
     RULE_FOUND,
 )
 from keepsake.records.receipt import has_words
-from keepsake.state.beliefs import Beliefs, Held, gist_of
+from keepsake.state.beliefs import Beliefs, gist_of
 from keepsake.state.episodes import mark_of
-from keepsake.state.state import Book
+from keepsake.state.state import State
+from keepsake.state.version import CurrentVersion
 
 Draw = Callable[[], str]
 
@@ -81,7 +82,7 @@ def put(
     return [draft]
 
 
-def stated_under(known: Beliefs, fields: Mapping[str, Any], idempotency_key: str, source: str) -> Held | None:
+def stated_under(known: Beliefs, fields: Mapping[str, Any], idempotency_key: str, source: str) -> CurrentVersion | None:
     """What a source stated under that key of its own. KeyReused, if those were other words than `fields` has."""
     said = known.said(fields.get("user", OWNER), source, idempotency_key) if idempotency_key else None
     if said is None:
@@ -170,13 +171,13 @@ def invalidate(known: Beliefs, name: str, draw: Draw, *, reason: str, user: str 
     return drafts + weaker
 
 
-def _fallen(held: Held, status: str, reason: str, path: str, draw: Draw) -> Draft:
+def _fallen(held: CurrentVersion, status: str, reason: str, path: str, draw: Draw) -> Draft:
     """On a branch, what an ancestor holds is no longer held."""
     changes = {"id": draw(), "path": path, "status": status, "reason": reason}
     return in_its_place(recorded({**carried(held.belief()), **changes}), held, path)
 
 
-def _all_above(known: Beliefs, cause: Held, path: str) -> Iterable[tuple[Held, str, str]]:
+def _all_above(known: Beliefs, cause: CurrentVersion, path: str) -> Iterable[tuple[CurrentVersion, str, str]]:
     """What rests on `cause`, directly or through others, nearest first, each once; through which belief, and on which
     path that is to be said."""
     seen, queue = {cause.ref}, [cause]
@@ -192,14 +193,14 @@ def _all_above(known: Beliefs, cause: Held, path: str) -> Iterable[tuple[Held, s
                 yield held, below.ref, on
 
 
-def _reaches(known: Beliefs, below: Held, path: str, on: str) -> bool:
+def _reaches(known: Beliefs, below: CurrentVersion, path: str, on: str) -> bool:
     """Whether what becomes of a belief on one path matters on another: it is seen there, and that path goes on."""
     if on == path:
         return True
     return path in known.sight(below.user, on) and known.sees(below, on) and known.is_open(below.user, on)
 
 
-def _weaken(held: Held, cause: str, via: str, path: str, draw: Draw) -> Draft:
+def _weaken(held: CurrentVersion, cause: str, via: str, path: str, draw: Draw) -> Draft:
     before = held.belief()
     weaker = {
         **before.to_body(), "id": draw(), "reason": "", "is_hypothesis": True, "confidence": before.confidence * WEAKER,
@@ -225,7 +226,7 @@ def merge(
 
 
 def erase(
-    known: Book, names: Sequence[str], *, user: str = OWNER, path: str = ""
+    known: State, names: Sequence[str], *, user: str = OWNER, path: str = ""
 ) -> tuple[Iterable[str], Callable[[Event], bool]]:
     """The ids of versions and episodes that go, and which events speak of them. A name may be either's.
 
@@ -265,7 +266,7 @@ def erase(
     return gone.keys(), speaks
 
 
-def what_goes(known: Book, names: Sequence[str], *, user: str = OWNER, path: str = "") -> tuple[list[Held], list[str]]:
+def what_goes(known: State, names: Sequence[str], *, user: str = OWNER, path: str = "") -> tuple[list[CurrentVersion], list[str]]:
     """The beliefs that an erasure of these names destroys, and which of the names are episodes'."""
     names = [name for name in names if not known.reviews.is_of_words_alone(name, user)]
     episodes = [name for name in names if is_episode(known, name, user=user, path=path)]
@@ -276,7 +277,7 @@ def what_goes(known: Book, names: Sequence[str], *, user: str = OWNER, path: str
     return [known.held[ref] for ref in kin if ref in known.held], episodes
 
 
-def is_episode(known: Book, name: str, *, user: str, path: str = "") -> bool:
+def is_episode(known: State, name: str, *, user: str, path: str = "") -> bool:
     """Whether a name means what happened. A belief goes first, unless only the end of its id is the same."""
     if known.find(name, user=user, path=path, short=False):
         return False
@@ -330,7 +331,7 @@ def _holds_words_of(body: Mapping[str, Any], gone: Mapping[str, None]) -> bool:
     return ("reason" in body or "relation" in body) and any(name in gone for name in body.get("ids", ()))
 
 
-def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: Held | None) -> dict[str, Any]:
+def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: CurrentVersion | None) -> dict[str, Any]:
     """`fields`, with what it rests on by identity: a name may change hands, the first id does not."""
     names = fields.get("rests_on")
     found = dict(fields)
@@ -345,7 +346,7 @@ def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: He
     return found
 
 
-def _refuse_anothers_name(known: Beliefs, key: str, current: Held, path: str) -> None:
+def _refuse_anothers_name(known: Beliefs, key: str, current: CurrentVersion, path: str) -> None:
     other = known.find(key, user=current.user, path=path, short=False)
     if other and other.ref != current.ref:
         raise Refused(f"{key!r} names another belief already; choose another key")
@@ -353,7 +354,7 @@ def _refuse_anothers_name(known: Beliefs, key: str, current: Held, path: str) ->
         raise Refused(f"{current.key!r} is the name that all paths know it by; give it another one where it was stated")
 
 
-def _current(known: Beliefs, name: str, user: str, path: str) -> Held:
+def _current(known: Beliefs, name: str, user: str, path: str) -> CurrentVersion:
     """What a name names for whoever may write there. Refused, if it is not seen from that path, or the path ended."""
     known.writable(user, path)
     held = known.get(name, user=user, path=path)
@@ -361,12 +362,12 @@ def _current(known: Beliefs, name: str, user: str, path: str) -> Held:
     return held
 
 
-def _must_see(known: Beliefs, name: str, held: Held, path: str) -> None:
+def _must_see(known: Beliefs, name: str, held: CurrentVersion, path: str) -> None:
     if not known.sees(held, path):
         raise Refused(f"{name} is on path {held.path!r:.80}, which is not seen from here; use m.on({held.path!r:.80})")
 
 
-def in_its_place(belief: dict[str, Any], held: Held | None, path: str) -> Draft:
+def in_its_place(belief: dict[str, Any], held: CurrentVersion | None, path: str) -> Draft:
     """A version in the place of one, if there is one. On a branch, what an ancestor holds stays; this is its own."""
     if held is None:
         return Draft(BELIEF_PUT, {"belief": belief})
@@ -391,7 +392,7 @@ def _because(body: dict[str, Any], reason: str) -> dict[str, Any]:
     return {**body, "reason": reason} if reason else body
 
 
-def _says_the_same(current: Held, belief: dict[str, Any]) -> bool:
+def _says_the_same(current: CurrentVersion, belief: dict[str, Any]) -> bool:
     before = current.belief().to_body()
     said = (before.keys() | belief.keys()) - _OF_THE_VERSION
     return all(before.get(name) == belief.get(name) for name in said)

@@ -36,7 +36,7 @@ from keepsake.records.operations import (
 from keepsake.records.page import NOTES
 from keepsake.records.schema import words_in
 from keepsake.records.trust import NONE
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 Speaks = Callable[[Event], bool]
 
@@ -51,7 +51,7 @@ class Words(NamedTuple):
     speak: Speaks
 
 
-def noun_in(known: Book, name: str, user: str) -> tuple[str, str] | None:
+def noun_in(known: State, name: str, user: str) -> tuple[str, str] | None:
     """What a name like `page:person-bob` means; None, if it is that of a belief, an episode or a review."""
     noun, colon, rest = name.partition(":")
     if not colon or not rest or noun not in _OF:
@@ -61,12 +61,12 @@ def noun_in(known: Book, name: str, user: str) -> tuple[str, str] | None:
     return noun, rest
 
 
-def words_of(known: Book, noun: str, name: str, user: str) -> Words:
+def words_of(known: State, noun: str, name: str, user: str) -> Words:
     """The words of something that is no belief and no episode."""
     return _OF[noun](known, name, user)
 
 
-def _page(known: Book, about: str, user: str) -> Words:
+def _page(known: State, about: str, user: str) -> Words:
     """Its description, title, tags and reason. The page stays if something is held about it, and then its name does."""
     about = about.removesuffix(".md")
     front = known.pages.front(user, about)
@@ -90,7 +90,7 @@ def _page(known: Book, about: str, user: str) -> Words:
     return Words([] if is_clean else [Draft(PAGE_PUT, body)], gone.keys(), speak)
 
 
-def _path(known: Book, path: str, user: str) -> Words:
+def _path(known: State, path: str, user: str) -> Words:
     """Everything that was said on it, its name, and why it was given up. What was merged from it stays where it is."""
     if below := known.paths.below(user, path):
         raise Refused(f"path {path!r:.80} has branches ({', '.join(map(repr, below[:3]))}); erase those first")
@@ -119,7 +119,7 @@ def _path(known: Book, path: str, user: str) -> Words:
     return Words([], gone.keys(), speak)
 
 
-def _source(known: Book, source: str, user: str) -> Words:
+def _source(known: State, source: str, user: str) -> Words:
     """Why a source is not trusted. Its name goes too, unless it is still needed to leave the source out of recall."""
     held = known.distrusts.find(user, source)
     body: dict[str, Any] = {"user": user, "source": source, "trust": NONE}
@@ -134,7 +134,7 @@ def _source(known: Book, source: str, user: str) -> Words:
     return Words([Draft(TRUST_SET, body)] if held and held.reason else [], (), speak)
 
 
-def _frame(known: Book, name: str, _: str) -> Words:
+def _frame(known: State, name: str, _: str) -> Words:
     """A frame, and the receipts of what was recalled through it."""
     gone: dict[str, None] = {}
 
@@ -148,7 +148,7 @@ def _frame(known: Book, name: str, _: str) -> Words:
     return Words([Draft(FRAME_DROP, {"name": name})] if name in known.work.frames else [], gone.keys(), speak)
 
 
-def _rule(known: Book, name: str, user: str) -> Words:
+def _rule(known: State, name: str, user: str) -> Words:
     """A rule, and what it noted: once it is put again, it reads from the beginning."""
 
     def speak(event: Event) -> bool:
@@ -161,14 +161,14 @@ def _rule(known: Book, name: str, user: str) -> Words:
     return Words([drop] if known.rules.is_known(user, name) else [], (), speak)
 
 
-def _setting(known: Book, key: str, _: str) -> Words:
+def _setting(known: State, key: str, _: str) -> Words:
     def speak(event: Event) -> bool:
         return event.op == CONFIG_SET and (event.body or {}).get("key") == key
 
     return Words([Draft(CONFIG_SET, {"key": key, "value": None})] if key in known.work.config else [], (), speak)
 
 
-def _receipt(_: Book, name: str, user: str) -> Words:
+def _receipt(_: State, name: str, user: str) -> Words:
     """One receipt, with the question that it kept, and those that were recorded in one event with it."""
 
     def speak(event: Event) -> bool:
@@ -178,7 +178,7 @@ def _receipt(_: Book, name: str, user: str) -> Words:
     return Words([], (name,), speak)
 
 
-def _session(known: Book, name: str, _: str) -> Words:
+def _session(known: State, name: str, _: str) -> Words:
     """A working session's id and task type. The hours that were worked stay counted."""
 
     def speak(event: Event) -> bool:
@@ -187,12 +187,12 @@ def _session(known: Book, name: str, _: str) -> Words:
     return Words([Draft(SESSION_END, {"session": name})] if known.work.clock.session == name else [], (), speak)
 
 
-def _node(_: Book, name: str, user: str) -> Words:
+def _node(_: State, name: str, user: str) -> Words:
     """A record of the graph. What stands in one event with it is recorded again by whoever has the graph's rows."""
     return Words([], (), lambda event: tells_of(event, user, {name}))
 
 
-def _graph_metadata(_: Book, name: str, user: str) -> Words:
+def _graph_metadata(_: State, name: str, user: str) -> Words:
     """What an envelope said of the whole graph. Nodes and edges are erased by `m.graph.erase`."""
 
     def speak(event: Event) -> bool:
@@ -216,7 +216,7 @@ def _owner(body: dict[str, Any]) -> str:
 
 
 _PLACES = ("path", "parent", "into")  # fields that name a path
-_OF: dict[str, Callable[[Book, str, str], Words]] = {
+_OF: dict[str, Callable[[State, str, str], Words]] = {
     "page": _page, "path": _path, "source": _source, "frame": _frame, "rule": _rule, "setting": _setting,
     "receipt": _receipt, "session": _session, "node": _node,
     "graph": _graph_metadata,

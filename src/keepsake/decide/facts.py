@@ -37,9 +37,9 @@ from keepsake.records.fact_view import (
     view_of,
 )  # fmt: skip
 from keepsake.records.policy import is_above
-from keepsake.state.beliefs import Held
-from keepsake.state.episodes import Told
-from keepsake.state.state import Book
+from keepsake.state.episodes import EpisodeRef
+from keepsake.state.state import State
+from keepsake.state.version import CurrentVersion
 
 if TYPE_CHECKING:
     from keepsake.records.delta import Delta, DeltaScope
@@ -53,7 +53,7 @@ CLOSED = "superseded"
 class Evidence(NamedTuple):
     """What stands behind a delta: its episodes, as far as they are known, the least of their trusts, and when."""
 
-    told: tuple[Told, ...]
+    told: tuple[EpisodeRef, ...]
     trust: str
     happened: str  # the latest of their times
     earned: Earned
@@ -82,7 +82,7 @@ class Plan(NamedTuple):
     reason: str = ""
 
 
-def plans(known: Book, delta: Delta, evidence: Evidence, several: frozenset[str]) -> list[Plan]:
+def plans(known: State, delta: Delta, evidence: Evidence, several: frozenset[str]) -> list[Plan]:
     """What is to be said because of a delta, in order; nothing if all of it is known. Refused, with the reason."""
     if delta.scope is None:
         raise MemoryScopeError("a delta without a scope is nobody's: give it the user, and agent, of its facts")
@@ -135,7 +135,7 @@ def must_be_met(unmet: Sequence[str], user: str) -> None:
 # -- each kind ---------------------------------------------------------------------------------------------------------
 
 
-def _add(known: Book, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[Plan]:
+def _add(known: State, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[Plan]:
     triple, since = triple_of(delta.fact_payload), _since(delta, evidence)
     if not triple:
         return [_put(delta, evidence)]
@@ -155,7 +155,7 @@ def _add(known: Book, delta: Any, evidence: Evidence, several: frozenset[str]) -
     return _replace(known, standing, delta, evidence)
 
 
-def _update(known: Book, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[Plan]:
+def _update(known: State, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[Plan]:
     triple, scope = triple_of(delta.fact_payload), delta.scope
     found = _targets(known, delta.replaces, scope, triple)
     if triple:
@@ -173,7 +173,7 @@ def _update(known: Book, delta: Any, evidence: Evidence, several: frozenset[str]
     return _replace(known, standing, delta, evidence)
 
 
-def _replace(known: Book, standing: list[Held], delta: Any, evidence: Evidence) -> list[Plan]:
+def _replace(known: State, standing: list[CurrentVersion], delta: Any, evidence: Evidence) -> list[Plan]:
     """The new in the place of what stands; or, if it happened before that, as a fact that has ended.
 
     A fact that has the given id already is replaced too: what is new goes on under that one.
@@ -192,7 +192,7 @@ def _replace(known: Book, standing: list[Held], delta: Any, evidence: Evidence) 
     return [_revise(first, fields, delta), *_closed(others, delta, evidence)]
 
 
-def _closed(found: Iterable[Held], delta: Any, evidence: Evidence) -> list[Plan]:
+def _closed(found: Iterable[CurrentVersion], delta: Any, evidence: Evidence) -> list[Plan]:
     closed = []
     for held in found:
         body = held.body()
@@ -202,14 +202,14 @@ def _closed(found: Iterable[Held], delta: Any, evidence: Evidence) -> list[Plan]
     return closed
 
 
-def _seen_again(known: Book, delta: Any, evidence: Evidence) -> list[Plan]:
+def _seen_again(known: State, delta: Any, evidence: Evidence) -> list[Plan]:
     found = [held for held in _named(known, delta.corroborates, delta.scope) if held.status == "active"]
     if not found:
         return [_note(delta, evidence, "nothing changes")]
     return [plan for held in found for plan in _corroborate(known, held, delta, evidence)]
 
 
-def _corroborate(known: Book, held: Held, delta: Any, evidence: Evidence) -> list[Plan]:
+def _corroborate(known: State, held: CurrentVersion, delta: Any, evidence: Evidence) -> list[Plan]:
     """One more witness, unless it was heard already: for this, or for one of the same claim that is no longer held."""
     body = held.body()
     triple = tuple(body.get("triple", ()))
@@ -247,12 +247,12 @@ def _put(delta: Any, evidence: Evidence, until: str = "") -> Plan:
     return Plan("put", _fields(delta, evidence, until=until) | {"reason": reason_of(delta.kind, delta.rule_id)})
 
 
-def _revise(held: Held, changes: dict[str, Any], delta: Any, act: str = "revise") -> Plan:
+def _revise(held: CurrentVersion, changes: dict[str, Any], delta: Any, act: str = "revise") -> Plan:
     """Of the version that was decided upon: a fact's key may be the id of one with older words."""
     return Plan(act, changes, held.body()["id"], reason_of(delta.kind, delta.rule_id))
 
 
-def _fields(delta: Any, evidence: Evidence, before: Held | None = None, until: str = "") -> dict[str, Any]:
+def _fields(delta: Any, evidence: Evidence, before: CurrentVersion | None = None, until: str = "") -> dict[str, Any]:
     """A fact as a belief. What a payload leaves out is not taken over from the one before."""
     payload, scope = delta.fact_payload, delta.scope
     said: dict[str, Any] = {
@@ -288,7 +288,7 @@ def _views(
     return {**views, "fact": view if payload is None else view | {"payload": dict(payload)}}
 
 
-def _note(delta: Any, evidence: Evidence, why: str, about: Iterable[Held] = ()) -> Plan:
+def _note(delta: Any, evidence: Evidence, why: str, about: Iterable[CurrentVersion] = ()) -> Plan:
     scope: DeltaScope = delta.scope
     body = {"user": scope.user, "agent": scope.agent, "path": scope.path, "step": step_of(delta, evidence.sources)}
     return Plan("note", {**body, "corroborates": [held.ref for held in about], "why": why})
@@ -306,7 +306,7 @@ def _moment(payload: dict[str, Any], name: str) -> str:
 # -- what is known -----------------------------------------------------------------------------------------------------
 
 
-def asked_before(known: Book, plan: Plan, evidence: Evidence, user: str) -> Review | None:
+def asked_before(known: State, plan: Plan, evidence: Evidence, user: str) -> Review | None:
     """What a person was asked because of the same episodes, about the same fact or the same claim, if that is so still:
     it was denied, or it waits, and who asks now is trusted no more."""
     held = known.find(plan.name, user=user, short=False) if plan.name else None
@@ -329,20 +329,20 @@ def once(plan: Plan, delta: Delta, evidence: Evidence) -> str:
     return f"fact:{sha256(repr(said).encode()).hexdigest()[:32]}"
 
 
-def is_above_its_asker(known: Book, plan: Plan, delta: Delta, evidence: Evidence) -> bool:
+def is_above_its_asker(known: State, plan: Plan, delta: Delta, evidence: Evidence) -> bool:
     """Whether what a plan changes is trusted more than who asks for it."""
     if plan.act == "note" or not plan.name or delta.scope is None:
         return False
     return is_above(standing(known, plan.name, delta.scope.user), evidence.trust)
 
 
-def _targets(known: Book, names: Sequence[str], scope: DeltaScope, triple: tuple[str, ...] = ()) -> list[Held]:
+def _targets(known: State, names: Sequence[str], scope: DeltaScope, triple: tuple[str, ...] = ()) -> list[CurrentVersion]:
     met = {name: _named(known, [name], scope, triple) for name in names}
     must_be_met([name for name, found in met.items() if not found], scope.user)
     return list({held.ref: held for found in met.values() for held in found}.values())
 
 
-def holders(known: Book, name: str, user: str, path: str) -> list[tuple[str, str]]:
+def holders(known: State, name: str, user: str, path: str) -> list[tuple[str, str]]:
     """The user and agent of the facts that a name means, as a path sees them."""
     from keepsake.records.delta import DeltaScope
 
@@ -350,13 +350,13 @@ def holders(known: Book, name: str, user: str, path: str) -> list[tuple[str, str
     return [(user, held.body().get("agent", "")) for held in found]
 
 
-def _named(known: Book, names: Iterable[str], scope: DeltaScope, triple: tuple[str, ...] = ()) -> list[Held]:
+def _named(known: State, names: Iterable[str], scope: DeltaScope, triple: tuple[str, ...] = ()) -> list[CurrentVersion]:
     """The facts that names name, as a path sees them: a fact's own, or an episode's, for what comes from it.
 
     A name may be both, and more than one episode's. Then those are meant that claim something of the same subject and
     predicate as `triple`, if there are any.
     """
-    found: dict[str, Held] = {}
+    found: dict[str, CurrentVersion] = {}
     for name in names:
         held = known.find(name, user=scope.user, path=scope.path, short=False)
         told = known.episodes.find(scope.user, name)
@@ -368,22 +368,22 @@ def _named(known: Book, names: Iterable[str], scope: DeltaScope, triple: tuple[s
     return list(found.values())
 
 
-def _is_of(held: Held, triple: tuple[str, ...]) -> bool:
+def _is_of(held: CurrentVersion, triple: tuple[str, ...]) -> bool:
     return bool(triple) and tuple(held.body().get("triple", ()))[:2] == triple[:2]
 
 
-def _stands(held: Held, delta: Any) -> bool:
+def _stands(held: CurrentVersion, delta: Any) -> bool:
     """Whether it is held, and has not ended."""
     return held.status == "active" and _lasts(held, stamp(delta.promotion_ts))
 
 
-def _lasts(held: Held, then: str) -> bool:
+def _lasts(held: CurrentVersion, then: str) -> bool:
     """Whether it has not ended by then."""
     until = held.body().get("valid_to", "")
     return not until or held_time(until) > then
 
 
-def _is_known(known: Book, rivals: Iterable[Held], delta: Any, evidence: Evidence, triple: tuple[str, ...]) -> bool:
+def _is_known(known: State, rivals: Iterable[CurrentVersion], delta: Any, evidence: Evidence, triple: tuple[str, ...]) -> bool:
     """Whether every episode behind a delta has been taken into account for this claim already, if only to note it.
 
     What nobody told here is known by its name; and as long as the same stands, a name says nothing new.
@@ -399,18 +399,18 @@ def _is_known(known: Book, rivals: Iterable[Held], delta: Any, evidence: Evidenc
     return all(_was_claimed(known, source, delta.scope, triple) for source in sources)
 
 
-def _was_claimed(known: Book, source: str, scope: DeltaScope, triple: tuple[str, ...]) -> bool:
+def _was_claimed(known: State, source: str, scope: DeltaScope, triple: tuple[str, ...]) -> bool:
     """Whether a fact took this claim from that episode, and speaks of something else by now."""
     coming = (held for held in known.coming_from(scope.user, source) if known.sees(held, scope.path))
     return any(has_claimed(held.body().get("views"), source, triple) for held in coming)
 
 
-def _has_heard(held: Held, delta: Any, evidence: Evidence) -> bool:
+def _has_heard(held: CurrentVersion, delta: Any, evidence: Evidence) -> bool:
     """Whether the episodes behind a delta are in a fact's lineage; by name, if nobody knows them."""
     return set(evidence.sources or delta.source_episode_ids) <= set(sources_in(held.body().get("views")))
 
 
-def _is_of_before(evidence: Evidence, gone: Sequence[Held], then: str) -> bool:
+def _is_of_before(evidence: Evidence, gone: Sequence[CurrentVersion], then: str) -> bool:
     """Whether nothing behind a delta was told after these were retracted, or it is about days before they ended."""
     latest = max((told.seq for told in evidence.told), default=-1)
     return latest < max(held.seq for held in gone) or any(held.status == CLOSED and _lasts(held, then) for held in gone)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft, Event
-from keepsake.records.graph.graph_fields import Told, line_of
+from keepsake.records.graph.graph_fields import RecordFields, line_of
 from keepsake.records.named import ProposedMerge
 from keepsake.records.operations import GRAPH, GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
 
@@ -28,14 +28,14 @@ class Saved(NamedTuple):
 
     part: str
     line: bytes
-    told: Told
+    told: RecordFields
 
 
 # -- saving ----------------------------------------------------------------------------------------------------------
 
 
 def put(
-    user: str, records: Iterable[Saved], head: Told | None = None, *, trust: str = PERSON,
+    user: str, records: Iterable[Saved], head: RecordFields | None = None, *, trust: str = PERSON,
     is_belief: Callable[[str], bool] = lambda _: False,
 ) -> list[Draft]:  # fmt: skip
     """Events that save all of this. What names a belief has an event of its own, which can go with the belief."""
@@ -60,12 +60,12 @@ def put(
     return drafts + (_head(whose, head) if head else [])
 
 
-def _head(whose: Told, head: Told) -> list[Draft]:
+def _head(whose: RecordFields, head: RecordFields) -> list[Draft]:
     line = line_of(head)
     return _pieces(whose, "head", line, {}) if len(line) > ROOM else [Draft(GRAPH_PUT, {**whose, "head": head})]
 
 
-def _pieces(whose: Told, part: str, line: bytes, told: Told) -> list[Draft]:
+def _pieces(whose: RecordFields, part: str, line: bytes, told: RecordFields) -> list[Draft]:
     """One record, cut up. Each piece says whose it is, so that an erasure finds it."""
     text = line.decode()
     cut = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
@@ -80,7 +80,7 @@ def _short(name: str) -> str:
 # -- merging ---------------------------------------------------------------------------------------------------------
 
 
-def merge(user: str, node: Told, into: Told, *, score: float, reasons: Sequence[str]) -> list[Draft]:
+def merge(user: str, node: RecordFields, into: RecordFields, *, score: float, reasons: Sequence[str]) -> list[Draft]:
     """One node turned out to be the other."""
     _must_stand_for_themselves(node, into)
     names = list(dict.fromkeys(name for name in (node.get("label", ""), *node.get("aliases", ())) if name))
@@ -88,7 +88,7 @@ def merge(user: str, node: Told, into: Told, *, score: float, reasons: Sequence[
 
 
 def propose(
-    user: str, node: Told, into: Told, asked: Sequence[ProposedMerge], *, score: float, reasons: Sequence[str]
+    user: str, node: RecordFields, into: RecordFields, asked: Sequence[ProposedMerge], *, score: float, reasons: Sequence[str]
 ) -> list[Draft]:
     """A person is asked whether one node is the other. What was `asked` of the two already is not asked again."""
     _must_stand_for_themselves(node, into)
@@ -111,11 +111,11 @@ def dismiss(user: str, node: str, into: str, asked: Sequence[ProposedMerge]) -> 
     return [Draft(GRAPH_DISMISS, {"user": user, "node": asked[0].node, "into": asked[0].into})]
 
 
-def _pair(user: str, node: Told, into: Told) -> Told:
+def _pair(user: str, node: RecordFields, into: RecordFields) -> RecordFields:
     return {"user": user, "node": node["id"], "into": into["id"]}
 
 
-def _must_stand_for_themselves(node: Told, into: Told) -> None:
+def _must_stand_for_themselves(node: RecordFields, into: RecordFields) -> None:
     if node["id"] == into["id"]:
         raise Refused(f"node {node['id']!r} is itself already")
     for each in (node, into):
@@ -153,12 +153,12 @@ def records_in(body: Mapping[str, Any]) -> list[Saved]:
     return [Saved(part, line_of(told), told) for part in _PARTS for told in body.get(part, ())]
 
 
-def is_of(told: Told, names: Collection[str]) -> bool:
+def is_of(told: RecordFields, names: Collection[str]) -> bool:
     """Whether a record is one of these, leads to one, or has one as its source."""
     return any(name in names for name in _named_in(told))
 
 
-def _named_in(told: Told) -> Iterator[str]:
+def _named_in(told: RecordFields) -> Iterator[str]:
     """Everything that a record names: itself, its ends, its sources, what it happened to."""
     yield from (told[key] for key in ("id", "path_id", "source", "target") if key in told)
     yield from told.get("provenance", {}).get("sources", ())

@@ -9,12 +9,12 @@ from keepsake.decide import beliefs as decide
 from keepsake.decide import rule
 from keepsake.records.event import Draft
 from keepsake.records.operations import EPISODE_RETRACT, PAGE_CLEAN, PAGE_COMPACT, PAGE_PUT, PAGE_RENAME
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 _PER_EVENT = 5_000  # ids that fit in one event with room to spare
 
 
-def put(known: Book, user: str, about: str, front: Mapping[str, Any], *, is_new: bool = False) -> list[Draft]:
+def put(known: State, user: str, about: str, front: Mapping[str, Any], *, is_new: bool = False) -> list[Draft]:
     """Say something of a page. What was said already is no event; a page that is to be made is one in any case."""
     before = known.pages.front(user, about)
     fresh = {name: value for name, value in front.items() if name not in before or before[name] != value}
@@ -31,7 +31,7 @@ def rename(user: str, about: str, to: str) -> list[Draft]:
     return [Draft(PAGE_RENAME, {"user": user, "about": about, "to": to})]
 
 
-def clean(known: Book, user: str, reason: str, *, everything: bool = False) -> list[Draft]:
+def clean(known: State, user: str, reason: str, *, everything: bool = False) -> list[Draft]:
     """Everything that this user holds goes out of sight, and the pages with it; if `everything`, so do what was
     observed and the rules. All of it stays in history."""
     gone = [held for held in known.held.values() if held.user == user and held.status != "tombstone"]

@@ -19,7 +19,7 @@ from keepsake.records.event import Draft
 from keepsake.records.merged import REVIEW
 from keepsake.records.policy import Policy
 from keepsake.records.review import Action
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 SEEN = "seen"  # the mark, among the changes
 _MAY_CHANGE = {"merge": ("into", "conflicts"), "abandon": (), "compact": ("summary",), "reopen": ()}
@@ -27,7 +27,7 @@ _NO_PREDICATES: frozenset[str] = frozenset()
 
 
 def action_on(
-    known: Book, kind: str, name: str, changes: dict[str, Any], *, several: frozenset[str] = _NO_PREDICATES,
+    known: State, kind: str, name: str, changes: dict[str, Any], *, several: frozenset[str] = _NO_PREDICATES,
     **asked: Any,
 ) -> Action:  # fmt: skip
     """An action on a path as it is now. Refused, if it cannot be done at all."""
@@ -40,7 +40,7 @@ def action_on(
 
 
 def carried_out(
-    known: Book, policy: Policy, action: Action, draw: Draw, *, several: frozenset[str] = _NO_PREDICATES,
+    known: State, policy: Policy, action: Action, draw: Draw, *, several: frozenset[str] = _NO_PREDICATES,
     is_approved: bool = False,
 ) -> list[Draft]:  # fmt: skip
     """The drafts that do what was asked. Moved, if the path is not what it was."""
@@ -63,7 +63,7 @@ def carried_out(
     return drafts
 
 
-def _mark(known: Book, action: Action, several: frozenset[str]) -> str:
+def _mark(known: State, action: Action, several: frozenset[str]) -> str:
     """How things stand that the action is about, by ids: a digest of words would outlive them."""
     told: list[Any] = known.paths.seen(action.user, action.path)
     if action.kind == "merge":

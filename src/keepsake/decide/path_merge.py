@@ -30,8 +30,8 @@ from keepsake.records.path import ABANDONED, MERGED, shown
 from keepsake.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, is_above, lower
 from keepsake.records.review import Action
 from keepsake.records.schema import WRITER_TRUST
-from keepsake.state.beliefs import Held
-from keepsake.state.state import Book
+from keepsake.state.state import State
+from keepsake.state.version import CurrentVersion
 
 CHANGED = "both sides changed it"
 STATED = "both sides said something under this key"
@@ -52,14 +52,14 @@ class Asker(NamedTuple):
 class Step(NamedTuple):
     """One belief of the branch, what stands in its place where it would be brought to, and why that is a conflict."""
 
-    mine: Held
-    target: Held | None
+    mine: CurrentVersion
+    target: CurrentVersion | None
     conflict: str = ""  # empty if there is none
 
-    def base(self, known: Book) -> str:
+    def base(self, known: State) -> str:
         return next(iter(known.over(self.mine.ref)), "")
 
-    def as_conflict(self, known: Book) -> Conflict:
+    def as_conflict(self, known: State) -> Conflict:
         assert self.target is not None  # without one there is nothing to disagree with
         return Conflict(self.mine.key, self.base(known), self.target.belief(), self.mine.belief(), self.conflict)
 
@@ -72,11 +72,11 @@ class Plan(NamedTuple):
     into: str
     steps: list[Step]
 
-    def conflicts(self, known: Book) -> list[Conflict]:
+    def conflicts(self, known: State) -> list[Conflict]:
         return [step.as_conflict(known) for step in self.steps if step.conflict]
 
 
-def plan(known: Book, user: str, name: str, into: str | None = None, *, several: frozenset[str] = frozenset()) -> Plan:
+def plan(known: State, user: str, name: str, into: str | None = None, *, several: frozenset[str] = frozenset()) -> Plan:
     """What would be brought over, and which conflicts there are. Refused, if the path cannot be merged there.
 
     `several` are the predicates of which more than one object may hold.
@@ -100,7 +100,7 @@ def plan(known: Book, user: str, name: str, into: str | None = None, *, several:
 
 
 def merge(
-    known: Book, planned: Plan, rule: str, asker: Asker, draw: Draw, *, is_approved: bool = False
+    known: State, planned: Plan, rule: str, asker: Asker, draw: Draw, *, is_approved: bool = False
 ) -> list[Draft]:
     """Everything that the merge records: what is brought over, what is asked, and that the path is merged.
 
@@ -123,7 +123,7 @@ def merge(
 # -- what is brought, and what is a conflict ---------------------------------------------------------------------------
 
 
-def _step(known: Book, mine: Held, path: str, into: str, several: frozenset[str]) -> Step | None:
+def _step(known: State, mine: CurrentVersion, path: str, into: str, several: frozenset[str]) -> Step | None:
     """What becomes of one belief of the branch; None, if there is nothing to say of it there."""
     target = _target(known, mine, into)
     if target is None:
@@ -140,7 +140,7 @@ def _step(known: Book, mine: Held, path: str, into: str, several: frozenset[str]
     return None if _same_words(mine, target) else Step(mine, target, CHANGED)
 
 
-def _target(known: Book, mine: Held, into: str) -> Held | None:
+def _target(known: State, mine: CurrentVersion, into: str) -> CurrentVersion | None:
     """What stands in the place of a branch's belief where it would be brought to."""
     for name in (*known.over(mine.ref), mine.key):
         found = known.find(name, user=mine.user, path=into, short=False)
@@ -149,7 +149,7 @@ def _target(known: Book, mine: Held, into: str) -> Held | None:
     return None
 
 
-def _rival(known: Book, mine: Held, path: str, into: str, several: frozenset[str]) -> Held | None:
+def _rival(known: State, mine: CurrentVersion, path: str, into: str, several: frozenset[str]) -> CurrentVersion | None:
     """The fact that says otherwise of the same, and came to be held there after the branch began."""
     body = mine.body()
     triple = tuple(body.get("triple", ()))
@@ -163,13 +163,13 @@ def _rival(known: Book, mine: Held, path: str, into: str, several: frozenset[str
     return None
 
 
-def _says_the_same(mine: Held, target: Held) -> bool:
+def _says_the_same(mine: CurrentVersion, target: CurrentVersion) -> bool:
     left, right = mine.body(), target.body()
     fields = (left.keys() | right.keys()) - {"id", "path", "reason", "weakened", "views"}
     return all(left.get(name) == right.get(name) for name in fields)
 
 
-def _same_words(mine: Held, target: Held) -> bool:
+def _same_words(mine: CurrentVersion, target: CurrentVersion) -> bool:
     if mine.status != target.status:
         return False
     left, right = mine.body(), target.body()
@@ -177,7 +177,7 @@ def _same_words(mine: Held, target: Held) -> bool:
 
 
 def _sorted_out(
-    known: Book, planned: Plan, rule: str, asker: Asker | None
+    known: State, planned: Plan, rule: str, asker: Asker | None
 ) -> tuple[list[Step], list[tuple[Step, str]]]:
     """Which steps are taken, and about which a person is asked, and why."""
     taken, asked = list[Step](), list[tuple[Step, str]]()
@@ -198,7 +198,7 @@ def _takes_the_branchs(step: Step, rule: str) -> bool:
     return rule == BRANCH or (rule == NEWEST and step.mine.seq > step.target.seq)
 
 
-def _why_asked(known: Book, step: Step, planned: Plan, asker: Asker) -> str:
+def _why_asked(known: State, step: Step, planned: Plan, asker: Asker) -> str:
     """Why the gate wants a person's yes to what a step states or changes there; empty, if it does not."""
     if asker.trust in asker.policy.free_as(asker.by):
         return ""
@@ -219,7 +219,7 @@ def _why_asked(known: Book, step: Step, planned: Plan, asker: Asker) -> str:
 # -- what is said ------------------------------------------------------------------------------------------------------
 
 
-def _brought(known: Book, step: Step, planned: Plan, name: str, there: Mapping[str, str]) -> Draft:
+def _brought(known: State, step: Step, planned: Plan, name: str, there: Mapping[str, str]) -> Draft:
     """A branch's belief, said where it is merged into."""
     mine, target = step.mine.belief(), step.target
     fields = {
@@ -235,7 +235,7 @@ def _brought(known: Book, step: Step, planned: Plan, name: str, there: Mapping[s
     return draft
 
 
-def _refs(known: Book, refs: Iterable[str], planned: Plan, there: Mapping[str, str]) -> tuple[str, ...]:
+def _refs(known: State, refs: Iterable[str], planned: Plan, there: Mapping[str, str]) -> tuple[str, ...]:
     """What beliefs are called where they are merged into: as they were brought, or as they stand there already."""
     found = []
     for ref in refs:
@@ -245,7 +245,7 @@ def _refs(known: Book, refs: Iterable[str], planned: Plan, there: Mapping[str, s
     return tuple(found)
 
 
-def _related(known: Book, planned: Plan, there: Mapping[str, str], new: Container[str]) -> Iterator[Draft]:
+def _related(known: State, planned: Plan, there: Mapping[str, str], new: Container[str]) -> Iterator[Draft]:
     """What the branch says of how memories are related, as far as both are there where it is merged into."""
     for each in known.relations.on(planned.user, planned.path):
         ids = _refs(known, each.ids, planned, there)
@@ -257,7 +257,7 @@ def _related(known: Book, planned: Plan, there: Mapping[str, str], new: Containe
             yield Draft(RELATION_PUT, {"user": each.user, "ids": list(ids), "relation": each.relation, **where, **of})
 
 
-def _action(known: Book, step: Step, planned: Plan, there: Mapping[str, str], asker: Asker) -> Action:
+def _action(known: State, step: Step, planned: Plan, there: Mapping[str, str], asker: Asker) -> Action:
     """What a person is asked: to say there what the branch says."""
     mine = step.mine.belief()
     asked: dict[str, Any] = {"user": planned.user, "path": planned.into, "by": asker.by, "trust": asker.trust}
@@ -275,7 +275,7 @@ def _action(known: Book, step: Step, planned: Plan, there: Mapping[str, str], as
     return Action(kind="revise", target=(stands.id,), changes=changes, reason=BY_MERGE, merged=(mine.id,), **asked)
 
 
-def _ask(known: Book, action: Action, why: str, draw: Draw) -> list[Draft]:
+def _ask(known: State, action: Action, why: str, draw: Draw) -> list[Draft]:
     """The question, unless it waits already."""
     return [] if known.reviews.asked(action) else ask(known, action, why, draw)
 

@@ -13,7 +13,7 @@ from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Draft
 from keepsake.records.operations import PATH_ABANDON, PATH_BRANCH, PATH_COMPACT, PATH_REOPEN
 from keepsake.records.path import ABANDONED, MAIN, MERGED, OPEN, ROOT, shown
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 LONGEST_NAME = 200
 LONGEST_REASON = 1000
@@ -23,7 +23,7 @@ SUMMARY = "summary"  # the kind of belief that says what a path came to
 _JOINERS = "\u200c\u200d"  # which join letters of some scripts, and emoji
 
 
-def branch(known: Book, user: str, name: str, parent: str = ROOT) -> list[Draft]:
+def branch(known: State, user: str, name: str, parent: str = ROOT) -> list[Draft]:
     """A new path that sees what its parent sees."""
     _must_be_a_name(name)
     if name == MAIN or known.paths.is_known(user, name):
@@ -35,7 +35,7 @@ def branch(known: Book, user: str, name: str, parent: str = ROOT) -> list[Draft]
     return [Draft(PATH_BRANCH, {"user": user, "path": name, "parent": parent})]
 
 
-def abandon(known: Book, user: str, name: str, reason: str) -> list[Draft]:
+def abandon(known: State, user: str, name: str, reason: str) -> list[Draft]:
     """Give a path up, and say why. It and what is below it are seen no more; all of it stays in history."""
     must_be_a_branch(known, user, name, "abandoned")
     _must_say_why(name, "abandoned", reason)
@@ -43,7 +43,7 @@ def abandon(known: Book, user: str, name: str, reason: str) -> list[Draft]:
     return [Draft(PATH_ABANDON, {"user": user, "path": name, "reason": reason})]
 
 
-def compact(known: Book, user: str, name: str, draw: Draw, *, summary: str = "", trust: str = "human") -> list[Draft]:
+def compact(known: State, user: str, name: str, draw: Draw, *, summary: str = "", trust: str = "human") -> list[Draft]:
     """Close a path: nothing more is said there, and what happened there is recalled no more. What is held stays."""
     must_be_a_branch(known, user, name, "closed")
     known.writable(user, name)
@@ -57,7 +57,7 @@ def compact(known: Book, user: str, name: str, draw: Draw, *, summary: str = "",
     return [*drafts, Draft(PATH_COMPACT, {"user": user, "path": name, "summary": version})]
 
 
-def reopen(known: Book, user: str, name: str, reason: str) -> list[Draft]:
+def reopen(known: State, user: str, name: str, reason: str) -> list[Draft]:
     """Undo that a path was abandoned, or compacted: it sees, is seen and is written on as before."""
     must_be_a_branch(known, user, name, "reopened")
     _must_say_why(name, "reopened", reason)
@@ -71,7 +71,7 @@ def reopen(known: Book, user: str, name: str, reason: str) -> list[Draft]:
     return [Draft(PATH_REOPEN, {"user": user, "path": name, "reason": reason})]
 
 
-def named(known: Book, user: str, name: str) -> str:
+def named(known: State, user: str, name: str) -> str:
     """The path of that name; `main` is the root. NotFound, with the way out."""
     path: object = ROOT if name == MAIN and not known.paths.is_known(user, MAIN) else name
     if not isinstance(path, str) or not known.paths.is_known(user, path):
@@ -83,12 +83,12 @@ def not_found(name: object) -> NotFound:
     return NotFound(f"there is no path {name!r:.80}; `keepsake paths branch` makes it, or m.paths.branch({name!r:.80})")
 
 
-def must_be_a_branch(known: Book, user: str, name: str, what: str) -> None:
+def must_be_a_branch(known: State, user: str, name: str, what: str) -> None:
     if not named(known, user, name):
         raise Refused(f"the path {shown(ROOT)!r} is where every path begins; it cannot be {what}")
 
 
-def must_go_on(known: Book, user: str, name: str, way_out: str) -> None:
+def must_go_on(known: State, user: str, name: str, way_out: str) -> None:
     """Refused, if the path was merged or abandoned, or is below one that was abandoned."""
     state = known.paths.state(user, name)
     if state in (MERGED, ABANDONED):

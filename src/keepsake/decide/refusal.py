@@ -16,7 +16,7 @@ from keepsake.records.operations import REVIEW_REFUSE
 from keepsake.records.policy import BELIEF
 from keepsake.records.review import Action
 from keepsake.state.reviews import refusal_in
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 MOST = 500  # refusals of one source that are recorded within an hour
 _VERSIONS = 50  # that one of them names
@@ -35,7 +35,7 @@ REASONS = {
 }
 
 
-def refuse(known: Book, action: Action, why: str, review: str = "", message: str = "") -> NoReturn:
+def refuse(known: State, action: Action, why: str, review: str = "", message: str = "") -> NoReturn:
     """Refuse an action, and say what is to be recorded of it."""
     versions = [name for name in action.target[:_VERSIONS] if known.owner(name) == action.user]
     body: dict[str, object] = {"user": action.user, "kind": action.kind, "target": versions, "review": review}
@@ -45,7 +45,7 @@ def refuse(known: Book, action: Action, why: str, review: str = "", message: str
     raise NotApproved(message or REASONS[why].format(label=action.label), why, body)
 
 
-def recorded(known: Book, attempt: Mapping[str, Any], by: str, now: str) -> list[Draft]:
+def recorded(known: State, attempt: Mapping[str, Any], by: str, now: str) -> list[Draft]:
     """That an attempt was refused; nothing, if that is on record already, or enough of its kind."""
     reviews, refusal = known.reviews, refusal_in(by, attempt)
     if reviews.was_refused(refusal, now) or reviews.refusals(by, now) >= MOST:

@@ -26,7 +26,7 @@ from keepsake.records.event import Draft
 from keepsake.records.operations import REVIEW_ANSWER, REVIEW_GRANT
 from keepsake.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, lower
 from keepsake.records.review import Action, Approval, Review
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 KEPT_OUT = "tool"  # the trust of what a rule keeps out of recall, unless it has less already
 
@@ -34,7 +34,7 @@ KEPT_OUT = "tool"  # the trust of what a rule keeps out of recall, unless it has
 
 
 def judged(
-    known: Book, policy: Policy, action: Action, drafts: list[Draft], draw: Draw, now: str = ""
+    known: State, policy: Policy, action: Action, drafts: list[Draft], draw: Draw, now: str = ""
 ) -> list[Draft]:
     """What may be recorded of `drafts`, which would carry out `action`; or the question to ask instead."""
     refuse_claims(action)
@@ -54,7 +54,7 @@ def judged(
 
 
 def approve(
-    known: Book, policy: Policy, name: str, digest: str, draw: Draw, *, user: str = OWNER, reason: str = "",
+    known: State, policy: Policy, name: str, digest: str, draw: Draw, *, user: str = OWNER, reason: str = "",
     several: frozenset[str] = frozenset(),
 ) -> list[Draft]:  # fmt: skip
     """The yes and what it allows; or, if that can no longer be done as it was asked, that the review is stale.
@@ -68,7 +68,7 @@ def approve(
 
 
 def _allowed(
-    known: Book, policy: Policy, review: Review, draw: Draw, reason: str = "", marker: str = "", *,
+    known: State, policy: Policy, review: Review, draw: Draw, reason: str = "", marker: str = "", *,
     several: frozenset[str] = frozenset(),
 ) -> list[Draft]:  # fmt: skip
     """The answer and what it allows, unless that is no more what it was, or the policy says no by now."""
@@ -96,7 +96,7 @@ def _allowed(
 
 
 def grant(
-    known: Book, name: str, digest: str, *, marker: str, expires: str, now: str, user: str = OWNER
+    known: State, name: str, digest: str, *, marker: str, expires: str, now: str, user: str = OWNER
 ) -> list[Draft]:  # fmt: skip
     """The yes alone, to be carried out until `expires`. It names the review; a digest of words would outlive them."""
     review = _open(known, name, user)
@@ -110,7 +110,7 @@ def grant(
 
 
 def apply(
-    known: Book, policy: Policy, action: Action, approval: Approval, draw: Draw, now: str, *,
+    known: State, policy: Policy, action: Action, approval: Approval, draw: Draw, now: str, *,
     several: frozenset[str] = frozenset(),
 ) -> list[Draft]:  # fmt: skip
     """What a yes that was given before allows, once. NotApproved, if it does not count."""
@@ -139,7 +139,7 @@ def why_not(policy: Policy, review: Review, action: Action, approval: Approval, 
     return "expired" if not review.is_unfinished and review.has_ended(now) else ""
 
 
-def reject(known: Book, name: str, *, user: str = OWNER, reason: str = "") -> list[Draft]:
+def reject(known: State, name: str, *, user: str = OWNER, reason: str = "") -> list[Draft]:
     """The no. A belief that was not to be trusted goes out of sight, and stays in history."""
     review = _open(known, name, user)
     if review.is_unfinished:
@@ -150,7 +150,7 @@ def reject(known: Book, name: str, *, user: str = OWNER, reason: str = "") -> li
     return drafts
 
 
-def withdraw(known: Book, name: str, by: str, *, user: str = OWNER, reason: str = "") -> list[Draft]:
+def withdraw(known: State, name: str, by: str, *, user: str = OWNER, reason: str = "") -> list[Draft]:
     """That whoever asked no longer does. What is kept out of recall stays in question until a person says so."""
     review = _open(known, name, user)
     if review.action.by != by:
@@ -160,7 +160,7 @@ def withdraw(known: Book, name: str, by: str, *, user: str = OWNER, reason: str 
     return [_answer(review, "stale", reason or "withdrawn by the one who asked")]
 
 
-def trusted(known: Book, action: Action, draw: Draw) -> list[Draft]:
+def trusted(known: State, action: Action, draw: Draw) -> list[Draft]:
     """The yes to what is kept out of recall, by one who need not ask: to the question that waits, or to one put now."""
     version = action.target[0]
     if known.reviews.is_approved(version):
@@ -171,7 +171,7 @@ def trusted(known: Book, action: Action, draw: Draw) -> list[Draft]:
     return [*asked, _answer(waiting or Review(id=name, action=action, why=""), "approve", action.reason)]
 
 
-def _open(known: Book, name: str, user: str) -> Review:
+def _open(known: State, name: str, user: str) -> Review:
     review = known.reviews.get(name, user=user)
     if not review.is_open:
         raise Refused(f"{review.id} is {review.status} already; an answer is used once")

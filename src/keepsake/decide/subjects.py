@@ -10,10 +10,10 @@ from keepsake.records.clock import comparable, parse_moment
 from keepsake.records.event import Draft
 from keepsake.records.policy import Subject, thing
 from keepsake.records.review import Action
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 
-def subjects(known: Book, action: Action, drafts: Sequence[Draft], now: str = "") -> list[Subject]:
+def subjects(known: State, action: Action, drafts: Sequence[Draft], now: str = "") -> list[Subject]:
     """What an action would state or change, as rules look at it.
 
     A version that does more than its verb says (a revision that puts a belief out of sight) is judged for that, too.
@@ -38,7 +38,7 @@ def subjects(known: Book, action: Action, drafts: Sequence[Draft], now: str = ""
     return found
 
 
-def _effects(known: Book, version: str, said: Mapping[str, Any], now: str) -> Iterator[str]:
+def _effects(known: State, version: str, said: Mapping[str, Any], now: str) -> Iterator[str]:
     """What the words in the place of a version do beside saying it otherwise."""
     held = known.version(version)
     before: Mapping[str, Any] = held.body() if held else {}
@@ -52,7 +52,7 @@ def _effects(known: Book, version: str, said: Mapping[str, Any], now: str) -> It
         yield "invalidate"
 
 
-def _path(known: Book, action: Action) -> list[Subject]:
+def _path(known: State, action: Action) -> list[Subject]:
     """A path: whoever made it, what was said on it, and what happened there; of one that is given up, also below it."""
     user, names = action.user, [action.path]
     if action.kind != "compact":
@@ -63,7 +63,7 @@ def _path(known: Book, action: Action) -> list[Subject]:
     return found + [subject_of(each.body(), standing(known, each.body()["id"], user)) for each in held]
 
 
-def _there(known: Book, version: str, user: str, confidence: float | None) -> list[Subject]:
+def _there(known: State, version: str, user: str, confidence: float | None) -> list[Subject]:
     held = known.version(version)
     if held is None or held.user != user:
         return [Subject("human", user)]
@@ -77,7 +77,7 @@ def subject_of(body: dict[str, object], trust: str) -> Subject:
     return Subject(trust, **told, tags=tuple(tags), confidence=confidence)  # type: ignore[arg-type]
 
 
-def standing(known: Book, version: str, user: str) -> str:
+def standing(known: State, version: str, user: str) -> str:
     """How far a belief is trusted: as the one who stated it; as a person, if a person said yes to it."""
     if known.reviews.is_approved(version):
         return "human"

@@ -16,9 +16,9 @@ from keepsake.records.event import Draft
 from keepsake.records.operations import REVIEW_ANSWER, REVIEW_ASK, TRUST_CORROBORATE, TRUST_SET
 from keepsake.records.policy import DEFAULT, RANK, is_above
 from keepsake.records.trust import NONE, USUAL, Distrust
-from keepsake.state.beliefs import Held
 from keepsake.state.sources import AS_A_PERSON, LATEST, speaks_for_all, voice
-from keepsake.state.state import Book
+from keepsake.state.state import State
+from keepsake.state.version import CurrentVersion
 
 SET_ASIDE = "tool"  # what is derived from a source that nobody relies on is worth no more than a program's word
 BORNE_OUT = "agent"  # what is derived from what others confirmed
@@ -26,7 +26,7 @@ _AT_ONCE = 1_000  # ids of one event
 CORROBORATORS = 1  # how many trusted, independent sources bear something out
 
 
-def distrust(known: Book, source: str, *, user: str, since: str, first: int, reason: str) -> list[Draft]:
+def distrust(known: State, source: str, *, user: str, since: str, first: int, reason: str) -> list[Draft]:
     """Take a source out of recall. Saying so again is no event."""
     before = known.distrusts.find(user, source)
     if before and (before.first, before.since, before.reason) == (first, since, reason):
@@ -35,7 +35,7 @@ def distrust(known: Book, source: str, *, user: str, since: str, first: int, rea
     return [Draft(TRUST_SET, {**body, "reason": reason} if reason else body)]
 
 
-def trust_again(known: Book, source: str, *, user: str, reason: str = "") -> list[Draft]:
+def trust_again(known: State, source: str, *, user: str, reason: str = "") -> list[Draft]:
     """Let a source be recalled as before."""
     if known.distrusts.find(user, source) is None:
         raise NotFound(f"{source!r} is not withheld; `keepsake trust` lists what is")
@@ -43,13 +43,13 @@ def trust_again(known: Book, source: str, *, user: str, reason: str = "") -> lis
     return [Draft(TRUST_SET, {**body, "reason": reason} if reason else body)]
 
 
-def is_in_doubt(known: Book, trust: str, version: str) -> bool:
+def is_in_doubt(known: State, trust: str, version: str) -> bool:
     """Whether a tool or the web stated it, and neither a person nor enough others said the same or approved it."""
     is_clear = known.reviews.is_approved(version) or known.distrusts.is_borne_out(version)
     return trust in DEFAULT.quarantined and not is_clear
 
 
-def is_outranked(known: Book, held: Held | None, trust: str) -> bool:
+def is_outranked(known: State, held: CurrentVersion | None, trust: str) -> bool:
     """Whether it is in doubt, and somebody of that trust is above its source: then it keeps no name from them."""
     if held is None:
         return False
@@ -58,19 +58,19 @@ def is_outranked(known: Book, held: Held | None, trust: str) -> bool:
     return is_above(trust, stated) and is_in_doubt(known, stated, body["id"])
 
 
-def approved_episodes(known: Book, source: str, *, user: str) -> list[Draft]:
+def approved_episodes(known: State, source: str, *, user: str) -> list[Draft]:
     """That all episodes of a source which are quarantined may be recalled. Its beliefs each have a review."""
     ids = quarantined_episodes(known, source, user=user)
     some = (ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE))
     return [Draft(TRUST_CORROBORATE, {"user": user, "ids": each, "source": source}) for each in some]
 
 
-def quarantined_episodes(known: Book, source: str, *, user: str) -> list[str]:
+def quarantined_episodes(known: State, source: str, *, user: str) -> list[str]:
     """The events of the episodes that a source told, and that wait for approval."""
     return [name for name in known.distrusts.doubted(user, source) if known.episodes.stands(name)]
 
 
-def withheld(known: Book, held: Held) -> Distrust | None:
+def withheld(known: State, held: CurrentVersion) -> Distrust | None:
     """Why a belief is left out of recall, if its source is not trusted."""
     body = held.body() if known.distrusts.of(held.user) else {}
     return known.distrusts.against(
@@ -82,7 +82,7 @@ def withheld(known: Book, held: Held) -> Distrust | None:
 # -- what is derived ---------------------------------------------------------------------------------------------------
 
 
-def worth(known: Book, name: str, user: str, path: str = "") -> str:
+def worth(known: State, name: str, user: str, path: str = "") -> str:
     """How far a belief can be built on: as it is trusted; as a person, if a person said yes to it; as an agent, if
     others bore it out."""
     held = known.find(name, user=user, path=path)
@@ -94,13 +94,13 @@ def worth(known: Book, name: str, user: str, path: str = "") -> str:
     return BORNE_OUT if known.distrusts.is_borne_out(body["id"]) else standing(known, body["id"], user)
 
 
-def weakest(known: Book, names: Iterable[str], user: str, path: str = "") -> tuple[str, str]:
+def weakest(known: State, names: Iterable[str], user: str, path: str = "") -> tuple[str, str]:
     """The least trust among some beliefs, and whose it is; a person's, if there are none."""
     found = [(worth(known, name, user, path), name) for name in names]
     return min(found, key=lambda each: RANK[each[0]], default=("human", ""))
 
 
-def lowered(known: Book, drafts: list[Draft]) -> list[Draft]:
+def lowered(known: State, drafts: list[Draft]) -> list[Draft]:
     """Statements; one that rests on what is kept out of recall is trusted no more than that.
 
     What rests on an agent's belief is not lowered to an agent's: then agents could change a person's own words.
@@ -114,7 +114,7 @@ def lowered(known: Book, drafts: list[Draft]) -> list[Draft]:
     return drafts
 
 
-def explained(known: Book, drafts: list[Draft]) -> list[Draft]:
+def explained(known: State, drafts: list[Draft]) -> list[Draft]:
     """Questions about what is in doubt only because of what it rests on, or repeats, say so."""
     stated = {draft.body["belief"]["id"]: draft.body for draft in drafts if "belief" in draft.body}
     for draft in drafts:
@@ -125,7 +125,7 @@ def explained(known: Book, drafts: list[Draft]) -> list[Draft]:
     return drafts
 
 
-def _because(known: Book, body: dict[str, object]) -> str:
+def _because(known: State, body: dict[str, object]) -> str:
     belief = body.get("belief")
     if not isinstance(belief, dict):
         return ""
@@ -140,7 +140,7 @@ def _because(known: Book, body: dict[str, object]) -> str:
 # -- what is borne out -------------------------------------------------------------------------------------------------
 
 
-def borne_out(known: Book, drafts: Sequence[Draft], by: str, needed: Callable[[], int]) -> list[Draft]:
+def borne_out(known: State, drafts: Sequence[Draft], by: str, needed: Callable[[], int]) -> list[Draft]:
     """What is in doubt, and is confirmed by these statements of a trusted source: that it is, and that nobody need
     answer for it any more. Nothing if `needed` is 0: then only a person's yes counts."""
     found: dict[str, str] = {}
@@ -158,12 +158,12 @@ def borne_out(known: Book, drafts: Sequence[Draft], by: str, needed: Callable[[]
     return [draft for user in dict.fromkeys(found.values()) for draft in _confirmed(known, found, user)]
 
 
-def _is_relied_on(known: Book, user: str, spoken: str) -> bool:
+def _is_relied_on(known: State, user: str, spoken: str) -> bool:
     """Whether nobody has set aside the door through which something was said."""
     return known.distrusts.against(user, by=spoken.removeprefix(AS_A_PERSON), seq=LATEST) is None
 
 
-def _confirmed(known: Book, found: dict[str, str], user: str) -> list[Draft]:
+def _confirmed(known: State, found: dict[str, str], user: str) -> list[Draft]:
     ids = [name for name, whose in found.items() if whose == user]
     drafts = [Draft(TRUST_CORROBORATE, {"user": user, "ids": ids})]
     for name in ids:

@@ -17,7 +17,7 @@ from keepsake.records.event import Draft
 from keepsake.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT, RELATION_PUT
 from keepsake.records.receipt import Receipt, has_words
 from keepsake.records.relation import Related
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 HEAVIEST = 10.0  # what one outcome may weigh
 LONGEST_RELATION = 200  # letters
@@ -52,7 +52,7 @@ def receipts(given: Iterable[Receipt]) -> list[Draft]:
 
 
 def outcome(
-    known: Book, names: Sequence[str], signal: float, weight: float = 1.0, *, user: str = OWNER, reason: str = "",
+    known: State, names: Sequence[str], signal: float, weight: float = 1.0, *, user: str = OWNER, reason: str = "",
     path: str = "",
 ) -> list[Draft]:  # fmt: skip
     """Record what came of using memories: 1 if they helped, 0 if they misled. A name is a belief's or an episode's.
@@ -68,14 +68,14 @@ def outcome(
     return [Draft(OUTCOME_PUT, {"ids": ids, **said, **why}) for ids, why in _portions(sources, reason)]
 
 
-def again(known: Book, name: str, *, user: str = OWNER, path: str = "") -> list[Draft]:
+def again(known: State, name: str, *, user: str = OWNER, path: str = "") -> list[Draft]:
     """Record that a belief was said again, in the words it has: it is used more, and no surer."""
     said: dict[str, Any] = {"signal": 1.0, "weight": 1.0, "user": user, "again": True}
     on_path = {"path": path} if path else {}
     return [Draft(OUTCOME_PUT, {"ids": sources_of(known, name, user, path), **said, **on_path})]
 
 
-def fade(known: Book, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:
+def fade(known: State, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:
     """Put episodes out of recall; what happened stays in history. Those that have faded already are no event."""
     sources: list[str] = []
     for name in _named(names):
@@ -88,7 +88,7 @@ def fade(known: Book, names: Sequence[str], *, user: str = OWNER, reason: str = 
 
 
 def relate(
-    known: Book, one: str, other: str, relation: str, *, user: str = OWNER, path: str = ""
+    known: State, one: str, other: str, relation: str, *, user: str = OWNER, path: str = ""
 ) -> list[Draft]:  # fmt: skip
     """Record how two memories are related; an empty relation takes it back. What is so already is no event."""
     if len(relation) > LONGEST_RELATION:
@@ -104,12 +104,12 @@ def relate(
     return [Draft(RELATION_PUT, body)]
 
 
-def related(known: Book, one: str, other: str, *, user: str = OWNER, path: str = "") -> Related | None:
+def related(known: State, one: str, other: str, *, user: str = OWNER, path: str = "") -> Related | None:
     """How two memories are related on a path; None, if nobody said so there."""
     return known.relations.find(user, path, *(identity(known, name, user, path) for name in (one, other)))
 
 
-def identity(known: Book, name: str, user: str, path: str) -> str:
+def identity(known: State, name: str, user: str, path: str) -> str:
     """What a memory is known by whatever becomes of its words: a belief's first id, an episode's event."""
     held = known.find(name, user=user, path=path)
     if held is not None and known.sees(held, path):
@@ -120,7 +120,7 @@ def identity(known: Book, name: str, user: str, path: str) -> str:
     return found[0]
 
 
-def sources_of(known: Book, name: str, user: str, path: str = "") -> list[str]:
+def sources_of(known: State, name: str, user: str, path: str = "") -> list[str]:
     """The sources that a name means: a belief's current version, or every episode that goes by the name.
 
     A version whose words have changed since is meant itself: what came of it says nothing of the words it has now.
@@ -131,7 +131,7 @@ def sources_of(known: Book, name: str, user: str, path: str = "") -> list[str]:
     return _episodes(known, name, user) or _nothing(name)
 
 
-def _episodes(known: Book, name: str, user: str) -> list[str]:
+def _episodes(known: State, name: str, user: str) -> list[str]:
     return [told.source for told in known.episodes.named(user, name)]
 
 

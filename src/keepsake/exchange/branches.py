@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from keepsake.exchange.conversation import TOOL, Began, Conversation, Item, Said, Turn
+from keepsake.exchange.conversation import TOOL, Conversation, ConversationStart, Item, Message, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def items_of(conversation: Conversation) -> Iterator[Item]:
             yield placed(conversation.id, turn, place)
 
 
-def laid_out(shape: Conversation) -> tuple[Began, dict[str, Place]]:
+def laid_out(shape: Conversation) -> tuple[ConversationStart, dict[str, Place]]:
     """What is known of a conversation before it is told, and where each turn with words stands."""
     found = branches_of(shape)
     home = {turn.id: branch.name for branch in found for turn in branch.turns}
@@ -47,12 +47,12 @@ def laid_out(shape: Conversation) -> tuple[Began, dict[str, Place]]:
     above = {branch.name: found[branch.parent].name for branch in found if branch.name}
     places = {name: (number, home[name]) for number, name in enumerate(names)}
     asides = frozenset(branch.name for branch in found if branch.name and branch.turns[0].is_aside)
-    return Began(shape.id, shape.title, names, above, shape.at, asides), places
+    return ConversationStart(shape.id, shape.title, names, above, shape.at, asides), places
 
 
-def placed(conversation: str, turn: Turn, place: Place) -> Said:
+def placed(conversation: str, turn: Turn, place: Place) -> Message:
     """A turn in its place."""
-    return Said(conversation, place[0], turn, place[1])
+    return Message(conversation, place[0], turn, place[1])
 
 
 def branches_of(conversation: Conversation) -> list[Branch]:

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 from keepsake.exchange.conversation import (
     ASSISTANT,
     PERSON,
-    Began,
+    ConversationStart,
     Item,
     Lines,
-    Said,
+    Message,
     Turn,
     lines_of,
     loaded,
@@ -70,7 +70,7 @@ def items(lines: Lines) -> Iterator[Item]:
             repeats += found.get("type") == "response_item"
     session = session or named_after(at, first)
     names = [f"{session}:{number}" for number in range(1, count + 1)]
-    yield Began(session, "", tuple(names), at=at)
+    yield ConversationStart(session, "", tuple(names), at=at)
     if repeats and not count:
         yield Skipped("all of it", "it has lines of the type response_item alone, which hold more than what was said")
     number = 0
@@ -82,7 +82,7 @@ def items(lines: Lines) -> Iterator[Item]:
         elif words.said and number < len(names):  # a session that goes on may have grown meanwhile
             role = asker if words.side == PERSON else ASSISTANT
             before = names[number - 1] if number else ""
-            yield Said(session, number, Turn(names[number], before, role, words.said, moment(found.get("timestamp"))))
+            yield Message(session, number, Turn(names[number], before, role, words.said, moment(found.get("timestamp"))))
             number += 1
 
 

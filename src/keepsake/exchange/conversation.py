@@ -58,7 +58,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
+class ConversationStart:
     """A conversation, before what was said in it. `ids` are those of its turns that have words, in their order."""
 
     conversation: str
@@ -70,7 +70,7 @@ class Began:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Message:
     """A turn with words, and where it stands: on the line, or on the branch that begins with the turn `branch`."""
 
     conversation: str
@@ -94,7 +94,7 @@ class Note:
     id: str = ""  # as it is called there, if it is
 
 
-Item = Began | Said | Note | Skipped
+Item = ConversationStart | Message | Note | Skipped
 Lines = Callable[[], Iterator[tuple[int, bytes]]]  # the lines of a file, from the first one on each time
 
 

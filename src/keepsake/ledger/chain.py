@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from keepsake.ledger import format as fmt
-from keepsake.ledger.layout import Folder, Stretch
+from keepsake.ledger.layout import Folder, Segment
 from keepsake.records.errors import Damaged, Missing, NotFound
 
 _SEQ = re.compile(rb'\{"seq":(\d{1,16}),')
@@ -160,7 +160,7 @@ class Chain:
                 if found := _SEQ.match(raw):
                     start = int(found[1]) + 1
 
-    def _raw_of(self, stretch: Stretch, start: int) -> Iterator[tuple[Path, int, bytes]]:
+    def _raw_of(self, stretch: Segment, start: int) -> Iterator[tuple[Path, int, bytes]]:
         path, fd = self._open(stretch)
         try:
             size = os.fstat(fd).st_size
@@ -171,7 +171,7 @@ class Chain:
         finally:
             os.close(fd)
 
-    def _open(self, stretch: Stretch) -> tuple[Path, int]:
+    def _open(self, stretch: Segment) -> tuple[Path, int]:
         """The file that begins with the stretch's first event, wherever it is now."""
         for path in self._places_of(stretch):
             try:
@@ -183,7 +183,7 @@ class Chain:
             os.close(fd)
         raise Missing(missing(self.folder, stretch.first, (stretch.last or stretch.first) + 1))
 
-    def _places_of(self, stretch: Stretch) -> Iterator[Path]:
+    def _places_of(self, stretch: Segment) -> Iterator[Path]:
         """Where it was, and where a compaction may have put it meanwhile: looked for only after it was not there."""
         yield stretch.path
         yield from (each.path for each in self.folder.sealed_stretches() if each.first == stretch.first)
@@ -209,9 +209,9 @@ class Chain:
             return None
 
 
-def _living(folder: Folder) -> list[Stretch]:
+def _living(folder: Folder) -> list[Segment]:
     try:
-        return [Stretch(folder.wal, first_of(folder.wal).seq, None)]
+        return [Segment(folder.wal, first_of(folder.wal).seq, None)]
     except FileNotFoundError:
         return []
 

@@ -26,7 +26,7 @@ from keepsake.ledger.layout import Folder
 from keepsake.ledger.lock import Lock, Witness
 from keepsake.ledger.seen import IN_FOLDER as IN_FOLDER
 from keepsake.ledger.seen import PIN as PIN
-from keepsake.ledger.seen import Seen
+from keepsake.ledger.seen import CheckpointWitness
 from keepsake.records.errors import Damaged, NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and not needed where nothing was ever signed
@@ -202,7 +202,7 @@ def witness_of(pin: Checkpoint) -> Witness:
     return Witness(pin.size - 1, pin.head, name=PIN)
 
 
-def check(root: Path, keyring: Keyring) -> list[Seen]:
+def check(root: Path, keyring: Keyring) -> list[CheckpointWitness]:
     """What was signed about a folder: the pins of the ledger that is here and of the one that should be, and the
     checkpoint in it. Each signature is checked; what cannot be trusted says why.
     """
@@ -213,14 +213,14 @@ def check(root: Path, keyring: Keyring) -> list[Seen]:
     return [seen for ledger, path, name in kept if (seen := _look_at(path, name, keyring.verifier(ledger)))]
 
 
-def _look_at(path: Path, name: str, verifier: Verifier | None) -> Seen | None:
+def _look_at(path: Path, name: str, verifier: Verifier | None) -> CheckpointWitness | None:
     """None if there is nothing, or no key to check it with."""
     if verifier is None or not path.exists():
         return None
     try:
-        return Seen(_opened(verifier, path), name, name == PIN)
+        return CheckpointWitness(_opened(verifier, path), name, name == PIN)
     except Damaged as error:
-        return Seen(None, name, name == PIN, str(error))
+        return CheckpointWitness(None, name, name == PIN, str(error))
 
 
 def verifier_of(ledger: str, keyring: Keyring) -> Verifier:

@@ -28,7 +28,7 @@ _MAKING = ".making"
 _SEALED = re.compile(r"(\d{12})-(\d{12})\.wal\Z")
 
 
-class Stretch(NamedTuple):
+class Segment(NamedTuple):
     """One file of the chain: events `first` to `last` (None while it is still growing)."""
 
     path: Path
@@ -60,14 +60,14 @@ class Folder:
     def sealed_name(self, first: int, last: int) -> Path:
         return self.sealed / f"{first:012d}-{last:012d}.wal"
 
-    def sealed_stretches(self) -> list[Stretch]:
+    def sealed_stretches(self) -> list[Segment]:
         """The closed stretches that are here, in order."""
         try:
             names = sorted(entry.name for entry in self.sealed.iterdir())
         except FileNotFoundError:
             return []
         found = [(name, match) for name in names if (match := _SEALED.match(name))]
-        return [Stretch(self.sealed / name, int(match[1]), int(match[2])) for name, match in found]
+        return [Segment(self.sealed / name, int(match[1]), int(match[2])) for name, match in found]
 
     def leftovers(self) -> list[Path]:
         """What a crash left half made."""

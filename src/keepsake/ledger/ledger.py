@@ -16,17 +16,17 @@ from keepsake.ledger import format as fmt
 from keepsake.ledger import genesis as begin
 from keepsake.ledger import partial_copy as unfinished
 from keepsake.ledger.disk import copy, ensure_folder, remove_all, remove_if_there, write_new
-from keepsake.ledger.layout import Stretch
+from keepsake.ledger.layout import Segment
 from keepsake.ledger.merkle import leaf_hash
 from keepsake.ledger.scan import Place
-from keepsake.ledger.writer import Writer
+from keepsake.ledger.writer import LedgerWriter
 from keepsake.records.errors import NotWritten, Refused, Unfinished
 from keepsake.records.event import TIME, Draft, Event
 
 Erased = Callable[[], Iterable[str]]
 
 
-class Ledger(Writer):
+class Ledger(LedgerWriter):
     """A memory's truth, open."""
 
     # -- opening -----------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class Ledger(Writer):
                 raise NotWritten(f"nothing was moved, and {why}") from error
             return moved
 
-    def _move_away(self, stretch: Stretch, to: Path) -> Path:
+    def _move_away(self, stretch: Segment, to: Path) -> Path:
         """Copy, record, remove: a crash leaves the stretch in one place or in both, never in none."""
         ensure_folder(self._disk, to)
         target, fresh = to / stretch.path.name, to / (stretch.path.name + ".new")

@@ -15,11 +15,11 @@ from keepsake.ledger import format as fmt
 from keepsake.ledger import recover, snapshot
 from keepsake.ledger.chain import first_line, missing, raw_lines
 from keepsake.ledger.erase import erased_in_copy
-from keepsake.ledger.layout import Folder, Stretch
+from keepsake.ledger.layout import Folder, Segment
 from keepsake.ledger.lift import lift
 from keepsake.ledger.lock import Witness
 from keepsake.ledger.merkle import Range, leaf_hash
-from keepsake.ledger.metadata import Standing
+from keepsake.ledger.metadata import LedgerMetadata
 from keepsake.ledger.recover import Verdict
 from keepsake.ledger.scan import Bad, Place, Progress, Scan, scan
 from keepsake.records.errors import Damaged, KeepsakeError, Missing
@@ -28,7 +28,7 @@ from keepsake.records.event import Event
 START = Place(0, -1, fmt.ZERO)
 
 
-class Book(Protocol):
+class Folded(Protocol):
     """What is held, folded from events. The ledger feeds it and never looks inside.
 
     Between `begin` and `commit` it may be told to `rollback` to where it was.
@@ -50,14 +50,14 @@ class Loaded:
     """A ledger as it was found."""
 
     verdict: Verdict
-    standing: Standing
+    standing: LedgerMetadata
     tree: Range  # of everything up to the verdict's end
     stretch: int  # first seq of the living stretch
     snapshot: snapshot.Snapshot | None
 
 
 def load(
-    folder: Folder, fd: int, size: int, book: Book, witness: Witness | None, progress: Progress | None = None
+    folder: Folder, fd: int, size: int, book: Folded, witness: Witness | None, progress: Progress | None = None
 ) -> Loaded:
     """Fold the folder into `book`, as far as it is good. Raises Missing or Damaged if nothing can be shown at all."""
     first = _first_of_living(folder)
@@ -72,7 +72,7 @@ def load(
 
 
 def _load(
-    folder: Folder, fd: int, size: int, first: int, book: Book, witness: Witness | None, progress: Progress | None
+    folder: Folder, fd: int, size: int, first: int, book: Folded, witness: Witness | None, progress: Progress | None
 ) -> Loaded:
     for candidate in snapshot.candidates(folder):
         if candidate.stretch == first and candidate.place.offset <= size:
@@ -92,14 +92,14 @@ def _first_of_living(folder: Folder) -> int:
 
 
 def _from_snapshot(
-    candidate: snapshot.Snapshot, fd: int, size: int, book: Book, witness: Witness | None, erased: set[str],
+    candidate: snapshot.Snapshot, fd: int, size: int, book: Folded, witness: Witness | None, erased: set[str],
     progress: Progress | None,
 ) -> Loaded | None:  # fmt: skip
     """None if the ledger does not vouch for this snapshot."""
     found = scan(fd, candidate.place, size, progress=progress)
     if found.snapshot != candidate.digest:
         return None
-    standing = Standing.load(candidate.standing, candidate.place.seq, candidate.place.ts)
+    standing = LedgerMetadata.load(candidate.standing, candidate.place.seq, candidate.place.ts)
     book.clear()
     book.load(candidate.book)
     verdict = recover.judge(fd, size, found, found.settle(erased), witness)
@@ -108,7 +108,7 @@ def _from_snapshot(
 
 
 def _from_the_first_line(
-    folder: Folder, fd: int, size: int, first: int, book: Book, witness: Witness | None, progress: Progress | None
+    folder: Folder, fd: int, size: int, first: int, book: Folded, witness: Witness | None, progress: Progress | None
 ) -> Loaded:
     earlier = [stretch for stretch in folder.sealed_stretches() if stretch.last is not None and stretch.last < first]
     start, scans = _scan_sealed(folder, earlier, first, progress)
@@ -118,7 +118,7 @@ def _from_the_first_line(
         if bad := found.settle(named):
             raise _bad_stretch(stretch, bad)
     verdict = recover.judge(fd, size, living, living.settle(named), witness)
-    standing, tree = Standing(), Range()
+    standing, tree = LedgerMetadata(), Range()
     book.clear()
     for stretch in earlier:
         with open(stretch.path, "rb") as file:
@@ -128,7 +128,7 @@ def _from_the_first_line(
 
 
 def _scan_sealed(
-    folder: Folder, earlier: list[Stretch], first: int, progress: Progress | None
+    folder: Folder, earlier: list[Segment], first: int, progress: Progress | None
 ) -> tuple[Place, list[Scan]]:
     """Check the sealed stretches before event `first`; return where the living one starts."""
     place, scans = START, []
@@ -147,22 +147,22 @@ def _scan_sealed(
     return Place(0, place.seq, place.hash), scans
 
 
-def _bad_stretch(stretch: Stretch, bad: Bad) -> Damaged:
+def _bad_stretch(stretch: Segment, bad: Bad) -> Damaged:
     return Damaged(f"sealed/{stretch.path.name}, event {bad.seq} at byte {bad.offset}: {bad.why}; run `keepsake check`")
 
 
-def _fold(fd: int, start: int, end: int, book: Book, standing: Standing, tree: Range) -> None:
+def _fold(fd: int, start: int, end: int, book: Folded, standing: LedgerMetadata, tree: Range) -> None:
     tree.extend(_leaves_while_folding(fd, start, end, book, standing))
 
 
-def _leaves_while_folding(fd: int, start: int, end: int, book: Book, standing: Standing) -> Iterator[bytes]:
+def _leaves_while_folding(fd: int, start: int, end: int, book: Folded, standing: LedgerMetadata) -> Iterator[bytes]:
     for _, raw in raw_lines(fd, start, end):
         line = fmt.parse(raw)
         fold_line(line, book, standing)
         yield leaf_hash(line.slice)
 
 
-def fold_line(line: fmt.Line, book: Book, standing: Standing) -> Event:
+def fold_line(line: fmt.Line, book: Folded, standing: LedgerMetadata) -> Event:
     """Apply the event of one line, and return it. Raises Damaged if we cannot have recorded that, though the line is
     whole."""
     try:
@@ -171,7 +171,7 @@ def fold_line(line: fmt.Line, book: Book, standing: Standing) -> Event:
         raise Damaged(f"event {line.seq} is whole, but not what {line.op} should be; run `keepsake check`") from None
 
 
-def _fold_event(event: Event, ts: str, book: Book, standing: Standing) -> Event:
+def _fold_event(event: Event, ts: str, book: Folded, standing: LedgerMetadata) -> Event:
     """Apply one event, in today's shape, wherever it belongs. One that nobody knows makes the ledger read-only."""
     event = lift(event)
     standing.apply(event, ts)

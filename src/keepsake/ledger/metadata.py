@@ -15,7 +15,7 @@ from keepsake.records.times import Times
 
 
 @dataclass(slots=True)
-class Standing:
+class LedgerMetadata:
     """Applying the same events in the same order always gives the same standing."""
 
     ledger: str = ""
@@ -49,7 +49,7 @@ class Standing:
         }  # fmt: skip
 
     @classmethod
-    def load(cls, raw: dict[str, Any], snapshot_seq: int, ts: str) -> Standing:
+    def load(cls, raw: dict[str, Any], snapshot_seq: int, ts: str) -> LedgerMetadata:
         """What was dumped at an event that is dated `ts`."""
         return cls(
             ledger=raw["ledger"], version=raw["version"], begun=raw["begun"],
@@ -60,50 +60,50 @@ class Standing:
         )  # fmt: skip
 
 
-def _begin(self: Standing, event: Event, body: dict[str, Any]) -> None:
+def _begin(self: LedgerMetadata, event: Event, body: dict[str, Any]) -> None:
     self.ledger, self.version, self.begun = body["ledger"], body["format"], event.ts
     if self.version > fmt.FORMAT:
         self.strange = f"ledger format {self.version}"
 
 
-def _seal(self: Standing, event: Event, _: dict[str, Any]) -> None:
+def _seal(self: LedgerMetadata, event: Event, _: dict[str, Any]) -> None:
     self.callers, self.snapshot_seq, self.epoch = 0, event.seq, self.epoch + 1
 
 
-def _snapshot(self: Standing, event: Event, _: dict[str, Any]) -> None:
+def _snapshot(self: LedgerMetadata, event: Event, _: dict[str, Any]) -> None:
     self.snapshot_seq = event.seq
 
 
-def _erase(self: Standing, event: Event, body: dict[str, Any]) -> None:
+def _erase(self: LedgerMetadata, event: Event, body: dict[str, Any]) -> None:
     self.erasing[event.seq] = list(body["lines"])
     self.erasures += 1
 
 
-def _erased(self: Standing, _: Event, body: dict[str, Any]) -> None:
+def _erased(self: LedgerMetadata, _: Event, body: dict[str, Any]) -> None:
     self.erasing.pop(body["of"], None)
 
 
-def _copy(self: Standing, _: Event, body: dict[str, Any]) -> None:
+def _copy(self: LedgerMetadata, _: Event, body: dict[str, Any]) -> None:
     if body["place"] not in self.copies:
         self.copies.append(body["place"])
 
 
-def _restore(self: Standing, _: Event, body: dict[str, Any]) -> None:
+def _restore(self: LedgerMetadata, _: Event, body: dict[str, Any]) -> None:
     self.abandoned += [(left["seq"], left["hash"]) for left in (body["abandoned"], *body.get("earlier", ()))]
 
 
-def _repair(self: Standing, event: Event, body: dict[str, Any]) -> None:
+def _repair(self: LedgerMetadata, event: Event, body: dict[str, Any]) -> None:
     """A repair that gave events other places left a head behind, as a restore does. It knows who the ledger is."""
     self.ledger = self.ledger or str(body.get("ledger", ""))
     if "abandoned" in body:
         _restore(self, event, body)
 
 
-def _time(self: Standing, event: Event, body: dict[str, Any]) -> None:
+def _time(self: LedgerMetadata, event: Event, body: dict[str, Any]) -> None:
     self.times.note(event.seq, event.ts, body)
 
 
-def _nothing(_: Standing, __: Event, ___: dict[str, Any]) -> None:
+def _nothing(_: LedgerMetadata, __: Event, ___: dict[str, Any]) -> None:
     """The event is for the reader of the log."""
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from keepsake.ledger import format as fmt
 from keepsake.ledger import merkle
 from keepsake.ledger.signed_note import Checkpoint, InclusionNote, NoteError, Verifier
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and not needed to check a proof
@@ -180,7 +180,7 @@ def _nothing(why: object) -> Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof(Shown):
+class Proof(Displayable):
     """The way from an event to a root. `text` is the proof for others; nothing, as long as no checkpoint has it."""
 
     event: dict[str, Any]  # the header's fields, and its hash
@@ -202,4 +202,4 @@ class Proof(Shown):
         return merkle.verify_inclusion(leaf, self.event["seq"], self.size, steps, bytes.fromhex(self.root))
 
     def to_dict(self) -> dict[str, Any]:
-        return {**Shown.to_dict(self), "is_signed": self.is_signed, "holds": self.holds}
+        return {**Displayable.to_dict(self), "is_signed": self.is_signed, "holds": self.holds}

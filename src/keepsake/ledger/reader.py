@@ -25,10 +25,10 @@ from keepsake.ledger import recover
 from keepsake.ledger.chain import Chain, last_line, raw_lines
 from keepsake.ledger.disk import Disk, ensure_folder
 from keepsake.ledger.layout import Folder
-from keepsake.ledger.load import START, Book, Loaded, fold_line, load
+from keepsake.ledger.load import START, Folded, Loaded, fold_line, load
 from keepsake.ledger.lock import Lock, Witness
 from keepsake.ledger.merkle import Range, leaf_hash
-from keepsake.ledger.metadata import Standing
+from keepsake.ledger.metadata import LedgerMetadata
 from keepsake.ledger.restore import left_in
 from keepsake.ledger.scan import Place, scan
 from keepsake.ledger.seen import PIN
@@ -48,14 +48,14 @@ def _no_pins(_: str) -> Sequence[Witness]:
     return ()
 
 
-class Follower:
+class LedgerReader:
     """A ledger folder, open, and what is held in it."""
 
     def __init__(
-        self, folder: Path, book: Book, *, disk: Disk, read_only: bool, patience: float, pins: Pins | None = None
+        self, folder: Path, book: Folded, *, disk: Disk, read_only: bool, patience: float, pins: Pins | None = None
     ) -> None:
         self.folder, self.book, self._pins = Folder(folder), book, pins or _no_pins
-        self.standing, self.trouble = Standing(), None
+        self.standing, self.trouble = LedgerMetadata(), None
         self._disk, self.dead = disk, ""  # why nothing can be done with it any more
         self._gate = Gate(self)
         self._wal = os.fspath(self.folder.wal)

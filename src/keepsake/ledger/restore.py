@@ -29,7 +29,7 @@ from keepsake.ledger.disk import Disk, copy, ensure_folder, remove_all, replace,
 from keepsake.ledger.erase import PER_EVENT, erased_in_copy, hollow_out
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.lock import Lock
-from keepsake.ledger.scan import Place, Scan, Told, scan
+from keepsake.ledger.scan import LedgerNote, Place, Scan, scan
 from keepsake.records import ids
 from keepsake.records.errors import Damaged, NotFound
 
@@ -102,7 +102,7 @@ def left_in(folder: Folder) -> list[tuple[int, str]]:
     return list(left)
 
 
-def _told_in(folder: Folder) -> Iterator[Told]:
+def _told_in(folder: Folder) -> Iterator[LedgerNote]:
     """What a ledger says of itself, as far as it can be read."""
     for path in [*(stretch.path for stretch in folder.sealed_stretches()), folder.wal]:
         if path.exists():

@@ -52,7 +52,7 @@ class Leaves(Protocol):
     def extend(self, leaves: Sequence[bytes], /) -> None: ...
 
 
-class Told(NamedTuple):
+class LedgerNote(NamedTuple):
     """Something that the ledger says about itself."""
 
     seq: int
@@ -89,7 +89,7 @@ class Scan:
     hollow: dict[str, Bad] = field(default_factory=dict)  # by line hash
     garbled: set[str] = field(default_factory=set)  # those of the hollow lines that do not look as erasure leaves them
     named: set[str] = field(default_factory=set)  # line hashes that erase events name
-    told: list[Told] = field(default_factory=list)  # what the ledger says of itself here
+    told: list[LedgerNote] = field(default_factory=list)  # what the ledger says of itself here
     snapshot: str = ""  # the digest of the newest snapshot recorded here
 
     def settle(self, named: Iterable[str] = ()) -> Bad | None:
@@ -111,7 +111,7 @@ def settle(found: Scan, named: Collection[str], must_be_empty: Collection[str]) 
     return min(wrong, key=lambda bad: bad.offset, default=None)
 
 
-def finished_erasures(told: Iterable[Told]) -> set[str]:
+def finished_erasures(told: Iterable[LedgerNote]) -> set[str]:
     """The lines that hold nothing any more, because their erasure is recorded as done or came with a restore."""
     told = list(told)
     done = {str(body.get("of")) for _, op, body in told if op == fmt.ERASED}
@@ -291,7 +291,7 @@ class Walk:
         if op in _SNAPPING:
             self.found.snapshot = str(body.get("snapshot", ""))
         if op in _NOTABLE:
-            self.found.told.append(Told(seq, op.decode(), body))
+            self.found.told.append(LedgerNote(seq, op.decode(), body))
 
 
 def names(body: dict[str, Any]) -> Iterable[str]:

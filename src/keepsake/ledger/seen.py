@@ -11,7 +11,7 @@ PIN = "the pin outside the folder"
 IN_FOLDER = "the checkpoint in the folder"
 
 
-class Seen(NamedTuple):
+class CheckpointWitness(NamedTuple):
     """What was signed, who kept it, and whether that was outside the folder; or why it cannot be trusted."""
 
     checkpoint: Checkpoint | None

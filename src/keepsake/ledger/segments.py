@@ -8,7 +8,7 @@ from typing import NamedTuple
 from keepsake.ledger import format as fmt
 from keepsake.ledger import parallel_scan as parts
 from keepsake.ledger.chain import first_line
-from keepsake.ledger.layout import Folder, Stretch
+from keepsake.ledger.layout import Folder, Segment
 from keepsake.ledger.parallel_scan import Roots
 from keepsake.ledger.scan import Bad, Place, Progress, Scan
 
@@ -30,17 +30,17 @@ class Finding(NamedTuple):
 class Read(NamedTuple):
     """One stretch, read."""
 
-    stretch: Stretch
+    stretch: Segment
     size: int
     found: Scan
 
 
-def stretches_of(folder: Folder) -> list[Stretch]:
+def stretches_of(folder: Folder) -> list[Segment]:
     """The files of the chain in order, each by the event it should begin with."""
     found = folder.sealed_stretches()
     if folder.wal.is_file():
         after = found[-1].last + 1 if found and found[-1].last is not None else 0
-        found.append(Stretch(folder.wal, _first(folder.wal, after), None))
+        found.append(Segment(folder.wal, _first(folder.wal, after), None))
     return found
 
 
@@ -52,7 +52,7 @@ def _first(path: Path, otherwise: int) -> int:
 
 
 def read_all(
-    stretches: list[Stretch], living_size: int, roots: Roots, processes: int, progress: Progress | None
+    stretches: list[Segment], living_size: int, roots: Roots, processes: int, progress: Progress | None
 ) -> list[Read]:
     """Read the stretches until one is bad or missing. The first that is here is taken to follow what came before it."""
     reads: list[Read] = []
@@ -69,7 +69,7 @@ def read_all(
     return reads
 
 
-def _prev_of(stretch: Stretch) -> str:
+def _prev_of(stretch: Segment) -> str:
     """What the first stretch follows: nothing, or a line that was moved away and is taken on trust."""
     if stretch.first == 0:
         return fmt.ZERO
@@ -83,7 +83,7 @@ def finding(read: Read, bad: Bad) -> Finding:
     return Finding(name_of(read.stretch), bad.seq - read.stretch.first + 1, bad.offset, bad.seq, bad.why)
 
 
-def name_of(stretch: Stretch) -> str:
+def name_of(stretch: Segment) -> str:
     return stretch.path.name if stretch.last is None else f"sealed/{stretch.path.name}"
 
 

@@ -28,13 +28,13 @@ from keepsake.ledger import parallel_scan as parts
 from keepsake.ledger import recover
 from keepsake.ledger.chain import first_line, raw_lines
 from keepsake.ledger.erase import erased_in_copy
-from keepsake.ledger.layout import Folder, Stretch
+from keepsake.ledger.layout import Folder, Segment
 from keepsake.ledger.lock import Witness, look
 from keepsake.ledger.parallel_scan import Roots
-from keepsake.ledger.scan import NAMING, Bad, Place, Progress, Told, finished_erasures, names, settle
-from keepsake.ledger.seen import IN_FOLDER, Seen
+from keepsake.ledger.scan import NAMING, Bad, LedgerNote, Place, Progress, finished_erasures, names, settle
+from keepsake.ledger.seen import IN_FOLDER, CheckpointWitness
 from keepsake.ledger.segments import Finding, Read, finding, hash_at, name_of, read_all, stretches_of
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Busy, NotFound
 
 _ATTEMPTS = 3
@@ -52,7 +52,7 @@ ONLY_INSIDE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Report(Shown):
+class Report(Displayable):
     """What a check found."""
 
     ok: bool
@@ -79,7 +79,7 @@ class Heard(NamedTuple):
     doubt: str = ""
 
 
-def _as_heard(seen: Seen) -> Heard:
+def _as_heard(seen: CheckpointWitness) -> Heard:
     if seen.checkpoint is None:
         return Heard(Witness(-1, "", name=seen.name), None, seen.outside, seen.trouble)
     said = seen.checkpoint
@@ -91,7 +91,7 @@ def verify(
     *,
     processes: int = 1,
     witnesses: Sequence[Witness] = (),
-    checkpoints: Sequence[Seen] = (),
+    checkpoints: Sequence[CheckpointWitness] = (),
     tree: bool = False,
     progress: Progress | None = None,
 ) -> Report:
@@ -141,7 +141,7 @@ def _check(folder: Folder, heard: Sequence[Heard], processes: int, tree: bool, p
     return _judge(folder, reads, stretches, witness, heard, roots, notes)
 
 
-def _from_snapshot(folder: Folder, living: Stretch, roots: Roots) -> Roots:
+def _from_snapshot(folder: Folder, living: Segment, roots: Roots) -> Roots:
     """Where the first events were moved away, the newest snapshot still has the tree of what came before it."""
     from keepsake.ledger import snapshot
 
@@ -152,7 +152,7 @@ def _from_snapshot(folder: Folder, living: Stretch, roots: Roots) -> Roots:
 
 
 def _judge(
-    folder: Folder, reads: list[Read], stretches: list[Stretch], witness: Witness | None, heard: Sequence[Heard],
+    folder: Folder, reads: list[Read], stretches: list[Segment], witness: Witness | None, heard: Sequence[Heard],
     roots: Roots, notes: list[str],
 ) -> Report:  # fmt: skip
     if (folder.restoring / "ready").exists():
@@ -196,7 +196,7 @@ def _was_left(reads: list[Read], witness: Witness) -> bool:
 
 
 def _first_bad(
-    folder: Folder, reads: list[Read], stretches: list[Stretch], witness: Witness | None, notes: list[str]
+    folder: Folder, reads: list[Read], stretches: list[Segment], witness: Witness | None, notes: list[str]
 ) -> Finding | None:
     copied = erased_in_copy(folder)
     named = copied.union(*(read.found.named for read in reads))
@@ -236,7 +236,7 @@ def _judge_living(read: Read, bad: Bad | None, witness: Witness | None, notes: l
     return None
 
 
-def _named_behind(read: Read, later: Sequence[Stretch]) -> set[str]:
+def _named_behind(read: Read, later: Sequence[Segment]) -> set[str]:
     """The lines that events behind the damage say are erased: they are not what is wrong."""
     named = set[str]()
     for path, start in ((read.stretch.path, read.found.end.offset), *((stretch.path, 0) for stretch in later)):
@@ -255,7 +255,7 @@ def _names_in(raw: bytes) -> set[str]:
         return set()
 
 
-def _missing(folder: Folder, reads: list[Read], stretches: list[Stretch], notes: list[str]) -> Finding | None:
+def _missing(folder: Folder, reads: list[Read], stretches: list[Segment], notes: list[str]) -> Finding | None:
     """Events that are not here: before the first stretch, between two, or behind the last."""
     first, end = stretches[0], reads[-1].found.end
     if first.first == 0 and (bad := _nameless(reads[0])):
@@ -313,7 +313,7 @@ def _false_claim(reads: list[Read], roots: Roots) -> Finding | None:
     return None
 
 
-def _lie(seal: Told, before: Read, roots: Roots) -> str:
+def _lie(seal: LedgerNote, before: Read, roots: Roots) -> str:
     end, first = before.found.end, before.stretch.first
     truth = {"first": first, "last": end.seq, "head": end.hash}
     if (seal.body.get("stretch"), seal.body.get("events")) != (truth, end.seq - first + 1):

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import Disk, write_all
 from keepsake.ledger.layout import Folder
-from keepsake.ledger.load import Book
-from keepsake.ledger.reader import Follower, Pins
+from keepsake.ledger.load import Folded
+from keepsake.ledger.reader import LedgerReader, Pins
 from keepsake.ledger.scan import Place
 from keepsake.ledger.ticket import Decide, Ticket
 from keepsake.records import ids
@@ -56,7 +56,7 @@ class _Pending(NamedTuple):
 class _Pen:
     """Held by whoever is writing. A class of its own because each write picks it up, and a generator costs more."""
 
-    def __init__(self, owner: Writer) -> None:
+    def __init__(self, owner: LedgerWriter) -> None:
         self._owner = owner
 
     def __enter__(self) -> None:
@@ -66,13 +66,13 @@ class _Pen:
         self._owner._lay_down()
 
 
-class Writer(Follower):
+class LedgerWriter(LedgerReader):
     """The one long-lived handle through which a process appends to a ledger."""
 
     def __init__(
         self,
         folder: Path,
-        book: Book,
+        book: Folded,
         *,
         by: str = "python:local",
         durability: str = "full",

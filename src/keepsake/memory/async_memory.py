@@ -21,29 +21,29 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from keepsake.memory.beliefs.store import BeliefsOf
-from keepsake.memory.episodes.store import EpisodesOf
-from keepsake.memory.exchange.files import FilesOf
-from keepsake.memory.facts.rules import RulesOf
-from keepsake.memory.facts.store import FactsOf
-from keepsake.memory.graph.entities import EntitiesOf
-from keepsake.memory.graph.graph import GraphOf
-from keepsake.memory.maintenance.ledger import LedgerOf
-from keepsake.memory.maintenance.tidy import TidyOf
+from keepsake.memory.beliefs.store import BeliefStore
+from keepsake.memory.episodes.store import EpisodeStore
+from keepsake.memory.exchange.files import FileStore
+from keepsake.memory.facts.rules import RuleStore
+from keepsake.memory.facts.store import FactService
+from keepsake.memory.graph.entities import EntityStore
+from keepsake.memory.graph.graph import GraphService
+from keepsake.memory.maintenance.ledger import LedgerService
+from keepsake.memory.maintenance.tidy import TidyService
 from keepsake.memory.memory import Memory
-from keepsake.memory.pages.store import PagesOf
-from keepsake.memory.paths.paths import PathsOf
-from keepsake.memory.recall.receipts import ReceiptsOf
-from keepsake.memory.recall.sessions import ConfigOf, FramesOf, WorkOf
-from keepsake.memory.reviews.reviews import ReviewsOf
+from keepsake.memory.pages.store import PageStore
+from keepsake.memory.paths.paths import PathService
+from keepsake.memory.recall.receipts import ReceiptStore
+from keepsake.memory.recall.sessions import ConfigStore, FrameStore, SessionService
+from keepsake.memory.reviews.reviews import ReviewService
 from keepsake.records.errors import Closed
 
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 NOUNS = {
-    "beliefs": BeliefsOf, "config": ConfigOf, "entities": EntitiesOf, "episodes": EpisodesOf, "facts": FactsOf,
-    "files": FilesOf, "frames": FramesOf, "graph": GraphOf, "ledger": LedgerOf, "pages": PagesOf, "paths": PathsOf,
-    "receipts": ReceiptsOf, "reviews": ReviewsOf, "rules": RulesOf, "tidy": TidyOf, "work": WorkOf,
+    "beliefs": BeliefStore, "config": ConfigStore, "entities": EntityStore, "episodes": EpisodeStore, "facts": FactService,
+    "files": FileStore, "frames": FrameStore, "graph": GraphService, "ledger": LedgerService, "pages": PageStore, "paths": PathService,
+    "receipts": ReceiptStore, "reviews": ReviewService, "rules": RuleStore, "tidy": TidyService, "work": SessionService,
 }  # fmt: skip
 
 LEFT_OUT = {

@@ -8,17 +8,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from keepsake.memory.core.gate import Gated
-from keepsake.memory.episodes.store import EpisodesOf
+from keepsake.memory.core.gate import WriteGate
+from keepsake.memory.episodes.store import EpisodeStore
 from keepsake.memory.settings import Settings, read_settings, zone_of
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
-    from keepsake.memory.core.index import IndexOf
+    from keepsake.memory.core.index import IndexService
     from keepsake.memory.graph.index import GraphAt
     from keepsake.memory.pages.files import PagesAt
-    from keepsake.memory.pages.follow import Follower
-    from keepsake.memory.pages.store import PagesOf
+    from keepsake.memory.pages.follow import PageWriter
+    from keepsake.memory.pages.store import PageStore
 
 
 class Opened:
@@ -26,16 +26,16 @@ class Opened:
 
     user: str
     folder: Path
-    _episodes: EpisodesOf
-    _shelf: Shelf
-    _gated: Gated
+    _episodes: EpisodeStore
+    _shelf: OpenFolder
+    _gated: WriteGate
     _tell: Callable[[str], None] | None
 
     @cached_property
-    def _index(self) -> IndexOf:
-        from keepsake.memory.core.index import IndexOf
+    def _index(self) -> IndexService:
+        from keepsake.memory.core.index import IndexService
 
-        return IndexOf(self._shelf.ledger, self._shelf.book, self._tell)
+        return IndexService(self._shelf.ledger, self._shelf.book, self._tell)
 
     @cached_property
     def _settings(self) -> Settings:
@@ -61,17 +61,17 @@ class Opened:
         return zone_of(self._settings)
 
     @cached_property
-    def _follower(self) -> Follower:
-        from keepsake.memory.pages.follow import Follower
+    def _follower(self) -> PageWriter:
+        from keepsake.memory.pages.follow import PageWriter
 
-        return Follower(self._pages_at, is_on=self._settings.follow)
+        return PageWriter(self._pages_at, is_on=self._settings.follow)
 
     @cached_property
-    def pages(self) -> PagesOf:
+    def pages(self) -> PageStore:
         """Beliefs as dated entries on one Markdown file per entity."""
-        from keepsake.memory.pages.store import PagesOf
+        from keepsake.memory.pages.store import PageStore
 
-        return PagesOf(self._shelf, self._gated, self._pages_at, self.user, self._settings)
+        return PageStore(self._shelf, self._gated, self._pages_at, self.user, self._settings)
 
     def _user(self, user: str | None) -> str:
         return self.user if user is None else user

@@ -20,13 +20,13 @@ from keepsake.decide.gate import gate
 from keepsake.ledger.checkpoint import witnesses
 from keepsake.ledger.lock import Witness
 from keepsake.memory import settings
-from keepsake.memory.beliefs.store import BeliefsOf
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.beliefs.store import BeliefStore
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.core.masking import Masker
-from keepsake.memory.episodes.store import EpisodesOf
-from keepsake.memory.maintenance.ledger import LedgerOf, is_old
+from keepsake.memory.episodes.store import EpisodeStore
+from keepsake.memory.maintenance.ledger import LedgerService, is_old
 from keepsake.memory.maintenance.restore import restore
-from keepsake.memory.recall.sessions import ConfigOf, WorkOf
+from keepsake.memory.recall.sessions import ConfigStore, SessionService
 from keepsake.memory.trust.answering import answering
 from keepsake.memory.verbs.compat import Keeps
 from keepsake.memory.verbs.export import Leaves
@@ -38,7 +38,7 @@ from keepsake.memory.verbs.remember import States
 from keepsake.memory.verbs.review import Governs
 from keepsake.records.belief import OWNER, Belief, texts
 from keepsake.records.clock import Clock, said_time, system_clock
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Busy, NotApproved, NotWritable, Refused, Unfinished
 from keepsake.records.event import Draft, Event
@@ -47,12 +47,12 @@ from keepsake.records.review import Action
 from keepsake.records.schema import PERSONS, WRITER_TRUST
 from keepsake.repair.witness import seen_by_the_index
 from keepsake.state.pages import PAGE_EDIT
-from keepsake.state.state import Book
-from keepsake.stores.open_folder import Shelf
+from keepsake.state.state import State
+from keepsake.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
     from keepsake.consolidate.classify import Deltas
-    from keepsake.memory.core.index import IndexOf
+    from keepsake.memory.core.index import IndexService
     from keepsake.records.extracted import Extractor
     from keepsake.records.protocols import Embedder
     from keepsake.records.rule import ConsolidationRule
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 @answering
-@listing
+@display_lists
 class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
@@ -92,10 +92,10 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
             if read_only:
                 raise NotWritable(f"{self.folder} was written by chronomemory; `keepsake backup` takes it over")
             take_over(self.folder, **options)
-        self._shelf = Shelf(self.folder, pins=self._pins, **options)
+        self._shelf = OpenFolder(self.folder, pins=self._pins, **options)
         self._masks = Masker(self._shelf.book, trust, lambda: self._settings.keep_secrets, tell)
-        self._gated = Gated(self._shelf, by=by, trust=trust, erased=self._after_erasing, masks=self._masks)
-        self._episodes = EpisodesOf(self._shelf, self._gated, self.user, self._index_of, self._propose)
+        self._gated = WriteGate(self._shelf, by=by, trust=trust, erased=self._after_erasing, masks=self._masks)
+        self._episodes = EpisodeStore(self._shelf, self._gated, self.user, self._index_of, self._propose)
         self._tell, self._embedder = tell, embedder
         self._gated.echoes, self._gated.corroborators = self._echo_of, lambda: self._settings.corroborate
         self._gated.several = lambda: self._several
@@ -153,9 +153,9 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         self._shelf.outlet = Outlet(Reader(self._shelf, self._gated, self.user))
 
     @cached_property
-    def beliefs(self) -> BeliefsOf:
+    def beliefs(self) -> BeliefStore:
         """What is held true, to be looked through."""
-        return BeliefsOf(self._shelf, self.user)
+        return BeliefStore(self._shelf, self.user)
 
     @property
     def trust(self) -> str:
@@ -163,24 +163,24 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         return self._gated.trust
 
     @property
-    def episodes(self) -> EpisodesOf:
+    def episodes(self) -> EpisodeStore:
         """What was said or happened."""
         return self._episodes
 
     @cached_property
-    def work(self) -> WorkOf:
+    def work(self) -> SessionService:
         """Working sessions, and the active hours by which memory ages."""
-        return WorkOf(self._shelf, self._gated)
+        return SessionService(self._shelf, self._gated)
 
     @cached_property
-    def config(self) -> ConfigOf:
+    def config(self) -> ConfigStore:
         """The memory's own thresholds."""
-        return ConfigOf(self._shelf, self._gated)
+        return ConfigStore(self._shelf, self._gated)
 
     @cached_property
-    def ledger(self) -> LedgerOf:
+    def ledger(self) -> LedgerService:
         """The chain itself: verify, checkpoint, prove, compact, prune."""
-        return LedgerOf(self._shelf.ledger, self._keyring, self._gated.must)
+        return LedgerService(self._shelf.ledger, self._keyring, self._gated.must)
 
     # -- saying ------------------------------------------------------------------------------------------------------
 
@@ -414,7 +414,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
 
             logging.getLogger("keepsake").warning(what)
 
-    def _index_of(self) -> IndexOf:
+    def _index_of(self) -> IndexService:
         return self._index
 
     def _propose(
@@ -423,7 +423,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         return self._at_work.propose(rule, user=user, since_last=since_last, **self._how(extractor, None))
 
     @property
-    def _book(self) -> Book:
+    def _book(self) -> State:
         return self._shelf.book
 
     def _told(self, name: str, user: str | None, path: str) -> bool:

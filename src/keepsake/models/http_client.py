@@ -53,7 +53,7 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
-class Wire:
+class HttpClient:
     """The way to one address."""
 
     def __init__(

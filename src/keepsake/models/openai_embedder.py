@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.models.arrays import estimated_tokens, rows_for
 from keepsake.models.digest import digest_of
-from keepsake.models.http_client import Wire, address
+from keepsake.models.http_client import HttpClient, address
 from keepsake.models.optional import one_line
 from keepsake.records.errors import Refused
 from keepsake.records.protocols import Identity
@@ -52,7 +52,7 @@ class Endpoint:
         if not model or not model.isprintable():
             raise Refused("an endpoint needs the name of its model: https://host/v1#model")
         self._url = address(url, below="embeddings")
-        self._wire = Wire(self._url, key, timeout=timeout, attempts=attempts, sleep=sleep)
+        self._wire = HttpClient(self._url, key, timeout=timeout, attempts=attempts, sleep=sleep)
         self._name, self._asked, self._batch, self._longest = model, dimensions, batch, longest
         self._known, self._lock = dimensions, Lock()
 

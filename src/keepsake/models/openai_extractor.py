@@ -26,7 +26,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from keepsake.models.http_client import Declined, Wire, address
+from keepsake.models.http_client import Declined, HttpClient, address
 from keepsake.models.optional import one_line
 from keepsake.records.clock import stamp
 from keepsake.records.episode import Episode
@@ -135,7 +135,7 @@ class EndpointExtractor:
         if not 0 < timeout <= _HOUR or retries < 0 or longest < 1:
             raise Refused(f"an extractor needs a timeout of up to {_HOUR} s, retries from 0 on, and something to send")
         url_of_chat = address(url, below="chat/completions")
-        self._wire = Wire(url_of_chat, key, timeout=timeout, attempts=retries + 1, sleep=sleep)
+        self._wire = HttpClient(url_of_chat, key, timeout=timeout, attempts=retries + 1, sleep=sleep)
         self._model, self._timeout, self._longest = model, timeout, longest
         self._knows_schemas = True  # until it turns out that it does not
 

@@ -22,14 +22,14 @@ from keepsake.projections.index.search import (
     EVERY_ROW,
     Found,
     Scope,
-    Told,
+    SourceRow,
     in_turn,
     search,
     search_all,
     search_aside,
     search_letters,
 )
-from keepsake.recall.index_cache import Link, Seen, Side, View, turn_of
+from keepsake.recall.index_cache import IndexCache, Link, Side, View, turn_of
 from keepsake.recall.neighbours import Bond, bonds_of
 from keepsake.recall.question import Question
 from keepsake.records.clock import stamp
@@ -55,7 +55,7 @@ class Searched(Protocol):
 class Candidates:
     """Blocks by id, who says each, and what stands beside it."""
 
-    sources: dict[str, list[Told]]
+    sources: dict[str, list[SourceRow]]
     text: dict[str, float]  # bm25 of those that were found by their words
     links: dict[str, Link] = field(default_factory=dict)  # of those that were said in a conversation
     bonds: list[Bond] = field(default_factory=list)  # between the best of them and others, the strongest first
@@ -74,14 +74,14 @@ class Candidates:
 class Gathering:
     """One question being put to the index."""
 
-    seen: Seen
+    seen: IndexCache
     question: Question
     scope: Scope
     visible: Visible | None  # None: whatever the scope shows
     vectors: Searched | None
     vector: NDArray[np.float32] | None
     pool: int = POOL  # how many are taken from text, and from vectors
-    _sources: dict[str, list[Told]] = field(default_factory=dict)
+    _sources: dict[str, list[SourceRow]] = field(default_factory=dict)
     _looked: set[str] = field(default_factory=set)
     _reach: dict[str, int] | None = None
     _view: View = field(init=False)
@@ -118,7 +118,7 @@ class Gathering:
         found.sources.update(joined)
         links.update(self._links(joined))
 
-    def _links(self, said: dict[str, list[Told]]) -> dict[str, Link]:
+    def _links(self, said: dict[str, list[SourceRow]]) -> dict[str, Link]:
         """What stands beside these blocks. Where there are filters, a turn beside one must pass them too."""
         if self.visible is None:
             return self._view.links(said, self.scope)
@@ -133,7 +133,7 @@ class Gathering:
     def _hears(self, side: Side) -> bool:
         return side.seq in [source.since_seq for source in self._sources.get(side.block, ())]
 
-    def sources_of(self, blocks: Iterable[str]) -> dict[str, list[Told]]:
+    def sources_of(self, blocks: Iterable[str]) -> dict[str, list[SourceRow]]:
         """Who says these blocks, as far as the reader may hear."""
         wanted = list(blocks)
         self._see(wanted)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from keepsake.recall.render import Line, Page, line_of, safe, shortened
 from keepsake.recall.sayings import OTHER, STANDING, Compare, Saying, sayings_of
 from keepsake.records.frame import Frame
-from keepsake.records.framed import Dropped, Framed
+from keepsake.records.framed import Dropped, FilledFrame
 from keepsake.records.hit import Hit
 
 STANDING_SHARE = 0.3  # of the budget goes to standing memory first; more of it comes in by its score
@@ -77,7 +77,7 @@ class _Room:
 def framed(
     frame: Frame, question: str, hits: Sequence[Hit], *, guaranteed: Sequence[Hit] = (), count: Count,
     budget: int | None = None, compare: Compare, cut: Sequence[tuple[Hit, str]] = (), more: int = 0,
-) -> Framed:  # fmt: skip
+) -> FilledFrame:  # fmt: skip
     """The frame filled with what fits: the guaranteed, then standing memory, then `hits`, which come best first.
 
     `compare` tells which of them say the same, and which contradict each other. `cut` is what was left out before, with
@@ -95,7 +95,7 @@ def framed(
     dropped = [each for entry in entries for each in _dropped(entry, shown.get(id(entry.saying)), room, used)]
     dropped += [_named(hit, why, count) for hit, why in cut]
     seen = tuple(line.hit for line in lines if id(line) not in unseen)
-    return Framed(frame.name, question, text, seen, tuple(dropped), used, room.budget, more=more)
+    return FilledFrame(frame.name, question, text, seen, tuple(dropped), used, room.budget, more=more)
 
 
 def _named(hit: Hit, why: str, count: Count) -> Dropped:

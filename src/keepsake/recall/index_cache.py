@@ -14,7 +14,17 @@ import orjson
 from keepsake.projections.index import statements as sql
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.rows import Source
-from keepsake.projections.index.search import NOW, Scope, Told, count_aside, count_of, kept_out, rarity, shown, told
+from keepsake.projections.index.search import (
+    NOW,
+    Scope,
+    SourceRow,
+    count_aside,
+    count_of,
+    kept_out,
+    rarity,
+    shown,
+    told,
+)
 from keepsake.recall.support import State
 
 _MOST = 50_000  # blocks, or words, before it is thrown away
@@ -31,7 +41,7 @@ class Side(NamedTuple):
 class Link(NamedTuple):
     """What was said in a conversation: the newest time, and the turns right before and after that may be heard."""
 
-    turn: Told
+    turn: SourceRow
     before: str  # a block; empty: there is none
     after: str
 
@@ -40,7 +50,7 @@ _ALONE = Side()
 Sides = tuple[Side, Side]  # before, and after
 
 
-class Seen:
+class IndexCache:
     """One state of one index, as far as it was read."""
 
     def __init__(self, index: IndexFile) -> None:
@@ -117,14 +127,14 @@ class View:
     def __init__(self, index: IndexFile) -> None:
         self._index = index
         self.looked: set[str] = set()
-        self._sources: dict[str, list[Told]] = {}
+        self._sources: dict[str, list[SourceRow]] = {}
         self._whole: dict[str, list[Source]] = {}  # with all that they hold
         self._fleeting: set[str] = set()  # blocks of which a source expires
         self._beside: dict[str, Sides] = {}  # of turns
         self._links: dict[str, Link | None] = {}  # of blocks
         self.standing: list[str] | None = None  # what stands whatever is asked, once it was read
 
-    def sources_of(self, blocks: Iterable[str], scope: Scope) -> dict[str, list[Told]]:
+    def sources_of(self, blocks: Iterable[str], scope: Scope) -> dict[str, list[SourceRow]]:
         """Who says each of these blocks, the newest first; a block that nobody says is left out."""
         wanted = list(blocks)
         if unseen := [block for block in wanted if block not in self.looked]:
@@ -145,7 +155,7 @@ class View:
         self._sources.update(said)
         self._fleeting.update(block for block, every in said.items() for source in every if source.expires is not None)
 
-    def whole(self, said: Mapping[str, Sequence[Told]], scope: Scope) -> dict[str, list[Source]]:
+    def whole(self, said: Mapping[str, Sequence[SourceRow]], scope: Scope) -> dict[str, list[Source]]:
         """The sources that were told of, with all that they hold."""
         if unknown := [block for block in said if block not in self._whole]:
             self._whole.update(shown(self._index, unknown, scope._replace(now="")))
@@ -170,7 +180,7 @@ class View:
                 known[block] = Link(turn, before, after)
         return {block: link for block in wanted if (link := known[block])}
 
-    def beside(self, turns: Sequence[Told], scope: Scope) -> list[Sides]:
+    def beside(self, turns: Sequence[SourceRow], scope: Scope) -> list[Sides]:
         """The turns right before and after each of some turns."""
         known = self._beside
         if unknown := [turn for turn in turns if turn.id not in known]:
@@ -182,7 +192,7 @@ class View:
         return [known[turn.id] for turn in turns]
 
 
-def turn_of(sources: Iterable[Told]) -> Told | None:
+def turn_of(sources: Iterable[SourceRow]) -> SourceRow | None:
     """The newest time that something was said in a conversation. It is an episode, and these do not expire."""
     for source in sources:
         if source.what == "episode" and source.session:
@@ -190,7 +200,7 @@ def turn_of(sources: Iterable[Told]) -> Told | None:
     return None
 
 
-def edges_of(seen: Seen, blocks: Sequence[str], scope: Scope) -> list[tuple[str, str, float]]:
+def edges_of(seen: IndexCache, blocks: Sequence[str], scope: Scope) -> list[tuple[str, str, float]]:
     """The edges of some blocks: both ends, and the weight. None that leads beside the paths that the reader sees."""
     ids = orjson.dumps(list(blocks)).decode()
     if not seen.asides:

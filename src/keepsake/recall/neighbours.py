@@ -15,7 +15,7 @@ import orjson
 from keepsake.projections.index import statements as sql
 from keepsake.projections.index.rows import weight_of
 from keepsake.projections.index.search import Scope
-from keepsake.recall.index_cache import Seen
+from keepsake.recall.index_cache import IndexCache
 from keepsake.records.trust import Distrust
 
 TOGETHER = "often served together"
@@ -40,7 +40,7 @@ class Bond(NamedTuple):
         return f"this {self.relation} {name}" if block == self.one else f"{name} {self.relation} this"
 
 
-def bonds_of(seen: Seen, blocks: Iterable[str], scope: Scope) -> list[Bond]:
+def bonds_of(seen: IndexCache, blocks: Iterable[str], scope: Scope) -> list[Bond]:
     """What binds these blocks to others, the strongest first; of two blocks, how they are related in so many words."""
     if scope.is_nobodys() or not (seen.has_edges or seen.has_relations):
         return []
@@ -51,7 +51,7 @@ def bonds_of(seen: Seen, blocks: Iterable[str], scope: Scope) -> list[Bond]:
     return sorted(found.values(), key=lambda bond: (-bond.weight, bond))
 
 
-def _related(seen: Seen, values: dict[str, object], user: str) -> Iterator[Bond]:
+def _related(seen: IndexCache, values: dict[str, object], user: str) -> Iterator[Bond]:
     """What was said, but for what was said by those who are not trusted."""
     rows = seen.index.db.execute(sql.RELATED, values).fetchall() if seen.has_relations else []
     if not rows:
@@ -64,7 +64,7 @@ def _related(seen: Seen, values: dict[str, object], user: str) -> Iterator[Bond]
             yield Bond(first, second, relation, weight_of(0, True))
 
 
-def _tied(seen: Seen, values: dict[str, object]) -> Iterator[Bond]:
+def _tied(seen: IndexCache, values: dict[str, object]) -> Iterator[Bond]:
     for one, other, times, rests in seen.index.db.execute(sql.TIED, values).fetchall() if seen.has_edges else ():
         first, second = (one, other) if rests != 2 else (other, one)
         yield Bond(first, second, RESTS_ON if rests else TOGETHER, weight_of(times, bool(rests)))

@@ -9,13 +9,13 @@ import orjson
 from keepsake.projections.index import statements as sql
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.rows import Source, is_constitutional
-from keepsake.projections.index.search import Scope, Told
+from keepsake.projections.index.search import Scope, SourceRow
 from keepsake.recall.candidates import Candidates
 from keepsake.recall.hits import as_served
-from keepsake.recall.index_cache import Seen
+from keepsake.recall.index_cache import IndexCache
 from keepsake.recall.support import State
 from keepsake.recall.vectors import Vectors
-from keepsake.records.recall import Nearly
+from keepsake.records.recall import NearMiss
 
 
 def nearest_alone(found: Candidates, states: Mapping[str, State], scope: Scope) -> None:
@@ -68,7 +68,7 @@ def _proved(index: IndexFile, states: Iterable[str], proofs: dict[str, tuple[flo
 
 
 def proofs_of(
-    seen: Seen, said: Mapping[str, Sequence[Told]], scope: Scope
+    seen: IndexCache, said: Mapping[str, Sequence[SourceRow]], scope: Scope
 ) -> dict[str, tuple[float, float]]:  # fmt: skip
     """How much good and bad came of using these blocks, as far as the reader's paths have seen it.
 
@@ -91,7 +91,7 @@ def proofs_of(
     return found
 
 
-def out_of_sight(seen: Seen, vectors: Vectors, scope: Scope) -> int:
+def out_of_sight(seen: IndexCache, vectors: Vectors, scope: Scope) -> int:
     """How many of the user's vectors belong to paths that the reader does not see. Counted once for each state."""
     key = scope.user, scope.paths, len(vectors.file)
     if key not in seen.unseen:
@@ -100,14 +100,14 @@ def out_of_sight(seen: Seen, vectors: Vectors, scope: Scope) -> int:
     return seen.unseen[key]
 
 
-def hidden(index: IndexFile, blocks: Iterable[str], scope: Scope) -> list[Nearly]:
+def hidden(index: IndexFile, blocks: Iterable[str], scope: Scope) -> list[NearMiss]:
     """Of the blocks that nobody says here: those that would be seen, if a nearer path did not say otherwise."""
     if scope.is_main():
         return []
     rows = index.db.execute(sql.HIDDEN, {**scope.values(), "ids": _list(blocks)})
     by = {source: path for source, path in rows if path is not None}
     hits = as_served(index, [(source, 0.0) for source in sorted(by)], scope.user)
-    return [Nearly(hit, f"hidden by path {by[source]!r}, which says otherwise") for source, hit in hits.items()]
+    return [NearMiss(hit, f"hidden by path {by[source]!r}, which says otherwise") for source, hit in hits.items()]
 
 
 def _list(names: Iterable[str]) -> str:

@@ -29,7 +29,7 @@ from keepsake.recall.candidates import POOL, Candidates, Gathering
 from keepsake.recall.filters import Filters, bears, tags_of
 from keepsake.recall.fusion import floor_of, floor_of_beliefs, similarity
 from keepsake.recall.hits import SIGNALS, hits_of
-from keepsake.recall.index_cache import Seen, View, edges_of
+from keepsake.recall.index_cache import IndexCache, View, edges_of
 from keepsake.recall.judged import Floors, Judged, judge
 from keepsake.recall.neighbours import Bond
 from keepsake.recall.path_view import hidden, nearest_alone, out_of_sight, proofs_of, with_use
@@ -37,10 +37,10 @@ from keepsake.recall.question import Question, take_apart
 from keepsake.recall.render import named
 from keepsake.recall.signals import Measured, measure
 from keepsake.recall.support import State, Support, backing, degrees, proven, support_of, weighed
-from keepsake.recall.vectors import Meaning, Vectors
+from keepsake.recall.vectors import Vectors, VectorSearch
 from keepsake.records.frame import Frame
 from keepsake.records.hit import Hit
-from keepsake.records.recall import Nearly, Recalled
+from keepsake.records.recall import NearMiss, RecallResult
 
 LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
 _NEAREST = 3  # named when nothing fits, and of what a frame's floor keeps out
@@ -211,26 +211,26 @@ class Ranking:
         return made
 
 
-def answer(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Recalled:
+def answer(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -> RecallResult:
     """At most `k` hits. If the best does not reach the floor there are none, and the nearest are named."""
     ranking = rank(index, meaning, ask, erasures)
     name = ask.frame.name if ask.frame else ""
     if ranking is None:
-        return Recalled(question=ask.question, floor=ask.floor or 0.0, frame=name)
+        return RecallResult(question=ask.question, floor=ask.floor or 0.0, frame=name)
     floor = ranking.floor
     top = float(ranking.scores[ranking.judged.best])
     scale = 1.0 if ask.frame else ranking.fit / top if top > 0 else 0.0
     places = ranking.serving(ask)[: ask.k]
     if not places:
         nearest = ranking.hits(ranking.order[:_NEAREST], scale)[:_NEAREST]
-        return Recalled(question=ask.question, fit=ranking.fit, floor=floor, nearest=nearest, frame=name)
+        return RecallResult(question=ask.question, fit=ranking.fit, floor=floor, nearest=nearest, frame=name)
     hits = ranking.hits(places, scale)
     if len(hits) < ask.k:
         near = [each for each in ranking.neighbours(places) if each.place not in ranking.outside]
         hits += ranking.related(near[:_NEIGHBOURS], hits, scale)
     nearly = _nearly(index, ranking, ask, scale, hits) if ask.explain else []
     sources = served(ranking, hits[: ask.k])
-    return Recalled(
+    return RecallResult(
         hits[: ask.k], question=ask.question, fit=ranking.fit, floor=floor, nearly=nearly, served=sources, frame=name
     )  # fmt: skip
 
@@ -241,7 +241,7 @@ def served(ranking: Ranking, hits: Sequence[Hit]) -> list[str]:
     return [next(s.id for s in found[hit.block] if s.since_seq == hit.seq) for hit in hits]
 
 
-def _nearly(index: IndexFile, ranking: Ranking, ask: Ask, scale: float, hits: list[Hit]) -> list[Nearly]:
+def _nearly(index: IndexFile, ranking: Ranking, ask: Ask, scale: float, hits: list[Hit]) -> list[NearMiss]:
     """What came next, and by how much it fell short; and what a nearer path hides."""
     served, least = {hit.block for hit in hits[: ask.k]}, hits[min(len(hits), ask.k) - 1].score if hits else 0.0
     nearly = []
@@ -250,11 +250,11 @@ def _nearly(index: IndexFile, ranking: Ranking, ask: Ask, scale: float, hits: li
         why = behind if place in ranking.answering else "too unlike the question to answer it"
         if place in ranking.outside:
             why = ranking.why_outside(ask)
-        nearly += [Nearly(hit, why) for hit in ranking.hits([place], scale)]
+        nearly += [NearMiss(hit, why) for hit in ranking.hits([place], scale)]
     return nearly + hidden(index, ranking.found.unheard, ask.scope)[: ask.k]
 
 
-def rank(index: IndexFile, meaning: Meaning, ask: Ask, erasures: int = 0) -> Ranking | None:
+def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -> Ranking | None:
     """Every candidate in order; None if there is none."""
     if ask.scope.is_nobodys():
         return None
@@ -302,14 +302,14 @@ class _Put:
     """A question put to one state of the index."""
 
     question: Question
-    seen: Seen
+    seen: IndexCache
     rare: list[float]  # how rare each of its words is
     vectors: Vectors | None
     vector: NDArray[np.float32] | None
     toward: NDArray[np.float32] | None  # the same, less whom it names
 
     @classmethod
-    def of(cls, index: IndexFile, meaning: Meaning, ask: Ask, erasures: int) -> _Put:
+    def of(cls, index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int) -> _Put:
         question = take_apart(index, ask.question, ask.scope, ask.now)
         seen = meaning.seen(index)
         rare = seen.rarity(question.words, ask.scope)
@@ -374,7 +374,7 @@ def _in_order(scores: NDArray[np.float64], blocks: list[str]) -> list[int]:
     return places
 
 
-def _kind(meaning: Meaning, ask: Ask) -> str:
+def _kind(meaning: VectorSearch, ask: Ask) -> str:
     return "none" if ask.by_words else meaning.kind
 
 
@@ -404,7 +404,7 @@ class _Visible:
         return (not self._tags or bears(tags, self._tags)) and (not self._kinds or source.kind in self._kinds)
 
 
-def _guaranteed(seen: Seen, ask: Ask) -> list[str]:
+def _guaranteed(seen: IndexCache, ask: Ask) -> list[str]:
     """Blocks that the frame guarantees, and those that are always served: all of them, however many."""
     if ask.frame is None:
         return []
@@ -412,7 +412,7 @@ def _guaranteed(seen: Seen, ask: Ask) -> list[str]:
     return list(dict.fromkeys([*_tagged(seen, ask, ask.frame.guarantees), *filter(None, always)]))
 
 
-def _tagged(seen: Seen, ask: Ask, patterns: Sequence[str]) -> list[str]:
+def _tagged(seen: IndexCache, ask: Ask, patterns: Sequence[str]) -> list[str]:
     """Blocks that bear a tag, and that the reader may hear. Of the past, what their sources were tagged with then."""
     if not patterns or ask.scope.is_nobodys():
         return []
@@ -427,7 +427,7 @@ def _tagged(seen: Seen, ask: Ask, patterns: Sequence[str]) -> list[str]:
     return [block for block in blocks if block in heard]
 
 
-def _of_the_frame(seen: Seen, ask: Ask) -> list[str]:
+def _of_the_frame(seen: IndexCache, ask: Ask) -> list[str]:
     """What a frame looks at whatever is asked: what bears its tags; without a question, also what is newest."""
     if ask.frame is None or ask.scope.is_nobodys():
         return []

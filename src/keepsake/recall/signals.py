@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from keepsake.projections.index.search import Told
+from keepsake.projections.index.search import SourceRow
 from keepsake.projections.vectors.product import steady
 from keepsake.recall.candidates import Candidates
 from keepsake.recall.index_cache import Link
@@ -296,7 +296,7 @@ def _speaker(question: Question, found: Candidates, states: Mapping[str, State])
     if not question.speakers and not question.names:
         return np.zeros(len(found.sources), dtype=np.float32)
 
-    def speaks(source: Told, block: str) -> float:
+    def speaks(source: SourceRow, block: str) -> float:
         if source.what == "episode":
             return float(source.agent in question.speakers)
         if _is_about(question, source, states[block].content):
@@ -307,7 +307,7 @@ def _speaker(question: Question, found: Candidates, states: Mapping[str, State])
     return np.array(every, dtype=np.float32)
 
 
-def _is_about(question: Question, source: Told, text: str) -> bool:
+def _is_about(question: Question, source: SourceRow, text: str) -> bool:
     """Whether a belief is about whom or what the question names; without an entity, whether its words name it."""
     if source.about in question.about:
         return True
@@ -323,7 +323,7 @@ def _date(question: Question, found: Candidates, states: Mapping[str, State]) ->
     return np.array(every, dtype=np.float32)
 
 
-def _fits(question: Question, sources: list[Told], text: str) -> float:
+def _fits(question: Question, sources: list[SourceRow], text: str) -> float:
     best = 0.0
     for source in sources[:3]:
         moment = datetime.fromisoformat(source.happened or source.valid_from or source.at)

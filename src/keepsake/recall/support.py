@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keepsake.projections.index.rows import FAITH
-from keepsake.projections.index.search import Told
+from keepsake.projections.index.search import SourceRow
 from keepsake.recall.decay import recencies, shares
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ class Support(NamedTuple):
 
 
 def support_of(
-    states: Sequence[State], sources: Sequence[Sequence[Told]], now: float, degree: Mapping[str, float]
+    states: Sequence[State], sources: Sequence[Sequence[SourceRow]], now: float, degree: Mapping[str, float]
 ) -> Support:  # fmt: skip
     """What speaks for each candidate beside likeness."""
     blocks, _, confidence, reinforced, decay, last = zip(*states, strict=True)
@@ -74,7 +74,7 @@ def support_of(
     )
 
 
-def _voices(said: Sequence[Told]) -> int:
+def _voices(said: Sequence[SourceRow]) -> int:
     """How many say it; whoever repeats what recall served says nothing of their own."""
     return max(sum(not source.echo for source in said), 1)
 
@@ -87,7 +87,7 @@ def weighed(weights: Mapping[str, float], likeness: Floats, support: Support) ->
     return total / sum(weights.values())
 
 
-def backing(support: Support, sources: Sequence[Sequence[Told]], path: str) -> Floats:
+def backing(support: Support, sources: Sequence[Sequence[SourceRow]], path: str) -> Floats:
     """By how much a score is raised or lowered for who says it, and for how it stands."""
     word = np.array([_word(said[0]) if len(said) == 1 else _best_word(said) for said in sources])
     if path:
@@ -107,11 +107,11 @@ def proven(proofs: Mapping[str, tuple[float, float]], blocks: Sequence[str]) -> 
     return moved
 
 
-def _best_word(sources: Sequence[Told]) -> float:
+def _best_word(sources: Sequence[SourceRow]) -> float:
     return max(map(_word, sources))
 
 
-def _word(source: Told) -> float:
+def _word(source: SourceRow) -> float:
     return _WORD[source.trust] * _REPEATED if source.echo else _WORD[source.trust]
 
 

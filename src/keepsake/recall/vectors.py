@@ -32,7 +32,7 @@ from keepsake.projections.vectors.erase import is_swept, sweep
 from keepsake.projections.vectors.file import VectorFile
 from keepsake.projections.vectors.nearest import Nearest, best_of
 from keepsake.projections.vectors.rows import is_plain, numbers_of
-from keepsake.recall.index_cache import Seen
+from keepsake.recall.index_cache import IndexCache
 from keepsake.recall.lexicon import Lexicon, weighted
 from keepsake.records.errors import Busy, KeepsakeError, NotWritten
 from keepsake.records.protocols import Embedder, Identity, TokenVectors
@@ -106,7 +106,7 @@ class Batch(NamedTuple):
     reads_to: int
 
 
-class Meaning:
+class VectorSearch:
     """An embedder and what it has embedded. `static` gives vectors of words, where the embedder itself does not."""
 
     def __init__(self, embedder: Embedder | None, static: Embedder | None, folder: Path | None) -> None:
@@ -115,16 +115,16 @@ class Meaning:
         self.lexicon = Lexicon(embedder if self.is_fast else static)
         self.plain = Lexicon(None)  # for who asks by words alone
         self._files: dict[str, Vectors] = {}
-        self._seen: Seen | None = None
+        self._seen: IndexCache | None = None
         self._asked: dict[str, NDArray[np.float32]] = {}  # questions whose vectors were made a moment ago
         self._swept = 0  # erasures after which nothing is left, for certain
         self._comparisons = 0
         self._down = ""  # what a slow embedder said when it was last asked, if it failed
 
-    def seen(self, index: IndexFile) -> Seen:
+    def seen(self, index: IndexFile) -> IndexCache:
         """What was read from the index in the state in which it is."""
         if self._seen is None or not self._seen.still_holds(index):
-            self._seen = Seen(index)
+            self._seen = IndexCache(index)
         return self._seen
 
     @property

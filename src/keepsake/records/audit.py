@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.review import Review
@@ -51,7 +51,7 @@ Find = Callable[[str], Review | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditLine(Shown):
+class AuditLine(Displayable):
     """One act. `approval` is the yes it rests on: the review, who gave it, when, and its marker if it has one."""
 
     seq: int

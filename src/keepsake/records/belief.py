@@ -15,9 +15,9 @@ from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused
-from keepsake.records.said import Said
+from keepsake.records.said import RememberResult
 
 Check = Callable[[str, object], None]
 
@@ -28,7 +28,7 @@ TRUST = ("human", "agent", "tool", "web", "import")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Belief(Shown):
+class Belief(Displayable):
     """One version of something held true."""
 
     id: str
@@ -59,7 +59,7 @@ class Belief(Shown):
     views: dict[str, Any] = field(default_factory=dict)
     seq: int = -1  # the event that recorded this version
     at: str = ""  # when it was recorded
-    answer: Said | None = field(default=None, compare=False, repr=False)  # what `remember` answered; never recorded
+    answer: RememberResult | None = field(default=None, compare=False, repr=False)  # what `remember` answered; never recorded
     withheld: str | None = field(default=None, compare=False, repr=False)  # why its words are; empty: they are not
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class Belief(Shown):
         object.__setattr__(belief, "withheld", None)
         return belief
 
-    def answered(self, answer: Said) -> Belief:
+    def answered(self, answer: RememberResult) -> Belief:
         """The same, with what `remember` answered."""
         belief = copy(self)
         object.__setattr__(belief, "answer", answer)

@@ -26,7 +26,7 @@ _COLUMNS = {  # of what is listed most: what a person looks for first
 }
 
 
-class Shown:
+class Displayable:
     """What a notebook shows as a table of its fields."""
 
     __slots__ = ()
@@ -39,7 +39,7 @@ class Shown:
         return html_of(self)
 
 
-class Listed(list[T]):
+class DisplayList(list[T]):
     """A list that a notebook shows as a table, a row for each."""
 
     def to_dict(self) -> list[Any]:
@@ -50,7 +50,7 @@ class Listed(list[T]):
         return rows_html(self)
 
 
-def listing(kind: Kind) -> Kind:
+def display_lists(kind: Kind) -> Kind:
     """A class whose public methods that return a list return one that a notebook shows."""
     for name, method in inspect.getmembers(kind, inspect.isfunction):
         said = str(method.__annotations__.get("return", "")).removeprefix("builtins.")
@@ -65,7 +65,7 @@ def _listed(method: Callable[..., list[T]]) -> Callable[..., list[T]]:
 
     @wraps(method)
     def listed(*given: Any, **named: Any) -> list[T]:
-        return Listed(method(*given, **named))
+        return DisplayList(method(*given, **named))
 
     return listed
 

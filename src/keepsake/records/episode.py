@@ -13,7 +13,7 @@ from typing import Any
 
 from keepsake.records.belief import OWNER, TRUST
 from keepsake.records.clock import stamp
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.fact import Fact
@@ -22,7 +22,7 @@ MACHINES = ("assistant", "system", "tool")  # roles whose "I" is nobody's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Episode(Shown):
+class Episode(Displayable):
     """One thing that happened. `id` is the teller's name for it within its scope; without one, it is the event's."""
 
     content: str
@@ -95,7 +95,7 @@ _USUAL = {"user": OWNER, "trust": "human"}
 
 
 @dataclass(frozen=True, slots=True)
-class Retraction(Shown):
+class Retraction(Displayable):
     """What was taken back, and which facts come from it."""
 
     episodes: tuple[Episode, ...]

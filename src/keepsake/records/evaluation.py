@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keepsake.records.clock import parse_moment
-from keepsake.records.display import Shown, rows_html
+from keepsake.records.display import Displayable, rows_html
 from keepsake.records.errors import Refused
 
 EXPECTED = ("ask", "find", "not", "says", "nothing")  # of one question alone; the others may be defaults of a file
@@ -61,7 +61,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict(Shown):
+class Verdict(Displayable):
     """What came of one question."""
 
     asked: Asked

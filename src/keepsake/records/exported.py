@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 
 MARK = "<!-- a memory, exported by keepsake -->\n"  # with which the index of a folder of Markdown begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported(Shown):
+class Exported(Displayable):
     """A memory, written down: where, in which form, and how much of what."""
 
     place: str
@@ -29,7 +29,7 @@ class Exported(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakenIn(Shown):
+class TakenIn(Displayable):
     """What became of an export that was taken in.
 
     `is_whole` says that this memory is that one now, history and all. Else it was joined to what is here: `kept` names

@@ -11,12 +11,12 @@ from datetime import datetime
 from typing import Any
 
 from keepsake.records.clock import stamp
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact(Shown):
+class Fact(Displayable):
     """One version of a fact. Construct it and it is valid."""
 
     id: str

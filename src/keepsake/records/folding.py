@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from keepsake.records.belief import OWNER
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folding(Shown):
+class Compaction(Displayable):
     """What a page becomes if what was superseded goes into a note and repeats are joined."""
 
     path: str

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused
 
 SIGNALS = ("similarity", "confidence", "recency", "centrality", "reinforcement")
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Frame(Shown):
+class Frame(Displayable):
     """Weights of the five signals, what is searched, what is guaranteed, how much may be said and in which form."""
 
     name: str

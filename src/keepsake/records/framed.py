@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused
 from keepsake.records.hit import Hit
 
@@ -34,7 +34,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Framed(Shown):
+class FilledFrame(Displayable):
     """What an agent puts into its prompt. Nothing to show is an empty text, without a heading."""
 
     frame: str

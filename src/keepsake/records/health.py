@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import MigrationNotSupported
 
 ADD_COLUMN_ONLY = "v1-add-column-only"
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoreHealth(Shown):
+class StoreHealth(Displayable):
     """A store at a glance. `fragment_count` is how much it holds; None, before it was made."""
 
     ok: bool

@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Any
 
 from keepsake.records.belief import Belief
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 
 Moment = int | str | datetime
 
 
 
 @dataclass(frozen=True, slots=True)
-class Version(Shown):
+class Version(Displayable):
     """One step in a belief's life."""
 
     seq: int
@@ -28,7 +28,7 @@ class Version(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Shown):
+class Change(Displayable):
     """What one belief was at two moments; None where it was not held."""
 
     key: str
@@ -47,7 +47,7 @@ class Change(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Why(Shown):
+class Why(Displayable):
     """One belief and the reasons for its standing."""
 
     belief: Belief

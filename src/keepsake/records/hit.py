@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.transfer import FOREIGN, IMPORT
 
 
 @dataclass(frozen=True, slots=True)
-class Hit(Shown):
+class Hit(Displayable):
     """What was recalled. `id` is a belief's or an episode's: `show` and `forget` take both; `revise`, a belief's."""
 
     id: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.event import Event
 
 
 @dataclass(frozen=True, slots=True)
-class LogPage(Shown):
+class LogPage(Displayable):
     """Events in a row, newest first. To go on, `older` is given as `before`, and `newer` as `after`."""
 
     events: tuple[Event, ...]

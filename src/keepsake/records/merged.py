@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepsake.records.belief import Belief
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.path import shown
 
 PARENT = "parent"  # what stands there stays
@@ -18,7 +18,7 @@ RULES = (REVIEW, PARENT, BRANCH, NEWEST)
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict(Shown):
+class Conflict(Displayable):
     """One thing of which both sides say something else. `ours` is what stands where it would be brought to."""
 
     key: str
@@ -39,7 +39,7 @@ class Conflict(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Merged(Shown):
+class Merged(Displayable):
     """What a merge did: the beliefs as they are held there now, the conflicts, and the reviews that ask about them."""
 
     path: str

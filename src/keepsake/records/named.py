@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from keepsake.records.display import Shown, html_of, plain
+from keepsake.records.display import Displayable, html_of, plain
 from keepsake.records.errors import Refused
 
 _LONE = re.compile("[\ud800-\udfff]")
@@ -16,7 +16,7 @@ LONGEST = 1000  # characters of a name, of a kind, of a relation
 
 
 @dataclass(frozen=True, slots=True)
-class NamedEntity(Shown):
+class NamedEntity(Displayable):
     """Who or what is known, under a name that is kept as it was given."""
 
     name: str
@@ -34,7 +34,7 @@ class NamedEntity(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Relation(Shown):
+class Relation(Displayable):
     """That one entity has something to do with another: `source` `kind` `target`, each as it was given."""
 
     source: str

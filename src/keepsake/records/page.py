@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 
 NOTES = "topic-notes"  # where a belief stands that is about nothing in particular
 STATUSES = ("active", "dormant", "archived")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageEntry(Shown):
+class PageEntry(Displayable):
     """One dated statement on a page. `id` is a version of the belief that it shows."""
 
     id: str
@@ -41,7 +41,7 @@ class PageEntry(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageInfo(Shown):
+class PageInfo(Displayable):
     """A page at a glance."""
 
     path: str
@@ -64,7 +64,7 @@ class PageInfo(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageText(Shown):
+class PageText(Displayable):
     """A page that was read: what is known of it, and the entries that were asked for, oldest first."""
 
     info: PageInfo
@@ -76,7 +76,7 @@ class PageText(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SyncNote:
     """Something that a sync did or did not understand, and where it stands."""
 
     path: str
@@ -88,13 +88,13 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Synced(Shown):
+class Synced(Displayable):
     """What a sync did."""
 
     seen: int = 0  # files
-    adopted: tuple[Told, ...] = ()  # edits that became events
+    adopted: tuple[SyncNote, ...] = ()  # edits that became events
     written: tuple[str, ...] = ()  # files that were brought up to date
-    problems: tuple[Told, ...] = ()  # what was not understood; it is kept as it is
+    problems: tuple[SyncNote, ...] = ()  # what was not understood; it is kept as it is
     reviews: tuple[str, ...] = ()  # questions that wait: two changed the same thing
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.fields import moment, names
 from keepsake.records.json import check
@@ -28,7 +28,7 @@ CLOSED = "closed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryPath(Shown):
+class MemoryPath(Displayable):
     """One path. `parent_id` is empty for one that begins a conversation."""
 
     path_id: str
@@ -118,7 +118,7 @@ def shown(path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree(Shown):
+class Tree(Displayable):
     """A path and those that branched from it, oldest first. The root has no record: everything begins there."""
 
     name: str

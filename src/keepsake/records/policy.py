@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from keepsake.records.belief import OWNER, TRUST
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused
 
 ALLOW = "allow"  # it happens
@@ -121,7 +121,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy(Shown):
+class Policy(Displayable):
     """The table, the rules before it, who may answer a review, and how long an unused yes lasts."""
 
     table: Mapping[str, Mapping[str, str]]

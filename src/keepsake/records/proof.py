@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 
 
 @dataclass(frozen=True, slots=True)
-class ChainFile(Shown):
+class ChainFile(Displayable):
     """A file of the chain: events `first` to `last`, or to the newest where it still grows (None)."""
 
     name: str  # within the memory's folder
@@ -18,7 +18,7 @@ class ChainFile(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Shown):
+class Kept(Displayable):
     """A checkpoint that is kept, and where. One that cannot be trusted says why in `trouble`, and has no size."""
 
     place: str  # the file

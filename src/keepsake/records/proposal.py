@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from keepsake.records.belief import OWNER
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused
 
 FADED, EXPIRED, CONTRADICTION, REPEAT, DORMANT = "faded", "expired", "contradiction", "repeat", "dormant"
@@ -30,7 +30,7 @@ _SHORT = 6  # digits by which a proposal is called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal(Shown):
+class Proposal(Displayable):
     """What may be done about a few memories."""
 
     kind: str

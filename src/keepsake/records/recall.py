@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from keepsake.records.display import Shown, rows_html
+from keepsake.records.display import Displayable, rows_html
 from keepsake.records.hit import Hit
 
 
 @dataclass(frozen=True, slots=True)
-class Nearly(Shown):
+class NearMiss(Displayable):
     """A memory that was looked at and is no hit, and why not."""
 
     hit: Hit
@@ -21,12 +21,12 @@ class Nearly(Shown):
         return {"hit": self.hit.to_dict(), "why": self.why}
 
 
-class Recalled(list[Hit]):
+class RecallResult(list[Hit]):
     """The hits of one recall, as a list. If nothing fits it is empty, and `nearest` says what came closest."""
 
     def __init__(
         self, hits: Iterable[Hit] = (), *, question: str = "", fit: float = 0.0, floor: float = 0.0,
-        nearest: Iterable[Hit] = (), nearly: Iterable[Nearly] = (), served: Iterable[str] = (), frame: str = "",
+        nearest: Iterable[Hit] = (), nearly: Iterable[NearMiss] = (), served: Iterable[str] = (), frame: str = "",
     ) -> None:  # fmt: skip
         super().__init__(hits)
         self.question, self.frame = question, frame
@@ -56,7 +56,7 @@ class Recalled(list[Hit]):
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed(Shown):
+class Replayed(Displayable):
     """A recorded answer beside the same question put again at the same place of the ledger."""
 
     receipt: str

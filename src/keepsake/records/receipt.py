@@ -21,7 +21,7 @@ from typing import Any
 
 from keepsake.records import ids
 from keepsake.records.belief import OWNER
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused
 from keepsake.records.json import check
 
@@ -40,7 +40,7 @@ def has_words(receipt: Mapping[str, Any]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt(Shown):
+class Receipt(Displayable):
     """What one recall served, and from which state of the ledger: enough to make the answer again."""
 
     id: str

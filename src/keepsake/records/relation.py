@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepsake.records.belief import Belief
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.episode import Episode
 
 
@@ -31,7 +31,7 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour(Shown):
+class Neighbour(Displayable):
     """A memory that another one is related to: that one, `relation`, this; the other way round, if it is `turned`."""
 
     memory: Belief | Episode

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from keepsake.records.belief import OWNER, TRUST
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import KeepsakeError, Refused
 from keepsake.records.event import Event
 from keepsake.records.json import check
@@ -30,7 +30,7 @@ STATUSES = ("waiting", "approved", "rejected", "stale")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action(Shown):
+class Action(Displayable):
     """What somebody wants done. `trust` is the asker's; an action of the kind `trust` lets a belief be recalled.
 
     `kind` may be said in another word for the same (archive for forget); it is then kept in `called`, to be shown.
@@ -130,7 +130,7 @@ def _noun_of(kind: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Approval(Shown):
+class Approval(Displayable):
     """A person's yes to exactly one action. One that is still to be carried out has a marker, and an end."""
 
     review: str
@@ -162,7 +162,7 @@ class Approval(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Applied(Shown):
+class Applied(Displayable):
     """An action that was carried out: the events that say so, and the review whose yes it had, if it needed one."""
 
     action: Action
@@ -181,7 +181,7 @@ class Applied(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Answered(Shown):
+class Answered(Displayable):
     """What came of answering one of several reviews: the review as it is now, or why it could not be answered."""
 
     id: str
@@ -198,7 +198,7 @@ class Answered(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Review(Shown):
+class Review(Displayable):
     """One question, and what became of it."""
 
     id: str

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from keepsake.records.belief import OWNER
 from keepsake.records.delta import Delta
-from keepsake.records.display import Shown, html_of, plain
+from keepsake.records.display import Displayable, html_of, plain
 from keepsake.records.errors import ConsolidationRuleError
 from keepsake.records.extracted import Malformed
 from keepsake.records.fact import Fact
@@ -18,7 +18,7 @@ _FIELDS = ("id", "cadence", "when_filter", "then_emits")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsolidationRule(Shown):
+class ConsolidationRule(Displayable):
     """`when_filter` is read by `consolidate.filter`; an empty one fits every episode.
 
     `cadence` is `{"every": N}`, in episodes, or `{"cron": "…"}`, with a `zone` if not in UTC: see `Cadence`.
@@ -69,7 +69,7 @@ class Finding(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RuleStatus(Shown):
+class RuleStatus(Displayable):
     """A rule, and how far it has come."""
 
     rule: ConsolidationRule
@@ -89,7 +89,7 @@ class RuleStatus(Shown):
 
 
 @dataclass(slots=True)
-class Consolidated(Shown):
+class Consolidated(Displayable):
     """What one run of a rule came to."""
 
     rule: str

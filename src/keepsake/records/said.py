@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 
 NEW, KNOWN, CORRECTED, REVISED = "new", "known", "corrected", "revised"
 
 
 @dataclass(frozen=True, slots=True)
-class Said(Shown):
+class RememberResult(Displayable):
     """How a statement stands to what was held before. It is not kept: the same question later has another answer."""
 
     what: str  # new, known (it was held already), corrected (it took the place of another), revised (a version more)

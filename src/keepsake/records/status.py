@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from keepsake.records.belief import Belief
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.episode import Episode
 
 
@@ -20,7 +20,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Status(Shown):
+class Status(Displayable):
     """A memory at a glance."""
 
     folder: str
@@ -51,7 +51,7 @@ class Status(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Erasure(Shown):
+class Erasure(Displayable):
     """What an erasure destroys: the beliefs, how many events lose their words, and the copies it cannot reach."""
 
     beliefs: tuple[Belief, ...]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 
 IMPORT = "import:"  # how the sources begin that are other memories
 FOREIGN = "web"  # the trust of what another memory says, unless a person says that it is theirs
@@ -26,7 +26,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported(Shown):
+class Imported(Displayable):
     """One import, counted. After a dry run: what would have come in."""
 
     files: int = 0  # that were read

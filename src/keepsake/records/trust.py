@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from keepsake.records.belief import OWNER, TRUST
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused
 
 NONE, USUAL = "none", "usual"
@@ -17,7 +17,7 @@ _NAMED = ("agent", "session", "trust")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distrust(Shown):
+class Distrust(Displayable):
     """A source that is out of recall, from one of its events on."""
 
     source: str
@@ -52,7 +52,7 @@ class Distrust(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing(Shown):
+class SourceStatus(Displayable):
     """How one source stands: what it holds in memory now, and whether recall leaves it out."""
 
     source: str

@@ -22,7 +22,7 @@ from keepsake.ledger import format as fmt
 from keepsake.ledger import snapshot
 from keepsake.ledger.chain import raw_lines
 from keepsake.ledger.load import fold_line
-from keepsake.ledger.metadata import Standing
+from keepsake.ledger.metadata import LedgerMetadata
 from keepsake.ledger.scan import Place, scan
 from keepsake.records.errors import Damaged
 from keepsake.repair import graft
@@ -30,7 +30,7 @@ from keepsake.repair.check import Look, contradictions
 from keepsake.repair.graft import Graft, Spare
 from keepsake.repair.salvage import Behind, gather
 from keepsake.repair.scan import Flaw, Item, Reading, bytes_of, items
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 
 @dataclass(slots=True)
@@ -188,15 +188,15 @@ def _beyond_a_checkpoint(look: Look, cure: Cure) -> str:
 def _saved(found: Operation) -> Iterator[dict[str, Any]]:
     """Versions whose event is lost and which the snapshot on record still has: as the body of an event each."""
     lost = found.lost
-    book = _held_by_snapshot(found.look) if lost else Book()
+    book = _held_by_snapshot(found.look) if lost else State()
     for held in list(book.held.values()):
         if any(first <= held.seq <= last for first, last in lost):
             yield {"belief": held.body(), "replaces": book.ids_of(held)}
 
 
-def _held_by_snapshot(look: Look) -> Book:
+def _held_by_snapshot(look: Look) -> State:
     """The snapshot, and every event since that can be read."""
-    book, living = Book(), look.seen.living
+    book, living = State(), look.seen.living
     usable = [each for each in snapshot.candidates(look.folder) if each.digest == look.seen.snapshot]
     if not usable or living is None:
         return book
@@ -205,7 +205,7 @@ def _held_by_snapshot(look: Look) -> Book:
         for item in items(file.fileno(), living.start, living.size, 0):
             if item.said and item.said.seq > usable[0].place.seq and item.said.hash not in look.seen.named:
                 with suppress(Damaged):
-                    fold_line(item.said, book, Standing())
+                    fold_line(item.said, book, LedgerMetadata())
     return book
 
 

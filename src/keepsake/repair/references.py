@@ -52,7 +52,8 @@ from keepsake.records.operations import (
     RULE_PUT,
 )
 from keepsake.repair.rings import Ring, rings
-from keepsake.state.beliefs import Beliefs, Held
+from keepsake.state.beliefs import Beliefs
+from keepsake.state.version import CurrentVersion
 
 EVIDENCE, RESTS, REPLACES, ORPHAN = "evidence-dangling", "rests-on-nothing", "replaces-nothing", "event-orphaned"
 PATH, EDGE = "path-orphaned", "edge-loose"
@@ -306,7 +307,7 @@ class Surveyor:
         yield from _rounds(PATH_RING, self._parents)
         yield from _rounds(NODE_RING, self._joined)
 
-    def _spot_of(self, book: Beliefs, held: Held) -> Spot:
+    def _spot_of(self, book: Beliefs, held: CurrentVersion) -> Spot:
         """Where what a belief rests on was said last."""
         return next(self._spots[name] for name in reversed(book.ids_of(held)) if name in self._spots)
 
@@ -317,7 +318,7 @@ def _is_held(book: Beliefs, version: str) -> bool:
     return held is not None and held.status in HELD and held.body().get("id") == version
 
 
-def _resting(book: Beliefs) -> Iterator[tuple[Held, list[str]]]:
+def _resting(book: Beliefs) -> Iterator[tuple[CurrentVersion, list[str]]]:
     """What is held and rests on something."""
     for held in book.held.values():
         if held.status in HELD and _RESTING in held.line and (below := _texts(held.body().get("rests_on"))):

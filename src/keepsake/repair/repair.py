@@ -34,7 +34,7 @@ from keepsake.repair.check import Look
 from keepsake.repair.findings import CODES, OF_DERIVED, OF_INDEX, OF_PAGES, OF_VECTORS, Finding, check_codes
 from keepsake.repair.plan import Cure, Operation, operation
 from keepsake.repair.scan import Flaw
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 LINE = "line-damaged"
 
@@ -178,7 +178,7 @@ def _pins(root: Path, keyring: Keyring | None) -> Pins | None:
 def _mend_files(folder: Folder, codes: set[str], keyring: Keyring | None, how: dict[str, Any]) -> Look:
     """What an open ledger cannot do to itself; return what was seen before."""
     if files.is_ready(folder) or not folder.wal.exists():
-        Ledger(folder.root, Book(), **how).close()  # finishes what hides the chain from being read
+        Ledger(folder.root, State(), **how).close()  # finishes what hides the chain from being read
     lock = Lock(folder.lock, how["disk"], patience=how["patience"])
     try:
         if not lock.writable:
@@ -223,7 +223,7 @@ def _operate(look: Look, lock: Lock, how: dict[str, Any]) -> None:
 
 def _mend_the_rest(look: Look, mended: Counter[str], how: dict[str, Any]) -> None:
     """Open it, which finishes what was begun; say what sets things right, and what was mended, in one group."""
-    book = Book()
+    book = State()
     ledger = Ledger(look.folder.root, book, **how)
     try:
         if ledger.trouble is not None:

@@ -25,7 +25,7 @@ from keepsake.repair.scan import NO_END, Item
 _STILL_NEEDED = frozenset({fmt.ERASE, fmt.ERASED, fmt.COPY, fmt.PRUNE})
 
 
-class Said(NamedTuple):
+class SalvagedEvent(NamedTuple):
     """An event without a place."""
 
     op: str
@@ -115,7 +115,7 @@ class Scribe:
 
     def again(self, group: list[fmt.Line]) -> None:
         """Say a group again. The end of an erasure names the erasure, so it has to follow where that one went."""
-        said = [Said(line.op, line.id, line.by, line.ts, self._data(line)) for line in group]
+        said = [SalvagedEvent(line.op, line.id, line.by, line.ts, self._data(line)) for line in group]
         for number, line in enumerate(group, self._seq + 1):
             self._moved[line.seq] = number
         self.say(said)
@@ -128,9 +128,9 @@ class Scribe:
 
     def tell(self, op: str, bodies: list[dict[str, Any]], ts: str, by: str) -> None:
         """Say something of our own, as one group."""
-        self.say([Said(op, ids.event_id(ts), by, ts, fmt.data_of(body, fmt.fresh_salt())) for body in bodies])
+        self.say([SalvagedEvent(op, ids.event_id(ts), by, ts, fmt.data_of(body, fmt.fresh_salt())) for body in bodies])
 
-    def say(self, group: list[Said]) -> None:
+    def say(self, group: list[SalvagedEvent]) -> None:
         for left, said in zip(range(len(group) - 1, -1, -1), group, strict=True):
             self._seq += 1
             line, _, self._hash = fmt.encode(

@@ -19,17 +19,17 @@ from pathlib import Path
 from keepsake.ledger import format as fmt
 from keepsake.ledger import recover, snapshot
 from keepsake.ledger.chain import first_line, raw_lines
-from keepsake.ledger.layout import Folder, Stretch
+from keepsake.ledger.layout import Folder, Segment
 from keepsake.ledger.load import START, fold_line
 from keepsake.ledger.lock import Witness
-from keepsake.ledger.metadata import Standing
+from keepsake.ledger.metadata import LedgerMetadata
 from keepsake.ledger.scan import GARBLED, Bad, Place, Progress, Scan, finished_erasures, scan
 from keepsake.ledger.snapshot import Snapshot
 from keepsake.records.errors import Damaged
 from keepsake.records.event import Event
 from keepsake.repair.references import Spot, Surveyor
 from keepsake.repair.told import says_the_same
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 _PRUNED = f'"op":"{fmt.PRUNE}"'.encode()
 _NAMING = (fmt.ERASE, fmt.RESTORE, fmt.REPAIR)
@@ -102,8 +102,8 @@ class Survey:
     torn: recover.Verdict | None = None  # the living stretch ends in a write that nobody was told of
     named: set[str] = field(default_factory=set)  # lines that have lost their words on the record
     empty: set[str] = field(default_factory=set)  # those of them that have been overwritten
-    standing: Standing = field(default_factory=Standing)
-    book: Book = field(default_factory=Book)
+    standing: LedgerMetadata = field(default_factory=LedgerMetadata)
+    book: State = field(default_factory=State)
     pruned: list[tuple[int, int, str]] = field(default_factory=list)
     hashes: dict[int, set[str]] = field(default_factory=dict)  # of the events that were asked for
     left_standing: dict[str, Flaw] = field(default_factory=dict)  # by hash: erased on the record, and not in the file
@@ -152,10 +152,10 @@ def survey(folder: Folder, witness: Witness | None, asked: set[int], progress: P
     return seen
 
 
-def _stretches(folder: Folder, seen: Survey) -> list[Stretch]:
+def _stretches(folder: Folder, seen: Survey) -> list[Segment]:
     """The files of the chain in order. A sealed one that reaches into another's place is none of them."""
-    living = [Stretch(folder.wal, _living_first(folder), None)] if folder.wal.exists() else []
-    chain, behind = list[Stretch](), -1
+    living = [Segment(folder.wal, _living_first(folder), None)] if folder.wal.exists() else []
+    chain, behind = list[Segment](), -1
     for stretch in folder.sealed_stretches():
         last = stretch.last if stretch.last is not None else stretch.first
         if stretch.first <= behind or last < stretch.first or (living and last >= living[0].first):
@@ -189,7 +189,7 @@ def _last_moved_away(wal: Path) -> int:
     return last
 
 
-def _read_one(seen: Survey, stretch: Stretch, progress: Progress | None) -> None:
+def _read_one(seen: Survey, stretch: Segment, progress: Progress | None) -> None:
     start = _start(seen, stretch)
     behind = seen.readings[-1].last if seen.readings else -1
     if behind is not None and stretch.first > behind + 1:
@@ -206,7 +206,7 @@ def _read_one(seen: Survey, stretch: Stretch, progress: Progress | None) -> None
     seen.readings.append(reading)
 
 
-def _size(seen: Survey, stretch: Stretch, size: int) -> int:
+def _size(seen: Survey, stretch: Segment, size: int) -> int:
     """Where a file ends. What was written behind a marked witness was refused to its writer."""
     witness = seen.witness
     refused = stretch.last is None and witness and witness.mark == "refused" and witness.seq >= stretch.first
@@ -218,7 +218,7 @@ def _op_at(fd: int, offset: int) -> str:
     return header[3].decode() if header else ""
 
 
-def _start(seen: Survey, stretch: Stretch) -> Place:
+def _start(seen: Survey, stretch: Segment) -> Place:
     """What the first line has to follow: the stretch before, if that is here and whole; else what it says itself."""
     before = seen.readings[-1] if seen.readings else None
     if before and before.whole and before.found.end.seq == stretch.first - 1:
@@ -359,7 +359,7 @@ def _take(seen: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> None:
 def _has_sense(line: fmt.Line) -> bool:
     """Whether a line says something by itself. Where the chain is broken, it may stand there twice."""
     try:
-        fold_line(line, Book(), Standing())
+        fold_line(line, State(), LedgerMetadata())
     except Damaged:
         return False
     return True

@@ -20,7 +20,8 @@ from keepsake.records.graph.nodes import MemoryNode
 from keepsake.records.operations import BELIEF_SUPERSEDE, GRAPH_PUT, GRAPH_UNMERGE, PATH_BRANCH
 from keepsake.repair import references as links
 from keepsake.repair.references import Loose, Round, Surveyor
-from keepsake.state.beliefs import Beliefs, Held
+from keepsake.state.beliefs import Beliefs
+from keepsake.state.version import CurrentVersion
 
 _PER_EVENT = 1_000  # names that fit in one event with room to spare
 _AS_IT_IS = (links.ORPHAN, links.EVIDENCE, links.REPLACES)
@@ -67,7 +68,7 @@ def _revisions(book: Beliefs, loose: Iterable[Loose], rounds: Iterable[Round], d
         yield _without(book.held[ref], names, reason, draw())
 
 
-def _without(held: Held, names: Collection[str], reason: str, fresh: str) -> Draft:
+def _without(held: CurrentVersion, names: Collection[str], reason: str, fresh: str) -> Draft:
     before = held.body()
     belief: dict[str, Any] = {**before, "id": fresh, "reason": reason}
     belief["rests_on"] = [name for name in before["rests_on"] if name not in names]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keepsake.ledger.snapshot import Snapshot
 from keepsake.state.beliefs import Beliefs
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 
 def says_the_same(told: Snapshot, book: Beliefs) -> bool:
@@ -12,7 +12,7 @@ def says_the_same(told: Snapshot, book: Beliefs) -> bool:
     lines = told.book.partition(b"[\n")[2].rpartition(b"\n],")[0].split(b",\n")
     if set(lines) == {held.line for held in book.held.values()}:
         return True
-    other = Book()
+    other = State()
     try:
         other.load(told.book)
     except (LookupError, TypeError, ValueError, AttributeError):

@@ -22,13 +22,12 @@ from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
 from keepsake.records.fact_view import grown
 from keepsake.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE, ERASE
-from keepsake.state.branches import Kin
+from keepsake.state.branches import BranchLinks
 from keepsake.state.transaction import GONE
-from keepsake.state.version import STEPS, places, step
-from keepsake.state.version import Held as Held
+from keepsake.state.version import STEPS, CurrentVersion, places, step
 
 
-class Beliefs(Kin):
+class Beliefs(BranchLinks):
     """The state that decisions about beliefs are made on."""
 
     def __init__(self) -> None:
@@ -36,7 +35,7 @@ class Beliefs(Kin):
         self.clear()
 
     def clear(self) -> None:
-        self.held: dict[str, Held] = {}  # by ref
+        self.held: dict[str, CurrentVersion] = {}  # by ref
         self._versions: dict[str, tuple[str, int]] = {}  # version id → (ref, its words)
         self._ids: dict[str, dict[str, None]] = {}  # ref → its version ids
         self._keys: dict[tuple[str, str, str], str] = {}  # (user, path, key) → ref
@@ -153,9 +152,9 @@ class Beliefs(Kin):
     def _install(self, ref: str, belief: dict[str, Any], event: Event, *, first: int, words: int) -> None:
         if ref in self.held:
             self._forget_places(self.held[ref])
-        self._hold(Held.of(ref, belief, first, event.seq, event.ts, words, event.by), belief)
+        self._hold(CurrentVersion.of(ref, belief, first, event.seq, event.ts, words, event.by), belief)
 
-    def _hold(self, held: Held, body: dict[str, Any]) -> None:
+    def _hold(self, held: CurrentVersion, body: dict[str, Any]) -> None:
         ref, version = held.ref, body["id"]
         changes: list[tuple[dict[Any, Any], Any, Any]] = [
             (self.held, ref, held),
@@ -170,7 +169,7 @@ class Beliefs(Kin):
         for table, key, value in changes:
             table[key] = value
 
-    def _hold_first(self, held: Held, body: dict[str, Any]) -> None:
+    def _hold_first(self, held: CurrentVersion, body: dict[str, Any]) -> None:
         """The same where nothing can be taken back and no other version is known: opening a memory waits for this."""
         ref, version, among = held.ref, body["id"], self._among
         self.held[ref], self._versions[version], self._ids[ref] = held, (ref, held.words), {version: None}
@@ -183,7 +182,7 @@ class Beliefs(Kin):
         for below in body.get("rests_on", ()):
             self._under(self._above, below)[ref] = None
 
-    def _forget_places(self, held: Held) -> None:
+    def _forget_places(self, held: CurrentVersion) -> None:
         body = held.body()
         for place in places(held, body):
             self._drop(self._among[place], held.ref)
@@ -212,7 +211,7 @@ class Beliefs(Kin):
         self.clear()
         lines, _, tail = dumped.partition(b"[\n")[2].rpartition(b"\n],")
         for line in lines.split(b",\n") if lines else ():
-            self._hold_first(*Held.read(line))
+            self._hold_first(*CurrentVersion.read(line))
         rest = orjson.loads(b"{" + tail)
         for ref, names in rest["versions"]:
             self._ids[ref] = {name: None for name, _ in names}
@@ -242,7 +241,7 @@ class Beliefs(Kin):
             return False
         return True
 
-    def find(self, name: str, *, user: str = OWNER, path: str = "", short: bool = True) -> Held | None:
+    def find(self, name: str, *, user: str = OWNER, path: str = "", short: bool = True) -> CurrentVersion | None:
         """The belief that `name` names: its key, any version's id, or, if `short`, the last six characters of one.
 
         As it is seen from the path. A version of a path that is not seen from there is found where it is.
@@ -260,7 +259,7 @@ class Beliefs(Kin):
             return None
         return self._nearest(self._brought_over(held, sight), sight)
 
-    def sees(self, held: Held, path: str) -> bool:
+    def sees(self, held: CurrentVersion, path: str) -> bool:
         """Whether it is seen from that path, and nothing nearer hides it."""
         if not path:
             return not held.path
@@ -275,14 +274,14 @@ class Beliefs(Kin):
             raise Refused(f"{short} names {len(found)} beliefs; write more of the id")
         return found.pop() if found else None
 
-    def get(self, name: str, *, user: str = OWNER, path: str = "") -> Held:
+    def get(self, name: str, *, user: str = OWNER, path: str = "") -> CurrentVersion:
         """The same, or NotFound."""
         held = self.find(name, user=user, path=path)
         if held is None:
             raise NotFound(f"nothing is known as {name!r}; `keepsake log` shows what is")
         return held
 
-    def read_before(self, name: str, held: Held) -> bool:
+    def read_before(self, name: str, held: CurrentVersion) -> bool:
         """Whether `name` is an older version of `held`, or another path's, with other words than it has now."""
         known = self._versions.get(name)
         if known is None:
@@ -290,7 +289,7 @@ class Beliefs(Kin):
         words = known[1] if known[0] == held.ref else self._same.get(held.ref, {}).get(name)
         return words != held.words
 
-    def said(self, user: str, source: str, idempotency_key: str) -> tuple[Held, str] | None:
+    def said(self, user: str, source: str, idempotency_key: str) -> tuple[CurrentVersion, str] | None:
         """What a source stated under a key of its own, if anything, and the gist of the words it used then."""
         name, gist = self._said.get((user, source, idempotency_key), ("", ""))
         return (self.held[self._versions[name][0]], gist) if name in self._versions else None
@@ -300,16 +299,16 @@ class Beliefs(Kin):
         known = self._versions.get(version)
         return self.held[known[0]].user if known else None
 
-    def ids_of(self, held: Held) -> list[str]:
+    def ids_of(self, held: CurrentVersion) -> list[str]:
         return list(self._ids[held.ref])
 
-    def resting_on(self, held: Held) -> list[Held]:
+    def resting_on(self, held: CurrentVersion) -> list[CurrentVersion]:
         """What rests directly on a belief, under any of its names, on whichever path, oldest first."""
         names = (name for kin in self.kin_of(held.ref) for name in self._ids.get(kin, ()))
         above = {ref for name in names for ref in self._above.get(name, ())}
         return sorted((self.held[ref] for ref in above if ref in self.held), key=lambda held: held.first)
 
-    def claiming(self, user: str, path: str, agent: str, subject: str, predicate: str) -> list[Held]:
+    def claiming(self, user: str, path: str, agent: str, subject: str, predicate: str) -> list[CurrentVersion]:
         """The facts of that subject and predicate that are seen from a path, held or not, oldest first."""
         sight = self.sight(user, path) if path else _ROOT
         found = [held for each in sight for held in self._in((user, "claim", (each, agent, subject, predicate)))]
@@ -317,15 +316,15 @@ class Beliefs(Kin):
             return found
         return sorted((held for held in found if self._nearest(held, sight) is held), key=lambda held: held.first)
 
-    def coming_from(self, user: str, episode: str) -> list[Held]:
+    def coming_from(self, user: str, episode: str) -> list[CurrentVersion]:
         """The facts whose lineage holds that episode, named by its event, held or not, oldest first."""
         return self._in((user, "episode", episode))
 
-    def facts(self, user: str, subject: str | None = None) -> list[Held]:
+    def facts(self, user: str, subject: str | None = None) -> list[CurrentVersion]:
         """All that is, or was, held as a fact: with a triple or a lineage; with a `subject`, of that one alone."""
         return self._in((user, "fact", True) if subject is None else (user, "subject", subject))
 
-    def _in(self, place: tuple[str, str, Any]) -> list[Held]:
+    def _in(self, place: tuple[str, str, Any]) -> list[CurrentVersion]:
         return sorted((self.held[ref] for ref in self._among.get(place, ())), key=lambda held: held.first)
 
     def query(
@@ -336,8 +335,8 @@ class Beliefs(Kin):
         kind: str | None = None,
         status: str = "active",
         min_confidence: float | None = None,
-        where: Callable[[Held], bool] | None = None,
-    ) -> list[Held]:
+        where: Callable[[CurrentVersion], bool] | None = None,
+    ) -> list[CurrentVersion]:
         """The beliefs that fit, oldest first. Reads the smallest of the sets that may hold them. `status=""` is any."""
         sight = self.sight(user, path) if path else _ROOT
         chosen = min(self._sets(user, kind, status, min_confidence), key=len)

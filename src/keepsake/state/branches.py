@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from keepsake.state.transaction import Undoable
-from keepsake.state.version import Held
+from keepsake.state.transaction import Transactional
+from keepsake.state.version import CurrentVersion
 
 
-class Kin(Undoable):
+class BranchLinks(Transactional):
     """By identity: the first version's id of a belief on one path. `Beliefs` holds the beliefs themselves."""
 
-    held: dict[str, Held]
+    held: dict[str, CurrentVersion]
     _versions: dict[str, tuple[str, int]]
     _ids: dict[str, dict[str, None]]
     _keys: dict[tuple[str, str, str], str]
@@ -42,7 +42,7 @@ class Kin(Undoable):
             waiting += fresh
         return list(found)
 
-    def origin(self, held: Held) -> Held:
+    def origin(self, held: CurrentVersion) -> CurrentVersion:
         """The farthest ancestor's belief that it was made from; itself, if it was made from none."""
         seen = {held.ref}
         while (base := next(filter(None, map(self.version, self.over(held.ref))), None)) and base.ref not in seen:
@@ -50,13 +50,13 @@ class Kin(Undoable):
             seen.add(held.ref)
         return held
 
-    def version(self, name: str) -> Held | None:
+    def version(self, name: str) -> CurrentVersion | None:
         """The belief that has exactly that version, on whichever path."""
         return self.held[self._versions[name][0]] if name in self._versions else None
 
     # -- what stands in whose place ----------------------------------------------------------------------------------
 
-    def _brought_over(self, held: Held, sight: tuple[str, ...]) -> Held:
+    def _brought_over(self, held: CurrentVersion, sight: tuple[str, ...]) -> CurrentVersion:
         """As what a merge brought it to where it is seen; itself, if none did."""
         found, seen = held, {held.ref}
         while found.path not in sight and (ref := self._brought.get(found.ref)) and ref not in seen:
@@ -64,7 +64,7 @@ class Kin(Undoable):
             seen.add(ref)
         return found if found.path in sight else held
 
-    def _nearest(self, held: Held, sight: tuple[str, ...]) -> Held:
+    def _nearest(self, held: CurrentVersion, sight: tuple[str, ...]) -> CurrentVersion:
         """What is in the place of `held` on the nearest path; itself, if nothing hides it, or it is not seen at all."""
         if held.path in sight:
             for path in sight:
@@ -97,7 +97,7 @@ class Kin(Undoable):
             if other.body().get("text", "") == belief.get("text", ""):
                 self._note_the_same(ref, other)
 
-    def _note_the_same(self, ref: str, other: Held) -> None:
+    def _note_the_same(self, ref: str, other: CurrentVersion) -> None:
         """Whoever read `other` as it is now has read what `ref` says now."""
         now, known = self.held[ref].words, self._same.get(other.ref, {})
         names = [name for name in self._ids[other.ref] if self._versions[name][1] == other.words]

@@ -19,13 +19,13 @@ from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.ids import SHORT_EVENT_ID
 from keepsake.records.operations import EPISODE_PUT, EPISODE_RETRACT, ERASE
-from keepsake.state.transaction import Undoable
+from keepsake.state.transaction import Transactional
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _LONG_AGO = "1970-01-01T00:00:00Z"
 
 
-class Told(NamedTuple):
+class EpisodeRef(NamedTuple):
     """One episode: the event that recorded it, its scope, and the gist of what was said."""
 
     source: str  # the event's own id, by which the index knows it
@@ -37,7 +37,7 @@ class Told(NamedTuple):
     trust: str = "human"
 
 
-class Episodes(Undoable):
+class Episodes(Transactional):
     """By user and name."""
 
     def __init__(self) -> None:
@@ -45,10 +45,10 @@ class Episodes(Undoable):
         self.clear()
 
     def clear(self) -> None:
-        self._told: dict[tuple[str, str], tuple[Told, ...]] = {}
+        self._told: dict[tuple[str, str], tuple[EpisodeRef, ...]] = {}
         self._owners: dict[str, tuple[str, str]] = {}  # source → (user, name)
         self._retracted: dict[str, None] = {}  # sources
-        self._of: dict[str, dict[str, Told]] = {}  # user → source → the same
+        self._of: dict[str, dict[str, EpisodeRef]] = {}  # user → source → the same
 
     def knows(self, op: str) -> bool:
         return op in (EPISODE_PUT, EPISODE_RETRACT)
@@ -57,7 +57,7 @@ class Episodes(Undoable):
         if event.op == EPISODE_PUT and event.body is not None:
             episode = event.body["episode"]
             user, name = episode.get("user", OWNER), episode.get("id", event.id)
-            told = Told(
+            told = EpisodeRef(
                 event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), gist_of(episode),
                 episode.get("path", ""), episode.get("trust", "human"),
             )  # fmt: skip
@@ -83,11 +83,11 @@ class Episodes(Undoable):
         self._drop(self._of[key[0]], source)
         self._drop(self._owners, source)
 
-    def find(self, user: str, name: str) -> tuple[Told, ...]:
+    def find(self, user: str, name: str) -> tuple[EpisodeRef, ...]:
         """Every episode of that name; a name may be used once in each session of each agent."""
         return self._told.get((user, name), ())
 
-    def named(self, user: str, name: str) -> tuple[Told, ...]:
+    def named(self, user: str, name: str) -> tuple[EpisodeRef, ...]:
         """Every episode that is meant: by its teller's name, by the id of the event that recorded it, or by the last
         six characters of an id that was drawn for it. Refused, if several end so."""
         if told := self.find(user, name):
@@ -104,7 +104,7 @@ class Episodes(Undoable):
         """The teller's name for what an event recorded."""
         return self._owners[source][1]
 
-    def of(self, source: str) -> Told | None:
+    def of(self, source: str) -> EpisodeRef | None:
         """The episode that an event recorded, by the event's id; None if there is none, or it is erased."""
         known = self._owners.get(source)
         return next(told for told in self._told[known] if told.source == source) if known else None
@@ -152,7 +152,7 @@ class Episodes(Undoable):
     def load(self, dumped: dict[str, Any]) -> None:
         self.clear()
         for user, name, each in dumped.get("told", ()):
-            self._told[user, name] = tuple(Told(*told) for told in each)
+            self._told[user, name] = tuple(EpisodeRef(*told) for told in each)
             self._owners.update({told.source: (user, name) for told in self._told[user, name]})
             self._of.setdefault(user, {}).update({told.source: told for told in self._told[user, name]})
         self._retracted.update(dict.fromkeys(dumped.get("retracted", ())))

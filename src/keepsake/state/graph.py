@@ -19,12 +19,12 @@ from typing import Any
 
 from keepsake.records.event import Event
 from keepsake.records.operations import GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
-from keepsake.state.transaction import Undoable
+from keepsake.state.transaction import Transactional
 
 _OPS = (GRAPH_PUT, GRAPH_MERGE, GRAPH_UNMERGE, GRAPH_PROPOSE, GRAPH_DISMISS)
 
 
-class GraphBook(Undoable):
+class GraphBook(Transactional):
     """By user: how far the graph has come."""
 
     def __init__(self) -> None:

@@ -15,8 +15,9 @@ from keepsake.records.clock import parse_moment, stamp
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.history import Change, Moment, Version
-from keepsake.state.beliefs import Beliefs, Held
+from keepsake.state.beliefs import Beliefs
 from keepsake.state.paths import Paths
+from keepsake.state.version import CurrentVersion
 
 _FEW = 32  # names that are looked for in the bytes of a line
 _ESCAPED = frozenset('"\\/')
@@ -78,7 +79,7 @@ def _speaks_of(body: dict[str, Any], wanted: set[str]) -> bool:
     return any(name in wanted for name in named)
 
 
-def begun(known: Beliefs, held: Held) -> tuple[int, list[str]]:
+def begun(known: Beliefs, held: CurrentVersion) -> tuple[int, list[str]]:
     """Where a belief's history begins, and its versions there: a branch's own begins with the ancestor's."""
     names, seen = list[str](), {held.ref}
     while (base := known.version(next(iter(known.over(held.ref)), ""))) and base.ref not in seen:
@@ -100,8 +101,8 @@ def diff(before: Beliefs, after: Beliefs, *, user: str = OWNER, path: str = "") 
     return changes
 
 
-def _held_by(known: Beliefs, user: str, path: str) -> dict[str, Held]:
+def _held_by(known: Beliefs, user: str, path: str) -> dict[str, CurrentVersion]:
     return {known.origin(held).ref: held for held in known.query(user=user, path=path)}
 
 
-_NEVER = Held("", b"", "", "", "", "", "", 0.0, 0, 0, "", 0)
+_NEVER = CurrentVersion("", b"", "", "", "", "", "", 0.0, 0, 0, "", 0)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from keepsake.records.event import Event
 from keepsake.records.operations import IMPORT_DONE, IMPORT_TAKE
 from keepsake.records.transfer import IMPORT
-from keepsake.state.transaction import Undoable
+from keepsake.state.transaction import Transactional
 
 
 def source_of(memory: str) -> str:
@@ -37,7 +37,7 @@ class Zone(NamedTuple):
         return self.began < seq <= self.ended
 
 
-class Taken(Undoable):
+class Taken(Transactional):
     """Where this memory goes on from another, which it can do once, at its beginning; and how much of which it has."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from keepsake.records.event import Event
 from keepsake.records.operations import ERASE, PAGE_CLEAN, PAGE_COMPACT, PAGE_PUT, PAGE_RENAME
 from keepsake.records.page import NOTES
-from keepsake.state.transaction import Undoable
+from keepsake.state.transaction import Transactional
 
 PAGE_EDIT = "page:edit"  # the source of what a person changed in the file of a page
 
@@ -35,7 +35,7 @@ def is_about(about: str) -> str:
     return about or NOTES
 
 
-class Pages(Undoable):
+class Pages(Transactional):
     """By user and entity."""
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ from keepsake.records.event import Event
 from keepsake.records.operations import ERASE, PATH_ABANDON, PATH_BRANCH, PATH_COMPACT, PATH_MERGE, PATH_REOPEN
 from keepsake.records.path import ABANDONED, CLOSED, MAIN, MERGED, OPEN, ROOT, MemoryPath, shown
 from keepsake.records.schema import WRITER_TRUST
-from keepsake.state.transaction import Undoable
+from keepsake.state.transaction import Transactional
 
 _Place = tuple[str, str]  # user, path
 _OLDER = {"older": "human"}  # of what an older program kept it did not say whose it was: it counts as a person's
@@ -37,7 +37,7 @@ class End(NamedTuple):
     said: str
 
 
-class Paths(Undoable):
+class Paths(Transactional):
     """The paths of every user."""
 
     def __init__(self) -> None:

@@ -19,12 +19,12 @@ from keepsake.records.operations import ERASE, RELATION_PUT
 from keepsake.records.policy import DEFAULT
 from keepsake.records.relation import Related
 from keepsake.records.schema import WRITER_TRUST
-from keepsake.state.transaction import Undoable
+from keepsake.state.transaction import Transactional
 
 _Key = tuple[str, str, str, str]  # whose, on which path, and the two, the smaller id first
 
 
-class Relations(Undoable):
+class Relations(Transactional):
     """Which memories are related, and how."""
 
     def __init__(self) -> None:

@@ -38,7 +38,7 @@ from keepsake.records.operations import (
     REVIEW_REFUSE,
 )
 from keepsake.records.review import OUTCOMES, Action, Review
-from keepsake.state.transaction import Undoable
+from keepsake.state.transaction import Transactional
 
 BY_POLICY = "policy"  # stands where a review's id does: a rule of the policy is the yes
 
@@ -67,7 +67,7 @@ class _Kept(NamedTuple):
         return Review.from_body(orjson.loads(self.line))
 
 
-class Reviews(Undoable):
+class Reviews(Transactional):
     """The questions, and which versions of beliefs a person said yes to."""
 
     def __init__(self) -> None:

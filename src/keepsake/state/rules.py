@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from keepsake.records.event import Event
 from keepsake.records.operations import DELTA_NOOP, ERASE, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
 from keepsake.records.rule import ConsolidationRule, Finding
-from keepsake.state.transaction import Undoable
+from keepsake.state.transaction import Transactional
 
 _FINDINGS = 1_000  # of a user that are kept at hand; the ledger has them all
 
@@ -44,7 +44,7 @@ class Mark(NamedTuple):
     seq: int = -1  # the event of its last run
 
 
-class Rules(Undoable):
+class Rules(Transactional):
     """By user and the rule's id."""
 
     def __init__(self) -> None:

@@ -25,7 +25,7 @@ from keepsake.records.operations import (
     SESSION_END,
     SESSION_START,
 )
-from keepsake.state.transaction import Undoable
+from keepsake.state.transaction import Transactional
 
 IDLE = 1.0  # hours of silence that still count as work
 LONGEST = 24.0  # hours that the end of a session can add
@@ -64,7 +64,7 @@ def hours_between(before: str, after: str) -> float:
     return max(passed.total_seconds() / 3600, 0.0)
 
 
-class Work(Undoable):
+class Work(Transactional):
     """The clock, and the frames and settings that were recorded."""
 
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ from keepsake.records.operations import (
 )
 from keepsake.records.policy import DEFAULT
 from keepsake.records.trust import NONE, Distrust
-from keepsake.state.transaction import Undoable
+from keepsake.state.transaction import Transactional
 from keepsake.text.fingerprint import exactly
 
 AS_A_PERSON = "human "
@@ -46,7 +46,7 @@ class _Doubt(NamedTuple):
     by: str
 
 
-class Distrusts(Undoable):
+class Distrusts(Transactional):
     """Who is not trusted, and what is in doubt."""
 
     def __init__(self) -> None:

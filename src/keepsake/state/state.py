@@ -32,7 +32,7 @@ _CHANGE_NOTHING = (  # of what is remembered
 )  # fmt: skip
 
 
-class Book(Beliefs):
+class State(Beliefs):
     """Beliefs, and what else is known. A snapshot that an older program wrote has only the beliefs."""
 
     changed: tuple[int, str] = (-1, "")  # the last event that changed what is remembered; its hash, where it is at hand

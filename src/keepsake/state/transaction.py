@@ -11,7 +11,7 @@ from typing import Any
 GONE = object()
 
 
-class Undoable:
+class Transactional:
     """What is held in dictionaries that only `_set` and `_drop` change."""
 
     def __init__(self) -> None:

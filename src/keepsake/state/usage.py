@@ -14,7 +14,7 @@ from keepsake.records.belief import OWNER
 from keepsake.records.event import Event
 from keepsake.records.operations import EPISODE_FADE, ERASE, OUTCOME_PUT, RECEIPT_PUT
 from keepsake.records.receipt import has_words
-from keepsake.state.transaction import Undoable
+from keepsake.state.transaction import Transactional
 
 
 class _Group(NamedTuple):
@@ -26,7 +26,7 @@ class _Group(NamedTuple):
     served: tuple[str, ...] = ()  # what they served, if a question is kept with them
 
 
-class Uses(Undoable):
+class Uses(Transactional):
     """Which episodes have faded, and where receipts are."""
 
     def __init__(self) -> None:

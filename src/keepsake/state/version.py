@@ -12,7 +12,7 @@ from keepsake.records.fact_view import sources_in, view_of
 from keepsake.records.json import to_keep
 
 
-class Held(NamedTuple):
+class CurrentVersion(NamedTuple):
     """The current version of one belief. `ref`, its first version's id, is its identity."""
 
     ref: str
@@ -37,12 +37,12 @@ class Held(NamedTuple):
         return body
 
     @classmethod
-    def of(cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int, by: str = "") -> Held:
+    def of(cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int, by: str = "") -> CurrentVersion:
         line = to_keep(orjson.dumps([body, ref, first, seq, at, words, by]))
         return cls._of(line, ref, body, first, seq, at, words, by)
 
     @classmethod
-    def read(cls, line: bytes) -> tuple[Held, dict[str, Any]]:
+    def read(cls, line: bytes) -> tuple[CurrentVersion, dict[str, Any]]:
         """A belief from its line in a snapshot, and what was recorded of it."""
         body, ref, first, seq, at, words, *by = orjson.loads(line)
         return cls._of(line, ref, body, first, seq, at, words, *by), body
@@ -50,7 +50,7 @@ class Held(NamedTuple):
     @classmethod
     def _of(
         cls, line: bytes, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int, by: str = ""
-    ) -> Held:
+    ) -> CurrentVersion:
         get = body.get
         return cls(
             ref, line, body["key"], intern(get("user", OWNER)), intern(get("path", "")), intern(get("kind", "fact")),
@@ -65,7 +65,7 @@ def step(confidence: float) -> int:
     return int(confidence * STEPS)
 
 
-def places(held: Held, body: dict[str, Any]) -> list[tuple[str, str, Any]]:
+def places(held: CurrentVersion, body: dict[str, Any]) -> list[tuple[str, str, Any]]:
     """The sets that a belief is found in."""
     user = held.user
     places = [(user, "kind", held.kind), (user, "status", held.status), (user, "confidence", step(held.confidence))]

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from keepsake.records.history import Why
-from keepsake.state.beliefs import Beliefs, Held
+from keepsake.state.beliefs import Beliefs
+from keepsake.state.version import CurrentVersion
 
 DEEPEST = 100  # what stands further down is not told: nobody reads it
 
 
-def why(known: Beliefs, held: Held, *, path: str = "") -> Why:
+def why(known: Beliefs, held: CurrentVersion, *, path: str = "") -> Why:
     """The reasons for `held`, as they are seen from a path. What is said once is not said again, so that a circle, or
     a web, comes to an end."""
     return _why(known, held, {held.ref}, 1, path)
 
 
-def _why(known: Beliefs, held: Held, seen: set[str], depth: int, path: str) -> Why:
-    belief, below = held.belief(), list[Held]()
+def _why(known: Beliefs, held: CurrentVersion, seen: set[str], depth: int, path: str) -> Why:
+    belief, below = held.belief(), list[CurrentVersion]()
     for ref in belief.rests_on if depth < DEEPEST else ():
         found = known.find(ref, user=held.user, path=path)
         if found and found.ref not in seen:
@@ -39,7 +40,7 @@ def _fallen(known: Beliefs, user: str, path: str, cause: str, via: str) -> str:
     return f"weakened: {fallen.key} is no longer held{f' ({reason})' if reason else ''}{through}"
 
 
-def what_rests_on(known: Beliefs, held: Held, *, path: str = "") -> list[Held]:
+def what_rests_on(known: Beliefs, held: CurrentVersion, *, path: str = "") -> list[CurrentVersion]:
     """Everything that rests on a belief, directly or through others, nearest first, as far as a path sees it."""
     seen, queue, found = {held.ref}, [held], []
     while queue:

@@ -25,9 +25,10 @@ from keepsake.records.history import Change, Moment, Version, Why
 from keepsake.records.operations import IMPORT_DONE
 from keepsake.records.times import Times
 from keepsake.state import history as timeline
-from keepsake.state.beliefs import Beliefs, Held
+from keepsake.state.beliefs import Beliefs
 from keepsake.state.imports import Taken
-from keepsake.state.state import Book
+from keepsake.state.state import State
+from keepsake.state.version import CurrentVersion
 from keepsake.state.why import what_rests_on, why
 
 # Events that belong to a user.
@@ -38,11 +39,11 @@ _SOMEONES = (
 _SAYS_WHOSE = ("rule.", "delta.", "page.", "path.", "trust.", "graph.", "import.")
 
 
-class Shelf:
+class OpenFolder:
     """One open folder. Options are those of the ledger."""
 
     def __init__(self, folder: Path, **options: Any) -> None:
-        self.book = Book()
+        self.book = State()
         self.zone: Callable[[], tzinfo] | None = None
         self.outlet: Any = None  # through which a program gets what it may read; none: a person's gets everything
         self.ledger = Ledger(folder, self.book, reach=_reach, **options)
@@ -156,7 +157,7 @@ class Shelf:
         with self.known() as known:
             return why(known, known.get(name, user=user, path=path), path=path)
 
-    def what_rests_on(self, name: str, *, user: str = OWNER, path: str = "") -> list[Held]:
+    def what_rests_on(self, name: str, *, user: str = OWNER, path: str = "") -> list[CurrentVersion]:
         with self.known() as known:
             return what_rests_on(known, known.get(name, user=user, path=path), path=path)
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory, NeedsApproval, Refused
-from keepsake.records.said import Said
+from keepsake.records.said import RememberResult
 from tests.growth import seconds
 
 
@@ -157,7 +157,7 @@ def test_nobody_learns_of_what_others_hold_or_of_what_is_kept_back(m):
     m.remember("the colour is red", user="bob")
     m.remember("the colour is red", trust="web")
 
-    assert m.remember("the colour is blue").answer == Said("new", page="topic-notes.md")
+    assert m.remember("the colour is blue").answer == RememberResult("new", page="topic-notes.md")
 
 
 def test_the_answer_names_the_page_and_is_never_recorded(m):
@@ -211,7 +211,7 @@ def test_where_the_index_is_not_at_hand_everything_is_simply_stated(m, monkeypat
     m.remember("the colour is red")
     monkeypatch.setattr(type(m._index), "glance", lambda *_: None)
 
-    assert m.remember("the colour is red").answer == Said("new", page="topic-notes.md")
+    assert m.remember("the colour is red").answer == RememberResult("new", page="topic-notes.md")
 
 
 @pytest.mark.parametrize("text", ["x" * 400_000, "🫖" * 999, "א\u200f\u200b", "a\x00b", "(" * 9_999, "Ana is " * 9_000])

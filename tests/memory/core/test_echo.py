@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keepsake import Memory
-from keepsake.memory.core.echo import EchoesOf
+from keepsake.memory.core.echo import EchoDetector
 from tests.growth import assert_linear, seconds
 
 TEA = "Ana likes green tea in the morning."
@@ -232,7 +232,7 @@ def test_whatever_is_served_is_known_again_by_itself_and_inside_a_page(text, aro
 
 def test_what_is_kept_of_what_was_served_is_bounded(doors, monkeypatch):
     monkeypatch.setattr("keepsake.memory.core.echo.MOST", 50)
-    echoes: EchoesOf = doors["agent"]._echoes
+    echoes: EchoDetector = doors["agent"]._echoes
     for number in range(120):
         doors["me"].remember(f"Memory number {number} of the long list.")
     doors["agent"].recall("memory number of the long list", k=120)

@@ -26,7 +26,7 @@ from keepsake.records.errors import Closed, Damaged, KeepsakeError, Missing, Not
 from keepsake.records.event import Event
 from keepsake.repair.check import check
 from keepsake.repair.repair import apply as mend
-from keepsake.state.state import Book
+from keepsake.state.state import State
 from tests.crash.disks import Watched, in_a_child
 
 COUNT = 16
@@ -587,7 +587,7 @@ def test_what_another_tells_while_the_index_is_made_from_what_is_held_is_in_it_o
 
     with Memory(folder, tell=told.append) as m, Memory(folder) as other:
 
-        def meanwhile(book: Book) -> Iterator[Event]:
+        def meanwhile(book: State) -> Iterator[Event]:
             other._shelf.ledger.then = None
             other.observe("told meanwhile")
             monkeypatch.setattr(lifecycle, "held_now", real)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory
-from keepsake.memory.maintenance.tidy import TidyOf
-from keepsake.memory.recall.feedback import UseOf
-from keepsake.memory.recall.receipts import ReceiptsOf
+from keepsake.memory.maintenance.tidy import TidyService
+from keepsake.memory.recall.feedback import FeedbackService
+from keepsake.memory.recall.receipts import ReceiptStore
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.proposal import Proposal, in_short
 from tests.conftest import at_most
@@ -39,13 +39,13 @@ def memory(home, clock):
         yield opened
 
 
-def tidy_of(memory: Memory, user: str = "me") -> TidyOf:
-    use = UseOf(memory._shelf, memory._gated, ReceiptsOf(memory._shelf, memory._gated, user), user)
-    return TidyOf(memory._shelf, memory._gated, memory._index, use, user)
+def tidy_of(memory: Memory, user: str = "me") -> TidyService:
+    use = FeedbackService(memory._shelf, memory._gated, ReceiptStore(memory._shelf, memory._gated, user), user)
+    return TidyService(memory._shelf, memory._gated, memory._index, use, user)
 
 
 @pytest.fixture
-def tidy(memory) -> TidyOf:
+def tidy(memory) -> TidyService:
     return tidy_of(memory)
 
 
@@ -57,7 +57,7 @@ def work(memory: Memory, clock: Clock, hours: float) -> None:
         hours -= 20
 
 
-def kinds(tidy: TidyOf) -> list[str]:
+def kinds(tidy: TidyService) -> list[str]:
     return [each.kind for each in tidy.proposals()]
 
 

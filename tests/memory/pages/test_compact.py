@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from keepsake import Memory
-from keepsake.memory.pages.compact import Folds
+from keepsake.memory.pages.compact import Compactor
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
-from keepsake.records.folding import Folding
+from keepsake.records.folding import Compaction
 
 OLD, NEW = "User works at Old Corp as a principal engineer.", "User joined Acme Corp as a senior engineer."
 FOLDED = f"{NEW} (Until 2026-05-21: {OLD})"
@@ -183,7 +183,7 @@ def applied(text: str, diff: str) -> str:
 
 def test_what_is_said_between_looking_and_writing_is_in_the_plan(memory, clock, monkeypatch):
     job(memory, clock)
-    decide = Folds._decided
+    decide = Compactor._decided
     late: list[str] = []
 
     def slowly(*asked: object) -> object:
@@ -193,7 +193,7 @@ def test_what_is_said_between_looking_and_writing_is_in_the_plan(memory, clock, 
             memory.revise(memory.pages.read("user-profile").entries[0].id, text="User retired.")
         return plan
 
-    monkeypatch.setattr(Folds, "_decided", slowly)
+    monkeypatch.setattr(Compactor, "_decided", slowly)
     memory.pages.fold("user-profile")
 
     told = [each.text for each in memory.pages.read("user-profile", include_superseded=True).entries]
@@ -591,9 +591,9 @@ def test_a_page_that_is_not_there_is_not_folded(memory):
 def test_a_folding_is_of_a_page():
     counts = {"entries_before": 1, "entries_after": 1, "tokens_before": 1, "tokens_after": 1}
     with pytest.raises(Refused, match="like person-ana"):
-        Folding(path="", why="", text="", diff="", **counts)
+        Compaction(path="", why="", text="", diff="", **counts)
     with pytest.raises(Refused, match="less than nothing"):
-        Folding(path="a.md", why="", text="", diff="", **(counts | {"tokens_after": -1}))
+        Compaction(path="a.md", why="", text="", diff="", **(counts | {"tokens_after": -1}))
 
 
 def test_a_page_saved_from_before_the_fold_takes_nothing_back(memory):

@@ -262,7 +262,7 @@ def test_one_address_of_two_users_is_still_two_blocks(memory: Memory, monkeypatc
 
 def test_a_desk_that_knows_no_free_id_says_so(memory: Memory) -> None:
     memory.remember("tea")
-    taken = desk.Desk(memory._index.level().db, memory._shelf.book.work.clock)
+    taken = desk.WriteBatch(memory._index.level().db, memory._shelf.book.work.clock)
     whole = "a" * 64
     for name in ("a" * 16, whole):
         more = ("active", None, 0.5, 0, 0.01, 0.0, None, "ana", 1, None)

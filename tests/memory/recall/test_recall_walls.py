@@ -122,9 +122,9 @@ def test_how_much_others_remember_does_not_move_the_floor_where_there_are_no_vec
 
 
 def _without_vectors() -> Any:
-    from keepsake.recall.vectors import Meaning
+    from keepsake.recall.vectors import VectorSearch
 
-    return Meaning(None, None, None)
+    return VectorSearch(None, None, None)
 
 
 # -- what a frame guarantees -------------------------------------------------------------------------------------------

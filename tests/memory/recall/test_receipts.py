@@ -10,8 +10,8 @@ from contextlib import suppress
 import pytest
 
 from keepsake import Memory
-from keepsake.memory.recall.feedback import UseOf
-from keepsake.memory.recall.receipts import GROUP, MOST, ReceiptsOf
+from keepsake.memory.recall.feedback import FeedbackService
+from keepsake.memory.recall.receipts import GROUP, MOST, ReceiptStore
 from keepsake.records.errors import NotFound, NotWritten, Refused
 from keepsake.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
 from keepsake.records.receipt import Receipt
@@ -23,13 +23,13 @@ def told() -> list[str]:
 
 
 @pytest.fixture
-def receipts(memory, told) -> ReceiptsOf:
-    return ReceiptsOf(memory._shelf, memory._gated, memory.user, told.append)
+def receipts(memory, told) -> ReceiptStore:
+    return ReceiptStore(memory._shelf, memory._gated, memory.user, told.append)
 
 
 @pytest.fixture
-def use(memory, receipts) -> UseOf:
-    return UseOf(memory._shelf, memory._gated, receipts, memory.user)
+def use(memory, receipts) -> FeedbackService:
+    return FeedbackService(memory._shelf, memory._gated, receipts, memory.user)
 
 
 def made(memory: Memory, **more) -> Receipt:
@@ -85,11 +85,11 @@ def test_another_program_and_a_later_one_find_what_was_written(memory, receipts,
     receipts.flush()
 
     with Memory(by="mcp:1") as other:
-        found = ReceiptsOf(other._shelf, other._gated, "me")
+        found = ReceiptStore(other._shelf, other._gated, "me")
         assert found.get(receipt.id) == receipt
         other.ledger.compact()
     with Memory() as later:
-        assert ReceiptsOf(later._shelf, later._gated, "me").all() == [receipt]
+        assert ReceiptStore(later._shelf, later._gated, "me").all() == [receipt]
 
 
 def test_a_receipt_whose_event_was_moved_away_is_not_found(memory, receipts, tmp_path):
@@ -144,7 +144,7 @@ def test_a_memory_that_may_only_be_read_keeps_none(memory):
     memory.remember("tea")
     told: list[str] = []
     with Memory(read_only=True) as reader:
-        receipts = ReceiptsOf(reader._shelf, reader._gated, "me", told.append)
+        receipts = ReceiptStore(reader._shelf, reader._gated, "me", told.append)
         receipts.keep(made(memory))
         receipts.flush()
         receipts.keep(made(memory))
@@ -157,7 +157,7 @@ def test_a_memory_that_may_only_be_read_keeps_none(memory):
 def test_a_closed_memory_drops_what_comes_too_late(home):
     memory = Memory()
     late, told = made(memory), list[str]()
-    receipts = ReceiptsOf(memory._shelf, memory._gated, "me", told.append)
+    receipts = ReceiptStore(memory._shelf, memory._gated, "me", told.append)
     memory.close()
     receipts.keep(late)
     receipts.flush()
@@ -168,7 +168,7 @@ def test_a_closed_memory_drops_what_comes_too_late(home):
 @pytest.mark.parametrize("trust", ["tool", "web"])
 def test_what_is_hardly_trusted_leaves_no_receipts(home, trust):
     with Memory(trust=trust) as memory:
-        receipts = ReceiptsOf(memory._shelf, memory._gated, "me")
+        receipts = ReceiptStore(memory._shelf, memory._gated, "me")
         receipts.keep(made(memory))
         receipts.flush()
 
@@ -272,7 +272,7 @@ def test_tools_and_web_pages_do_not_say_what_helped(home, trust):
     with Memory() as memory:
         name = memory.remember("tea").id
     with Memory(trust=trust) as memory:
-        use = UseOf(memory._shelf, memory._gated, ReceiptsOf(memory._shelf, memory._gated, "me"), "me")
+        use = FeedbackService(memory._shelf, memory._gated, ReceiptStore(memory._shelf, memory._gated, "me"), "me")
         with pytest.raises(Refused, match=trust):
             use.outcome([name])
         assert ops(memory) == []
@@ -281,7 +281,7 @@ def test_tools_and_web_pages_do_not_say_what_helped(home, trust):
 def test_only_a_person_puts_episodes_out_of_recall(home):
     with Memory(trust="agent") as memory:
         memory.observe("hello", id="D1")
-        use = UseOf(memory._shelf, memory._gated, ReceiptsOf(memory._shelf, memory._gated, "me"), "me")
+        use = FeedbackService(memory._shelf, memory._gated, ReceiptStore(memory._shelf, memory._gated, "me"), "me")
         with pytest.raises(Refused, match="agent"):
             use.fade(["D1"])
         assert ops(memory) == []

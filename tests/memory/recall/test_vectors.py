@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory, Refused
-from keepsake.memory.recall.recall import RecallOf
+from keepsake.memory.recall.recall import RecallService
 from keepsake.projections.vectors.erase import is_swept
 from keepsake.recall import vectors as meaning
 from keepsake.recall.vectors import NoVectors
@@ -105,7 +105,7 @@ def test_when_the_one_who_erased_died_before_the_vectors_were_gone_whoever_recal
     embedders = Fast("one"), Slow("two")
     with_a_secret(root, *embedders)
     with monkeypatch.context() as patch, Memory(root, embedder=embedders[0]) as m:
-        patch.setattr(RecallOf, "sweep", lambda self: None)
+        patch.setattr(RecallService, "sweep", lambda self: None)
         for user in USERS:
             m.erase("secret", user=user)
     assert traces(root / "vectors", embedders[1].embed([SECRET]))

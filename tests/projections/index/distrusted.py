@@ -15,7 +15,7 @@ from keepsake.records.episode import Episode
 from keepsake.records.event import Draft, Event
 from keepsake.records.operations import BELIEF_INVALIDATE, BELIEF_TOMBSTONE, EPISODE_PUT, EPISODE_RETRACT, TRUST_SET
 from keepsake.state.beliefs import Beliefs
-from keepsake.state.state import Book
+from keepsake.state.state import State
 from tests.projections.index.ledgers import MadeUp
 
 TEXTS = ["tea", "coffee", "the port is 5432", "the port is 6543", "milk"]
@@ -89,7 +89,7 @@ def doubts() -> st.SearchStrategy[list[tuple]]:
 
 def seen_at(events: Sequence[Event]) -> set[str]:
     """The ids that a reader should see after these events: as if those who are not trusted had said nothing."""
-    book = Book()
+    book = State()
     for event in events:
         book.apply(event)
     against = book.distrusts.of(OWNER)

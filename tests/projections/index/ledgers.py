@@ -31,7 +31,7 @@ from keepsake.records.policy import DEFAULT
 from keepsake.records.receipt import Receipt
 from keepsake.records.review import Action
 from keepsake.records.rule import ConsolidationRule
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 TEXTS = ["tea", "Tea ", "coffee", "the port is 5432", "the port is 6543", "ÄPFEL", "äpfel", "茶", "'; DROP TABLE x", ""]
 USERS = ["me", "me", "ana", "U3:ana:tea"]
@@ -48,7 +48,7 @@ class MadeUp:
     """Events as a ledger would hold them, with the book that they were decided on."""
 
     def __init__(self) -> None:
-        self.book, self.events = Book(), list[Event]()
+        self.book, self.events = State(), list[Event]()
         self.now, self._ids = _START, count(1)
         self.record([Draft("ledger.begin/1", {"ledger": "x", "format": 1})])
 

@@ -7,7 +7,7 @@ import pytest
 from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index import file as file_module
 from keepsake.projections.index import fold
-from keepsake.projections.index.batch import Desk
+from keepsake.projections.index.batch import WriteBatch
 from keepsake.projections.index.compare import differences
 from keepsake.projections.index.file import NOTHING, IndexFile
 from keepsake.state.sessions import ActiveHours
@@ -103,7 +103,7 @@ def test_two_who_make_one_index_at_once_make_one(tmp_path):
 def test_what_is_not_there_is_asked_for_once():
     index, asked = IndexFile(IN_MEMORY), []
     index.db.set_trace_callback(asked.append)
-    desk = Desk(index.db, ActiveHours())
+    desk = WriteBatch(index.db, ActiveHours())
     for _ in range(3):
         assert desk.source("nobody") is None
         assert desk.ref_of("nobody") is None

@@ -17,7 +17,7 @@ from keepsake.projections.index.file import NOTHING, IndexFile
 from keepsake.projections.index.fold import Stale
 from keepsake.records.errors import KeepsakeError
 from keepsake.repair.check import check
-from keepsake.state.state import Book
+from keepsake.state.state import State
 from tests.memory.told import known
 from tests.projections.index.ledgers import TAGS, TEXTS, TRUSTS, USERS, MadeUp, lessons, steps, walks
 
@@ -89,7 +89,7 @@ def test_following_what_is_learned_taken_back_and_erased_gives_the_rows_of_a_reb
 
 @given(steps() | lessons() | walks())
 def test_whoever_reads_the_events_anew_or_a_snapshot_knows_what_was_known(story):
-    made, anew, loaded = MadeUp(), Book(), Book()
+    made, anew, loaded = MadeUp(), State(), State()
     for step in story:
         made.say(step)
     for event in made.events:

@@ -13,7 +13,7 @@ from keepsake.projections.index.compare import differences
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.search import Scope, count_of, rarity, search, search_letters, shown
 from keepsake.records.operations import EPISODE_PUT
-from keepsake.state.state import Book
+from keepsake.state.state import State
 from tests.projections.index.ledgers import MadeUp, walks
 from tests.projections.index.test_follow import rebuilt
 
@@ -34,7 +34,7 @@ def test_what_the_index_shows_from_a_path_at_a_moment_is_what_was_held_and_heard
     made = MadeUp()
     for step in story:
         made.say(step)
-    index, book = rebuilt(made.events), Book()
+    index, book = rebuilt(made.events), State()
 
     for event in made.events:
         book.apply(event)

@@ -11,7 +11,7 @@ from keepsake.projections.index import statements as sql
 from keepsake.projections.index.compare import differences
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.search import Scope
-from keepsake.state.state import Book
+from keepsake.state.state import State
 from tests.projections.index.distrusted import Doubted, doubts, seen_at
 
 
@@ -117,7 +117,7 @@ def test_a_block_whose_sources_are_all_set_aside_waits_in_the_inbox(story):
 
 @given(doubts())
 def test_a_snapshot_knows_who_is_set_aside(story):
-    made, loaded = told(story), Book()
+    made, loaded = told(story), State()
     loaded.load(made.book.dump())
     assert loaded.distrusts.dump() == made.book.distrusts.dump()
     assert {held.by for held in loaded.held.values()} <= {"cli:local", "mcp:a", "mcp:b"}

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from keepsake import Memory
 from keepsake.surfaces.api.api import made
 from keepsake.surfaces.api.errors import answer
-from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.server.worker import MemoryWorker
 
 TOKEN = "the-token-of-these-tests"
 
@@ -52,7 +52,7 @@ class Api(TestClient):
 
     def __init__(self, m: Memory, *, trust: str = "agent", feed: Any = None) -> None:
         self.m = m
-        self.hold = Holder(partial(Memory, m.folder, by="http:local", trust=trust, user=m.user))
+        self.hold = MemoryWorker(partial(Memory, m.folder, by="http:local", trust=trust, user=m.user))
         self.bare = made(self.hold, feed or OneLook())
         self.bare.openapi = openapi
         super().__init__(Door(self.bare), base_url="http://127.0.0.1:8722", raise_server_exceptions=False)

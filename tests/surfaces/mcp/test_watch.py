@@ -12,7 +12,7 @@ from keepsake import Memory
 from keepsake.surfaces.mcp.changes import Changes
 from keepsake.surfaces.mcp.offers import Offers
 from keepsake.surfaces.mcp.server import made
-from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.server.worker import MemoryWorker
 from tests.surfaces.mcp.offered import LEGACY, MODERN, play
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")  # of the older era
@@ -120,7 +120,7 @@ def test_a_client_of_the_handshakes_era_is_told_of_what_it_subscribed_to(folder)
 
 def test_what_this_server_writes_is_told_as_well_and_what_only_looks_is_not(folder):
     async def scene(_):
-        hold = Holder(lambda: Memory(folder, by="mcp:test", trust="agent"))
+        hold = MemoryWorker(lambda: Memory(folder, by="mcp:test", trust="agent"))
         offers = Offers(hold, every=0.02)
         async with (
             Client(made(hold, (), **offers.handlers), mode=MODERN) as client,
@@ -140,7 +140,7 @@ def test_what_this_server_writes_is_told_as_well_and_what_only_looks_is_not(fold
 
 def test_nothing_is_done_while_nobody_listens_and_who_left_is_forgotten(folder):
     async def scene(_):
-        hold = Holder(lambda: Memory(folder, by="mcp:test", trust="agent"))
+        hold = MemoryWorker(lambda: Memory(folder, by="mcp:test", trust="agent"))
         offers = Offers(hold, every=0.02)
         watch = offers._watch
         server = made(hold, (), **offers.handlers)
@@ -213,7 +213,7 @@ def test_a_page_that_is_written_after_its_event_is_looked_at_once_more(folder):
 
 def test_a_stream_ends_as_a_stream_should_when_the_server_does(folder):
     async def scene(_):
-        hold = Holder(lambda: Memory(folder, by="mcp:test", trust="agent"))
+        hold = MemoryWorker(lambda: Memory(folder, by="mcp:test", trust="agent"))
         offers = Offers(hold, every=0.02)
         async with (
             Client(made(hold, (), **offers.handlers), mode=MODERN) as client,

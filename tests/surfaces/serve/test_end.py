@@ -15,9 +15,9 @@ import pytest
 
 from keepsake import Memory, Refused
 from keepsake.surfaces.serve.app import Holds, serve
-from keepsake.surfaces.serve.told import Told
+from keepsake.surfaces.serve.told import ServerNotices
 from keepsake.surfaces.server.listen import Where
-from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.server.worker import MemoryWorker
 
 ANY = Where(port=0)
 HANGS = 120  # seconds after which nobody believes that it still ends
@@ -26,7 +26,7 @@ HELLO = {
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
 }  # fmt: skip
 
-class Slow(Holder):
+class Slow(MemoryWorker):
     """A holder whose calls take as long as the gate is shut."""
 
     def __init__(self, opens):
@@ -62,7 +62,7 @@ def play(folder, scene, *, where=ANY, **how):
 
     async def all_of_it():
         task = asyncio.create_task(serve(
-            Holds(page, api, mcp, rules), (), where, told=Told(said.append), note=said.append, ready=links.append, **how
+            Holds(page, api, mcp, rules), (), where, told=ServerNotices(said.append), note=said.append, ready=links.append, **how
         ))  # fmt: skip
         while not links and not task.done():
             await asyncio.sleep(0.01)

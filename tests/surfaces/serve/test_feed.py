@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from keepsake import Memory
-from keepsake.surfaces.serve.told import Told
+from keepsake.surfaces.serve.told import ServerNotices
 from keepsake.surfaces.server.changes import Feed
-from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.server.worker import MemoryWorker
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def play(folder, scene, **how):
     """Play a scene with a feed over that folder, and another writer beside it."""
 
     async def all_of_it():
-        hold = Holder(partial(Memory, folder))
+        hold = MemoryWorker(partial(Memory, folder))
         feed = Feed(hold, every=0.02, **how)
         await feed.begin()
         try:
@@ -138,7 +138,7 @@ def test_another_users_words_wake_nobody(folder):
 
 def test_a_torn_end_that_was_set_aside_is_told_once_in_a_line_and_nothing_else_is(folder):
     said = []
-    told = Told(said.append)
+    told = ServerNotices(said.append)
     with (folder / "events.wal").open("ab") as wal:
         wal.write(b'{"seq":%d,"ts":"20' % (len((folder / "events.wal").read_bytes().splitlines())))
     with Memory(folder, tell=told) as memory:
@@ -150,7 +150,7 @@ def test_a_torn_end_that_was_set_aside_is_told_once_in_a_line_and_nothing_else_i
     assert said[0].startswith("keepsake: a write was cut off by a crash: its 17 bytes were set aside (event ")
     assert said.count(said[0]) == 1
     assert len(told.lines) == 20
-    fresh = Told(said.append)
+    fresh = ServerNotices(said.append)
     time.sleep(0.001)
     with Memory(folder) as memory:
         fresh.opened(memory)  # that was before
@@ -161,13 +161,13 @@ def test_what_is_told_is_kept_where_nobody_reads_standard_error_any_more():
     def gone(_):
         raise BrokenPipeError
 
-    told = Told(gone)
+    told = ServerNotices(gone)
     told("the index was made anew")
     assert told.lines == ["the index was made anew"]
 
 
 def test_what_is_told_later_is_heard_by_the_feed(folder):
-    told = Told(lambda _: None)
+    told = ServerNotices(lambda _: None)
 
     async def scene(feed, other):
         listener = feed.changes()

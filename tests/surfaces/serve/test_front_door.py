@@ -9,7 +9,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from keepsake.memory.core.token import Token
-from keepsake.surfaces.serve.front_door import Door, Key, Place
+from keepsake.surfaces.serve.front_door import AccessControl, Key, Place
 from keepsake.surfaces.serve.headers import PAGE_POLICY
 from keepsake.surfaces.serve.limits import Buckets, Limits
 from keepsake.surfaces.serve.login import Sessions
@@ -53,7 +53,7 @@ class House:
     def __init__(self, **how):
         self.api, self.mcp, self.programs, self.site = map(Behind, ("api", "mcp", "programs", "site"))
         self.sessions, self.limits, self.metrics = Sessions(TOKEN, 8722), Limits(), Metrics()
-        self.door = Door(
+        self.door = AccessControl(
             (
                 Place("/v1", self.api, Key.TOKEN), Place("/openapi.json", self.api, Key.TOKEN),
                 Place("/mcp", self.mcp, Key.TOKEN, depth=36),

@@ -9,7 +9,7 @@ from keepsake import Memory
 from keepsake.records.errors import Refused
 from keepsake.records.rule import ConsolidationRule
 from keepsake.surfaces.serve.rules import Rules
-from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.server.worker import MemoryWorker
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def run(folder, opens, until, **how):
     done, failed = [], []
 
     async def scene():
-        hold, other = Holder(opens), Holder(partial(Memory, folder))
+        hold, other = MemoryWorker(opens), MemoryWorker(partial(Memory, folder))
         rules = Rules(hold, other, done=done.append, failed=failed.append, every=0.02, **how)
         rules.start()
         for _ in range(500):
@@ -82,6 +82,6 @@ def test_without_a_rule_no_memory_is_opened_for_them_until_there_is_one(tmp_path
 
 
 def test_it_stops_before_it_began_and_twice(folder):
-    rules = Rules(Holder(partial(Memory, folder)), Holder(partial(Memory, folder)), done=print, failed=print)
+    rules = Rules(MemoryWorker(partial(Memory, folder)), MemoryWorker(partial(Memory, folder)), done=print, failed=print)
     rules.stop()
     rules.stop()

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from keepsake import Memory
 from keepsake.records.errors import Busy, Missing
-from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.server.worker import MemoryWorker
 from keepsake.surfaces.web import errands, integrity
 from keepsake.surfaces.web.app import made
 from tests.surfaces.web.conftest import LetIn, Page, Web
@@ -224,7 +224,7 @@ def test_a_memory_that_cannot_be_opened_still_has_a_page_that_says_why() -> None
     def opens() -> Memory:
         raise Missing("events 0 to 5 are not in sealed: put their files <back> there")
 
-    with TestClient(LetIn(made(Holder(opens))), base_url="http://127.0.0.1:8722") as client:
+    with TestClient(LetIn(made(MemoryWorker(opens))), base_url="http://127.0.0.1:8722") as client:
         answer = client.get("/integrity")
         page = Page(answer.text)
 
@@ -237,7 +237,7 @@ def test_a_memory_that_cannot_be_opened_still_has_a_page_that_says_why() -> None
 
 def test_what_may_only_be_read_is_verified_and_offers_no_write(m: Memory) -> None:
     m.remember("Ana prefers tea")
-    site = made(Holder(partial(Memory, m.folder, by="page:local", read_only=True)))
+    site = made(MemoryWorker(partial(Memory, m.folder, by="page:local", read_only=True)))
     with TestClient(LetIn(site), base_url="http://127.0.0.1:8722") as client:
         page = Page(client.get("/integrity").text)
         refused = [client.post(address, data={"csrf": "the-word-of-this-session"}).status_code for address in WRITE]

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from keepsake import Memory
 from keepsake.records.errors import NeedsApproval
 from keepsake.records.review import Review
-from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.server.worker import MemoryWorker
 from keepsake.surfaces.web.app import made
 from tests.surfaces.web.conftest import CSRF, LetIn, Page, Web
 from tests.surfaces.web.test_timeline import HOSTILE, is_harmless
@@ -262,7 +262,7 @@ def test_of_a_damaged_memory_what_waits_is_shown_and_nothing_can_be_answered(m: 
 def test_what_may_only_be_read_offers_no_answer(m: Memory) -> None:
     m.remember("Ana prefers tea", key="drinks")
     review = asks(m, "forget", "drinks")
-    site = made(Holder(partial(Memory, m.folder, by="page:local", read_only=True)))
+    site = made(MemoryWorker(partial(Memory, m.folder, by="page:local", read_only=True)))
     with TestClient(LetIn(site), base_url="http://127.0.0.1:8722") as client:
         assert not forms(Page(client.get("/reviews").text))
         answer = client.post(f"/reviews/{review.id}/reject", data={"csrf": CSRF, "digest": review.digest})

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from keepsake import Memory
 from keepsake.memory.maintenance.ledger import check_proof
 from keepsake.records.errors import NeedsApproval
-from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.server.worker import MemoryWorker
 from keepsake.surfaces.web.app import made
 from tests.surfaces.web.conftest import CSRF, LetIn, Page, Web
 
@@ -277,7 +277,7 @@ def test_of_a_damaged_ledger_what_is_good_is_shown_and_nothing_is_signed(m: Memo
 
 def test_what_may_only_be_read_is_shown_and_not_signed(m: Memory) -> None:
     m.remember("one")
-    site = made(Holder(partial(Memory, m.folder, by="page:local", read_only=True)))
+    site = made(MemoryWorker(partial(Memory, m.folder, by="page:local", read_only=True)))
     with TestClient(LetIn(site), base_url="http://127.0.0.1:8722") as client:
         page = Page(client.get("/timeline/1").text)
 

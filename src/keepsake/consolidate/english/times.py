@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from keepsake.text.dates.absolute import Said
+from keepsake.text.dates.absolute import StatedDate
 from keepsake.text.dates.find import Span, spans_in
 from keepsake.text.dates.relative import COUNT, phrases_in
 from keepsake.text.words import DATE, MONTH, shown, words_of
@@ -100,7 +100,7 @@ def _cuts(text: str, now: datetime) -> tuple[tuple[int, int], ...]:
     """Where in the text times are named, with the words that lead to them."""
     low = "".join(letter.lower() if letter.isascii() else letter for letter in text)
     cuts: list[tuple[int, int]] = []
-    for phrase in phrases_in(Said(text, low, now.replace(tzinfo=None, fold=0))):
+    for phrase in phrases_in(StatedDate(text, low, now.replace(tzinfo=None, fold=0))):
         first = phrase.first
         for _ in range(4):
             lead = _LEAD.search(text, max(0, first - 14), first)

@@ -16,14 +16,14 @@ from typing import Any
 
 from keepsake.records.belief import Belief
 from keepsake.records.policy import is_above
-from keepsake.state.beliefs import Held
-from keepsake.stores.open_folder import Shelf
+from keepsake.state.version import CurrentVersion
+from keepsake.stores.open_folder import OpenFolder
 
 _INHERITED = ("about", "tags", "kind", "expires", "always")  # what a correction keeps, if it says nothing else
 _USUAL: dict[str, Any] = {"about": "", "tags": (), "kind": "fact", "expires": "", "always": False}
 
 
-def corrected(shelf: Shelf, same: Iterable[Held], fields: dict[str, Any], trust: str) -> dict[str, Any]:
+def corrected(shelf: OpenFolder, same: Iterable[CurrentVersion], fields: dict[str, Any], trust: str) -> dict[str, Any]:
     """The fields of a belief that is about to be stated; under the key of the one it corrects, if it corrects one.
 
     `same` are the beliefs that speak of the same thing and are seen from this path, the newest first.
@@ -35,7 +35,7 @@ def corrected(shelf: Shelf, same: Iterable[Held], fields: dict[str, Any], trust:
     return fields
 
 
-def _open_to_it(shelf: Shelf, same: Iterable[Held], path: str) -> Iterator[Belief]:
+def _open_to_it(shelf: OpenFolder, same: Iterable[CurrentVersion], path: str) -> Iterator[Belief]:
     for held in same:
         with shelf.ledger.reading():
             belief = _as_trusted(shelf, held.belief()) if _is_open_to_it(shelf, held, path) else None
@@ -43,12 +43,12 @@ def _open_to_it(shelf: Shelf, same: Iterable[Held], path: str) -> Iterator[Belie
             yield belief
 
 
-def _is_open_to_it(shelf: Shelf, held: Held, path: str) -> bool:
+def _is_open_to_it(shelf: OpenFolder, held: CurrentVersion, path: str) -> bool:
     """Whether it is seen from there, and nobody gave it a name of their own."""
     return shelf.book.sees(held, path) and held.key == shelf.book.origin(held).ref
 
 
-def _as_trusted(shelf: Shelf, belief: Belief) -> Belief:
+def _as_trusted(shelf: OpenFolder, belief: Belief) -> Belief:
     """What a person said yes to is the person's word."""
     return replace(belief, trust="human") if shelf.book.reviews.is_approved(belief.id) else belief
 

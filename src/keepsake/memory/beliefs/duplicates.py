@@ -16,8 +16,8 @@ from keepsake.projections.index.tidy import Kept
 from keepsake.records.belief import Belief
 from keepsake.records.policy import RANK
 from keepsake.records.proposal import CHOOSE, CONTRADICTION, MERGE, REPEAT, Proposal, in_short
-from keepsake.state.beliefs import Held
-from keepsake.state.state import Book
+from keepsake.state.state import State
+from keepsake.state.version import CurrentVersion
 from keepsake.text.claims import Conflict, claim_of, conflict, gist
 
 AT_ONCE = 40  # of those that speak of one thing, or say the same: the best supported; the rest comes next time
@@ -81,7 +81,7 @@ def _is_over(until: str | None, since: str | None) -> bool:
     return bool(until and since and until <= since)
 
 
-def repeats(known: Book, texts: Iterable[tuple[str, str]], user: str) -> Iterator[Proposal]:
+def repeats(known: State, texts: Iterable[tuple[str, str]], user: str) -> Iterator[Proposal]:
     """Beliefs that say the same in nearly the same words, and differ in nothing that would be lost."""
     said: dict[str, list[str]] = {}
     for name, text in texts:
@@ -91,7 +91,7 @@ def repeats(known: Book, texts: Iterable[tuple[str, str]], user: str) -> Iterato
             yield from _merges(known, names, user)
 
 
-def _merges(known: Book, names: list[str], user: str) -> Iterator[Proposal]:
+def _merges(known: State, names: list[str], user: str) -> Iterator[Proposal]:
     """Of beliefs with one gist, those together that agree in everything else."""
     beliefs = [held.belief() for name in names if (held := known.find(name, user=user, short=False))]
     groups: dict[tuple[object, ...], list[Belief]] = {}
@@ -109,17 +109,17 @@ def _merges(known: Book, names: list[str], user: str) -> Iterator[Proposal]:
             )  # fmt: skip
 
 
-def _standing(known: Book, belief: Belief) -> tuple[float, ...]:
+def _standing(known: State, belief: Belief) -> tuple[float, ...]:
     """The oldest goes on, unless another is more trusted, surer, or has a name that a person gave it."""
     return RANK[_trust(known, belief)], belief.confidence, belief.key != belief.id, -belief.seq
 
 
-def _trust(known: Book, belief: Belief) -> str:
+def _trust(known: State, belief: Belief) -> str:
     """What a person said yes to is the person's word."""
     return "human" if known.reviews.is_approved(belief.id) else belief.trust
 
 
-def merged(together: Sequence[Held]) -> dict[str, Any]:
+def merged(together: Sequence[CurrentVersion]) -> dict[str, Any]:
     """What changes in the first when the others become part of it: it has the tags and the reasons of all."""
     beliefs, refs = [held.belief() for held in together], {held.ref for held in together}
     found = {

@@ -7,25 +7,25 @@ from typing import Any
 
 from keepsake.memory.trust.answering import answering
 from keepsake.records.belief import Belief
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.errors import Refused
 from keepsake.records.history import Moment
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 _ANY = (None, None, None)
 
 
 @answering
-@listing
-class BeliefsOf:
+@display_lists
+class BeliefStore:
     """The beliefs of one user, as they are seen from a path."""
 
-    def __init__(self, shelf: Shelf, user: str, path: str = "") -> None:
+    def __init__(self, shelf: OpenFolder, user: str, path: str = "") -> None:
         self._shelf, self._user, self._path = shelf, user, path
 
-    def on(self, path: str) -> BeliefsOf:
+    def on(self, path: str) -> BeliefStore:
         """The same, as they are seen from another path."""
-        return BeliefsOf(self._shelf, self._user, path)
+        return BeliefStore(self._shelf, self._user, path)
 
     def query(
         self,

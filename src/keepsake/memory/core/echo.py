@@ -23,7 +23,7 @@ from keepsake.records.policy import RANK
 from keepsake.text.fingerprint import KEPT, marks_of, whole_marks
 
 if TYPE_CHECKING:
-    from keepsake.memory.core.index import IndexOf
+    from keepsake.memory.core.index import IndexService
     from keepsake.projections.index.file import IndexFile
 
 MOST = 50_000  # marks that are kept; the oldest go first
@@ -48,10 +48,10 @@ class Echo(NamedTuple):
 NO_ECHO = Echo()
 
 
-class EchoesOf:
+class EchoDetector:
     """What one memory has served, and what repeats it."""
 
-    def __init__(self, index: Callable[[], IndexOf]) -> None:
+    def __init__(self, index: Callable[[], IndexService]) -> None:
         self._index = index
         self._fresh: dict[Key, None] = {}  # blocks that were served and not looked at yet
         self._looked: dict[Key, None] = {}

@@ -19,7 +19,7 @@ from keepsake.ledger.disk import remove_all
 from keepsake.projections.database import IN_MEMORY, has_no_room
 from keepsake.projections.followed import Bookmark, Followed
 from keepsake.records.errors import Busy, NotWritten
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 File = TypeVar("File", bound=Followed)
 Answer = TypeVar("Answer")
@@ -29,13 +29,13 @@ RETRY = 30.0  # seconds before a disk that had no room is asked again
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-class Level(ABC, Generic[File]):
+class Follower(ABC, Generic[File]):
     """One such file. `called` is what an error calls it, `wrong` what rows that are not ours can do to a reader."""
 
     called: str
     wrong: tuple[type[Exception], ...]
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: OpenFolder) -> None:
         self.shelf, self.ledger, self.book = shelf, shelf.ledger, shelf.book
         self._lock = threading.RLock()
         self._db: File | None = None

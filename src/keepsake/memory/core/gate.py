@@ -28,7 +28,7 @@ from keepsake.decide.gate import gate
 from keepsake.decide.subjects import standing, subject_of
 from keepsake.memory.core.echo import NO_ECHO, Echo
 from keepsake.memory.core.masking import Cleared, Masker, refuse_name
-from keepsake.memory.core.speaker import Decision, Speaker
+from keepsake.memory.core.speaker import Caller, Decision
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.event import ELSEWHERE, Draft, Event
@@ -36,20 +36,20 @@ from keepsake.records.operations import REVIEW_ASK
 from keepsake.records.page import NOTES
 from keepsake.records.policy import ALLOW, BELIEF, REFUSE, is_above, thing
 from keepsake.records.review import Action, Approval, Review
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 
-class Gated(Speaker):
+class WriteGate(Caller):
     """The writes of one program, which has one trust. `erased` is called after words were destroyed."""
 
-    def __init__(self, shelf: Shelf, *, by: str, trust: str, erased: Callable[[], None], masks: Masker) -> None:
+    def __init__(self, shelf: OpenFolder, *, by: str, trust: str, erased: Callable[[], None], masks: Masker) -> None:
         super().__init__(shelf, by, trust)
         self.masks, self._erased = masks, erased
         self.several: Callable[[], frozenset[str]] = frozenset  # predicates of which more than one object may hold
 
-    def as_source(self, by: str, trust: str) -> Gated:
+    def as_source(self, by: str, trust: str) -> WriteGate:
         """The same program, where it speaks for another source: what it writes is that source's, with that trust."""
-        other = Gated(self._shelf, by=by, trust=trust, erased=self._erased, masks=self.masks)
+        other = WriteGate(self._shelf, by=by, trust=trust, erased=self._erased, masks=self.masks)
         other.echoes, other.corroborators = self.echoes, self.corroborators
         return other
 

@@ -45,7 +45,7 @@ from keepsake.records.operations import (
     PATH_MERGE,
     TRUST_CORROBORATE,
 )
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 Tell = Callable[[str], None]
 Tick = Callable[[int], None]
@@ -68,10 +68,10 @@ _PERHAPS_IN_THE_FILE = (  # if they come again after opening it again
 )  # fmt: skip
 
 
-class IndexOf:
+class IndexService:
     """One memory's index. Whoever uses it has the ledger's turn, so that one thread at a time does."""
 
-    def __init__(self, ledger: Ledger, book: Book, tell: Tell | None) -> None:
+    def __init__(self, ledger: Ledger, book: State, tell: Tell | None) -> None:
         self._ledger, self._book, self.tell = ledger, book, tell or _log
         self._path = ledger.folder.index
         self._name = os.fspath(self._path)

@@ -18,7 +18,7 @@ from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
 from keepsake.records.masked import told
-from keepsake.state.state import Book
+from keepsake.state.state import State
 from keepsake.text.secrets.detect import find, masked
 from keepsake.text.secrets.nested import masked_fields, texts_in
 
@@ -51,7 +51,7 @@ class Masker:
     """Looks at what one program says. `keeps` gives what `keepsake.toml` says."""
 
     def __init__(
-        self, book: Book, trust: str, keeps: Callable[[], Keep], tell: Callable[[str], None] | None = None
+        self, book: State, trust: str, keeps: Callable[[], Keep], tell: Callable[[str], None] | None = None
     ) -> None:
         self._book, self._trust, self._keeps, self._tell = book, trust, keeps, tell or _log
         self._heard = threading.local()

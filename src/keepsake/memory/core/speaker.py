@@ -22,15 +22,15 @@ from keepsake.records.errors import NotApproved, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.policy import QUARANTINE, RANK, REFUSE, Policy, Subject, is_above, thing
 from keepsake.records.review import Action
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 Decision = Callable[[Draw], list[Draft]]
 
 
-class Speaker:
+class Caller:
     """One program, which has one trust."""
 
-    def __init__(self, shelf: Shelf, by: str, trust: str) -> None:
+    def __init__(self, shelf: OpenFolder, by: str, trust: str) -> None:
         if trust not in TRUST:
             raise Refused(f"trust {trust!r} is not known; it is one of {', '.join(TRUST)}")
         self.trust, self.by = trust, by

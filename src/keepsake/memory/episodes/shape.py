@@ -12,13 +12,13 @@ import orjson
 
 from keepsake.decide import work as decide
 from keepsake.ledger.lock import is_held
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.settings import unsafe_place
 from keepsake.records.errors import MigrationNotSupported
 from keepsake.records.event import Draft
 from keepsake.records.health import ADD_COLUMN_ONLY, GOING_BACK, MigrationPlan, StoreHealth, columns_of
 from keepsake.stores.file_system import kind_of
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 _OWN = {  # the columns that each has from the start
     "episodes": {"id", "scope_key", "content", "timestamp", "metadata", "user", "session", "agent"},
@@ -26,10 +26,10 @@ _OWN = {  # the columns that each has from the start
 }
 
 
-class ShapeOf:
+class EpisodeShape:
     """The shape of `episodes` or of `facts`."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, table: str) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, table: str) -> None:
         self._shelf, self._gated, self._table = shelf, gated, table
         self._key = f"{table}.columns"
 

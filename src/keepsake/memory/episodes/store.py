@@ -15,14 +15,14 @@ from keepsake.decide import episodes as decide
 from keepsake.decide.trust import is_in_doubt
 from keepsake.memory.core.arguments import can_be_written, check_names
 from keepsake.memory.core.echo import NO_ECHO
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.core.masking import Cleared
 from keepsake.memory.core.speaker import episode_subject
 from keepsake.memory.trust.answering import answering
 from keepsake.projections.index import statements as sql
 from keepsake.records.belief import OWNER
 from keepsake.records.clock import parse_moment, stamp
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.episode import Episode, Retraction
 from keepsake.records.errors import MemoryScopeError, NotFound, Refused
 from keepsake.records.event import Draft, Event
@@ -32,13 +32,13 @@ from keepsake.records.operations import EPISODE_PUT
 from keepsake.records.policy import is_above
 from keepsake.records.scope import checked
 from keepsake.records.trust import Distrust
-from keepsake.state.state import Book
-from keepsake.stores.open_folder import Shelf
+from keepsake.state.state import State
+from keepsake.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
     from keepsake.consolidate.classify import Deltas
-    from keepsake.memory.core.index import IndexOf
-    from keepsake.memory.episodes.shape import ShapeOf
+    from keepsake.memory.core.index import IndexService
+    from keepsake.memory.episodes.shape import EpisodeShape
     from keepsake.projections.index.file import IndexFile
     from keepsake.records.extracted import Extractor
     from keepsake.records.health import MigrationPlan, StoreHealth
@@ -56,21 +56,21 @@ _NEAR = 32  # events; finding a place in the ledger costs as much as reading so 
 
 
 @answering
-@listing
-class EpisodesOf:
+@display_lists
+class EpisodeStore:
     """The episodes of one user. Their words are in the ledger, and nowhere in memory."""
 
     def __init__(
-        self, shelf: Shelf, gated: Gated, user: str, index: Callable[[], IndexOf], propose: Callable[..., Deltas]
+        self, shelf: OpenFolder, gated: WriteGate, user: str, index: Callable[[], IndexService], propose: Callable[..., Deltas]
     ) -> None:
         self._shelf, self._gated, self._user = shelf, gated, user
         self._index, self._propose = index, propose
 
     @cached_property
-    def _shape(self) -> ShapeOf:
-        from keepsake.memory.episodes.shape import ShapeOf
+    def _shape(self) -> EpisodeShape:
+        from keepsake.memory.episodes.shape import EpisodeShape
 
-        return ShapeOf(self._shelf, self._gated, "episodes")
+        return EpisodeShape(self._shelf, self._gated, "episodes")
 
     # -- the store ---------------------------------------------------------------------------------------------------
 
@@ -350,7 +350,7 @@ def _runs(seqs: list[int]) -> Iterator[tuple[int, int]]:
         yield start, last + 1
 
 
-def is_episode_shown(episodes: EpisodesOf, known: Book, name: str, user: str) -> bool:
+def is_episode_shown(episodes: EpisodeStore, known: State, name: str, user: str) -> bool:
     """The same of an episode, by its id; of several of that id, of the newest."""
     episode = episodes.find(name, user=user)
     if episode is None or episodes.withheld(name, user=user) is not None:

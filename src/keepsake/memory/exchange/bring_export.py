@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 
 from keepsake.exchange.ndjson import LONGEST
 from keepsake.exchange.ndjson import looks_like as looks_like
-from keepsake.memory.exchange.export_reader import Taking
+from keepsake.memory.exchange.export_reader import ExportReader
 from keepsake.memory.exchange.restore_export import take_in
 from keepsake.records.exported import TakenIn
 
 if TYPE_CHECKING:
-    from keepsake.memory.exchange.importer import Bringing
+    from keepsake.memory.exchange.importer import ImportRun
     from keepsake.memory.exchange.sources import Source
 
 
-def bring(bringing: Bringing, source: Source) -> None:
+def bring(bringing: ImportRun, source: Source) -> None:
     """Bring in one file of lines, all of it or nothing."""
-    taking = Taking(bringing.shelf, bringing.gated, bringing.user, mine=bringing.mine)
+    taking = ExportReader(bringing.shelf, bringing.gated, bringing.user, mine=bringing.mine)
     lines = source.every_line(LONGEST)
     with bringing.gated.masks.counted() as masked:
         done = take_in(taking, lines, dry_run=bringing.dry_run)
     tell(bringing, done, source.name, masked)
 
 
-def tell(bringing: Bringing, done: TakenIn, name: str, masked: Iterable[str] = ()) -> None:
+def tell(bringing: ImportRun, done: TakenIn, name: str, masked: Iterable[str] = ()) -> None:
     """Count what came in, and name what did not, or came in otherwise."""
     for what, number in (("beliefs", done.beliefs), ("episodes", done.episodes), ("known", done.known)):
         bringing.count(what, "human", number)

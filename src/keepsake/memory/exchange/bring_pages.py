@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.decide import pages as decide
 from keepsake.exchange.conversation import named_after
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.exchange.noted import imported_with
 from keepsake.memory.exchange.sources import CannotRead
 from keepsake.projections.markdown import entity_of
@@ -20,10 +20,10 @@ from keepsake.projections.markdown.page import Entry, Page
 from keepsake.projections.markdown.parse import parse
 from keepsake.records.page import NOTES
 from keepsake.records.transfer import FOREIGN
-from keepsake.state.state import Book
+from keepsake.state.state import State
 
 if TYPE_CHECKING:
-    from keepsake.memory.exchange.importer import Bringing
+    from keepsake.memory.exchange.importer import ImportRun
     from keepsake.memory.exchange.sources import Source
 
 _OTHERS = "@"  # how the folders of other users' pages begin
@@ -35,7 +35,7 @@ def looks_like(head: bytes) -> bool:
     return head.removeprefix(b"\xef\xbb\xbf").startswith(b"---") and b"\nentry_count:" in head[:4096]
 
 
-def bring(bringing: Bringing, source: Source) -> None:
+def bring(bringing: ImportRun, source: Source) -> None:
     """Bring in one page."""
     page = parse(source.whole())
     about = _about(source.name, page)
@@ -68,7 +68,7 @@ def _about(name: str, page: Page) -> str:
 class _Entries:
     """The entries of one page, each to be stated once, in the order in which they came to be."""
 
-    def __init__(self, gated: Gated, book: Book, user: str, about: str, page: Page) -> None:
+    def __init__(self, gated: WriteGate, book: State, user: str, about: str, page: Page) -> None:
         self._gated, self._book, self._user, self._about, self._page = gated, book, user, about, page
         self._before = {entry.superseded_by: entry for entry in page.entries if entry.superseded_by}
 

@@ -23,17 +23,17 @@ from keepsake.records.errors import Missing
 from keepsake.records.event import Event
 from keepsake.records.graph.envelope import KINDS
 from keepsake.records.operations import EPISODE_PUT, IMPORT_DONE, IMPORT_TAKE
-from keepsake.state.beliefs import Held
-from keepsake.stores.open_folder import Shelf
+from keepsake.state.version import CurrentVersion
+from keepsake.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
-    from keepsake.memory.graph.graph import GraphOf
+    from keepsake.memory.graph.graph import GraphService
 
 
 class Lines:
     """The lines of one export, counted as they are asked for."""
 
-    def __init__(self, shelf: Shelf, graph: GraphOf, user: str, *, history: bool = True) -> None:
+    def __init__(self, shelf: OpenFolder, graph: GraphService, user: str, *, history: bool = True) -> None:
         self._shelf, self._graph, self._user, self._history = shelf, graph, user, history
         self.counts: dict[str, int] = {}
 
@@ -74,11 +74,11 @@ class Lines:
 
     # -- what is there now -------------------------------------------------------------------------------------------
 
-    def _beliefs(self) -> list[Held]:
+    def _beliefs(self) -> list[CurrentVersion]:
         mine = (held for held in self._shelf.book.held.values() if held.user == self._user)
         return sorted(mine, key=lambda held: held.first)
 
-    def _belief(self, held: Held) -> tuple[str, dict[str, Any]]:
+    def _belief(self, held: CurrentVersion) -> tuple[str, dict[str, Any]]:
         ids = self._shelf.book.ids_of(held) if held.ref in self._shelf.book.held else [held.ref]
         return "belief", {**_without_seq(held.belief().to_dict()), "by": held.by, "versions": ids}
 

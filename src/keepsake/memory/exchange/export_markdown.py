@@ -28,7 +28,7 @@ from keepsake.records.episode import Episode
 from keepsake.records.event import Event
 from keepsake.records.exported import MARK
 from keepsake.records.operations import EPISODE_PUT
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 from keepsake.stores.page_files import NoPage
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u206f\u200b-\u200f\ufeff]")
@@ -54,7 +54,7 @@ class _Sitting:
 class Folder:
     """The files, one after the other; the index comes last."""
 
-    def __init__(self, shelf: Shelf, at: PagesAt, user: str, zone: tzinfo, *, history: bool = True) -> None:
+    def __init__(self, shelf: OpenFolder, at: PagesAt, user: str, zone: tzinfo, *, history: bool = True) -> None:
         self._shelf, self._at, self._user, self._zone, self._history = shelf, at, user, zone, history
         self.counts = {"pages": 0, "episodes": 0}
 

@@ -15,7 +15,7 @@ from keepsake.consolidate.cadence import Cadence
 from keepsake.exchange import ndjson as ndjson
 from keepsake.exchange import ndjson_events as events
 from keepsake.exchange.ndjson import Reader
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.core.masking import Cleared
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
@@ -24,17 +24,17 @@ from keepsake.records.operations import IMPORT_DONE, IMPORT_TAKE, RULE_PUT
 from keepsake.records.schema import WRITER_TRUST
 from keepsake.records.transfer import FOREIGN
 from keepsake.state.imports import source_of
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 _NONSENSE = (LookupError, TypeError, ValueError, AttributeError)
 
 
-class Taking:
+class ExportReader:
     """One file that is being taken in, for one user. It is the word of another memory, unless it is said to be `mine`:
     that memory is a source of its own here (`speaker`), with its own trust."""
 
     def __init__(
-        self, shelf: Shelf, gated: Gated, user: str, *, mine: bool = False, keep_secrets: bool = False
+        self, shelf: OpenFolder, gated: WriteGate, user: str, *, mine: bool = False, keep_secrets: bool = False
     ) -> None:  # fmt: skip
         self.shelf, self.book, self.gated, self.user, self.mine = shelf, shelf.book, gated, user, mine
         self.speaker = gated  # until it is known whose file it is

@@ -19,7 +19,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from keepsake.decide import trust as worth
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.core.masking import refuse_name
 from keepsake.memory.exchange.file_parts import Part, cut
 from keepsake.memory.trust.answering import answering
@@ -27,8 +27,8 @@ from keepsake.memory.trust.shown import is_shown
 from keepsake.projections.markdown.names import is_plain
 from keepsake.records.entity import PREFIXES, name_key
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
-from keepsake.state.beliefs import Held
-from keepsake.stores.open_folder import Shelf
+from keepsake.state.version import CurrentVersion
+from keepsake.stores.open_folder import OpenFolder
 
 FILE = "file"  # the kind of the belief that says what a file consists of
 LONGEST = 1_000_000  # bytes of a file
@@ -39,7 +39,7 @@ _NEVER = re.compile(r"[\x00-\x1f\x7f\\]|%2e|%2f|%5c", re.IGNORECASE)
 class _File(NamedTuple):
     """A file as it is recorded: its belief, and of each part the space before it and the belief that says it."""
 
-    held: Held
+    held: CurrentVersion
     path: str
     parts: list[tuple[str, str]]
     end: str
@@ -59,10 +59,10 @@ class _Here(NamedTuple):
 
 
 @answering
-class FilesOf:
+class FileStore:
     """The files of one user."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, user: str) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str) -> None:
         self._shelf, self._gated, self._user = shelf, gated, user
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class FilesOf:
         """Whether this program said that it is there."""
         return (file.held.by, file.held.body().get("trust", "human")) == (self._gated.by, self._gated.trust)
 
-    def _part(self, key: str) -> Held | None:
+    def _part(self, key: str) -> CurrentVersion | None:
         held = self._shelf.book.find(key, user=self._user, short=False)
         return held if held is not None and held.status == "active" else None
 
@@ -227,7 +227,7 @@ class FilesOf:
         return nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch()
 
 
-def _file_in(held: Held) -> _File | None:
+def _file_in(held: CurrentVersion) -> _File | None:
     """The file that a belief of that kind tells of; None, if it was said by somebody who knows nothing of files."""
     try:
         told = held.body()["data"][FILE]

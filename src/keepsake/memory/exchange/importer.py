@@ -23,10 +23,10 @@ from keepsake.exchange.conversation import (
     PERSON,
     SYSTEM,
     TOOL,
-    Began,
+    ConversationStart,
     Item,
+    Message,
     Note,
-    Said,
     named_after,
 )
 from keepsake.memory.context import Opened
@@ -53,7 +53,7 @@ class _NotReally(Exception):
     """Takes back a dry run."""
 
 
-class Bringing:
+class ImportRun:
     """One import into one memory, for one user."""
 
     def __init__(
@@ -64,7 +64,7 @@ class Bringing:
         self.other = ""  # the source that another memory is here, where its files do not name it
         self._book, self.tick = self.shelf.book, tick or (lambda _: None)
         self._format, self._agent, self._file = "", "", ""
-        self._began: dict[str, tuple[Began, int]] = {}  # with the last turn of it that is here
+        self._began: dict[str, tuple[ConversationStart, int]] = {}  # with the last turn of it that is here
         self._times: dict[str, str] = {}
         self._path_of: dict[tuple[str, str], str] = {}  # by conversation and branch
         self._noting: Noting | None = None  # who is known by which name, as long as nobody else writes
@@ -152,7 +152,7 @@ class Bringing:
     def _one(self, item: Item) -> None:
         if isinstance(item, Skipped):
             self.skip(self._at(item.place), item.reason)
-        elif isinstance(item, Began):
+        elif isinstance(item, ConversationStart):
             self._began[item.conversation] = (item, self._last_known(item))
         else:
             place = self._place(item)
@@ -160,14 +160,14 @@ class Bringing:
                 self.skip(place, f"it has {_length(item):,} letters, and a memory takes {_MOST_WORDS:,} in one piece")
                 return
             with self.told_if_refused(place):
-                if isinstance(item, Said):
+                if isinstance(item, Message):
                     self._said(item)
                 else:
                     self._note(item)
 
     # -- what was said -----------------------------------------------------------------------------------------------
 
-    def _said(self, said: Said) -> None:
+    def _said(self, said: Message) -> None:
         began, last = self._began[said.conversation]
         turn, name = said.turn, self._name(said.conversation, said.turn.id)
         at = self._times[said.conversation] = turn.at or self._times.get(said.conversation, began.at)
@@ -190,7 +190,7 @@ class Bringing:
         )  # fmt: skip
         self.count("episodes", trust, masked=self.gated.masks.last)
 
-    def _last_known(self, began: Began) -> int:
+    def _last_known(self, began: ConversationStart) -> int:
         """The last turn of a conversation that is here, counted from 0 on; -1 if none is."""
         for number in range(len(began.ids) - 1, -1, -1):
             if self._is_here(self._name(began.conversation, began.ids[number])):
@@ -207,7 +207,7 @@ class Bringing:
 
     # -- paths -------------------------------------------------------------------------------------------------------
 
-    def _path(self, began: Began, branch: str) -> str:
+    def _path(self, began: ConversationStart, branch: str) -> str:
         """The path of a branch, made if need be, with those above it."""
         known, name = self._path_of, began.conversation
         line: list[str] = []
@@ -221,7 +221,7 @@ class Bringing:
             path = known[name, each] = self._branched(self._called(began, each), path)
         return path
 
-    def _called(self, began: Began, branch: str) -> str:
+    def _called(self, began: ConversationStart, branch: str) -> str:
         """`chatgpt/tea-time/3f9a2c01`: where it comes from, the conversation, and which of its branches."""
         title = _slug(began.title) if not find(began.title) else ""
         mark = named_after(began.conversation, branch)[:8]
@@ -276,7 +276,7 @@ class Bringing:
             for kind in masked:
                 self._masked[kind] = self._masked.get(kind, 0) + 1
 
-    def _place(self, item: Said | Note) -> str:
+    def _place(self, item: Message | Note) -> str:
         if isinstance(item, Note):
             return self._at(item.about)
         title = self._began[item.conversation][0].title or item.conversation
@@ -294,7 +294,7 @@ def _until_it_fails(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def _length(item: object) -> int:
-    if isinstance(item, Said):
+    if isinstance(item, Message):
         return len(item.turn.text)
     return len(item.text) if isinstance(item, Note) else 0
 

@@ -19,7 +19,7 @@ from collections import Counter
 from typing import Any
 
 from keepsake.exchange.ndjson import Reader
-from keepsake.memory.exchange.export_reader import Taking
+from keepsake.memory.exchange.export_reader import ExportReader
 from keepsake.records.event import Draft, Event
 from keepsake.records.exported import TakenIn
 from keepsake.records.operations import (
@@ -57,10 +57,10 @@ _FOREIGN_WHY = {
 _STAYS = "they speak for the memory that they were said in"
 
 
-class Join:
+class ExportMerger:
     """One file that is being joined."""
 
-    def __init__(self, taking: Taking) -> None:
+    def __init__(self, taking: ExportReader) -> None:
         self._taking, self._book, self._user = taking, taking.book, taking.user
         self._mine = set[str]()  # ids of versions and episodes that came in with this file
         self._paths = set[str]()  # paths that did
@@ -273,11 +273,11 @@ _SEEN_ONCE = (  # what has no id
     RELATION_PUT,
 )  # fmt: skip
 _ACTS = {
-    BELIEF_PUT: Join._state, BELIEF_SUPERSEDE: Join._state, BELIEF_TOMBSTONE: Join._withdraw,
-    BELIEF_INVALIDATE: Join._withdraw,
-    EPISODE_PUT: Join._observe, EPISODE_RETRACT: Join._of_ids, EPISODE_FADE: Join._of_ids, PATH_BRANCH: Join._branch,
-    PATH_MERGE: Join._end_path,
-    PATH_ABANDON: Join._end_path, PATH_COMPACT: Join._end_path, PATH_REOPEN: Join._end_path, PAGE_PUT: Join._page,
-    PAGE_COMPACT: Join._fold,
-    PAGE_RENAME: Join._rename, RELATION_PUT: Join._relate,
+    BELIEF_PUT: ExportMerger._state, BELIEF_SUPERSEDE: ExportMerger._state, BELIEF_TOMBSTONE: ExportMerger._withdraw,
+    BELIEF_INVALIDATE: ExportMerger._withdraw,
+    EPISODE_PUT: ExportMerger._observe, EPISODE_RETRACT: ExportMerger._of_ids, EPISODE_FADE: ExportMerger._of_ids, PATH_BRANCH: ExportMerger._branch,
+    PATH_MERGE: ExportMerger._end_path,
+    PATH_ABANDON: ExportMerger._end_path, PATH_COMPACT: ExportMerger._end_path, PATH_REOPEN: ExportMerger._end_path, PAGE_PUT: ExportMerger._page,
+    PAGE_COMPACT: ExportMerger._fold,
+    PAGE_RENAME: ExportMerger._rename, RELATION_PUT: ExportMerger._relate,
 }  # fmt: skip

@@ -10,10 +10,10 @@ import re
 from typing import Any
 
 from keepsake.exchange.conversation import ASSISTANT, Note, named_after
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.graph.entity_names import Naming
 from keepsake.records.named import Relation
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 _LONGEST = 300  # letters of where a note stood
 _CATEGORY = re.compile(r"\w[\w -]{0,39}")
@@ -22,7 +22,7 @@ _CATEGORY = re.compile(r"\w[\w -]{0,39}")
 class Noting(Naming):
     """States the notes of one source, each once. `masked` are the kinds of secrets in the last one."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, user: str, source: str) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str, source: str) -> None:
         super().__init__(shelf, gated, user)
         self._source, self._key, self._stated, self._names_all = source, "", 0, False
         self.masked: tuple[str, ...] = ()

@@ -25,10 +25,10 @@ from keepsake.records import ids
 from keepsake.records.event import Draft
 from keepsake.records.operations import IMPORT_DONE, IMPORT_TAKE
 from keepsake.records.transfer import IMPORT
-from keepsake.state.beliefs import Held
+from keepsake.state.version import CurrentVersion
 
 if TYPE_CHECKING:
-    from keepsake.memory.exchange.importer import Bringing
+    from keepsake.memory.exchange.importer import ImportRun
     from keepsake.memory.exchange.sources import Source
 
 NAME = "chronomemory"
@@ -39,7 +39,7 @@ def looks_like(head: bytes) -> bool:
     return chronomemory.looks_like(head.partition(b"\n")[0]) or chronomemory.is_snapshot(head)
 
 
-def bring(bringing: Bringing, source: Source) -> None:
+def bring(bringing: ImportRun, source: Source) -> None:
     """Bring in one file: a log, or a snapshot."""
     data = source.whole()
     if chronomemory.is_snapshot(data[: 1 << 16]):
@@ -48,7 +48,7 @@ def bring(bringing: Bringing, source: Source) -> None:
         _bring(bringing, source.name, data, None)
 
 
-def bring_folder(bringing: Bringing, folder: Path) -> None:
+def bring_folder(bringing: ImportRun, folder: Path) -> None:
     """Bring in a log and its snapshot together."""
     bringing.begin(NAME, "", folder.name)
     found: list[bytes | None] = []
@@ -63,7 +63,7 @@ def bring_folder(bringing: Bringing, folder: Path) -> None:
     bringing.tick(sum(len(each or b"") for each in found))
 
 
-def _bring(bringing: Bringing, name: str, log: bytes, beside: bytes | None) -> None:
+def _bring(bringing: ImportRun, name: str, log: bytes, beside: bytes | None) -> None:
     events, rest = chronomemory.rescue(log)
     snapshot: Snapshot | None = None
     if beside is not None:
@@ -88,7 +88,7 @@ def _bring(bringing: Bringing, name: str, log: bytes, beside: bytes | None) -> N
 class _Records:
     """The records of one store, each under its own name here if that is free."""
 
-    def __init__(self, bringing: Bringing, file: str, digest: str) -> None:
+    def __init__(self, bringing: ImportRun, file: str, digest: str) -> None:
         self._bringing, self._file, self._digest = bringing, file, digest
         self._book, self._shelf, self._user = bringing.shelf.book, bringing.shelf, bringing.user
         self._gated = bringing.gated.as_source(bringing.other, bringing.trust(DOCUMENT))
@@ -157,10 +157,10 @@ class _Records:
             return False
         return True
 
-    def _held(self, id: str) -> Held | None:
+    def _held(self, id: str) -> CurrentVersion | None:
         key = self._keys.get(id)
         return self._book.find(key, user=self._user, short=False) if key else None
 
-    def _said(self, mark: str) -> Held | None:
+    def _said(self, mark: str) -> CurrentVersion | None:
         said = self._book.said(self._user, imported_with(self._gated.trust), f"{NAME}:{mark}")
         return said[0] if said else None

@@ -27,9 +27,9 @@ from keepsake.exchange import ndjson as ndjson
 from keepsake.exchange import ndjson_events as events
 from keepsake.exchange.ndjson import Reader
 from keepsake.ledger.format import HOUSEKEEPING
-from keepsake.memory.exchange.export_reader import Taking
-from keepsake.memory.exchange.merge_export import Join
-from keepsake.memory.exchange.taken_plain import Plain
+from keepsake.memory.exchange.export_reader import ExportReader
+from keepsake.memory.exchange.merge_export import ExportMerger
+from keepsake.memory.exchange.taken_plain import SnapshotImporter
 from keepsake.memory.settings import place_of
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
@@ -42,7 +42,7 @@ class _NotReally(Exception):
     """Takes back a dry run."""
 
 
-def take_in(taking: Taking, lines: Iterator[bytes], *, dry_run: bool = False) -> TakenIn:
+def take_in(taking: ExportReader, lines: Iterator[bytes], *, dry_run: bool = False) -> TakenIn:
     """Take in the lines of a file, in the way that what is here allows; in a dry run, say only what would come in."""
     trust = taking.gated.trust
     taking.gated.must("memory", "import", user=taking.user)
@@ -56,17 +56,17 @@ def take_in(taking: Taking, lines: Iterator[bytes], *, dry_run: bool = False) ->
     with suppress(_NotReally), taking.speaker.batch():
         is_nobodys, is_new = _look(taking)
         if not reader.header.history or _is_judged(taking):  # statement by statement, through the gate
-            done = Plain(taking).run(reader)
+            done = SnapshotImporter(taking).run(reader)
         elif taking.mine and is_new:
             done = _whole(taking, reader, is_first=is_nobodys)
         else:
-            done = Join(taking).run(reader)
+            done = ExportMerger(taking).run(reader)
         if dry_run:
             raise _NotReally
     return done
 
 
-def _is_judged(taking: Taking) -> bool:
+def _is_judged(taking: ExportReader) -> bool:
     """Whether the policy may say of what that source states anything but that it is quarantined, or heard."""
     policy, trust = taking.speaker.policy, taking.speaker.trust
     if trust not in policy.quarantined:
@@ -74,7 +74,7 @@ def _is_judged(taking: Taking) -> bool:
     return any(rule.then != ALLOW and rule.may_meet(trust, taking.source) for rule in policy.rules)
 
 
-def _look(taking: Taking) -> tuple[bool, bool]:
+def _look(taking: ExportReader) -> tuple[bool, bool]:
     """Whether nobody has said anything here yet; and whether this user has not."""
     shelf, is_nobodys = taking.shelf, True
     if shelf.ledger.chain().first or shelf.ledger.standing.erasures:
@@ -86,7 +86,7 @@ def _look(taking: Taking) -> tuple[bool, bool]:
     return is_nobodys, True
 
 
-def _whole(taking: Taking, reader: Reader, *, is_first: bool) -> TakenIn:
+def _whole(taking: ExportReader, reader: Reader, *, is_first: bool) -> TakenIn:
     """All of it, as it was recorded. Where others are here too, what is the memory's own stays as they have it."""
     began = taking.begin(reader, is_first=is_first)
     numbers, beliefs, episodes = ndjson.Numbers(began), 0, 0
@@ -103,7 +103,7 @@ def _whole(taking: Taking, reader: Reader, *, is_first: bool) -> TakenIn:
     return TakenIn(user=taking.user, is_whole=True, events=numbers.count, beliefs=beliefs, episodes=episodes)
 
 
-def _must_be_free(taking: Taking, event: Event) -> None:
+def _must_be_free(taking: ExportReader, event: Event) -> None:
     """Refused, if an event names anything of somebody else's who is here too."""
     book = taking.book
     for text in events.texts_in(event.body):

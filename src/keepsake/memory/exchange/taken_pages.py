@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from keepsake.memory.pages.files import PagesAt
-from keepsake.memory.pages.store import PagesOf
+from keepsake.memory.pages.store import PageStore
 from keepsake.projections.markdown import Page, entity_of, parse
 from keepsake.projections.pages.rows import path_of
 from keepsake.records.errors import NotFound, NotWritten, Refused
@@ -27,7 +27,7 @@ _SHOWN = 60
 class TakingPages:
     """One folder that is being taken in, for one user."""
 
-    def __init__(self, at: PagesAt, pages: PagesOf, user: str) -> None:
+    def __init__(self, at: PagesAt, pages: PageStore, user: str) -> None:
         self._at, self._pages, self._user = at, pages, user
         self._left: list[tuple[str, str]] = []
         self._known = 0

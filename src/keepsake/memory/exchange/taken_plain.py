@@ -12,7 +12,7 @@ from typing import Any
 from keepsake.decide import episodes as decide_episode
 from keepsake.exchange.ndjson import Line, Reader
 from keepsake.memory.core.masking import Cleared
-from keepsake.memory.exchange.export_reader import Taking
+from keepsake.memory.exchange.export_reader import ExportReader
 from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment
 from keepsake.records.episode import Episode
@@ -27,10 +27,10 @@ _EPISODE = frozenset(Episode.__dataclass_fields__) - {"seq", "recorded", "source
 _THERE = ("reason", "weakened")  # what a version says of the one before it
 
 
-class Plain:
+class SnapshotImporter:
     """One file, record by record."""
 
-    def __init__(self, taking: Taking) -> None:
+    def __init__(self, taking: ExportReader) -> None:
         self._taking, self._book, self._user = taking, taking.book, taking.user
         self._counts = {"belief": 0, "episode": 0, "known": 0, "events": 0, "quarantined": 0}
         self._kept: list[tuple[str, str]] = []

@@ -12,13 +12,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from keepsake.consolidate.classify import Deltas
-from keepsake.consolidate.compare import ReadAhead, Standing, Weigher
+from keepsake.consolidate.compare import CurrentFact, ReadAhead, Weigher
 from keepsake.consolidate.filter import Filter, Row, parse
 from keepsake.consolidate.scoring import Candidate, SalienceScorer, is_worth
 from keepsake.decide import rule as decide
-from keepsake.memory.core.gate import Gated
-from keepsake.memory.episodes.store import EpisodesOf
-from keepsake.memory.facts.store import FactsOf
+from keepsake.memory.core.gate import WriteGate
+from keepsake.memory.episodes.store import EpisodeStore
+from keepsake.memory.facts.store import FactService
 from keepsake.projections.index import statements as sql
 from keepsake.records.clock import held_time
 from keepsake.records.delta import Delta, DeltaScope
@@ -29,10 +29,10 @@ from keepsake.records.fact_view import claims_in
 from keepsake.records.rule import Consolidated, ConsolidationRule
 from keepsake.records.scope import Scope
 from keepsake.state.rules import Mark
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
-    from keepsake.memory.core.index import IndexOf
+    from keepsake.memory.core.index import IndexService
     from keepsake.records.extracted import Extractor
 
 PORTION = 500  # episodes that are considered, and whose deltas are applied, in one group
@@ -40,16 +40,16 @@ PORTION = 500  # episodes that are considered, and whose deltas are applied, in 
 Tick = Callable[[int], None]
 
 
-class ConsolidationOf:
+class ConsolidationService:
     """The rules of one memory, at work."""
 
     def __init__(
         self,
-        shelf: Shelf,
-        gated: Gated,
-        episodes: EpisodesOf,
-        facts: FactsOf,
-        index: IndexOf,
+        shelf: OpenFolder,
+        gated: WriteGate,
+        episodes: EpisodeStore,
+        facts: FactService,
+        index: IndexService,
         several: frozenset[str],
     ) -> None:
         self._shelf, self._gated, self._episodes, self._facts = shelf, gated, episodes, facts
@@ -201,7 +201,7 @@ class ConsolidationOf:
         uses, good, bad = row or (0, 0.0, 0.0)
         return {"uses": uses, "good": round(good), "bad": round(bad)}
 
-    def _standing(self, scope: DeltaScope, subject: str, predicate: str) -> list[Standing]:
+    def _standing(self, scope: DeltaScope, subject: str, predicate: str) -> list[CurrentFact]:
         """The facts of a subject and predicate that are held and have not ended."""
         held = self._shelf.book.claiming(scope.user, scope.path, scope.agent, subject, predicate)
         now = self._shelf.ledger.now()
@@ -212,9 +212,9 @@ class ConsolidationOf:
         ]  # fmt: skip
 
 
-def _standing(key: str, body: dict[str, Any]) -> Standing:
+def _standing(key: str, body: dict[str, Any]) -> CurrentFact:
     claims, since = frozenset(claims_in(body.get("views"))), held_time(body.get("valid_from", ""))
-    return Standing(key, body["triple"][2], claims, since, body.get("trust", "human"))
+    return CurrentFact(key, body["triple"][2], claims, since, body.get("trust", "human"))
 
 
 def _selected(portion: list[Episode], chosen: Filter) -> list[Episode]:

@@ -13,26 +13,26 @@ from typing import Any
 from keepsake.consolidate.cadence import Cadence, is_due, next_after
 from keepsake.consolidate.filter import parse
 from keepsake.decide import rule as decide
-from keepsake.memory.core.gate import Gated
-from keepsake.memory.episodes.store import EpisodesOf
-from keepsake.memory.facts.consolidate import ConsolidationOf
+from keepsake.memory.core.gate import WriteGate
+from keepsake.memory.episodes.store import EpisodeStore
+from keepsake.memory.facts.consolidate import ConsolidationService
 from keepsake.memory.trust.answering import answering
 from keepsake.records.clock import stamp
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.errors import KeepsakeError, NotFound
 from keepsake.records.rule import Consolidated, ConsolidationRule, Finding, RuleStatus
 from keepsake.records.times import Times
 from keepsake.state.rules import Kept, Mark
-from keepsake.state.state import Book
-from keepsake.stores.open_folder import Shelf
+from keepsake.state.state import State
+from keepsake.stores.open_folder import OpenFolder
 
 
 @answering
-@listing
-class RulesOf:
+@display_lists
+class RuleStore:
     """The rules of one user."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, episodes: EpisodesOf, at_work: ConsolidationOf, user: str) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, episodes: EpisodeStore, at_work: ConsolidationService, user: str) -> None:
         self._shelf, self._gated, self._episodes = shelf, gated, episodes
         self._at_work, self._user = at_work, user
 
@@ -130,6 +130,6 @@ def _status(
     )  # fmt: skip
 
 
-def _waiting(book: Book, user: str, mark: Mark) -> int:
+def _waiting(book: State, user: str, mark: Mark) -> int:
     """How many episodes wait for a rule, on every path that goes on."""
     return book.episodes.waiting(user, mark.through, lambda path: book.paths.home(user, path) is not None)

@@ -17,16 +17,16 @@ from keepsake.decide import facts as decide
 from keepsake.decide.asking import needs_approval
 from keepsake.decide.facts import Evidence, Plan
 from keepsake.decide.trust import SET_ASIDE
-from keepsake.memory.core.gate import Gated
-from keepsake.memory.episodes.shape import ShapeOf
-from keepsake.memory.episodes.store import EpisodesOf
+from keepsake.memory.core.gate import WriteGate
+from keepsake.memory.episodes.shape import EpisodeShape
+from keepsake.memory.episodes.store import EpisodeStore
 from keepsake.memory.facts import channels
 from keepsake.memory.facts import history as versions
 from keepsake.memory.trust.answering import answering
 from keepsake.memory.trust.visibility import brought_back, withheld_among
 from keepsake.records.belief import Belief
 from keepsake.records.clock import comparable, held_time, parse_moment, said_time, stamp
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
@@ -37,34 +37,35 @@ from keepsake.records.history import Moment
 from keepsake.records.operations import DELTA_NOOP
 from keepsake.records.policy import DEFAULT, RANK
 from keepsake.records.scope import checked
-from keepsake.state.beliefs import Beliefs, Held
-from keepsake.state.episodes import Told
-from keepsake.stores.open_folder import Shelf
+from keepsake.state.beliefs import Beliefs
+from keepsake.state.episodes import EpisodeRef
+from keepsake.state.version import CurrentVersion
+from keepsake.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
-    from keepsake.memory.core.index import IndexOf
+    from keepsake.memory.core.index import IndexService
     from keepsake.records.delta import Delta
 
 
 @answering
-@listing
-class FactsOf:
+@display_lists
+class FactService:
     """The facts of one user, as they are seen from a path.
 
     `several` are the predicates of which more than one object may hold.
     """
 
     def __init__(
-        self, shelf: Shelf, gated: Gated, episodes: EpisodesOf, user: str, several: frozenset[str],
-        index: Callable[[], IndexOf], path: str = "",
+        self, shelf: OpenFolder, gated: WriteGate, episodes: EpisodeStore, user: str, several: frozenset[str],
+        index: Callable[[], IndexService], path: str = "",
     ) -> None:  # fmt: skip
         self._shelf, self._gated, self._episodes, self._user, self._path = shelf, gated, episodes, user, path
         self._index = index
-        self._several, self._shape = several, ShapeOf(shelf, gated, "facts")
+        self._several, self._shape = several, EpisodeShape(shelf, gated, "facts")
 
-    def on(self, path: str) -> FactsOf:
+    def on(self, path: str) -> FactService:
         """The same, as they are seen from another path, and pinned there."""
-        return FactsOf(self._shelf, self._gated, self._episodes, self._user, self._several, self._index, path)
+        return FactService(self._shelf, self._gated, self._episodes, self._user, self._several, self._index, path)
 
     # -- the store ---------------------------------------------------------------------------------------------------
 
@@ -176,14 +177,14 @@ class FactsOf:
         is_withheld = self._episodes.withheld(episode.source, user=episode.user) is not None
         return min(episode.trust, SET_ASIDE, key=RANK.__getitem__) if is_withheld else episode.trust
 
-    def _told(self, delta: Delta) -> Iterator[Told]:
+    def _told(self, delta: Delta) -> Iterator[EpisodeRef]:
         """The episodes that a delta names. Of several of one name, those of its agent, if there are any."""
         scope, known = delta.scope, self._shelf.book.episodes
         for name in delta.source_episode_ids if scope else ():
             found = known.find(scope.user, name) if scope else ()
             yield from [told for told in found if scope and told.agent == scope.agent] or found
 
-    def _read(self, told: Told) -> Episode:
+    def _read(self, told: EpisodeRef) -> Episode:
         return self._episodes.read(told.seq)
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -285,12 +286,12 @@ class FactsOf:
                         found[held.ref] = [held.belief()]
             return versions.seen_from(self._path, known, found)
 
-    def _candidates(self, known: Beliefs, user: str, wanted: FactPattern) -> list[Held]:
+    def _candidates(self, known: Beliefs, user: str, wanted: FactPattern) -> list[CurrentVersion]:
         if None not in (wanted.subject, wanted.predicate, wanted.agent):
             return known.claiming(user, self._path, str(wanted.agent), str(wanted.subject), str(wanted.predicate))
         return known.facts(user, wanted.subject)
 
-    def _seen(self, known: Beliefs, facts: list[Held]) -> list[Held]:
+    def _seen(self, known: Beliefs, facts: list[CurrentVersion]) -> list[CurrentVersion]:
         return [held for held in facts if known.sees(held, self._path)]
 
     def _of(self, user: str | None) -> str:

@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 
-from keepsake.memory.core.gate import Gated
-from keepsake.memory.graph.entity_names import Everyone, Names, Naming, Told
+from keepsake.memory.core.gate import WriteGate
+from keepsake.memory.graph.entity_names import EntityStatement, Everyone, Names, Naming
 from keepsake.memory.trust.answering import answering
 from keepsake.records.belief import texts
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.errors import NotFound
 from keepsake.records.named import Known, NamedEntity, Relation
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 _SHOWN = 200  # characters of a name in a message
 
 
 @answering
-@listing
-class EntitiesOf:
+@display_lists
+class EntityStore:
     """The entities of one user."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, user: str) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str) -> None:
         self._shelf, self._gated, self._user = shelf, gated, user
 
     def all(self) -> Known:
@@ -111,7 +111,7 @@ class EntitiesOf:
             self._forget([told for _, told in going], reason)
         return len({relation for relation, _ in going})
 
-    def _forget(self, going: Iterable[Told], reason: str) -> None:
+    def _forget(self, going: Iterable[EntityStatement], reason: str) -> None:
         for name in dict.fromkeys(told.body["id"] for told in going):
             self._gated.forget(name, reason=reason, user=self._user, path="")
 

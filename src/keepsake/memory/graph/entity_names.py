@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 import orjson
 
 from keepsake.decide.trust import is_outranked
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.trust.shown import is_shown
 from keepsake.projections.markdown.names import file_of
 from keepsake.records.entity import kind_of, name_key, spoken, thing_key
 from keepsake.records.named import LONGEST, NamedEntity, Relation, is_name, must_say_something
 from keepsake.records.page import NOTES
-from keepsake.state.beliefs import Held
-from keepsake.stores.open_folder import Shelf
+from keepsake.state.version import CurrentVersion
+from keepsake.stores.open_folder import OpenFolder
 
 ENTITY, RELATION = "entity", "relation"  # kinds of beliefs
 
@@ -45,10 +45,10 @@ _WORDS = {
 _PREFIX = {word: prefix for prefix, words in _WORDS.items() for word in (prefix, *words.split())}
 
 
-class Told(NamedTuple):
+class EntityStatement(NamedTuple):
     """A belief that says something of an entity."""
 
-    held: Held
+    held: CurrentVersion
     body: dict[str, Any]
     name: str  # the entity's
 
@@ -82,7 +82,7 @@ class Names:
     approval takes its name nonetheless, but not from a program of more `trust` than its source has.
     """
 
-    def __init__(self, shelf: Shelf, user: str, trust: str = "web") -> None:
+    def __init__(self, shelf: OpenFolder, user: str, trust: str = "web") -> None:
         self._book, self._user, self._now, self._trust = shelf.book, user, shelf.ledger.now(), trust
         self._pages: dict[str, str] = {}  # by name
         self._names: dict[str, str] = {}  # by page, of those that somebody named
@@ -145,16 +145,16 @@ class Names:
                 self._said[page] = self._shown_texts(found) if found else None
         return self._said.get(page)
 
-    def _all(self) -> list[tuple[Held, dict[str, Any]]]:
+    def _all(self) -> list[tuple[CurrentVersion, dict[str, Any]]]:
         """All that says something of somebody, oldest first."""
         return self._with_words(self._book.query(user=self._user))
 
-    def _with_words(self, held: Iterable[Held]) -> list[tuple[Held, dict[str, Any]]]:
+    def _with_words(self, held: Iterable[CurrentVersion]) -> list[tuple[CurrentVersion, dict[str, Any]]]:
         pairs = ((each, each.body()) for each in held if not is_outranked(self._book, each, self._trust))
         return [(each, body) for each, body in pairs if body.get("text") or body.get("triple") or entity_in(body)]
 
-    def _note_all(self, pairs: Iterable[tuple[Held, dict[str, Any]]]) -> None:
-        pages: dict[str, list[tuple[Held, dict[str, Any]]]] = {}
+    def _note_all(self, pairs: Iterable[tuple[CurrentVersion, dict[str, Any]]]) -> None:
+        pages: dict[str, list[tuple[CurrentVersion, dict[str, Any]]]] = {}
         for pair in pairs:
             pages.setdefault(_page(pair[1]), []).append(pair)
         for page, some in pages.items():
@@ -162,18 +162,18 @@ class Names:
                 self._said[page] = self._shown_texts(some)
         self._is_whole = True
 
-    def _shown_texts(self, pairs: Iterable[tuple[Held, dict[str, Any]]]) -> set[str]:
+    def _shown_texts(self, pairs: Iterable[tuple[CurrentVersion, dict[str, Any]]]) -> set[str]:
         return {body.get("text", "") for each, body in pairs if is_shown(self._book, each, body, self._now)}
 
 
 class Everyone(Names):
     """The same, with all that may be shown of everyone: `told`, oldest first."""
 
-    def __init__(self, shelf: Shelf, user: str) -> None:
+    def __init__(self, shelf: OpenFolder, user: str) -> None:
         super().__init__(shelf, user)
         pairs = self._all()
         shown = [(each, body) for each, body in pairs if is_shown(self._book, each, body, self._now)]
-        self.told = [Told(each, body, self.name_of(_page(body))) for each, body in shown]
+        self.told = [EntityStatement(each, body, self.name_of(_page(body))) for each, body in shown]
         self._said = {_page(body): set() for _, body in pairs}
         self._is_whole = True
 
@@ -185,14 +185,14 @@ class Everyone(Names):
         for name, noted in observed.items():
             yield NamedEntity(name, self.kind_of(name), tuple(noted))
 
-    def observations(self) -> Iterator[Told]:
+    def observations(self) -> Iterator[EntityStatement]:
         """What is said of somebody in words, and is not shown as a relation of two alone."""
         related = {told.held.ref for _, told in self.relations() if told.is_relation}
         for told in self.told:
             if told.text.strip() and not told.is_entity and told.held.ref not in related:
                 yield told
 
-    def relations(self) -> Iterator[tuple[Relation, Told]]:
+    def relations(self) -> Iterator[tuple[Relation, EntityStatement]]:
         """What relates two of those that are known, and which belief says so."""
         known = dict.fromkeys(told.name for told in self.told)
         spelled = {key: name for name in reversed(list(known)) for key in self._spellings(name)}
@@ -214,7 +214,7 @@ class Naming:
     To be made and used inside one batch. `said` are fields that every belief gets, such as its session.
     """
 
-    def __init__(self, shelf: Shelf, gated: Gated, user: str, **said: Any) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str, **said: Any) -> None:
         self._book, self._now, self._user = shelf.book, shelf.ledger.now(), user
         self._gated, self._said = gated, {"user": user, "path": "", "trust": None, **said}
         self.names = Names(shelf, user, gated.trust)

@@ -18,13 +18,13 @@ import orjson
 from keepsake.decide import graph as decide
 from keepsake.decide.graph import Saved
 from keepsake.ledger.disk import replace as put_in_place
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.graph.graph_rows import GraphRows, is_text
 from keepsake.memory.graph.index import GraphAt
 from keepsake.memory.graph.store import GraphStore
 from keepsake.memory.trust.answering import answering
 from keepsake.projections.graph.queries import GraphFile
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.errors import NotFound, NotWritten, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph.envelope import KINDS, GraphEnvelope
@@ -40,11 +40,11 @@ _FEW = 5  # that are named in a message
 
 
 @answering
-@listing
-class GraphOf(GraphStore):
+@display_lists
+class GraphService(GraphStore):
     """One user's graph. It is a `MemoryGraphStore`."""
 
-    def __init__(self, at: GraphAt, gated: Gated, user: str, erased: Callable[[], None]) -> None:
+    def __init__(self, at: GraphAt, gated: WriteGate, user: str, erased: Callable[[], None]) -> None:
         super().__init__(at, gated, user)
         self._erased = erased
 

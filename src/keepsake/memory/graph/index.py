@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from keepsake.memory.core.events import events_from
-from keepsake.memory.core.follower import Level
+from keepsake.memory.core.follower import Follower
 from keepsake.projections.followed import Bookmark
 from keepsake.projections.graph.fold import Stale
 from keepsake.projections.graph.queries import GraphFile
@@ -32,7 +32,7 @@ _TRIES = 3
 _WRONG = (sqlite3.DatabaseError, Stale, LookupError, TypeError, ValueError)  # what a file that is not ours can do
 
 
-class GraphAt(Level[GraphFile]):
+class GraphAt(Follower[GraphFile]):
     """The rows of the graphs of one folder."""
 
     called = "the graph is"

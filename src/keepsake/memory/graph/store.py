@@ -19,7 +19,7 @@ import orjson
 
 from keepsake.decide import graph as decide
 from keepsake.decide.graph import Saved
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.graph.graph_rows import GraphRows, is_text
 from keepsake.memory.graph.index import GraphAt
 from keepsake.projections.graph.merge import is_derived_here, plain_edge, plain_node
@@ -28,7 +28,7 @@ from keepsake.records.errors import Busy, NotApproved, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph.envelope import KEYS, KINDS, GraphEnvelope, Records, key_of, keys_in, record_in, record_of
 from keepsake.records.graph.events import MemoryEvent
-from keepsake.records.graph.graph_fields import Told, line_of
+from keepsake.records.graph.graph_fields import RecordFields, line_of
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.path import MemoryPath
 from keepsake.records.policy import ALLOW, thing
@@ -46,7 +46,7 @@ class _Behind(Exception):
 class GraphStore:
     """Profiles, nodes, edges and paths of one user, in the ledger."""
 
-    def __init__(self, at: GraphAt, gated: Gated, user: str) -> None:
+    def __init__(self, at: GraphAt, gated: WriteGate, user: str) -> None:
         self._at, self._shelf, self._gated, self._user = at, at.shelf, gated, user
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class GraphStore:
 
     # -- how ---------------------------------------------------------------------------------------------------------
 
-    def _put(self, records: Iterable[Saved], head: Told | None = None) -> list[Draft]:
+    def _put(self, records: Iterable[Saved], head: RecordFields | None = None) -> list[Draft]:
         return decide.put(self._user, records, head, trust=self._gated.trust, is_belief=self._at.book.taken)
 
     def _write(self, make: Callable[[GraphFile], list[Draft]]) -> list[Event]:
@@ -224,7 +224,7 @@ class GraphStore:
                     self._may_merge(_name(saved))
                 yield found
 
-    def _news(self, db: GraphFile, head: Told) -> Told:
+    def _news(self, db: GraphFile, head: RecordFields) -> RecordFields:
         """What an envelope says of itself that was not said before."""
         known, fresh = db.head(self._user), _fresh_in(db, self._user, head)
         said = set(keys_in(known))
@@ -275,7 +275,7 @@ class GraphStore:
         is_known = line == db.said_line(self._user, saved.part, _name(saved))
         return None if is_known else saved._replace(line=line, told=told)
 
-    def _plain(self, db: GraphFile, saved: Saved, shown: Told) -> Told:
+    def _plain(self, db: GraphFile, saved: Saved, shown: RecordFields) -> RecordFields:
         user, ledger, told = self._user, self._at.ledger_id, saved.told
         if saved.part == "nodes":
             absorbed = reversed(db.merges_into(user, told["id"]))
@@ -289,7 +289,7 @@ def _name(saved: Saved) -> str:
     return str(saved.told[KEYS.get(saved.part, "id")])
 
 
-def _given(envelope: GraphEnvelope) -> tuple[list[Saved], Told]:
+def _given(envelope: GraphEnvelope) -> tuple[list[Saved], RecordFields]:
     """The records of an envelope, and what it says of itself."""
     given = [] if envelope.profile is None else [_saved("profiles", envelope.profile.to_line())]
     for part in KINDS:
@@ -304,7 +304,7 @@ def _saved(part: str, line: bytes) -> Saved:
     return Saved(part, line, orjson.loads(line))
 
 
-def _fresh_in(db: GraphFile, user: str, head: Told) -> Told:
+def _fresh_in(db: GraphFile, user: str, head: RecordFields) -> RecordFields:
     known = db.head(user)
     fresh = {
         name: {key: value for key, value in head[name].items() if _is_news(known.get(name, {}), key, value)}
@@ -323,5 +323,5 @@ def _first_profile(db: GraphFile, user: str) -> str:
     return min((str(orjson.loads(line)["id"]) for line in db.lines(user, "profiles")), default="")
 
 
-def _is_news(known: Told, key: str, value: object) -> bool:
+def _is_news(known: RecordFields, key: str, value: object) -> bool:
     return key not in known or line_of({key: known[key]}) != line_of({key: value})

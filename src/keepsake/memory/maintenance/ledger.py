@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from keepsake.ledger import format as fmt
 from keepsake.ledger.chain import first_line, is_ours
 from keepsake.memory import settings
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.errors import Refused
 from keepsake.repair.witness import seen_by_the_index
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from keepsake.ledger.ledger import Ledger
     from keepsake.ledger.proof import Proof, Tree
     from keepsake.ledger.scan import Progress
-    from keepsake.ledger.seen import Seen
+    from keepsake.ledger.seen import CheckpointWitness
     from keepsake.ledger.verify import Report
     from keepsake.records.proof import ChainFile, Kept
     from keepsake.records.times import Span
@@ -55,22 +55,22 @@ def is_old(folder: Path) -> bool:
     return takeover.is_old(folder)
 
 
-def _given(folder: Path, note: str, key: str) -> Seen:
+def _given(folder: Path, note: str, key: str) -> CheckpointWitness:
     """A checkpoint that somebody brought, checked by their key or by the one that is here."""
     from keepsake.ledger.checkpoint import verifier_of
     from keepsake.ledger.genesis import ledger_id
     from keepsake.ledger.layout import Folder
-    from keepsake.ledger.seen import Seen
+    from keepsake.ledger.seen import CheckpointWitness
     from keepsake.ledger.signed_note import NoteError, Verifier
 
     try:
         verifier = Verifier(key) if key else verifier_of(ledger_id(Folder(folder)), settings.keyring())
-        return Seen(verifier.open(note), "the checkpoint that was given", True)
+        return CheckpointWitness(verifier.open(note), "the checkpoint that was given", True)
     except NoteError as error:
         raise Refused(f"this checkpoint proves nothing: {error}") from None
 
 
-def _signed(folder: Path) -> list[Seen]:
+def _signed(folder: Path) -> list[CheckpointWitness]:
     """What was signed about a folder. Without a key there is nothing to check it with, and nothing is loaded for it."""
     if not settings.keys_folder().is_dir():
         return []
@@ -91,8 +91,8 @@ def check_proof(text: str, key: str) -> dict[str, Any]:
     return check_inclusion(text, verifier)
 
 
-@listing
-class LedgerOf:
+@display_lists
+class LedgerService:
     """The ledger of one open memory."""
 
     def __init__(self, ledger: Ledger, keyring: Keyring, must: Callable[[str, str], None]) -> None:
@@ -161,9 +161,9 @@ class LedgerOf:
 
     def _begin_anew(self) -> str:
         from keepsake.ledger.checkpoint import take
-        from keepsake.stores.open_folder import Shelf
+        from keepsake.stores.open_folder import OpenFolder
 
-        shelf = Shelf(self._ledger.folder.root, by=self._ledger.by)
+        shelf = OpenFolder(self._ledger.folder.root, by=self._ledger.by)
         try:
             note = take(shelf.ledger, self._keyring, anew=True)
         finally:

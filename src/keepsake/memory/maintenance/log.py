@@ -17,7 +17,7 @@ import orjson
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
 from keepsake.records.log import LogPage
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 _FIRST, _MOST = 64, 8192  # events that are read at once
 _SCOPED = ("belief", "episode", "rule")  # where in an event's body a scope may stand
@@ -49,7 +49,7 @@ class Sought:
 
 
 def log_page(
-    shelf: Shelf, user: str, sought: Sought, *, before: int | None, after: int | None, limit: int, reach: int
+    shelf: OpenFolder, user: str, sought: Sought, *, before: int | None, after: int | None, limit: int, reach: int
 ) -> LogPage:  # fmt: skip
     """One page of a user's events. After a number there may be fewer than a page: then it is the newest page."""
     if min(limit, reach) < 1 or min(before or 0, after or 0) < 0:

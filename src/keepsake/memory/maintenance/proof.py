@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from keepsake.ledger.checkpoint import Keyring
     from keepsake.ledger.ledger import Ledger
     from keepsake.ledger.proof import Tree
-    from keepsake.ledger.seen import Seen
+    from keepsake.ledger.seen import CheckpointWitness
 
 
 def files_of(ledger: Ledger) -> list[ChainFile]:
@@ -42,7 +42,7 @@ def kept_in(ledger: Ledger, keyring: Keyring) -> list[Kept]:
     return sorted(found, key=lambda each: each.size, reverse=True)
 
 
-def _kept(seen: Seen, ledger: Ledger, keyring: Keyring) -> Kept:
+def _kept(seen: CheckpointWitness, ledger: Ledger, keyring: Keyring) -> Kept:
     said, here = seen.checkpoint, ledger.standing.ledger
     whose = said.origin.rpartition("/")[2] if said else here
     path = keyring.pin_path(whose) if seen.outside else ledger.folder.checkpoint

@@ -10,7 +10,7 @@ from keepsake.ledger.genesis import ledger_id
 from keepsake.ledger.layout import Folder
 from keepsake.records.clock import Clock
 from keepsake.records.errors import Busy, Refused, Unfinished
-from keepsake.stores.open_folder import Shelf, is_memory
+from keepsake.stores.open_folder import OpenFolder, is_memory
 
 
 def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock) -> None:
@@ -23,7 +23,7 @@ def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock)
     (folder / "vectors" / "swept").unlink(missing_ok=True)  # of which erasures the vectors know is another question now
     if name and ring.pin(name):
         try:
-            shelf = Shelf(folder, by=by, clock=clock)
+            shelf = OpenFolder(folder, by=by, clock=clock)
             try:
                 take(shelf.ledger, ring, anew=True)
             finally:

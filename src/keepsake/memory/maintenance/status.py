@@ -14,21 +14,21 @@ from keepsake.ledger.checkpoint import Keyring
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.ledger import Ledger
 from keepsake.memory import settings
-from keepsake.memory.episodes.store import EpisodesOf
+from keepsake.memory.episodes.store import EpisodeStore
 from keepsake.memory.maintenance.proof import written
 from keepsake.records.errors import Damaged, NotFound
 from keepsake.records.page import NOTES
 from keepsake.records.status import Asked, Erasure, Status
-from keepsake.state.state import Book
-from keepsake.state.version import Held
-from keepsake.stores.open_folder import Shelf
+from keepsake.state.state import State
+from keepsake.state.version import CurrentVersion
+from keepsake.stores.open_folder import OpenFolder
 
 WEEK = timedelta(days=7)
 _NAMED = 3  # reviews that are named
 _LOOKED_AT = 64  # events, for the last one that somebody wrote
 
 
-def status_of(shelf: Shelf, ring: Keyring, user: str) -> Status:
+def status_of(shelf: OpenFolder, ring: Keyring, user: str) -> Status:
     """How the memory of one user stands. What it costs does not grow with the ledger, once that is open."""
     with shelf.known():
         book, ledger, folder = shelf.book, shelf.ledger, shelf.ledger.folder
@@ -55,7 +55,7 @@ def _times(ledger: Ledger) -> str:
     return "; ".join(filter(None, (ahead, times.report())))
 
 
-def _learned(shelf: Shelf, user: str) -> int:
+def _learned(shelf: OpenFolder, user: str) -> int:
     """What was first stated this week. Of what was moved away, or is damaged, nobody knows when."""
     try:
         before = shelf.seq_at(datetime.fromisoformat(shelf.ledger.now()) - WEEK)
@@ -64,7 +64,7 @@ def _learned(shelf: Shelf, user: str) -> int:
     return shelf.book.learned_since(user, before)
 
 
-def _last_door(shelf: Shelf, user: str) -> str:
+def _last_door(shelf: OpenFolder, user: str) -> str:
     """Through which door the last of the user's events came, if it is among the last."""
     end = shelf.ledger.end.seq
     start = max(end - _LOOKED_AT + 1, shelf.ledger.chain().first)
@@ -106,7 +106,7 @@ def _size(folder: Path) -> int:
     return found
 
 
-def what_would_go(shelf: Shelf, episodes: EpisodesOf, names: Sequence[str], user: str, path: str) -> Erasure:
+def what_would_go(shelf: OpenFolder, episodes: EpisodeStore, names: Sequence[str], user: str, path: str) -> Erasure:
     """What an erasure of these names would destroy. NotFound, if one of them names nothing that has words."""
     plain, things = split_names(shelf, names, user)
     with shelf.ledger.reading():
@@ -130,11 +130,11 @@ def what_would_go(shelf: Shelf, episodes: EpisodesOf, names: Sequence[str], user
     return Erasure(found, events, copies, tuple(ledger.standing.copies), tuple(told), labels)
 
 
-def _on_path(book: Book, user: str, path: str) -> list[Held]:
+def _on_path(book: State, user: str, path: str) -> list[CurrentVersion]:
     return [each for each in book.held.values() if (each.user, each.path) == (user, path)]
 
 
-def split_names(shelf: Shelf, names: Sequence[str], user: str) -> tuple[list[str], list[tuple[str, str]]]:
+def split_names(shelf: OpenFolder, names: Sequence[str], user: str) -> tuple[list[str], list[tuple[str, str]]]:
     """The names of beliefs and episodes, and of other things, each of those with what it is."""
     with shelf.ledger.reading():
         nouns = [(name, noun_in(shelf.book, name, user)) for name in names]

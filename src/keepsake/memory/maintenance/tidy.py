@@ -17,21 +17,21 @@ from typing import Any
 from keepsake.decide import beliefs as decide
 from keepsake.memory.beliefs.duplicates import contradictions, merged, repeats
 from keepsake.memory.core.arguments import can_be_written, check_names
-from keepsake.memory.core.gate import Gated
-from keepsake.memory.core.index import IndexOf
-from keepsake.memory.pages.dormancy import Resting
-from keepsake.memory.recall.feedback import UseOf
-from keepsake.memory.recall.sessions import ConfigOf, FramesOf
+from keepsake.memory.core.gate import WriteGate
+from keepsake.memory.core.index import IndexService
+from keepsake.memory.pages.dormancy import Dormancy
+from keepsake.memory.recall.feedback import FeedbackService
+from keepsake.memory.recall.sessions import ConfigStore, FrameStore
 from keepsake.memory.trust.answering import answering
 from keepsake.projections.index import tidy as tidying
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.tidy import Kept
 from keepsake.recall.decay import recency
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft
 from keepsake.records.proposal import CHOOSE, EXPIRED, FADED, FORGET, MERGE, PUT_OUT, REST, Proposal, in_short
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 THRESHOLD = "prune_threshold"
 MOST = 10_000  # proposals at a time
@@ -40,16 +40,16 @@ _MARGIN = 1.0 + 1e-9  # the index compares logarithms, which may differ in the l
 
 
 @answering
-@listing
-class TidyOf:
+@display_lists
+class TidyService:
     """Proposals for one user's memories, and, if `pages` are given, for those too."""
 
     def __init__(
-        self, shelf: Shelf, gated: Gated, index: IndexOf, use: UseOf, user: str, pages: Resting | None = None
+        self, shelf: OpenFolder, gated: WriteGate, index: IndexService, use: FeedbackService, user: str, pages: Dormancy | None = None
     ) -> None:
         self._shelf, self._gated, self._index, self._use, self._user = shelf, gated, index, use, user
         self._pages = pages
-        self._config, self._frames = ConfigOf(shelf, gated), FramesOf(shelf, gated)
+        self._config, self._frames = ConfigStore(shelf, gated), FrameStore(shelf, gated)
 
     # -- proposing ---------------------------------------------------------------------------------------------------
 

@@ -33,11 +33,11 @@ from keepsake.records.event import Draft
 from keepsake.records.history import Version
 from keepsake.records.masked import told
 from keepsake.records.operations import REVIEW_ASK
-from keepsake.records.page import NOTES, Told
+from keepsake.records.page import NOTES, SyncNote
 from keepsake.records.review import Action
 from keepsake.state import history as timeline
-from keepsake.state.beliefs import Held
 from keepsake.state.pages import PAGE_EDIT
+from keepsake.state.version import CurrentVersion
 
 _LONGEST = 1 << 20  # letters of an entry; a longer one cannot be recorded in any case
 _EDITED, _STRUCK = "edited on the page", "struck on the page"
@@ -47,15 +47,15 @@ _EDITED, _STRUCK = "edited on the page", "struck on the page"
 class Adopted:
     """What became of the changes of one page."""
 
-    told: list[Told] = field(default_factory=list)
-    problems: list[Told] = field(default_factory=list)
+    told: list[SyncNote] = field(default_factory=list)
+    problems: list[SyncNote] = field(default_factory=list)
     reviews: list[str] = field(default_factory=list)
     completions: list[Completion] = field(default_factory=list)
     moved: set[str] = field(default_factory=set)  # ids that came from another page
     recorded: set[str] = field(default_factory=set)  # ids of which the page holds no word that is not safe elsewhere
 
 
-class Adopter:
+class EditApplier:
     """Records the changes of one page."""
 
     def __init__(
@@ -84,7 +84,7 @@ class Adopter:
                 try:
                     self._adopt(change, found.changes)
                 except (Refused, NotFound, Moved) as error:
-                    self._into.problems.append(Told(self._path, change.line, str(error)))
+                    self._into.problems.append(SyncNote(self._path, change.line, str(error)))
             self._strike_the_rest()
 
     def _adopt(self, change: Change, changes: Sequence[Change]) -> None:
@@ -148,7 +148,7 @@ class Adopter:
         if name != entry.id or not entry.time:
             self._complete(entry, name)
 
-    def _known(self, entry: Written, held: Held) -> None:
+    def _known(self, entry: Written, held: CurrentVersion) -> None:
         """It was recorded before, and the page did not get its heading: it gets that of the version with its words."""
         ids = set(self._book.ids_of(held))
         row = next((row for row in self._rows if row.id in ids and row.content == entry.body), None)
@@ -249,7 +249,7 @@ class Adopter:
         views = {**self._book.get(row.id, user=self._user).belief().views, "entry": {"at": stamp(entry.at)}}
         self._revise(entry, row.id, {"views": views}, "dated on the page")
 
-    def _versions(self, held: Held) -> list[Version]:
+    def _versions(self, held: CurrentVersion) -> list[Version]:
         """A belief as it was, version by version."""
         first = max(held.first, self._ledger.chain().first)
         return list(timeline.history(self._ledger.events(first), self._book.ids_of(held)))
@@ -337,12 +337,12 @@ class Adopter:
     def _take_back(self, name: str, reason: str) -> None:
         self._write(lambda: decide.tombstone(self._book, name, reason=reason, user=self._user))
 
-    def _current(self, name: str) -> Held | None:
+    def _current(self, name: str) -> CurrentVersion | None:
         held = self._book.find(name, user=self._user, short=False)
         return held if held and held.status == "active" and not self._book.read_before(name, held) else None
 
     def _tell(self, line: int, what: str) -> None:
-        self._into.told.append(Told(self._path, line, what))
+        self._into.told.append(SyncNote(self._path, line, what))
 
 
 def _in_order(changes: Sequence[Change]) -> Iterator[Change]:
@@ -369,8 +369,8 @@ def _in_order(changes: Sequence[Change]) -> Iterator[Change]:
 
 
 _ACTS: dict[str, Callable[..., None]] = {
-    edits.CHANGED: Adopter._changed, edits.TAGGED: Adopter._tagged, edits.TAGGED_LATE: Adopter._tagged_late,
-    edits.DATED: Adopter._dated, edits.STRUCK: Adopter._struck, edits.SUPERSEDED: Adopter._superseded,
-    edits.REVIVED: Adopter._revived, edits.REMOVED: Adopter._removed, edits.RACED: Adopter._raced,
-    edits.RACED_REMOVAL: Adopter._raced_removal,
+    edits.CHANGED: EditApplier._changed, edits.TAGGED: EditApplier._tagged, edits.TAGGED_LATE: EditApplier._tagged_late,
+    edits.DATED: EditApplier._dated, edits.STRUCK: EditApplier._struck, edits.SUPERSEDED: EditApplier._superseded,
+    edits.REVIVED: EditApplier._revived, edits.REMOVED: EditApplier._removed, edits.RACED: EditApplier._raced,
+    edits.RACED_REMOVAL: EditApplier._raced_removal,
 }  # fmt: skip

@@ -36,11 +36,11 @@ from keepsake.projections.pages.render import moment
 from keepsake.projections.pages.rows import Entry, File, tokens_in
 from keepsake.records.errors import Moved, NotFound, Refused
 from keepsake.records.event import Draft
-from keepsake.records.folding import Folding
+from keepsake.records.folding import Compaction
 from keepsake.records.policy import DEFAULT
-from keepsake.state.beliefs import Held
-from keepsake.state.state import Book
-from keepsake.stores.open_folder import Shelf
+from keepsake.state.state import State
+from keepsake.state.version import CurrentVersion
+from keepsake.stores.open_folder import OpenFolder
 from keepsake.stores.page_files import NoPage
 
 Sync = Callable[[Iterable[str]], object]
@@ -74,19 +74,19 @@ class _Plan:
     losses: list[Loss]
 
 
-class Folds:
+class Compactor:
     """The folding of one folder's pages. `sync` takes in what was edited and writes the files that are named."""
 
-    def __init__(self, shelf: Shelf, at: PagesAt, settings: Settings, sync: Sync) -> None:
+    def __init__(self, shelf: OpenFolder, at: PagesAt, settings: Settings, sync: Sync) -> None:
         self._shelf, self._at, self._settings, self._sync = shelf, at, settings, sync
 
     # -- proposing ---------------------------------------------------------------------------------------------------
 
-    def proposals(self, user: str) -> list[Folding]:
+    def proposals(self, user: str) -> list[Compaction]:
         """What may become of the pages that are flagged, or too long. Nothing is written."""
         return self._at.read(lambda db: [each for file in db.files(user) if (each := self._proposal(db, file))])
 
-    def _proposal(self, db: PagesFile, file: File) -> Folding | None:
+    def _proposal(self, db: PagesFile, file: File) -> Compaction | None:
         why = "" if file.is_gone else self._why(file)
         if not why:
             return None
@@ -131,15 +131,15 @@ class Folds:
         today = moment(self._shelf.ledger.now()).astimezone(state.page.zone).date()
         return _plan(state, proposed(state.before, state.kinds, today))
 
-    def _folding(self, state: _Page, plan: _Plan, why: str) -> Folding:
+    def _folding(self, state: _Page, plan: _Plan, why: str) -> Compaction:
         page = _rewritten(state, plan) if plan.takes and not plan.losses else state.page
         return _folding(state, plan, why, page, _names(state, plan.takes, {}))
 
     # -- carrying out ------------------------------------------------------------------------------------------------
 
     def carry_out(
-        self, user: str, about: str, rewrite: str | None, reason: str, *, shown: Folding | None = None
-    ) -> Folding:
+        self, user: str, about: str, rewrite: str | None, reason: str, *, shown: Compaction | None = None
+    ) -> Compaction:
         """Fold a page as we propose, or as the rewrite has it. Refused, if that loses anything: the page is flagged."""
         with self._at.working():
             path = self._file(self._at.level(), user, about).path
@@ -164,7 +164,7 @@ class Folds:
         db = self._at.level()
         return self._state(db, self._file(db, user, about))
 
-    def _decided(self, state: _Page, rewrite: str | None, shown: Folding | None) -> _Plan:
+    def _decided(self, state: _Page, rewrite: str | None, shown: Compaction | None) -> _Plan:
         if shown is not None and self._folding(state, self._our_plan(state), "").text != shown.text:
             raise Moved(f"{shown.path} is not what it was when this was proposed; look at the foldings again")
         return self._our_plan(state) if rewrite is None else _rewrite_plan(state, rewrite)
@@ -212,7 +212,7 @@ def _statement(row: Entry, page: Page, *, is_fixed: bool) -> Statement:
     )  # fmt: skip
 
 
-def _is_fixed(row: Entry, held: Held | None, body: Mapping[str, Any], book: Book) -> bool:
+def _is_fixed(row: Entry, held: CurrentVersion | None, body: Mapping[str, Any], book: State) -> bool:
     """Whether the belief behind an entry is to be left alone: it has a key, or is not what the entry shows."""
     if held is None or row.has_key or not is_id(held.key):
         return True
@@ -257,9 +257,9 @@ def _rewritten(state: _Page, plan: _Plan) -> Page:
     return parse(edit.text, page.zone)
 
 
-def _folding(state: _Page, plan: _Plan, why: str, page: Page, names: Mapping[str, str]) -> Folding:
+def _folding(state: _Page, plan: _Plan, why: str, page: Page, names: Mapping[str, str]) -> Compaction:
     after = state.before if plan.losses else plan.after
-    return Folding(
+    return Compaction(
         path=state.file.path, user=state.file.user, why=why, entries_before=len(state.before),
         entries_after=len(after), tokens_before=_tokens(state.before), tokens_after=_tokens(after), text=page.text,
         diff=unified(state.file.path, state.page, page), losses=tuple(map(str, plan.losses)),
@@ -305,7 +305,7 @@ def _in_parts(into: Mapping[str, str]) -> Iterator[dict[str, str]]:
         yield part
 
 
-def _version(book: Book, state: _Page, take: Take, draw: decide.Draw, reason: str) -> list[Draft]:
+def _version(book: State, state: _Page, take: Take, draw: decide.Draw, reason: str) -> list[Draft]:
     """The belief of an entry with what it says now; those that go into it become a part of it."""
     row, user = state.rows[take.standing], state.file.user
     found = {held.ref: held for at in take.places for held in [book.get(state.rows[at].id, user=user)]}

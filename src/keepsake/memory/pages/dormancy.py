@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from keepsake.decide import pages as decide
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.pages.files import PagesAt
 from keepsake.memory.pages.sync import Sync
 from keepsake.memory.settings import Settings
@@ -21,13 +21,13 @@ from keepsake.projections.pages.rows import File
 from keepsake.records.errors import Busy, Moved
 from keepsake.records.proposal import DORMANT, REST, Proposal, in_short
 from keepsake.state.pages import USUAL
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 
-class Resting:
+class Dormancy:
     """The dormancy of one folder's pages."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, at: PagesAt, settings: Settings) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, at: PagesAt, settings: Settings) -> None:
         self._shelf, self._gated, self._at, self._days = shelf, gated, at, settings.auto_dormant_days
 
     def proposals(self, user: str) -> list[Proposal]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from keepsake.memory.core.events import events_from
-from keepsake.memory.core.follower import Level
+from keepsake.memory.core.follower import Follower
 from keepsake.memory.core.masking import Masker
 from keepsake.projections.followed import Bookmark
 from keepsake.projections.index.from_snapshot import held_now
@@ -38,7 +38,7 @@ from keepsake.records.belief import OWNER
 from keepsake.records.errors import Busy, Refused
 from keepsake.records.event import Event
 from keepsake.records.operations import PAGE_PUT
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 from keepsake.stores.page_files import NoPage, PageFolder, Read
 
 Answer = TypeVar("Answer")
@@ -46,14 +46,14 @@ Answer = TypeVar("Answer")
 _PATIENCE = 30.0
 
 
-class PagesAt(Level[PagesFile]):
+class PagesAt(Follower[PagesFile]):
     """The pages of one folder."""
 
     called = "the pages are"
     wrong = (sqlite3.DatabaseError, Stale)
 
     def __init__(
-        self, shelf: Shelf, zone: Callable[[], tzinfo], hard_limit: Callable[[], int], masks: Masker | None = None
+        self, shelf: OpenFolder, zone: Callable[[], tzinfo], hard_limit: Callable[[], int], masks: Masker | None = None
     ) -> None:
         super().__init__(shelf)
         self.draw, self.masks = shelf.draw, masks

@@ -23,7 +23,7 @@ _AT_ONCE = 0.1  # seconds that are there for it after a pause; a long pause save
 _OF_PAGES = ("belief.", "page.", "review.")
 
 
-class Follower:
+class PageWriter:
     """Writes pages for one open memory. It never fails: what it did not do, the next one does."""
 
     def __init__(self, at: PagesAt, *, is_on: bool) -> None:

@@ -18,14 +18,14 @@ from keepsake.projections.pages.queries import PagesFile
 from keepsake.projections.pages.rows import File
 from keepsake.records.errors import Moved, NotFound, Refused
 from keepsake.records.event import Draft
-from keepsake.records.page import NOTES, Told
+from keepsake.records.page import NOTES, SyncNote
 from keepsake.state.pages import PAGE_EDIT
 from keepsake.stores.page_files import NoPage
 
 Whose = Callable[[PagesFile, str, Page], tuple[str, str] | None]
 
 
-def renamed(at: PagesAt, db: PagesFile, lost: Iterable[str], new: Iterable[str], whose: Whose) -> Iterator[Told]:
+def renamed(at: PagesAt, db: PagesFile, lost: Iterable[str], new: Iterable[str], whose: Whose) -> Iterator[SyncNote]:
     """Find the pages among those that are lost that have another name now, and record it."""
     gone = {path: file for path in lost if (file := db.file(path)) and not file.is_gone}
     for path in new:
@@ -40,7 +40,7 @@ def renamed(at: PagesAt, db: PagesFile, lost: Iterable[str], new: Iterable[str],
             if shown and file.user == named[0] and 2 * len(ids.intersection(shown)) >= len(shown):
                 del gone[was]
                 _rename(at, db, file, named[1])
-                yield Told(path, 0, f"{was} has this name now: {file.about} is {named[1]}")
+                yield SyncNote(path, 0, f"{was} has this name now: {file.about} is {named[1]}")
                 break
 
 

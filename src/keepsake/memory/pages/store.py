@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from keepsake.decide import pages as decide
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.pages.files import PagesAt
 from keepsake.memory.pages.page_recent import Recents, matched
 from keepsake.memory.pages.schema import SCHEMA
@@ -32,27 +32,27 @@ from keepsake.projections.pages.fold import tags_shown
 from keepsake.projections.pages.rows import Entry, File, path_of
 from keepsake.projections.pages.search import search, span_of
 from keepsake.records.belief import OWNER, Belief, texts
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.entity import PREFIXES
 from keepsake.records.errors import Busy, Moved, NotFound, Refused
-from keepsake.records.folding import Folding
+from keepsake.records.folding import Compaction
 from keepsake.records.operations import BELIEF_TOMBSTONE, EPISODE_RETRACT
 from keepsake.records.page import NOTES, PageEntry, PageInfo, PageText, Synced
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 from keepsake.stores.page_files import NoPage
 
 if TYPE_CHECKING:
-    from keepsake.memory.pages.compact import Folds
+    from keepsake.memory.pages.compact import Compactor
 
 Moment = date | str | None
 
 
 @answering
-@listing
-class PagesOf(Recents):
+@display_lists
+class PageStore(Recents):
     """The pages of one user."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, at: PagesAt, user: str, settings: Settings) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, at: PagesAt, user: str, settings: Settings) -> None:
         self._shelf, self._gated, self._at, self._user, self._settings = shelf, gated, at, user, settings
 
     @property
@@ -142,15 +142,15 @@ class PagesOf(Recents):
 
     # -- folding -----------------------------------------------------------------------------------------------------
 
-    def foldings(self, *, user: str | None = None) -> builtins.list[Folding]:
+    def foldings(self, *, user: str | None = None) -> builtins.list[Compaction]:
         """What may become of the pages that are flagged or above `soft_limit_tokens`. Nothing is written."""
         return self._folds.proposals(self._user if user is None else user)
 
-    def fold(self, path: str | Folding, rewrite: str | None = None, *, reason: str = "") -> Folding:
+    def fold(self, path: str | Compaction, rewrite: str | None = None, *, reason: str = "") -> Compaction:
         """Fold a page: as we propose, as one of `foldings()` shows (Moved, if the page changed since), or as `rewrite`
         has it, the Markdown of the whole page. Refused, if a fact would be lost by it; then the page stays flagged."""
         self._must_be_writable()
-        if isinstance(path, Folding):
+        if isinstance(path, Compaction):
             user, about, shown = path.user, self._shown_about(path), path
         else:
             user, about, shown = self._user, self._about(path), None
@@ -158,12 +158,12 @@ class PagesOf(Recents):
         return self._folds.carry_out(user, about, rewrite, reason, shown=shown)
 
     @cached_property
-    def _folds(self) -> Folds:
-        from keepsake.memory.pages.compact import Folds  # only where something is folded
+    def _folds(self) -> Compactor:
+        from keepsake.memory.pages.compact import Compactor  # only where something is folded
 
-        return Folds(self._shelf, self._at, self._settings, self._synced)
+        return Compactor(self._shelf, self._at, self._settings, self._synced)
 
-    def _shown_about(self, folding: Folding) -> str:
+    def _shown_about(self, folding: Compaction) -> str:
         file = self._at.read(lambda db: db.file(folding.path))
         if file is None or file.user != folding.user:
             raise Moved(f"{folding.path} is gone; look at the foldings again")

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any
 
-from keepsake.memory.pages.apply_edits import Adopted, Adopter
+from keepsake.memory.pages.apply_edits import Adopted, EditApplier
 from keepsake.memory.pages.files import PagesAt, is_blank
 from keepsake.memory.pages.pending import APPROVED, REJECTED, Holds
 from keepsake.memory.pages.rename import renamed
@@ -35,7 +35,7 @@ from keepsake.projections.pages.render import Completion, is_on_another_clock
 from keepsake.projections.pages.rows import Entry, File, path_of
 from keepsake.records.belief import OWNER
 from keepsake.records.entity import PREFIXES
-from keepsake.records.page import Synced, Told
+from keepsake.records.page import Synced, SyncNote
 from keepsake.records.review import Review
 from keepsake.stores.page_files import NoPage, Raced, Read
 
@@ -95,9 +95,9 @@ class Sync:
     def __init__(self, at: PagesAt) -> None:
         self._at = at
         self._seen_files = self._count = 0
-        self._adopted: list[Told] = []
+        self._adopted: list[SyncNote] = []
         self._written: dict[str, None] = {}
-        self._problems: list[Told] = []
+        self._problems: list[SyncNote] = []
         self._reviews: list[str] = []
         self._folders: dict[str, str] | None = None  # → whose each is
         self._raced: set[str] = set()  # of this pass
@@ -125,7 +125,7 @@ class Sync:
             if not raced:
                 break
             wanted = raced
-        self._problems += [Told(path, 0, "it keeps changing; it is taken in the next time") for path in sorted(raced)]
+        self._problems += [SyncNote(path, 0, "it keeps changing; it is taken in the next time") for path in sorted(raced)]
         self._remember_problems()
         return Synced(
             seen=self._seen_files, adopted=tuple(self._adopted), written=tuple(self._written),
@@ -221,7 +221,7 @@ class Sync:
         try:
             read = self._at.folder.read(path)
         except NoPage as error:
-            self._problems.append(Told(path, 0, str(error)))
+            self._problems.append(SyncNote(path, 0, str(error)))
             return None
         if read is None or (file and is_blank(read.data)):
             if read is not None and self._is_being_saved(read):
@@ -250,7 +250,7 @@ class Sync:
             return _Seen(path, user, about, file, read, page, Compared(), db.entries(path), is_put_back=True)
         rows = db.entries(path) if file else []
         if line := conflict_line(page, {row.id: row for row in rows}):
-            self._problems.append(Told(path, line, _CONFLICT))
+            self._problems.append(SyncNote(path, line, _CONFLICT))
             self._held.add(path)
             return None
         mark = mark_of(read.data)
@@ -263,7 +263,7 @@ class Sync:
         asked = self._holds.known(path, user, read.digest) if file and base is None else None
         each = _Seen(path, user, about, file, read, page, found, rows, base, trouble, asked)
         if not each.is_in_doubt:
-            self._problems += [Told(path, note.line, note.what) for note in found.notes]
+            self._problems += [SyncNote(path, note.line, note.what) for note in found.notes]
         return each
 
     def _last_event(self, user: str) -> Callable[[str], int]:
@@ -295,7 +295,7 @@ class Sync:
         if about is None or not user:
             kinds = ", ".join(f"{prefix}-" for prefix in PREFIXES)
             why = f"its name is no page's; a page is called {kinds} and a name in small letters"
-            self._problems.append(Told(path, 0, why if user else NOBODYS))
+            self._problems.append(SyncNote(path, 0, why if user else NOBODYS))
             return None
         return user, about
 
@@ -326,7 +326,7 @@ class Sync:
             return
         digest = each.file.digest if each.file and each.file.digest else b""
         base = each.base or Base(digest, self._at.ledger.end.seq, "")
-        adopter = Adopter(self._at, each.path, each.user, each.about, base, each.rows, each.adopted)
+        adopter = EditApplier(self._at, each.path, each.user, each.about, base, each.rows, each.adopted)
         if each.found.changes or each.found.front:
             adopter.run(each.found, is_new=each.file is None)
         self._adopted += each.adopted.told
@@ -354,14 +354,14 @@ class Sync:
         why = f"{each.path}: {trouble}"
         review = each.asked or self._holds.answer(each.path, each.user, each.read.digest, target, changes, why)
         if is_text and (review is None or review.status in (APPROVED, REJECTED)):
-            self._problems += [Told(each.path, note.line, note.what) for note in each.found.notes if each.is_in_doubt]
+            self._problems += [SyncNote(each.path, note.line, note.what) for note in each.found.notes if each.is_in_doubt]
             each.is_anew = each.page.front.span is None and bool(each.page.front.fault) and not each.page.entries
             if review is not None and review.status == REJECTED:
                 self._put_back(each)
             return True
         ask = f", or answer `keepsake review {review.id[-6:]}`" if review and review.is_open else ""
         what = f"{trouble}; nothing of it is taken in: set it right, remove the file to have it written anew{ask}"
-        self._problems.append(Told(each.path, 0, what))
+        self._problems.append(SyncNote(each.path, 0, what))
         return False
 
     def _put_back(self, each: _Seen) -> None:
@@ -393,7 +393,7 @@ class Sync:
         except (NoPage, OSError) as error:
             self._failed.add(path)
             why = f"it could not be written: {error.strerror}; nothing is lost" if isinstance(error, OSError) else error
-            self._problems.append(Told(path, 0, str(why)))
+            self._problems.append(SyncNote(path, 0, str(why)))
 
     def _bring_one(
         self, db: PagesFile, path: str, each: _Seen | None, mark: Bookmark, rows: Sequence[Entry] | None
@@ -419,7 +419,7 @@ class Sync:
             )  # fmt: skip
         if is_new:
             self._written[path] = None
-            self._problems += [Told(path, 0, _BACK)] if each is not None and each.is_put_back else []
+            self._problems += [SyncNote(path, 0, _BACK)] if each is not None and each.is_put_back else []
 
     def _as_it_was(self, path: str, file: File) -> Read | None:
         """The file, in which nobody but us wrote. Raced, if somebody did."""

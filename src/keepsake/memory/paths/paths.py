@@ -17,24 +17,24 @@ from keepsake.decide import path_merge as merging
 from keepsake.decide import paths as decide
 from keepsake.decide.beliefs import Draw
 from keepsake.decide.path_actions import action_on
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.trust.answering import answering
 from keepsake.records.belief import Belief
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.event import Draft, Event
 from keepsake.records.merged import REVIEW, Conflict, Merged
 from keepsake.records.operations import REVIEW_ASK
 from keepsake.records.path import MAIN, ROOT, MemoryPath, Tree
 from keepsake.records.review import Action
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 
 @answering
-@listing
-class PathsOf:
+@display_lists
+class PathService:
     """The paths of one user."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, user: str, several: Callable[[], frozenset[str]]) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str, several: Callable[[], frozenset[str]]) -> None:
         self._shelf, self._gated, self._user, self._several = shelf, gated, user, several
 
     # -- saying ------------------------------------------------------------------------------------------------------

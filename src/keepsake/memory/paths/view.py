@@ -11,12 +11,12 @@ from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
 
-from keepsake.memory.beliefs.store import BeliefsOf
-from keepsake.memory.facts.store import FactsOf
+from keepsake.memory.beliefs.store import BeliefStore
+from keepsake.memory.facts.store import FactService
 from keepsake.records.path import MemoryPath, shown
 
 
-class On:
+class PathView:
     """A memory on one path. `m.on("main")` is the root."""
 
     def __init__(self, memory: Any, path: str) -> None:
@@ -27,18 +27,18 @@ class On:
         def __getattr__(self, name: str) -> Any: ...
 
     @cached_property
-    def beliefs(self) -> BeliefsOf:
+    def beliefs(self) -> BeliefStore:
         """What is held true, as it is seen from this path."""
-        found: BeliefsOf = self._memory.beliefs
+        found: BeliefStore = self._memory.beliefs
         return found.on(self.path)
 
     @cached_property
-    def facts(self) -> FactsOf:
+    def facts(self) -> FactService:
         """Beliefs with subject, predicate and object, as they are seen from this path."""
-        found: FactsOf = self._memory.facts
+        found: FactService = self._memory.facts
         return found.on(self.path)
 
-    def branch(self, name: str) -> On:
+    def branch(self, name: str) -> PathView:
         """Branch from here, and stand there."""
         self._memory.paths.branch(name, self.path)
         return type(self)(self._memory, name)
@@ -50,7 +50,7 @@ class On:
         return found
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, On) and (other._memory, other.path) == (self._memory, self.path)
+        return isinstance(other, PathView) and (other._memory, other.path) == (self._memory, self.path)
 
     def __hash__(self) -> int:
         return hash((id(self._memory), self.path))
@@ -59,14 +59,14 @@ class On:
         return f"<Memory {self._memory.folder} of {self._memory.user} on {shown(self.path)}>"
 
 
-_MADE: dict[type, type[On]] = {}
+_MADE: dict[type, type[PathView]] = {}
 
 
-def standing(kind: type) -> type[On]:
+def standing(kind: type) -> type[PathView]:
     """What stands on a path of a memory of that class: its calls, each made there."""
     if kind not in _MADE:
         body = {name: _made_there(name, call) for name, call in calls(kind).items()}
-        _MADE[kind] = type("On", (On,), {**body, "__doc__": On.__doc__})
+        _MADE[kind] = type("PathView", (PathView,), {**body, "__doc__": PathView.__doc__})
     return _MADE[kind]
 
 
@@ -81,7 +81,7 @@ def _made_there(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
     known = inspect.signature(call)
 
     @wraps(call)
-    def made(self: On, *given: Any, **named: Any) -> Any:
+    def made(self: PathView, *given: Any, **named: Any) -> Any:
         if "path" in named:
             raise TypeError(f"{name}() is called on path {shown(self.path)!r} already; leave `path` out")
         return call(self._memory, *given, path=self.path, **named)

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from keepsake.memory.episodes.store import EpisodesOf
+from keepsake.memory.episodes.store import EpisodeStore
 from keepsake.memory.recall.question_file import read_questions
 from keepsake.memory.settings import place_of
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Closed, Refused
 from keepsake.records.evaluation import Asked, Verdict, Verdicts
-from keepsake.records.framed import Framed
+from keepsake.records.framed import FilledFrame
 from keepsake.records.hit import Hit
 
 Tick = Callable[[int], None]
@@ -31,7 +31,7 @@ class Questioned(Protocol):
     """What of a memory is needed to put questions to it. `Memory` is one."""
 
     @property
-    def episodes(self) -> EpisodesOf: ...
+    def episodes(self) -> EpisodeStore: ...
 
     @property
     def trust(self) -> str: ...
@@ -40,7 +40,7 @@ class Questioned(Protocol):
 
     def recall(self, question: str, **asked: Any) -> list[Hit]: ...
 
-    def frame(self, name: str, question: str, **asked: Any) -> Framed: ...
+    def frame(self, name: str, question: str, **asked: Any) -> FilledFrame: ...
 
 
 def put_all(

@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from keepsake.decide import usage as decide
 from keepsake.decide.beliefs import Draw
 from keepsake.memory.core.arguments import check_names, checked_list
-from keepsake.memory.core.gate import Gated
-from keepsake.memory.recall.receipts import ReceiptsOf
+from keepsake.memory.core.gate import WriteGate
+from keepsake.memory.recall.receipts import ReceiptStore
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Draft, Event
 from keepsake.records.policy import thing
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 
-class UseOf:
+class FeedbackService:
     """The uses of one memory."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, receipts: ReceiptsOf, user: str) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, receipts: ReceiptStore, user: str) -> None:
         self._shelf, self._gated, self._receipts, self._user = shelf, gated, receipts, user
 
     def outcome(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple
 
-from keepsake.records.framed import Framed
+from keepsake.records.framed import FilledFrame
 
 _MOST = 64
 
@@ -22,7 +22,7 @@ class _Kept(NamedTuple):
     seconds: float  # for which it may be kept
     since: str
     expires: str  # when the next memory expires; empty: none does
-    framed: Framed
+    framed: FilledFrame
     served: list[str]
 
 
@@ -33,7 +33,7 @@ class FrameCache:
         self._ticks = ticks
         self._kept: dict[str, _Kept] = {}
 
-    def get(self, key: str, mark: tuple[int, str], now: str) -> tuple[Framed, list[str]] | None:
+    def get(self, key: str, mark: tuple[int, str], now: str) -> tuple[FilledFrame, list[str]] | None:
         kept = self._kept.get(key)
         if kept is None:
             return None
@@ -43,7 +43,7 @@ class FrameCache:
         return kept.framed, list(kept.served)
 
     def put(
-        self, key: str, mark: tuple[int, str], seconds: float, since: str, expires: str, framed: Framed,
+        self, key: str, mark: tuple[int, str], seconds: float, since: str, expires: str, framed: FilledFrame,
         served: list[str],
     ) -> None:  # fmt: skip
         if len(self._kept) >= _MOST:

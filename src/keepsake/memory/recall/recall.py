@@ -15,27 +15,27 @@ from typing import TYPE_CHECKING, Any
 from keepsake.memory import settings
 from keepsake.memory.core.arguments import can_be_written, check, check_frame, check_names, number_to_keep, to_keep
 from keepsake.memory.recall.frame_cache import FrameCache
-from keepsake.memory.recall.receipts import ReceiptsOf
+from keepsake.memory.recall.receipts import ReceiptStore
 from keepsake.records.clock import parse_moment, said_time, stamp
 from keepsake.records.errors import Missing, Refused
 from keepsake.records.frame import Frame
-from keepsake.records.framed import Framed
+from keepsake.records.framed import FilledFrame
 from keepsake.records.history import Moment
 from keepsake.records.hit import Hit
-from keepsake.records.recall import Recalled
+from keepsake.records.recall import RecallResult
 from keepsake.records.receipt import Receipt
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
-    from keepsake.memory.core.index import IndexOf, Tick
+    from keepsake.memory.core.index import IndexService, Tick
     from keepsake.memory.recall.frames import Compared
     from keepsake.projections.index.file import IndexFile
     from keepsake.recall.pipeline import Ask
-    from keepsake.recall.vectors import Meaning
+    from keepsake.recall.vectors import VectorSearch
     from keepsake.records.protocols import Embedder
 
 Head = tuple[int, str]  # an event's number and hash
-Filled = tuple[Framed, list[str], str | None]  # a frame, the source of each hit, and when the next memory expires
+Filled = tuple[FilledFrame, list[str], str | None]  # a frame, the source of each hit, and when the next memory expires
 
 _A_FEW = 16  # texts that a slow embedder makes vectors of before a question is answered
 _AT_ONCE = 256  # texts between two looks at what others wrote
@@ -43,11 +43,11 @@ _LINES, _PAGES, _A_LONG_LINE = 4096, 8, 600
 _SHOWN = 60  # hits that a frame chooses from, whatever its budget: a short one far down may be all that fits
 
 
-class RecallOf:
+class RecallService:
     """The questions put to one memory."""
 
     def __init__(
-        self, shelf: Shelf, index: IndexOf, receipts: ReceiptsOf, user: str, *, embedder: Embedder | str | None,
+        self, shelf: OpenFolder, index: IndexService, receipts: ReceiptStore, user: str, *, embedder: Embedder | str | None,
         tell: Callable[[str], None],
     ) -> None:  # fmt: skip
         self._shelf, self._index, self._receipts, self._user, self._tell = shelf, index, receipts, user, tell
@@ -61,15 +61,15 @@ class RecallOf:
         return settings.read_settings(self._shelf.ledger.folder.root)
 
     @cached_property
-    def meaning(self) -> Meaning:
+    def meaning(self) -> VectorSearch:
         """The embedder that was given, or set, or the one that comes with keepsake."""
-        from keepsake.recall.vectors import Meaning
+        from keepsake.recall.vectors import VectorSearch
 
         given = self.settings.embedder if self._given is None else self._given
         embedder = _chosen(given, self._tell) if isinstance(given, str) else given
         static = None if embedder is None else _static()
         folder = self._shelf.ledger.folder.root / "vectors" if self._shelf.ledger.writable else None
-        return Meaning(embedder, static, folder)
+        return VectorSearch(embedder, static, folder)
 
     @cached_property
     def _compared(self) -> Compared:
@@ -131,7 +131,7 @@ class RecallOf:
 
     def recall(
         self, question: str, *, receipt: bool | None, keep_question: bool, tick: Tick | None = None, **asked: Any
-    ) -> Recalled:
+    ) -> RecallResult:
         """At most `k` hits, or the nearest if nothing fits."""
         ask = self.asking(question, **asked)
         found, head = self.answered(ask, tick)
@@ -146,20 +146,20 @@ class RecallOf:
             ask = self.ask(question, **asked)
         return ask if now is None else replace(ask, now=now, scope=ask.scope._replace(now=stamp(now)))
 
-    def answered(self, ask: Ask, tick: Tick | None = None) -> tuple[Recalled, Head]:
+    def answered(self, ask: Ask, tick: Tick | None = None) -> tuple[RecallResult, Head]:
         """The answer, and the last event that it was made from."""
         from keepsake.recall.pipeline import answer
 
         self._prepare(ask, tick)
         with self._shelf.ledger.reading():
             erasures = self._shelf.ledger.standing.erasures
-            found: Recalled = self._put(ask, lambda file, ask: answer(file, self._means(ask), ask, erasures), tick)
+            found: RecallResult = self._put(ask, lambda file, ask: answer(file, self._means(ask), ask, erasures), tick)
             return found, self._head()
 
     def frame(
         self, question: str, *, frame: Frame, budget: int | None, receipt: bool | None, keep_question: bool,
         **asked: Any,
-    ) -> Framed:  # fmt: skip
+    ) -> FilledFrame:  # fmt: skip
         """A frame, filled with what bears on the question."""
         check_frame(frame, budget)
         ask = self.asking(question, frame=frame, **asked)
@@ -170,7 +170,7 @@ class RecallOf:
             return replace(filled, receipt=kept)
         return filled
 
-    def filled(self, ask: Ask, frame: Frame, budget: int | None) -> tuple[Framed, list[str], Head]:
+    def filled(self, ask: Ask, frame: Frame, budget: int | None) -> tuple[FilledFrame, list[str], Head]:
         """The frame, the source of each of its hits, and the last event that it was made from."""
         day = ask.scope._replace(now=ask.scope.now[:10])  # by which "yesterday" is counted
         key = repr((ask.question, day, ask.filters, frame, budget, ask.floor))
@@ -260,15 +260,15 @@ class RecallOf:
             counts[text] = self.meaning.count(text)
         return counts[text]
 
-    def _means(self, ask: Ask) -> Meaning:
+    def _means(self, ask: Ask) -> VectorSearch:
         """Whoever asks by words alone needs no embedder, nor hears that there is none."""
         return self._plain if ask.by_words else self.meaning
 
     @cached_property
-    def _plain(self) -> Meaning:
-        from keepsake.recall.vectors import Meaning
+    def _plain(self) -> VectorSearch:
+        from keepsake.recall.vectors import VectorSearch
 
-        return Meaning(None, None, None)
+        return VectorSearch(None, None, None)
 
     # -- vectors -----------------------------------------------------------------------------------------------------
 

@@ -17,25 +17,25 @@ from dataclasses import replace
 
 from keepsake.decide import usage as decide
 from keepsake.memory.core.arguments import check_names
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.trust.answering import answering
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound, Refused
 from keepsake.records.operations import RECEIPT_PUT
 from keepsake.records.policy import DEFAULT
 from keepsake.records.receipt import WORDED, Receipt, has_words
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 GROUP = 32  # receipts that are written together
 MOST = 4096  # that wait at most, while a batch is open
 
 
 @answering
-@listing
-class ReceiptsOf:
+@display_lists
+class ReceiptStore:
     """The receipts of one memory, those that wait to be written among them. Safe to use from several threads."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, user: str, tell: Callable[[str], None] | None = None) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str, tell: Callable[[str], None] | None = None) -> None:
         self._shelf, self._user, self._tell = shelf, user, tell or _log
         self._is_off, self._masks = gated.trust in DEFAULT.quarantined, gated.masks
         self._waiting: list[Receipt] = []

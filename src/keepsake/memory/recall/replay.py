@@ -10,20 +10,20 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from keepsake.memory.core.arguments import NOW
-from keepsake.memory.recall.sessions import FramesOf
+from keepsake.memory.recall.sessions import FrameStore
 from keepsake.records.errors import NotFound
 from keepsake.records.hit import Hit
 from keepsake.records.recall import Replayed
 from keepsake.records.receipt import BLANK, Receipt
 
 if TYPE_CHECKING:
-    from keepsake.memory.recall.recall import RecallOf
+    from keepsake.memory.recall.recall import RecallService
 
 _TODAYS = "how used and fresh a memory is, and in a large folder how rare words are, are today's"
 _CLOSE = 0.005  # scores that differ by less are the same
 
 
-def replay(recall: RecallOf, receipt: Receipt, frames: FramesOf, question: str = "") -> Replayed:
+def replay(recall: RecallService, receipt: Receipt, frames: FrameStore, question: str = "") -> Replayed:
     """The recorded answer, the answer now, and what differs."""
     asked, given = receipt.question or question, dict[str, Any](receipt.asked)
     recorded = recall.told(receipt)
@@ -45,7 +45,7 @@ def replay(recall: RecallOf, receipt: Receipt, frames: FramesOf, question: str =
     return Replayed(receipt.id, asked, recorded, tuple(again), differs, tuple(notes))
 
 
-def _again(recall: RecallOf, receipt: Receipt, question: str, given: dict[str, Any]) -> tuple[list[Hit], list[str]]:
+def _again(recall: RecallService, receipt: Receipt, question: str, given: dict[str, Any]) -> tuple[list[Hit], list[str]]:
     budget, frame = given.pop("budget", None), given.pop("frame", None)
     then = datetime.fromisoformat(given.pop(NOW, receipt.at))
     given.setdefault("believed_at", receipt.head[0])

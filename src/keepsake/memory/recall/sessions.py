@@ -7,22 +7,22 @@ from contextlib import contextmanager
 from typing import Any
 
 from keepsake.decide import work as decide
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.trust.answering import answering
 from keepsake.projections.index.builtin import CONFIG, FRAMES
 from keepsake.records import ids
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.errors import NotFound
 from keepsake.records.frame import Frame
 from keepsake.state.sessions import Work
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 
 @answering
-class WorkOf:
+class SessionService:
     """The clock of active hours, by which memory ages. It is the memory's, whoever works."""
 
-    def __init__(self, shelf: Shelf, gated: Gated) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate) -> None:
         self._shelf, self._gated = shelf, gated
 
     @property
@@ -60,11 +60,11 @@ class WorkOf:
 
 
 @answering
-@listing
-class FramesOf:
+@display_lists
+class FrameStore:
     """The built-in frames and the user's own."""
 
-    def __init__(self, shelf: Shelf, gated: Gated) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate) -> None:
         self._shelf, self._gated = shelf, gated
 
     def all(self) -> list[Frame]:
@@ -99,10 +99,10 @@ class FramesOf:
 
 
 @answering
-class ConfigOf:
+class ConfigStore:
     """The memory's own thresholds (`prune_threshold`, `top_k`). No secret belongs here."""
 
-    def __init__(self, shelf: Shelf, gated: Gated) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate) -> None:
         self._shelf, self._gated = shelf, gated
 
     def all(self) -> dict[str, str]:
@@ -118,5 +118,5 @@ class ConfigOf:
         self._shelf.ledger.write(lambda: decide.set_config(_known(self._shelf), key, value))
 
 
-def _known(shelf: Shelf) -> Work:
+def _known(shelf: OpenFolder) -> Work:
     return shelf.book.work

@@ -13,27 +13,27 @@ from datetime import datetime, timedelta
 from os import urandom
 
 from keepsake.decide.trust import quarantined_episodes
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.trust.answering import answering
 from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment, stamp
-from keepsake.records.display import listing
+from keepsake.records.display import display_lists
 from keepsake.records.errors import Busy, Moved, NotFound, Refused, Unfinished
 from keepsake.records.event import Event
 from keepsake.records.policy import named_cell
 from keepsake.records.review import Action, Answered, Approval, Review
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 Fold = Callable[[Action], None]
 _AT_ONCE = 256  # answers about one source that are one group
 
 
 @answering
-@listing
-class ReviewsOf:
+@display_lists
+class ReviewService:
     """The reviews of one user. `fold` carries out the folding of a page that has its yes."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, user: str, fold: Fold) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str, fold: Fold) -> None:
         self._shelf, self._gated, self._user, self._fold = shelf, gated, user, fold
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ class ReviewsOf:
         return f"<{len(self)} reviews waiting for {self._user}>"
 
 
-def do_the_rest(gated: Gated, fold: Fold, action: Action, *, has_yes: bool = True) -> None:
+def do_the_rest(gated: WriteGate, fold: Fold, action: Action, *, has_yes: bool = True) -> None:
     """What an action takes beyond events about beliefs, if it is one that does."""
     if action.cell == "erase":
         gated.finish_erasing(action, has_yes=has_yes)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from keepsake.decide.trust import withheld as distrusted
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.records.errors import KeepsakeError
 from keepsake.records.event import Event
 from keepsake.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, PAGE_PUT
@@ -20,10 +20,10 @@ from keepsake.records.policy import DEFAULT
 from keepsake.records.schema import PERSONS, WRITER_TRUST
 from keepsake.state import history as timeline
 from keepsake.state.sources import LATEST
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
-    from keepsake.state.version import Held
+    from keepsake.state.version import CurrentVersion
 
 NOT_TRUSTED = "its source is not trusted; recall leaves it out"
 PENDING = "waits for a person's yes; recall leaves it out"
@@ -36,7 +36,7 @@ _NAMING = frozenset(("source_episode_ids", "corroborates"))  # where names of ep
 class Quarantine:
     """The rule, on what is known now. `gated` is the program that reads."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, user: str) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str) -> None:
         self.shelf, self.book, self.gated, self.user = shelf, shelf.book, gated, user
         self._trusts = DEFAULT.quarantined
         self._writers: dict[int, tuple[str, str, str]] = {}  # by event: its writer's trust, its source, its id
@@ -66,7 +66,7 @@ class Quarantine:
         trust = event.body["episode"].get("trust", "human")
         return bool(self.why_episode(name, trust, owner, told.seq, told.agent, told.session))
 
-    def why_held(self, version: str, held: Held) -> str:
+    def why_held(self, version: str, held: CurrentVersion) -> str:
         """Why the current version of a belief is withheld; empty, if it is not."""
         if self._is_doubted(version, held.body().get("trust", "human")):
             return PENDING
@@ -197,7 +197,7 @@ class Quarantine:
         told = self.book.episodes.find(user, name)
         return next((each.source for each in told if self._is_told_withheld(each.source)), name)
 
-    def _is_name_withheld(self, held: Held) -> bool:
+    def _is_name_withheld(self, held: CurrentVersion) -> bool:
         version, trust = held.body()["id"], held.body().get("trust", "human")
         return bool(self.why_held(version, held)) or self.is_text_alone(version, trust)
 

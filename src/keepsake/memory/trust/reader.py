@@ -20,21 +20,21 @@ from pydantic import BaseModel
 
 from keepsake.consolidate.classify import Deltas
 from keepsake.decide.actions import on_page
-from keepsake.memory.core.gate import Gated
+from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.trust.quarantine import NOT_TRUSTED, PENDING, Quarantine
 from keepsake.memory.trust.reader_fields import OPEN, emptied, is_record, names_in, remade
 from keepsake.projections.pages.rows import title_of
 from keepsake.records import schema
 from keepsake.records.audit import AuditLine
 from keepsake.records.belief import Belief
-from keepsake.records.display import Listed
+from keepsake.records.display import DisplayList
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NotFound
 from keepsake.records.evaluation import Verdicts
 from keepsake.records.event import Event
 from keepsake.records.extracted import Malformed
 from keepsake.records.fact import Fact
-from keepsake.records.folding import Folding
+from keepsake.records.folding import Compaction
 from keepsake.records.graph.envelope import GraphEnvelope, Records
 from keepsake.records.graph.graph_fields import line_of
 from keepsake.records.history import Change, Why
@@ -43,12 +43,12 @@ from keepsake.records.merged import Conflict, Merged, without_quote
 from keepsake.records.operations import DELTA_NOOP
 from keepsake.records.page import NOTES, PageEntry, PageInfo
 from keepsake.records.path import ABANDONED, MemoryPath, Tree
-from keepsake.records.recall import Recalled, Replayed
+from keepsake.records.recall import RecallResult, Replayed
 from keepsake.records.receipt import Receipt
 from keepsake.records.review import Action, Review
 from keepsake.records.rule import Finding
-from keepsake.records.said import Said
-from keepsake.stores.open_folder import Shelf
+from keepsake.records.said import RememberResult
+from keepsake.stores.open_folder import OpenFolder
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ NOTHING = object()  # in the place of a record of which nothing may be read
 class Reader:
     """The rule for one open memory and its program. A person's reader only marks what is withheld from others."""
 
-    def __init__(self, shelf: Shelf, gated: Gated, user: str) -> None:
+    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str) -> None:
         self.rule, self._user = Quarantine(shelf, gated, user), user
         self.is_person = gated.trust == "human"
         self.stated = threading.local()  # after which event the call began that states what is given out
@@ -83,7 +83,7 @@ class Reader:
             return found
         if (act := _ACTS.get(kind)) is not None:
             return act(self, found)
-        if kind in (list, tuple, set, frozenset, Listed, Verdicts, Deltas):
+        if kind in (list, tuple, set, frozenset, DisplayList, Verdicts, Deltas):
             return kind(made for each in found if (made := self.out(each)) is not NOTHING)
         if isinstance(found, dict):
             return {name: self.out(each) for name, each in found.items()}
@@ -159,8 +159,8 @@ class Reader:
             return emptied(found, id=name, sources=sources, text=found.text, **told)
         return remade(found, {"sources": sources, **told})
 
-    def recalled(self, found: Recalled) -> Recalled:
-        made = Recalled(
+    def recalled(self, found: RecallResult) -> RecallResult:
+        made = RecallResult(
             map(self.hit, found), question=found.question, fit=found.fit, floor=found.floor,
             nearest=self.out(found.nearest), nearly=self.out(found.nearly), served=found.served, frame=found.frame,
         )  # fmt: skip
@@ -184,14 +184,14 @@ class Reader:
             return found
         return remade(found, {"title": title_of(found.about), "description": "", "tags": ()})
 
-    def folding(self, found: Folding) -> Folding:
+    def folding(self, found: Compaction) -> Compaction:
         """What becomes of a page. It shows all of it, so words that are withheld on it withhold its texts."""
         about = found.path.removesuffix(".md")
         versions = on_page(self.rule.book, found.user, "" if about == NOTES else about)
         is_read = self.is_person or not any(map(self.withholds, versions))
         return found if is_read else remade(found, {"text": "", "diff": "", "losses": (), "changes": ()})
 
-    def said(self, found: Said) -> Said:
+    def said(self, found: RememberResult) -> RememberResult:
         """What stands beside a statement, without the words of what is withheld."""
         pairs = zip(found.contradicts, found.why, strict=True)
         return remade(found, {"why": tuple(PLACEHOLDER if self.withholds(name) else why for name, why in pairs)})
@@ -406,8 +406,8 @@ class Reader:
 
 _ACTS: dict[type, Callable[[Any, Any], Any]] = {
     Belief: Reader.belief, Episode: Reader.episode, Event: Reader.event, Fact: Reader.fact, Hit: Reader.hit,
-    Recalled: Reader.recalled, Replayed: Reader.replayed, PageEntry: Reader.entry, PageInfo: Reader.page,
-    Folding: Reader.folding, Said: Reader.said, Change: Reader.change,
+    RecallResult: Reader.recalled, Replayed: Reader.replayed, PageEntry: Reader.entry, PageInfo: Reader.page,
+    Compaction: Reader.folding, RememberResult: Reader.said, Change: Reader.change,
     Why: Reader.reasons, Conflict: Reader.conflict, Merged: Reader.merged, Action: Reader.action,
     Review: Reader.review, MemoryPath: Reader.path, Tree: Reader.tree, Receipt: Reader.receipt,
     AuditLine: Reader.line, Finding: Reader.finding, Deltas: Reader.deltas, Malformed: Reader.malformed,

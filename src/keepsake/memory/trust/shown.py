@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.decide.trust import is_in_doubt
 from keepsake.records.clock import held_time
-from keepsake.state.state import Book
-from keepsake.state.version import Held
+from keepsake.state.state import State
+from keepsake.state.version import CurrentVersion
 
 if TYPE_CHECKING:
     pass
 
 
-def is_shown(known: Book, held: Held, body: dict[str, Any], now: str) -> bool:
+def is_shown(known: State, held: CurrentVersion, body: dict[str, Any], now: str) -> bool:
     """Whether it waits for nobody's yes, its source is relied on, and its time is not over. `body` is what it holds."""
     if is_in_doubt(known, body.get("trust", "human"), body["id"]):
         return False

@@ -16,11 +16,11 @@ from keepsake.records.belief import Belief
 from keepsake.records.trust import Distrust
 
 if TYPE_CHECKING:
-    from keepsake.memory.core.index import IndexOf
-    from keepsake.stores.open_folder import Shelf
+    from keepsake.memory.core.index import IndexService
+    from keepsake.stores.open_folder import OpenFolder
 
 
-def withheld_among(shelf: Shelf, index: IndexOf, versions: Iterable[str], user: str) -> dict[str, Distrust]:
+def withheld_among(shelf: OpenFolder, index: IndexService, versions: Iterable[str], user: str) -> dict[str, Distrust]:
     """Which of these versions are withheld, and why. The caller has the ledger's turn."""
     against = shelf.book.distrusts.of(user)
     if not against:
@@ -35,7 +35,7 @@ def withheld_among(shelf: Shelf, index: IndexOf, versions: Iterable[str], user: 
     return found
 
 
-def brought_back(shelf: Shelf, index: IndexOf, refs: Iterable[str]) -> list[Belief]:
+def brought_back(shelf: OpenFolder, index: IndexService, refs: Iterable[str]) -> list[Belief]:
     """The versions that are shown again, because those that took their place are withheld."""
     asked = (orjson.dumps(list(refs)).decode(),)
     rows = index.read(lambda file: [Source(*row) for row in file.db.execute(sql.VERSIONS_OF_REFS, asked)])

@@ -25,7 +25,7 @@ from keepsake.memory.core.masking import Masker
 from keepsake.records.audit import NAME, AuditLine, Auditor
 from keepsake.records.errors import Closed, KeepsakeError, Refused
 from keepsake.records.event import Event
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 _PATIENCE = 0.2  # seconds that a write waits for another that appends
 _AT_ONCE = 1 << 20  # bytes that are written together
@@ -86,7 +86,7 @@ class _Left(NamedTuple):
 class AuditFile:
     """The audit of one folder, of all its users."""
 
-    def __init__(self, shelf: Shelf, *, is_on: bool, tell: Callable[[str], None] | None = None) -> None:
+    def __init__(self, shelf: OpenFolder, *, is_on: bool, tell: Callable[[str], None] | None = None) -> None:
         self._shelf, self._is_on, self._tell = shelf, is_on, tell
         self.path = shelf.ledger.folder.root / NAME
         self._auditor = Auditor(shelf.book.reviews.find)

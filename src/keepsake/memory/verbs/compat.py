@@ -10,26 +10,26 @@ from keepsake.memory.episodes.store import is_episode_shown
 from keepsake.memory.trust.shown import is_shown
 
 if TYPE_CHECKING:
-    from keepsake.memory.exchange.files import FilesOf
-    from keepsake.memory.graph.entities import EntitiesOf
+    from keepsake.memory.exchange.files import FileStore
+    from keepsake.memory.graph.entities import EntityStore
 
 
 class Keeps(Opened):
     """What is kept in the way of other memories. `Memory` is one."""
 
     @cached_property
-    def entities(self) -> EntitiesOf:
+    def entities(self) -> EntityStore:
         """Who and what is known, by the names that other programs gave them."""
-        from keepsake.memory.graph.entities import EntitiesOf
+        from keepsake.memory.graph.entities import EntityStore
 
-        return EntitiesOf(self._shelf, self._gated, self.user)
+        return EntityStore(self._shelf, self._gated, self.user)
 
     @cached_property
-    def files(self) -> FilesOf:
+    def files(self) -> FileStore:
         """Text files that live in the memory, for programs whose memory is a folder of files."""
-        from keepsake.memory.exchange.files import FilesOf
+        from keepsake.memory.exchange.files import FileStore
 
-        return FilesOf(self._shelf, self._gated, self.user)
+        return FileStore(self._shelf, self._gated, self.user)
 
     def is_shown(self, name: str) -> bool:
         """Whether recall may serve a belief or an episode: it is held, waits for nobody's yes, and is relied on."""

@@ -10,9 +10,9 @@ from keepsake.memory.context import Opened
 
 if TYPE_CHECKING:
     from keepsake.consolidate.scoring import SalienceScorer
-    from keepsake.memory.facts.consolidate import ConsolidationOf, Tick
-    from keepsake.memory.facts.rules import RulesOf
-    from keepsake.memory.facts.store import FactsOf
+    from keepsake.memory.facts.consolidate import ConsolidationService, Tick
+    from keepsake.memory.facts.rules import RuleStore
+    from keepsake.memory.facts.store import FactService
     from keepsake.records.extracted import Extractor
     from keepsake.records.rule import Consolidated, ConsolidationRule
 
@@ -21,20 +21,20 @@ class Learns(Opened):
     """What episodes teach. `Memory` is one."""
 
     @cached_property
-    def facts(self) -> FactsOf:
+    def facts(self) -> FactService:
         """Beliefs with subject, predicate and object, and where they come from."""
-        from keepsake.memory.facts.store import FactsOf
+        from keepsake.memory.facts.store import FactService
 
-        return FactsOf(
+        return FactService(
             self._shelf, self._gated, self._episodes, self.user, self._several, lambda: self._index
         )  # fmt: skip
 
     @cached_property
-    def rules(self) -> RulesOf:
+    def rules(self) -> RuleStore:
         """Consolidation rules that run by themselves."""
-        from keepsake.memory.facts.rules import RulesOf
+        from keepsake.memory.facts.rules import RuleStore
 
-        return RulesOf(self._shelf, self._gated, self._episodes, self._at_work, self.user)
+        return RuleStore(self._shelf, self._gated, self._episodes, self._at_work, self.user)
 
     def consolidate(
         self,
@@ -67,10 +67,10 @@ class Learns(Opened):
         return self.rules.run_due(everyone=everyone, told=told, **self._how(extractor, salience))
 
     @cached_property
-    def _at_work(self) -> ConsolidationOf:
-        from keepsake.memory.facts.consolidate import ConsolidationOf
+    def _at_work(self) -> ConsolidationService:
+        from keepsake.memory.facts.consolidate import ConsolidationService
 
-        return ConsolidationOf(self._shelf, self._gated, self._episodes, self.facts, self._index, self._several)
+        return ConsolidationService(self._shelf, self._gated, self._episodes, self.facts, self._index, self._several)
 
     @cached_property
     def _several(self) -> frozenset[str]:

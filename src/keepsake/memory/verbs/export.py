@@ -13,7 +13,7 @@ from keepsake.records.scope import checked
 
 if TYPE_CHECKING:
     from keepsake.memory.exchange.export import Lines
-    from keepsake.memory.graph.graph import GraphOf
+    from keepsake.memory.graph.graph import GraphService
 
 NDJSON, MARKDOWN, GRAPH = "ndjson", "markdown", "graph"
 FORMATS = (NDJSON, MARKDOWN, GRAPH)
@@ -83,7 +83,7 @@ class Leaves(Graphs):
         wait. What is here already is never changed. Of a folder of Markdown the pages are taken in, as if a person had
         put them here: only if they are `mine`.
         """
-        from keepsake.memory.exchange.export_reader import Taking
+        from keepsake.memory.exchange.export_reader import ExportReader
         from keepsake.memory.exchange.restore_export import opened, take_in
         from keepsake.memory.settings import place_of
 
@@ -91,17 +91,17 @@ class Leaves(Graphs):
         if isinstance(file, Path) and file.is_dir():
             return self._take_in_pages(file, self._whose(user), mine=mine)
         with opened(file) as lines:
-            taking = Taking(self._shelf, self._gated, self._whose(user), mine=mine, keep_secrets=keep_secrets)
+            taking = ExportReader(self._shelf, self._gated, self._whose(user), mine=mine, keep_secrets=keep_secrets)
             return take_in(taking, lines)
 
     def _take_in_pages(self, folder: Path, user: str, *, mine: bool) -> TakenIn:
         from keepsake.memory.exchange.taken_pages import TakingPages
-        from keepsake.memory.pages.store import PagesOf
+        from keepsake.memory.pages.store import PageStore
 
         self._gated.must("memory", "import", user=user)
         if not mine:
             raise Refused("a folder is taken in as a person's own pages: say mine=True; `bring` imports another's")
-        pages = PagesOf(self._shelf, self._gated, self._pages_at, user, self._settings)
+        pages = PageStore(self._shelf, self._gated, self._pages_at, user, self._settings)
         return TakingPages(self._pages_at, pages, user).run(folder)
 
     def _must_read_all(self, user: str) -> None:
@@ -125,7 +125,7 @@ class Leaves(Graphs):
 
         return Lines(self._shelf, self._graph_of(user), user, history=history)
 
-    def _graph_of(self, user: str) -> GraphOf:
-        from keepsake.memory.graph.graph import GraphOf
+    def _graph_of(self, user: str) -> GraphService:
+        from keepsake.memory.graph.graph import GraphService
 
-        return self.graph if user == self.user else GraphOf(self._graph_at, self._gated, user, self._after_erasing)
+        return self.graph if user == self.user else GraphService(self._graph_at, self._gated, user, self._after_erasing)

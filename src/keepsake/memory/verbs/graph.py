@@ -10,18 +10,18 @@ from keepsake.memory.context import Opened
 from keepsake.records.event import Event
 
 if TYPE_CHECKING:
-    from keepsake.memory.graph.graph import GraphOf
+    from keepsake.memory.graph.graph import GraphService
 
 
 class Graphs(Opened):
     """Entities and how they are related. `Memory` is one."""
 
     @cached_property
-    def graph(self) -> GraphOf:
+    def graph(self) -> GraphService:
         """Entities, and how they are related: what beliefs are about, and what was saved beside it."""
-        from keepsake.memory.graph.graph import GraphOf
+        from keepsake.memory.graph.graph import GraphService
 
-        return GraphOf(self._graph_at, self._gated, self.user, self._after_erasing)
+        return GraphService(self._graph_at, self._gated, self.user, self._after_erasing)
 
     @abstractmethod
     def _after_erasing(self) -> None:

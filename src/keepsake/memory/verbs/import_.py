@@ -16,7 +16,7 @@ from keepsake.records.scope import checked
 from keepsake.state.imports import source_of
 
 if TYPE_CHECKING:
-    from keepsake.memory.exchange.importer import Bringing
+    from keepsake.memory.exchange.importer import ImportRun
     from keepsake.memory.exchange.sources import Source
     from keepsake.records.transfer import Imported, Skipped
 
@@ -43,7 +43,7 @@ class Brings(Opened):
         kept out of recall until a person approves it, and with `quarantine`, everything is. So is what another keepsake
         wrote, its export or its pages, unless a person says that it is `mine`. `tick` is told of bytes.
         """
-        from keepsake.memory.exchange.importer import Bringing
+        from keepsake.memory.exchange.importer import ImportRun
         from keepsake.memory.exchange.sources import Source, is_export, sources_in
         from keepsake.memory.settings import place_of
 
@@ -53,7 +53,7 @@ class Brings(Opened):
             raise Refused("a person says that a file is theirs, and then nothing of it is quarantined; leave out mine")
         checked(user=self._user(user))
         self._gated.must("import", "run", user=self._user(user))
-        bringing = Bringing(self, self._user(user), quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
+        bringing = ImportRun(self, self._user(user), quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
         given = source if isinstance(source, bytes) else place_of(source)
         if isinstance(given, Path) and (old := _old_folder(given, format)):
             return self._bring_old(bringing, old, format)
@@ -74,7 +74,7 @@ class Brings(Opened):
                     bringing.skip(each.place, each.reason)
         return bringing.result()
 
-    def _bring_old(self, bringing: Bringing, folder: Path, format: str) -> Imported:
+    def _bring_old(self, bringing: ImportRun, folder: Path, format: str) -> Imported:
         """A folder of chronomemory, which need not be whole."""
         from keepsake.memory.exchange.rescue_chronomemory import NAME, bring_folder
 
@@ -85,13 +85,13 @@ class Brings(Opened):
             bring_folder(bringing, folder)
         return bringing.result()
 
-    def _bring_folder(self, bringing: Bringing, folder: Path, skipped: Iterable[Skipped]) -> Imported:
+    def _bring_folder(self, bringing: ImportRun, folder: Path, skipped: Iterable[Skipped]) -> Imported:
         """The pages of a folder that `export` wrote: each entry under its own id, and what is struck stays so."""
         from keepsake.memory.exchange.bring_export import tell
         from keepsake.memory.exchange.taken_pages import TakingPages
-        from keepsake.memory.pages.store import PagesOf
+        from keepsake.memory.pages.store import PageStore
 
-        pages = PagesOf(self._shelf, self._gated, self._pages_at, bringing.user, self._settings)
+        pages = PageStore(self._shelf, self._gated, self._pages_at, bringing.user, self._settings)
         bringing.begin("pages", "", folder.name)
         for each in skipped:
             bringing.skip(each.place, each.reason)
@@ -127,7 +127,7 @@ class _Own(NamedTuple):
     """A format of keepsake itself: whether a file that begins so is in it, and what brings it in."""
 
     looks_like: Callable[[bytes], bool]
-    bring: Callable[[Bringing, Source], None]
+    bring: Callable[[ImportRun, Source], None]
 
 
 def _own() -> dict[str, _Own]:
@@ -141,7 +141,7 @@ def _own() -> dict[str, _Own]:
     }
 
 
-def _bring(bringing: Bringing, source: Source, wanted: str, *, is_alone: bool, has_index: bool = False) -> None:
+def _bring(bringing: ImportRun, source: Source, wanted: str, *, is_alone: bool, has_index: bool = False) -> None:
     """Bring in one file, in the format that is wanted, or the one that it is in."""
     from keepsake.exchange.detect import FORMATS
     from keepsake.memory.exchange.sources import CannotRead

@@ -9,35 +9,35 @@ from typing import TYPE_CHECKING
 
 from keepsake.ledger.backup import back_up
 from keepsake.memory import settings
-from keepsake.memory.recall.feedback import UseOf
-from keepsake.memory.recall.receipts import ReceiptsOf
+from keepsake.memory.recall.feedback import FeedbackService
+from keepsake.memory.recall.receipts import ReceiptStore
 from keepsake.memory.verbs.audit import Accounts
 from keepsake.memory.verbs.consolidate import Learns
 
 if TYPE_CHECKING:
-    from keepsake.memory.maintenance.tidy import TidyOf
+    from keepsake.memory.maintenance.tidy import TidyService
 
 
 class Tends(Learns, Accounts):
     """What becomes of memories after they were said. `Memory` is one."""
 
     @cached_property
-    def receipts(self) -> ReceiptsOf:
+    def receipts(self) -> ReceiptStore:
         """What was recalled, and from which state of the ledger."""
-        return ReceiptsOf(self._shelf, self._gated, self.user, self._tell)
+        return ReceiptStore(self._shelf, self._gated, self.user, self._tell)
 
     @cached_property
-    def tidy(self) -> TidyOf:
+    def tidy(self) -> TidyService:
         """What may leave sight: proposed, and never done by itself."""
-        from keepsake.memory.maintenance.tidy import TidyOf
-        from keepsake.memory.pages.dormancy import Resting
+        from keepsake.memory.maintenance.tidy import TidyService
+        from keepsake.memory.pages.dormancy import Dormancy
 
-        pages = Resting(self._shelf, self._gated, self._pages_at, self._settings)
-        return TidyOf(self._shelf, self._gated, self._index, self._use, self.user, pages)
+        pages = Dormancy(self._shelf, self._gated, self._pages_at, self._settings)
+        return TidyService(self._shelf, self._gated, self._index, self._use, self.user, pages)
 
     @cached_property
-    def _use(self) -> UseOf:
-        return UseOf(self._shelf, self._gated, self.receipts, self.user)
+    def _use(self) -> FeedbackService:
+        return FeedbackService(self._shelf, self._gated, self.receipts, self.user)
 
     def outcome(
         self,

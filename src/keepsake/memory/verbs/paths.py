@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 from keepsake.memory.verbs.consolidate import Learns
 
 if TYPE_CHECKING:
-    from keepsake.memory.paths.paths import PathsOf
-    from keepsake.memory.paths.view import On
+    from keepsake.memory.paths.paths import PathService
+    from keepsake.memory.paths.view import PathView
 
 
 class Walks(Learns):
     """Where in a conversation something is said. `Memory` is one."""
 
     @cached_property
-    def paths(self) -> PathsOf:
+    def paths(self) -> PathService:
         """The branches of conversations: branch, merge, abandon, compact."""
-        from keepsake.memory.paths.paths import PathsOf
+        from keepsake.memory.paths.paths import PathService
 
-        return PathsOf(self._shelf, self._gated, self.user, lambda: self._several)
+        return PathService(self._shelf, self._gated, self.user, lambda: self._several)
 
-    def on(self, path: str) -> On:
+    def on(self, path: str) -> PathView:
         """This memory, on a path: what is said there is said on that path, and what is asked is seen from it."""
         from keepsake.memory.paths.view import standing
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from keepsake.memory.recall.sessions import FramesOf
+from keepsake.memory.recall.sessions import FrameStore
 from keepsake.memory.verbs.maintain import Tends
 from keepsake.memory.verbs.trust import Trusts
 from keepsake.records.errors import Refused
@@ -16,12 +16,12 @@ from keepsake.records.frame import Frame
 
 if TYPE_CHECKING:
     from keepsake.memory.recall.evaluate import Questioned
-    from keepsake.memory.recall.recall import RecallOf
+    from keepsake.memory.recall.recall import RecallService
     from keepsake.records.evaluation import Verdicts
-    from keepsake.records.framed import Framed
+    from keepsake.records.framed import FilledFrame
     from keepsake.records.history import Moment
     from keepsake.records.protocols import Embedder
-    from keepsake.records.recall import Recalled, Replayed
+    from keepsake.records.recall import RecallResult, Replayed
 
 Tick = Callable[[int], None]
 
@@ -32,15 +32,15 @@ class Asks(Tends, Trusts):
     _embedder: Embedder | str | None
 
     @cached_property
-    def frames(self) -> FramesOf:
+    def frames(self) -> FrameStore:
         """How to recall for a purpose: the built-in frames and your own."""
-        return FramesOf(self._shelf, self._gated)
+        return FrameStore(self._shelf, self._gated)
 
     @cached_property
-    def _recall(self) -> RecallOf:
-        from keepsake.memory.recall.recall import RecallOf
+    def _recall(self) -> RecallService:
+        from keepsake.memory.recall.recall import RecallService
 
-        return RecallOf(
+        return RecallService(
             self._shelf, self._index, self.receipts, self.user, embedder=self._embedder, tell=self._index.tell
         )  # fmt: skip
 
@@ -65,7 +65,7 @@ class Asks(Tends, Trusts):
         receipt: bool | None = None,
         keep_question: bool = False,
         tick: Tick | None = None,
-    ) -> Recalled:
+    ) -> RecallResult:
         """The memories that answer a question, the best first, each with the reason.
 
         If nothing reaches the `floor`, there are no hits, and `nearest` names what came closest. `believed_at` asks
@@ -101,7 +101,7 @@ class Asks(Tends, Trusts):
         quarantined: bool = False,
         receipt: bool | None = None,
         keep_question: bool = False,
-    ) -> Framed:
+    ) -> FilledFrame:
         """What an agent needs to know for a purpose, as text within a budget of tokens.
 
         Whatever the frame guarantees is in it, or named in `dropped` with what it would have needed.

@@ -22,8 +22,8 @@ from keepsake.memory.verbs.trust import Trusts
 from keepsake.records.belief import Belief
 from keepsake.records.operations import BELIEF_SUPERSEDE
 from keepsake.records.policy import DEFAULT, is_above
-from keepsake.records.said import CORRECTED, KNOWN, NEW, REVISED, Said
-from keepsake.state.beliefs import Held
+from keepsake.records.said import CORRECTED, KNOWN, NEW, REVISED, RememberResult
+from keepsake.state.version import CurrentVersion
 
 if TYPE_CHECKING:
     from keepsake.projections.index.file import IndexFile
@@ -41,7 +41,7 @@ class _Around:
     """What is held beside a statement."""
 
     same: Belief | None = None  # in the same words and the same scope
-    of_the_same: tuple[Held, ...] = ()  # what speaks of the same thing, the newest first
+    of_the_same: tuple[CurrentVersion, ...] = ()  # what speaks of the same thing, the newest first
 
 
 _NOTHING = _Around()
@@ -77,7 +77,7 @@ class States(Tends, Trusts):
             held = said[0] if said else known.get(fields.get("key", ""), user=fields["user"], path=fields["path"])
             return held.belief()
 
-    def beside(self, name: str, *, user: str | None = None, path: str = "") -> Said:
+    def beside(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
         """What is held beside a belief now: what contradicts it and what nearly repeats it, as `remember` answered."""
         with self._shelf.known() as known:
             belief = known.get(name, user=self._user(user), path=path).belief()
@@ -166,11 +166,11 @@ class States(Tends, Trusts):
 
         against, near = _against(belief, around.of_the_same)
         page = "" if belief.path else file_of(belief.about)
-        answer = Said(what, tuple(name for name, _ in against), tuple(why for _, why in against), near, page)
+        answer = RememberResult(what, tuple(name for name, _ in against), tuple(why for _, why in against), near, page)
         return belief.answered(answer)
 
 
-def _says(held: Held, text: str) -> bool:
+def _says(held: CurrentVersion, text: str) -> bool:
     """Whether it is held in these very words: "Password: ABC" is not "password: abc"."""
     return held.status == "active" and held.belief().text.strip() == text.strip()
 
@@ -191,7 +191,7 @@ def _more(known: Belief, fields: dict[str, Any]) -> dict[str, Any] | None:
     return more
 
 
-def _against(belief: Belief, others: tuple[Held, ...]) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
+def _against(belief: Belief, others: tuple[CurrentVersion, ...]) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
     """Of what speaks of the same thing: what cannot hold beside it, with the reason, and what says the same."""
     from keepsake.text.claims import claim_of, conflict, is_repeat
 

@@ -16,7 +16,7 @@ from keepsake.decide.gate import Verdict, as_seen, gate, matrix
 from keepsake.decide.path_actions import action_on
 from keepsake.decide.paths import named
 from keepsake.memory.context import Opened
-from keepsake.memory.reviews.reviews import ReviewsOf, do_the_rest
+from keepsake.memory.reviews.reviews import ReviewService, do_the_rest
 from keepsake.records.belief import texts
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.page import NOTES
@@ -31,12 +31,12 @@ class Governs(Opened):
     """What is done under the policy. `Memory` is one."""
 
     @cached_property
-    def reviews(self) -> ReviewsOf:
+    def reviews(self) -> ReviewService:
         """What waits for a person's yes."""
         return self._reviews_of(self.user)
 
-    def _reviews_of(self, user: str) -> ReviewsOf:
-        return ReviewsOf(self._shelf, self._gated, user, self._fold)
+    def _reviews_of(self, user: str) -> ReviewService:
+        return ReviewService(self._shelf, self._gated, user, self._fold)
 
     @property
     def policy(self) -> Policy:
@@ -188,9 +188,9 @@ class Governs(Opened):
 
     def _fold(self, action: Action) -> None:
         """Fold the page that an action names, which may be done."""
-        from keepsake.memory.pages.compact import Folds  # only where something is folded
+        from keepsake.memory.pages.compact import Compactor  # only where something is folded
 
         first = self._shelf.book.get(action.target[0], user=action.user)
         about = first.body().get("about", "") or NOTES
-        folds = Folds(self._shelf, self._pages_at, self._settings, self.pages.sync)
+        folds = Compactor(self._shelf, self._pages_at, self._settings, self.pages.sync)
         folds.carry_out(action.user, about, action.changes.get("rewrite"), action.reason)

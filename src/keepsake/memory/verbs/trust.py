@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from keepsake.decide import trust as decide
 from keepsake.decide.beliefs import Draw
 from keepsake.memory.context import Opened
-from keepsake.memory.core.echo import Echo, EchoesOf
+from keepsake.memory.core.echo import Echo, EchoDetector
 from keepsake.records.belief import Belief
 from keepsake.records.clock import just_before, parse_moment, said_time, stamp
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
-from keepsake.records.recall import Nearly, Recalled
-from keepsake.records.trust import ANY, Distrust, Standing, checked_source
+from keepsake.records.recall import NearMiss, RecallResult
+from keepsake.records.trust import ANY, Distrust, SourceStatus, checked_source
 
 if TYPE_CHECKING:
-    from keepsake.memory.recall.recall import RecallOf
+    from keepsake.memory.recall.recall import RecallService
     from keepsake.projections.index.file import IndexFile
     from keepsake.records.history import Moment
 
@@ -30,8 +30,8 @@ class Trusts(Opened):
     """Whom to trust. `Memory` is one."""
 
     @cached_property
-    def _echoes(self) -> EchoesOf:
-        return EchoesOf(lambda: self._index)
+    def _echoes(self) -> EchoDetector:
+        return EchoDetector(lambda: self._index)
 
     def distrust(
         self, source: str, *, since: Moment | date | None = None, reason: str = "", user: str | None = None
@@ -65,7 +65,7 @@ class Trusts(Opened):
 
         self._gated.record(decision)
 
-    def sources(self, *, user: str | None = None) -> list[Standing]:
+    def sources(self, *, user: str | None = None) -> list[SourceStatus]:
         """Who said what is held now, by door and id: how much, with which trust, and whether it is withheld.
 
         Then the sources that are withheld under another name (`agent:NAME`, `mcp:*`, …).
@@ -115,7 +115,7 @@ class Trusts(Opened):
             held = known.find(name, user=fields["user"], path=fields["path"], short=False)
             return held.belief() if held and held.status == "active" else None
 
-    def _served(self, found: Recalled, recall: RecallOf, user: str, asked: dict[str, Any]) -> Recalled:
+    def _served(self, found: RecallResult, recall: RecallService, user: str, asked: dict[str, Any]) -> RecallResult:
         """The same, noted as served; with what was left out, and why, if the reasons were asked for."""
         self._echoes.serve(user, found)
         if not asked["explain"] or asked["quarantined"]:
@@ -128,7 +128,7 @@ class Trusts(Opened):
         with self._shelf.ledger.reading():
             left = (self._left_out(hit.id, user) for hit in every)
             pairs = [(hit, why) for hit, why in zip(every, left, strict=True) if why and hit.block not in shown]
-        found.nearly += tuple(Nearly(replace(hit, text=WITHHELD), why.why) for hit, why in pairs)
+        found.nearly += tuple(NearMiss(replace(hit, text=WITHHELD), why.why) for hit, why in pairs)
         return found
 
     def _left_out(self, name: str, user: str) -> Distrust | None:
@@ -145,7 +145,7 @@ def _words(reason: object) -> str:
     return reason
 
 
-def _standings(file: IndexFile, user: str, against: list[Distrust]) -> list[Standing]:
+def _standings(file: IndexFile, user: str, against: list[Distrust]) -> list[SourceStatus]:
     from keepsake.projections.index import statements as sql
 
     rows = list(file.db.execute(sql.SAID_BY, (user,)))
@@ -174,9 +174,9 @@ def _is_door(distrust: Distrust, by: str) -> bool:
     return distrust.source == by or (name == ANY and by.partition(":")[0] == kind)
 
 
-def _standing(source: str, trust: str, rows: list[tuple[Any, ...]], withheld: Distrust | None) -> Standing:
+def _standing(source: str, trust: str, rows: list[tuple[Any, ...]], withheld: Distrust | None) -> SourceStatus:
     count = {what: sum(row[5] for row in rows if row[4] == what) for what in ("belief", "episode")}
-    return Standing(
+    return SourceStatus(
         source=source, trust=trust, beliefs=count["belief"], episodes=count["episode"],
         waiting=sum(row[6] for row in rows), first=min((row[7] for row in rows), default=""),
         last=max((row[8] for row in rows), default=""), withheld=withheld,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from keepsake.records.graph.graph_fields import Told
+from keepsake.records.graph.graph_fields import RecordFields
 
 MARK = "derived"
 
@@ -23,11 +23,11 @@ class Merge(NamedTuple):
 
     node: str
     into: str
-    told: Told  # names, score, reasons, by, at
+    told: RecordFields  # names, score, reasons, by, at
     seq: int
 
 
-def with_beliefs(said: Told | None, derived: Told | None) -> Told | None:
+def with_beliefs(said: RecordFields | None, derived: RecordFields | None) -> RecordFields | None:
     """A record, with what follows from beliefs. None, if there is neither."""
     if said is None or derived is None:
         return said if derived is None else derived
@@ -44,7 +44,7 @@ def with_beliefs(said: Told | None, derived: Told | None) -> Told | None:
 # -- merges ----------------------------------------------------------------------------------------------------------
 
 
-def merged_node(told: Told, own: Merge | None, absorbed: Iterable[Merge]) -> Told:
+def merged_node(told: RecordFields, own: Merge | None, absorbed: Iterable[Merge]) -> RecordFields:
     """A node that is merged into another, or that others were merged into, in the order in which it happened."""
     if own is not None:
         why = {name: own.told[name] for name in ("by", "at", "reasons") if own.told.get(name)}
@@ -58,7 +58,7 @@ def merged_node(told: Told, own: Merge | None, absorbed: Iterable[Merge]) -> Tol
     return told
 
 
-def merged_edge(told: Told, ways: Mapping[str, list[Merge]]) -> Told:
+def merged_edge(told: RecordFields, ways: Mapping[str, list[Merge]]) -> RecordFields:
     """An edge that leads to where its ends went. `ways` gives the merges that each end took, in their order."""
     steps = sorted(_steps(told, ways), key=lambda step: step[0].seq)
     for merge, ends in steps:
@@ -67,7 +67,7 @@ def merged_edge(told: Told, ways: Mapping[str, list[Merge]]) -> Told:
     return told
 
 
-def _steps(told: Told, ways: Mapping[str, list[Merge]]) -> Iterator[tuple[Merge, list[str]]]:
+def _steps(told: RecordFields, ways: Mapping[str, list[Merge]]) -> Iterator[tuple[Merge, list[str]]]:
     """Every merge that moves the edge, once, with the ends that it moves."""
     moves: dict[str, tuple[Merge, list[str]]] = {}
     for end in ("source", "target"):
@@ -79,7 +79,7 @@ def _steps(told: Told, ways: Mapping[str, list[Merge]]) -> Iterator[tuple[Merge,
 # -- and back --------------------------------------------------------------------------------------------------------
 
 
-def plain_node(told: Told, shown: Told, own: Merge | None, absorbed: Iterable[Merge], ledger: str) -> Told:
+def plain_node(told: RecordFields, shown: RecordFields, own: Merge | None, absorbed: Iterable[Merge], ledger: str) -> RecordFields:
     """What somebody saves of a node that was read here: without the merges that are put on, and what follows.
 
     `shown` is the node as it is shown now. What was changed in it is what was saved.
@@ -95,7 +95,7 @@ def plain_node(told: Told, shown: Told, own: Merge | None, absorbed: Iterable[Me
     return told
 
 
-def plain_edge(told: Told, shown: Told, merges: Mapping[str, Merge], ledger: str) -> Told:
+def plain_edge(told: RecordFields, shown: RecordFields, merges: Mapping[str, Merge], ledger: str) -> RecordFields:
     """The same of an edge: where it leads by itself. `merges` are those of the nodes that it led to before."""
     told = _without_mark(told, shown, ledger)
     while told.get("led"):
@@ -107,13 +107,13 @@ def plain_edge(told: Told, shown: Told, merges: Mapping[str, Merge], ledger: str
     return told
 
 
-def is_derived_here(told: Told, ledger: str) -> bool:
+def is_derived_here(told: RecordFields, ledger: str) -> bool:
     """Whether all of a record follows from the beliefs of that ledger."""
     mark = _mark(told)
     return mark.get("ledger") == ledger and bool(mark.get("only"))
 
 
-def _without_mark(told: Told, shown: Told, ledger: str) -> Told:
+def _without_mark(told: RecordFields, shown: RecordFields, ledger: str) -> RecordFields:
     mark = _mark(told)
     if mark.get("ledger") != ledger:
         return told
@@ -128,16 +128,16 @@ def _without_mark(told: Told, shown: Told, ledger: str) -> Told:
     return _with(_with(told, "provenance", source), "properties", kept)
 
 
-def _mark(told: Told) -> Told:
+def _mark(told: RecordFields) -> RecordFields:
     source = told.get("provenance")
     mark = source.get(MARK) if isinstance(source, dict) else None
     return mark if isinstance(mark, dict) else {}
 
 
-def _but(told: Mapping[str, Any], name: str) -> Told:
+def _but(told: Mapping[str, Any], name: str) -> RecordFields:
     return {each: value for each, value in told.items() if each != name}
 
 
-def _with(told: Told, name: str, value: Any) -> Told:
+def _with(told: RecordFields, name: str, value: Any) -> RecordFields:
     """With that field; without it, if it says nothing."""
     return {**told, name: value} if value else _but(told, name)

@@ -20,7 +20,7 @@ from keepsake.projections.graph.schema import NAMES, SHAPE, TABLES
 from keepsake.records.entity import thing_key
 from keepsake.records.event import Event
 from keepsake.records.graph.envelope import KINDS
-from keepsake.records.graph.graph_fields import Told
+from keepsake.records.graph.graph_fields import RecordFields
 from keepsake.records.named import ProposedMerge
 from keepsake.records.trust import Distrust
 
@@ -127,7 +127,7 @@ class GraphFile(Followed):
         )
         return [line for (line,) in found]
 
-    def head(self, user: str) -> Told:
+    def head(self, user: str) -> RecordFields:
         """What was said of the graph as a whole: metadata, extra, and which profile is the first."""
         return Rows(self.db, self.ledger).head_of(user)
 

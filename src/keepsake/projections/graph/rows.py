@@ -18,7 +18,7 @@ from keepsake.projections.graph.merges import family_of, is_there, merge_of, mer
 from keepsake.projections.pages.rows import title_of
 from keepsake.records.entity import THING, kind_of
 from keepsake.records.event import Event
-from keepsake.records.graph.graph_fields import Told, line_of
+from keepsake.records.graph.graph_fields import RecordFields, line_of
 from keepsake.records.trust import Distrust
 
 _SHOWN = 20  # beliefs of a node that are named as its sources
@@ -57,7 +57,7 @@ class Rows:
 
     # -- what somebody saved -----------------------------------------------------------------------------------------
 
-    def save(self, user: str, part: str, name: str, told: Told, seq: int) -> None:
+    def save(self, user: str, part: str, name: str, told: RecordFields, seq: int) -> None:
         """Somebody saved a record. One of the same name gives way; an event never does."""
         line = line_of(told)
         if part == "nodes":
@@ -80,13 +80,13 @@ class Rows:
         elif self._has_programs:
             self.db.execute("DELETE FROM programs WHERE user = ? AND part = ? AND id = ?", (user, part, name))
 
-    def _save_node(self, user: str, name: str, told: Told, line: bytes, seq: int) -> None:
+    def _save_node(self, user: str, name: str, told: RecordFields, line: bytes, seq: int) -> None:
         values = (user, name, told["kind"], "merged" in told, line)
         self._put("nodes", values, (user, name), self._nodes)
         names = keys_of((name, told.get("label", ""), *told.get("aliases", ())))
         self.facts.name(user, name, names, seq, is_said=True)
 
-    def _save_edge(self, user: str, name: str, told: Told, line: bytes) -> None:
+    def _save_edge(self, user: str, name: str, told: RecordFields, line: bytes) -> None:
         values = (user, name, told["source"], told["target"], told["kind"], line)
         self._put("edges", values, (user, name), self._edges)
 
@@ -114,7 +114,7 @@ class Rows:
                 self._write_plain(table)
             self._is_plain = False
 
-    def head(self, user: str, told: Told) -> None:
+    def head(self, user: str, told: RecordFields) -> None:
         """What an envelope says of itself is added to what was said."""
         known = self.head_of(user)
         for name in ("metadata", "extra"):
@@ -122,7 +122,7 @@ class Rows:
         known["head"] = told.get("head") or known.get("head", "")
         self.db.execute("INSERT OR REPLACE INTO heads VALUES (?, ?)", (user, orjson.dumps(known).decode()))
 
-    def head_of(self, user: str) -> Told:
+    def head_of(self, user: str) -> RecordFields:
         row = self.db.execute("SELECT told FROM heads WHERE user = ?", (user,)).fetchone()
         return orjson.loads(row[0]) if row else {}
 
@@ -218,7 +218,7 @@ class Rows:
 
     # -- what follows from beliefs -----------------------------------------------------------------------------------
 
-    def _derived_node(self, user: str, name: str) -> Told | None:
+    def _derived_node(self, user: str, name: str) -> RecordFields | None:
         counted = self.db.execute(
             "SELECT told, held FROM entities WHERE user = ? AND node = ?", (user, name)
         ).fetchone()  # fmt: skip
@@ -266,7 +266,7 @@ class Rows:
                 told.setdefault(predicate or UNNAMED, []).append(value)
         return {predicate: list(dict.fromkeys(values)) for predicate, values in told.items()}
 
-    def _derived_edge(self, fact: Fact) -> Told:
+    def _derived_edge(self, fact: Fact) -> RecordFields:
         edge = {
             "id": fact.id, "source": fact.source, "target": fact.target, "kind": fact.predicate or UNNAMED,
             "valid_from": fact.valid_from, "valid_to": min(filter(None, (fact.valid_to, fact.ended)), default=""),
@@ -278,7 +278,7 @@ class Rows:
         return weight | {field: value for field, value in edge.items() if value}
 
 
-def _read(line: bytes | None) -> Told | None:
+def _read(line: bytes | None) -> RecordFields | None:
     return None if line is None else orjson.loads(line)
 
 

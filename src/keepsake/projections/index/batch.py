@@ -27,7 +27,7 @@ from keepsake.text.fingerprint import KEPT, marks_of
 Name = tuple[str, str, str, str]  # whose, "agent" or "about", as it was written, on which path
 
 
-class Desk:
+class WriteBatch:
     """The part of the index that is being changed."""
 
     def __init__(

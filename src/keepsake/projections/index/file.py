@@ -16,7 +16,7 @@ from typing import NamedTuple
 from keepsake.projections.database import Database
 from keepsake.projections.index import fold
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.batch import Desk, Name
+from keepsake.projections.index.batch import Name, WriteBatch
 from keepsake.projections.index.builtin import CONFIG, FRAMES
 from keepsake.records.event import Event
 from keepsake.records.operations import TRUST_SET as TRUST
@@ -83,7 +83,7 @@ class IndexFile(Database):
         return mark
 
     def _read_on(self, mark: Bookmark, events: Iterator[Event], fresh: set[Name]) -> Bookmark:
-        desk = Desk(self.db, mark.clock, self._names)
+        desk = WriteBatch(self.db, mark.clock, self._names)
         for chunk in _portions(event for event in events if event.seq > mark.seq):
             if chunk[0].seq != mark.seq + 1:
                 break
@@ -96,7 +96,7 @@ class IndexFile(Database):
             desk.flush()
             fresh.update(desk.names)
             mark = Bookmark(chunk[-1].seq, chunk[-1].hash, desk.clock, since=mark.since)
-            desk = Desk(self.db, desk.clock, self._names)
+            desk = WriteBatch(self.db, desk.clock, self._names)
             self._save(mark)
         return mark
 
@@ -104,12 +104,12 @@ class IndexFile(Database):
         """Begin in the middle: `events` say what is held at `mark`, in a ledger that began `at`."""
         with self.writing():
             self._begin(at)
-            desk = Desk(self.db, mark.clock)
+            desk = WriteBatch(self.db, mark.clock)
             for chunk in _portions(iter(events)):
                 for event in chunk:
                     fold.apply(desk, event)
                 desk.flush()
-                desk = Desk(self.db, desk.clock)
+                desk = WriteBatch(self.db, desk.clock)
             self._save(mark)
         return mark
 

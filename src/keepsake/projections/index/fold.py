@@ -21,7 +21,7 @@ from typing import Any
 import orjson
 
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.batch import Desk
+from keepsake.projections.index.batch import WriteBatch
 from keepsake.projections.index.builtin import FRAMES
 from keepsake.projections.index.claims import claim_key
 from keepsake.projections.index.fold_trust import corroborate, is_withheld, see_again, set_trust, settle
@@ -94,7 +94,7 @@ def names_in(events: Iterable[Event]) -> Iterator[str]:
             yield from (name for receipt in event.body["receipts"] for name, *_ in receipt["hits"])
 
 
-def addresses_in(desk: Desk, events: Iterable[Event]) -> Iterator[str]:
+def addresses_in(desk: WriteBatch, events: Iterable[Event]) -> Iterator[str]:
     """Where the texts of the events belong."""
     for event in events:
         if event.body is not None and event.op in _STATED:
@@ -105,11 +105,11 @@ def addresses_in(desk: Desk, events: Iterable[Event]) -> Iterator[str]:
             yield _address(desk, event.body["episode"]["content"], event.body["episode"])
 
 
-def _address(desk: Desk, text: str, said: dict[str, Any]) -> str:
+def _address(desk: WriteBatch, text: str, said: dict[str, Any]) -> str:
     return desk.address(text, said.get("user", OWNER), said.get("path", ""))
 
 
-def apply(desk: Desk, event: Event) -> None:
+def apply(desk: WriteBatch, event: Event) -> None:
     """Take in one event."""
     before = desk.clock
     if before.session or event.op == SESSION_START:
@@ -120,7 +120,7 @@ def apply(desk: Desk, event: Event) -> None:
         act(desk, event, event.body)
 
 
-def _state(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def _state(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """A belief is stated, be it new or in place of others."""
     belief, replaced, went, ended = body["belief"], list[str](), list[Source](), list[Source]()
     if names := body.get("replaces"):
@@ -157,7 +157,7 @@ def _takes_over(went: list[Source]) -> bool:
     return bool(went) and all(gone.trust in QUARANTINED and not gone.quarantined for gone in went)
 
 
-def _hide(desk: Desk, event: Event, source: Source, over: Iterable[str] = ()) -> None:
+def _hide(desk: WriteBatch, event: Event, source: Source, over: Iterable[str] = ()) -> None:
     """From here on, who sees this path does not see what those above hold under the same key, or what it was put over.
 
     What waits for a person's yes hides nothing until then.
@@ -207,7 +207,7 @@ def _moment(said: str | None) -> str | None:
     return held_time(said) if said else None
 
 
-def _name(desk: Desk, source: Source) -> None:
+def _name(desk: WriteBatch, source: Source) -> None:
     """Keep the names by which questions speak of who said something, and of what is known of whom."""
     if source.agent:
         desk.add_name(source.user, "agent", source.agent, source.path, source.since_seq)
@@ -215,7 +215,7 @@ def _name(desk: Desk, source: Source) -> None:
         desk.add_name(source.user, "about", source.about, source.path, source.since_seq)
 
 
-def _observe(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def _observe(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """Something happened: a source that is never replaced, only erased."""
     episode = body["episode"]
     get, trust = episode.get, episode.get("trust", "human")
@@ -231,7 +231,7 @@ def _observe(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     see_again(desk, event.seq, source)
 
 
-def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
+def _join(desk: WriteBatch, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
     """Put a source to the block of its words, which is made if need be."""
     name, block = desk.at(desk.address(text, source.user, source.path), source.user, source.path)
     clock = desk.clock
@@ -250,7 +250,7 @@ def _join(desk: Desk, event: Event, source: Source, text: str, *, carries_on: se
     block.open[source.id] = source
 
 
-def _withdraw(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def _withdraw(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """A belief is no longer held."""
     ref = desk.ref_of(body["id"])
     source = desk.current(ref) if ref else None
@@ -263,20 +263,20 @@ def _withdraw(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         see_again(desk, event.seq, source)
 
 
-def _erased(desk: Desk, _: Event, body: dict[str, Any]) -> None:
+def _erased(desk: WriteBatch, _: Event, body: dict[str, Any]) -> None:
     """The words are gone from the ledger. An index that still has them must not go on."""
     if any(desk.source(name) for name in body.get("ids", ())):
         raise Stale("it held words that were erased")
 
 
-def _ask(desk: Desk, _: Event, body: dict[str, Any]) -> None:
+def _ask(desk: WriteBatch, _: Event, body: dict[str, Any]) -> None:
     action = body["action"]
     if action["kind"] == "trust":
         for name in action["target"]:
             desk.later(sql.ADD_ASKED, body["review"], name)
 
 
-def _answer(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def _answer(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """A yes to a question of trust lets its sources be recalled; any answer ends the waiting."""
     for name in desk.asked(body["review"]):
         source = desk.source(name)
@@ -289,7 +289,7 @@ def _answer(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     desk.later(sql.DROP_ASKED, body["review"])
 
 
-def _fade(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def _fade(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """Episodes leave recall, faded or taken back; what happened stays in history."""
     for name in body["ids"]:
         source = desk.source(name)
@@ -299,15 +299,15 @@ def _fade(desk: Desk, event: Event, body: dict[str, Any]) -> None:
             see_again(desk, event.seq, source)
 
 
-def _start(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def _start(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     desk.later(sql.START_SESSION, body["session"], body["task_type"], event.ts, None, desk.clock.hours)
 
 
-def _end(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def _end(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     desk.later(sql.END_SESSION, event.ts, body["session"])
 
 
-def _frame(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def _frame(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     desk.later(sql.SET_FRAME, *frame_row(body["frame"], event.ts))
 
 
@@ -318,7 +318,7 @@ def frame_row(frame: dict[str, Any], at: str) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _no_frame(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def _no_frame(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """A frame of the user's own goes; behind one that had taken a built-in's name, the built-in is there again."""
     desk.later(sql.DROP_FRAME, body["name"])
     for frame in FRAMES:
@@ -326,12 +326,12 @@ def _no_frame(desk: Desk, event: Event, body: dict[str, Any]) -> None:
             desk.later(sql.SET_FRAME, *frame_row(frame, event.ts))
 
 
-def _config(desk: Desk, _: Event, body: dict[str, Any]) -> None:
+def _config(desk: WriteBatch, _: Event, body: dict[str, Any]) -> None:
     value = body["value"]  # none, where the setting is about to be erased: then the whole index is made again
     desk.later(sql.SET_CONFIG, body["key"], "" if value is None else value)
 
 
-_ACTS: dict[str, Callable[[Desk, Event, dict[str, Any]], None]] = {
+_ACTS: dict[str, Callable[[WriteBatch, Event, dict[str, Any]], None]] = {
     BELIEF_PUT: _state, BELIEF_SUPERSEDE: _state, EPISODE_PUT: _observe, BELIEF_TOMBSTONE: _withdraw,
     BELIEF_INVALIDATE: _withdraw, ERASE: _erased,
     REVIEW_ASK: _ask, REVIEW_ANSWER: _answer, SESSION_START: _start, SESSION_END: _end, FRAME_PUT: _frame,

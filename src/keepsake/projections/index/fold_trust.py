@@ -16,19 +16,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.batch import Desk
+from keepsake.projections.index.batch import WriteBatch
 from keepsake.projections.index.rows import AS_USUAL, BACK, PLAIN, WITHHELD, Source
 from keepsake.records.event import Event
 from keepsake.records.trust import NONE, Distrust
 from keepsake.state.sources import distrust_of
 
 
-def is_withheld(desk: Desk, source: Source) -> bool:
+def is_withheld(desk: WriteBatch, source: Source) -> bool:
     """Whether whoever said this is not trusted."""
     return _is_from(desk.distrusts(source.user), source)
 
 
-def look_again(desk: Desk, refs: Iterable[str], user: str, seq: int, *, always: bool = False) -> list[Source]:
+def look_again(desk: WriteBatch, refs: Iterable[str], user: str, seq: int, *, always: bool = False) -> list[Source]:
     """See who may see the versions of some beliefs after event `seq`; the sources of which that changed.
 
     `always` is for when a source has just been trusted again: then nobody may be left who is not.
@@ -45,7 +45,7 @@ def look_again(desk: Desk, refs: Iterable[str], user: str, seq: int, *, always: 
     return changed
 
 
-def _sight(desk: Desk, against: list[Distrust], source: Source, versions: Mapping[str, Source]) -> int:
+def _sight(desk: WriteBatch, against: list[Distrust], source: Source, versions: Mapping[str, Source]) -> int:
     if _is_from(against, source):
         return WITHHELD if source.until_seq is None else PLAIN
     if source.until_seq is None or source.since_seq == source.until_seq:  # held; or never was
@@ -54,7 +54,7 @@ def _sight(desk: Desk, against: list[Distrust], source: Source, versions: Mappin
 
 
 def _was_ended_by_them(
-    desk: Desk, against: list[Distrust], source: Source, versions: Mapping[str, Source]
+    desk: WriteBatch, against: list[Distrust], source: Source, versions: Mapping[str, Source]
 ) -> bool:  # fmt: skip
     """Whether nobody but those who are not trusted has replaced or ended a version since."""
     last, seen = source, {source.id}
@@ -80,7 +80,7 @@ def _is_from(against: list[Distrust], source: Source) -> bool:
     return any(each.covers(seq=source.since_seq, **said) for each in against) if against else False
 
 
-def _see(desk: Desk, source: Source, wanted: int, seq: int) -> bool:
+def _see(desk: WriteBatch, source: Source, wanted: int, seq: int) -> bool:
     """Let a source be seen so from event `seq` on; whether that is news."""
     before = source.sight
     if wanted == PLAIN and before != PLAIN:
@@ -99,7 +99,7 @@ def _see(desk: Desk, source: Source, wanted: int, seq: int) -> bool:
 # -- what events do ---------------------------------------------------------------------------------------------------
 
 
-def settle(desk: Desk, seq: int, touched: Iterable[Source], reason: str) -> None:
+def settle(desk: WriteBatch, seq: int, touched: Iterable[Source], reason: str) -> None:
     """See how the blocks of these sources stand now."""
     by_block: dict[str, list[Source]] = {}
     for source in touched:
@@ -117,12 +117,12 @@ def settle(desk: Desk, seq: int, touched: Iterable[Source], reason: str) -> None
         desk.touch(block)
 
 
-def see_again(desk: Desk, seq: int, source: Source) -> None:
+def see_again(desk: WriteBatch, seq: int, source: Source) -> None:
     """Somebody may not be trusted: then others see, or do not see, the versions of this belief."""
     settle(desk, seq, look_again(desk, [source.ref], source.user, seq), "superseded")
 
 
-def set_trust(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def set_trust(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """A source is not relied on any more, or is again: all that it said, and what it put an end to."""
     distrust = distrust_of(event)
     desk.set_distrust(distrust, is_on=body["trust"] == NONE)
@@ -131,7 +131,7 @@ def set_trust(desk: Desk, event: Event, body: dict[str, Any]) -> None:
     settle(desk, event.seq, changed, "superseded")
 
 
-def corroborate(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def corroborate(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """Others say the same, who are trusted: its words count from now on, as surely as theirs. Nothing else of it does:
     how it is tagged, and that it be always served, nobody has confirmed."""
     for name in body["ids"]:
@@ -148,7 +148,7 @@ def corroborate(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         settle(desk, event.seq, [source] if source.until_seq is None else [], "")
 
 
-def mark_served(desk: Desk, receipt: dict[str, Any]) -> None:
+def mark_served(desk: WriteBatch, receipt: dict[str, Any]) -> None:
     """Whatever was served is known when it is fed in again, what waits for a yes no less."""
     found = (source for name, *_ in receipt["hits"] if (source := desk.source(name)))
     for source in found:

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.batch import Desk
+from keepsake.projections.index.batch import WriteBatch
 from keepsake.projections.index.fold_trust import mark_served, settle
 from keepsake.projections.index.rows import QUARANTINED, Source
 from keepsake.records.event import Event
@@ -20,7 +20,7 @@ from keepsake.records.schema import WRITER_TRUST
 _TOGETHER = 8  # of what was served at once, the best so many count as served together
 
 
-def served(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def served(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """What was used is reinforced, once for each time it was served. What waits for a yes is not.
 
     A path that used what it has from above reinforces it for itself alone. What is served together often enough is
@@ -49,7 +49,7 @@ def _counts(source: Source) -> bool:
     return source.is_open and not source.is_kept_out
 
 
-def outcome(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def outcome(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """What came of using some memories: evidence for and against them. Of what a path has from above, there alone."""
     if body.get("again"):
         _said_again(desk, body["ids"])
@@ -59,14 +59,14 @@ def outcome(desk: Desk, event: Event, body: dict[str, Any]) -> None:
         _proved(desk, event, body.get("path", ""), name, good, bad)
 
 
-def _said_again(desk: Desk, ids: Iterable[str]) -> None:
+def _said_again(desk: WriteBatch, ids: Iterable[str]) -> None:
     """What was said again, where it was held, is used more and fresh; nothing speaks for it that did not before."""
     for source in filter(None, map(desk.source, ids)):
         if source.block_id and _counts(source):
             _use(desk, source.block_id, 1, desk.clock.hours)
 
 
-def _proved(desk: Desk, event: Event, path: str, name: str, good: float, bad: float) -> None:
+def _proved(desk: WriteBatch, event: Event, path: str, name: str, good: float, bad: float) -> None:
     source = desk.source(name)
     if source is None:
         return
@@ -79,7 +79,7 @@ def _proved(desk: Desk, event: Event, path: str, name: str, good: float, bad: fl
         settle(desk, event.seq, [source], "")
 
 
-def relate(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def relate(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """How two memories are related, in words; without words, that they are not any more.
 
     Nothing comes of it if its writer is kept out of recall, or if one of the two is not there.
@@ -102,7 +102,7 @@ def relate(desk: Desk, event: Event, body: dict[str, Any]) -> None:
             tie.settle(event.seq, event.ts)
 
 
-def rests(desk: Desk, event: Event, source: Source, below: str) -> None:
+def rests(desk: WriteBatch, event: Event, source: Source, below: str) -> None:
     """What rests on another is associated with it, as long as neither is archived."""
     ref = desk.ref_of(below)
     other = desk.current(ref) if ref else None
@@ -113,7 +113,7 @@ def rests(desk: Desk, event: Event, source: Source, below: str) -> None:
         tie.settle(event.seq, event.ts)
 
 
-def bring_over(desk: Desk, source: Source, merged: Iterable[str]) -> None:
+def bring_over(desk: WriteBatch, source: Source, merged: Iterable[str]) -> None:
     """How the versions that a merge brought were used, and what came of it, counts for the one that is here now."""
     for brought in filter(None, map(desk.source, merged)):
         source.good, source.bad = source.good + brought.good, source.bad + brought.bad
@@ -122,14 +122,14 @@ def bring_over(desk: Desk, source: Source, merged: Iterable[str]) -> None:
             _use(desk, source.block_id, from_there.reinforcement_count, from_there.last_reinforced_at)
 
 
-def _use(desk: Desk, name: str, times: int, last: float) -> None:
+def _use(desk: WriteBatch, name: str, times: int, last: float) -> None:
     block = desk.block(name)
     block.reinforcement_count += times
     block.last_reinforced_at = max(block.last_reinforced_at, last)
     desk.touch(block)
 
 
-def merge(desk: Desk, event: Event, body: dict[str, Any]) -> None:
+def merge(desk: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     """How a path used what it had from above counts where it was merged into."""
     user, path, into = body["user"], body["path"], body["into"]
     for name, times, last in desk.used_on(user, path):

@@ -20,13 +20,13 @@ from keepsake.records.operations import (
 from keepsake.records.operations import TRUST_SET as TRUST
 from keepsake.records.schema import WRITER_TRUST
 from keepsake.records.trust import NONE
-from keepsake.state.beliefs import Held
-from keepsake.state.state import Book
+from keepsake.state.state import State
+from keepsake.state.version import CurrentVersion
 
 _BY = "ledger:snapshot"
 
 
-def held_now(book: Book) -> Iterator[Event]:
+def held_now(book: State) -> Iterator[Event]:
     """Events after which an index holds what the book holds, each version with the place of its own event."""
     for frame in book.work.frames.values():
         yield Event(0, frame["created_at"], FRAME_PUT, "", _BY, "", {"frame": frame})
@@ -45,13 +45,13 @@ def held_now(book: Book) -> Iterator[Event]:
             yield Event(review.seq, review.asked_at, REVIEW_ASK, "", _BY, "", body)
 
 
-def related_now(book: Book) -> Iterator[Event]:
+def related_now(book: State) -> Iterator[Event]:
     """How memories are related; to be told after all of them were."""
     for each in book.relations.all():
         yield Event(each.seq, each.at, RELATION_PUT, each.event, each.by, "", {**each.body(), WRITER_TRUST: each.trust})
 
 
-def _belief(book: Book, held: Held) -> Iterator[Event]:
+def _belief(book: State, held: CurrentVersion) -> Iterator[Event]:
     """A belief under its first id, by which others name it, and then its current version."""
     belief = held.body()
     body = {"belief": belief, "replaces": [held.ref]}

@@ -98,7 +98,7 @@ class Found(NamedTuple):
     rank: float  # of bm25, turned round: the more, the better
 
 
-class Told(NamedTuple):
+class SourceRow(NamedTuple):
     """A source, as far as it matters for how well it answers. What else it holds is read of what is served."""
 
     id: str
@@ -345,12 +345,12 @@ def shown(index: IndexFile, blocks: list[str], scope: Scope) -> dict[str, list[S
     return found
 
 
-def told(index: IndexFile, blocks: list[str], scope: Scope) -> dict[str, list[Told]]:
+def told(index: IndexFile, blocks: list[str], scope: Scope) -> dict[str, list[SourceRow]]:
     """The same, in short."""
-    found: dict[str, list[Told]] = {}
+    found: dict[str, list[SourceRow]] = {}
     if blocks and not scope.is_nobodys():
         rows = index.db.execute(sql.TOLD, {"ids": orjson.dumps(blocks).decode(), **scope.values()})
-        for each in map(Told._make, rows):
+        for each in map(SourceRow._make, rows):
             if index.times.doubted:
                 happened, at = _believed(index.times, each)
                 each = each._replace(happened=happened, at=at)
@@ -361,7 +361,7 @@ def told(index: IndexFile, blocks: list[str], scope: Scope) -> dict[str, list[To
     return found
 
 
-def _believed(times: Times, source: Source | Told) -> tuple[str | None, str]:
+def _believed(times: Times, source: Source | SourceRow) -> tuple[str | None, str]:
     """When something happened and was recorded, where the clock that said so was not wrong; else about when."""
     seq, happened = source.since_seq, source.happened
     return happened and times.happened(seq, happened), times.at(seq, source.at)

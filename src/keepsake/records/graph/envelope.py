@@ -17,10 +17,10 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 import orjson
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.graph.events import MemoryEvent
-from keepsake.records.graph.graph_fields import SCHEMA_VERSION, Told, check_record, line_of
+from keepsake.records.graph.graph_fields import SCHEMA_VERSION, RecordFields, check_record, line_of
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.graph.normal import is_normal
 from keepsake.records.json import check as check_json
@@ -51,7 +51,7 @@ def key_of(part: str, told: object) -> str:
     return cast(str, told[name])
 
 
-def keys_in(head: Told) -> Iterator[tuple[str, str]]:
+def keys_in(head: RecordFields) -> Iterator[tuple[str, str]]:
     """What envelopes say of themselves, key by key: the part that it stands in, and its name there."""
     for part in ("metadata", "extra"):
         yield from ((part, name) for name in head.get(part, {}))
@@ -72,7 +72,7 @@ def record_in(part: str, line: bytes) -> Any:
     return kind.from_dict(told)
 
 
-def settled_line(part: str, line: bytes, told: Told) -> bytes:
+def settled_line(part: str, line: bytes, told: RecordFields) -> bytes:
     """The line as the record itself would write it. Refused, if it is no record of that part."""
     if part not in NORMAL or type(told) is not dict or not is_normal(line, told, KINDS[part]):
         return line_of(record_of(part, told).to_dict())
@@ -140,7 +140,7 @@ def _arranged(part: str, given: list[Any]) -> list[bytes]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GraphEnvelope(Shown):
+class GraphEnvelope(Displayable):
     """A whole graph. Lists of records are taken as they come and put in order."""
 
     profile: MemoryProfile | None = None
@@ -149,8 +149,8 @@ class GraphEnvelope(Shown):
     edges: Sequence[MemoryEdge] = ()
     paths: Sequence[MemoryPath] = ()
     events: Sequence[MemoryEvent] = ()
-    metadata: Told = field(default_factory=dict)
-    extra: Told = field(default_factory=dict)
+    metadata: RecordFields = field(default_factory=dict)
+    extra: RecordFields = field(default_factory=dict)
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:
@@ -178,7 +178,7 @@ class GraphEnvelope(Shown):
         """One part, by its name."""
         return cast(Records[Any], getattr(self, part))
 
-    def settled(self, part: str) -> Iterator[tuple[str, bytes, Told]]:
+    def settled(self, part: str) -> Iterator[tuple[str, bytes, RecordFields]]:
         """Every record of a part: its id, the line it would write itself as, what it says. Refused, with the place."""
         number, records, key = -1, self.records(part), KEYS.get(part, "id")
         try:
@@ -221,9 +221,9 @@ class GraphEnvelope(Shown):
         """The envelope in a file, if `to_bytes` wrote it: read line by line, so that little of it is held twice."""
         return _of_our_own(data)
 
-    def to_dict(self) -> Told:
+    def to_dict(self) -> RecordFields:
         """All of it, as JSON has it."""
-        whole: Told = orjson.loads(self.to_bytes())
+        whole: RecordFields = orjson.loads(self.to_bytes())
         return whole
 
     @classmethod
@@ -320,7 +320,7 @@ def _of_our_own(data: bytes) -> GraphEnvelope | None:
 
 
 def _fields_in(lines: Iterator[bytes]) -> Iterator[tuple[str, Any]]:
-    extra: Told = {}
+    extra: RecordFields = {}
     for line in lines:
         name, _, value = line[1:].partition(b'":')
         part = name.decode()

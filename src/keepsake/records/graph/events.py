@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.fields import _named, moment, names
 from keepsake.records.json import check, to_keep
@@ -42,7 +42,7 @@ PATH_KINDS = (BRANCH, MERGE, ABANDON, COMPACT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryEvent(Shown):
+class MemoryEvent(Displayable):
     """One event. A kind of one's own is `custom`, or begins with `custom.`."""
 
     id: str

@@ -19,7 +19,7 @@ from keepsake.records.json import check, to_keep
 
 SCHEMA_VERSION = 1
 
-Told = dict[str, Any]
+RecordFields = dict[str, Any]
 
 _HEAVIEST = int(float_info.max)
 

@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 
 import orjson
 
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.graph.graph_fields import (
     SCHEMA_VERSION,
-    Told,
+    RecordFields,
     as_list,
     as_moment,
     as_object,
@@ -45,7 +45,7 @@ class Provenance:
     sources: tuple[str, ...] = ()
     by: str = ""
     at: str = ""
-    extra: Told = field(default_factory=dict)
+    extra: RecordFields = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         put_field(self, "sources", as_texts(self.sources, "sources"))
@@ -53,7 +53,7 @@ class Provenance:
         put_field(self, "at", as_moment(self.at, "at"))
         _unknown(self.extra, _PROVENANCE)
 
-    def to_dict(self) -> Told:
+    def to_dict(self) -> RecordFields:
         return {**self.extra, **_said(self, _PROVENANCE)}
 
     @classmethod
@@ -62,21 +62,21 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryNode(Shown):
+class MemoryNode(Displayable):
     """Something that is remembered. `valid_from` and `valid_to` say when it was so in the world."""
 
     id: str
     kind: str
     label: str = ""
     aliases: tuple[str, ...] = ()
-    properties: Told = field(default_factory=dict)
+    properties: RecordFields = field(default_factory=dict)
     weight: float = 1.0
     valid_from: str = ""
     valid_to: str = ""
     provenance: Provenance = field(default_factory=Provenance)
-    merged: Told = field(default_factory=dict)  # into which node, and by whom, when, why
-    absorbed: Told = field(default_factory=dict)  # the nodes that are this one, each with the names that it brought
-    extra: Told = field(default_factory=dict)
+    merged: RecordFields = field(default_factory=dict)  # into which node, and by whom, when, why
+    absorbed: RecordFields = field(default_factory=dict)  # the nodes that are this one, each with the names that it brought
+    extra: RecordFields = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         put_field(self, "aliases", as_texts(self.aliases, "aliases"))
@@ -100,7 +100,7 @@ class MemoryNode(Shown):
         """Whether it was so then. `moment` is as `comparable` gives it."""
         return _holds(self, moment)
 
-    def to_dict(self) -> Told:
+    def to_dict(self) -> RecordFields:
         return _told(self, _NODE, ("id", "kind"))
 
     def to_line(self) -> bytes:
@@ -112,7 +112,7 @@ class MemoryNode(Shown):
         return _from(cls, told, _NODE, "node")
 
     @classmethod
-    def judged(cls, told: Told) -> MemoryNode:
+    def judged(cls, told: RecordFields) -> MemoryNode:
         """The same, from a dictionary that `is_normal` and that is the record's own from now on."""
         return _unjudged(cls, told, _NODE)
 
@@ -121,7 +121,7 @@ class MemoryNode(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryEdge(Shown):
+class MemoryEdge(Displayable):
     """A relation that leads from one node to another."""
 
     id: str
@@ -129,13 +129,13 @@ class MemoryEdge(Shown):
     target: str
     kind: str
     label: str = ""
-    properties: Told = field(default_factory=dict)
+    properties: RecordFields = field(default_factory=dict)
     weight: float = 1.0
     valid_from: str = ""
     valid_to: str = ""
     provenance: Provenance = field(default_factory=Provenance)
     led: tuple[dict[str, str], ...] = ()  # the ends that it had before nodes were merged, the last one last
-    extra: Told = field(default_factory=dict)
+    extra: RecordFields = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         must_be_name(self.source, "source")
@@ -156,7 +156,7 @@ class MemoryEdge(Shown):
         """Whether it was so then. `moment` is as `comparable` gives it."""
         return _holds(self, moment)
 
-    def to_dict(self) -> Told:
+    def to_dict(self) -> RecordFields:
         return _told(self, _EDGE, ("id", "source", "target", "kind"))
 
     def to_line(self) -> bytes:
@@ -168,7 +168,7 @@ class MemoryEdge(Shown):
         return _from(cls, told, _EDGE, "edge")
 
     @classmethod
-    def judged(cls, told: Told) -> MemoryEdge:
+    def judged(cls, told: RecordFields) -> MemoryEdge:
         """The same, from a dictionary that `is_normal` and that is the record's own from now on."""
         return _unjudged(cls, told, _EDGE)
 
@@ -177,20 +177,20 @@ class MemoryEdge(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryProfile(Shown):
+class MemoryProfile(Displayable):
     """Whose memory it is and how it is meant to be kept: names and settings, no memories."""
 
     id: str
     kind: str = "profile"
     label: str = ""
-    properties: Told = field(default_factory=dict)
+    properties: RecordFields = field(default_factory=dict)
     provenance: Provenance = field(default_factory=Provenance)
-    extra: Told = field(default_factory=dict)
+    extra: RecordFields = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _settle(self, _PROFILE)
 
-    def to_dict(self) -> Told:
+    def to_dict(self) -> RecordFields:
         return _told(self, _PROFILE, ("id", "kind"))
 
     def to_line(self) -> bytes:
@@ -202,7 +202,7 @@ class MemoryProfile(Shown):
         return _from(cls, told, _PROFILE, "profile")
 
     @classmethod
-    def judged(cls, told: Told) -> MemoryProfile:
+    def judged(cls, told: RecordFields) -> MemoryProfile:
         """The same, from a dictionary that `is_normal` and that is the record's own from now on."""
         return _unjudged(cls, told, _PROFILE)
 
@@ -239,7 +239,7 @@ def _settle(record: Any, names: tuple[str, ...]) -> None:
     check_record(record.to_dict())
 
 
-def _told(record: Any, names: tuple[str, ...], always: tuple[str, ...]) -> Told:
+def _told(record: Any, names: tuple[str, ...], always: tuple[str, ...]) -> RecordFields:
     told = {**record.extra, **_said(record, names), **{name: getattr(record, name) for name in always}}
     if "provenance" in told:
         told["provenance"] = record.provenance.to_dict()
@@ -248,7 +248,7 @@ def _told(record: Any, names: tuple[str, ...], always: tuple[str, ...]) -> Told:
     return told
 
 
-def _said(record: Any, names: tuple[str, ...]) -> Told:
+def _said(record: Any, names: tuple[str, ...]) -> RecordFields:
     """The fields that say something, as JSON has them."""
     said = {name: value for name in names if (value := getattr(record, name)) or (value == 0.0 and name == "weight")}
     if said.get("weight") == 1.0:
@@ -271,7 +271,7 @@ def _from(cls: type[R], told: Mapping[str, Any], names: tuple[str, ...], what: s
         raise Refused(f"no {what}: {error}") from None
 
 
-def _unjudged(cls: type[R], told: Told, names: tuple[str, ...]) -> R:
+def _unjudged(cls: type[R], told: RecordFields, names: tuple[str, ...]) -> R:
     record = object.__new__(cls)
     for name, default in _DEFAULTS[cls]:
         put_field(record, name, told.get(name, default) if default is not dict else told.get(name) or {})
@@ -285,7 +285,7 @@ def _unjudged(cls: type[R], told: Told, names: tuple[str, ...]) -> R:
     return record
 
 
-def _source_of(told: Told) -> Provenance:
+def _source_of(told: RecordFields) -> Provenance:
     source = object.__new__(Provenance)
     put_field(source, "sources", tuple(told.get("sources", ())))
     put_field(source, "by", told.get("by", ""))
@@ -294,7 +294,7 @@ def _source_of(told: Told) -> Provenance:
     return source
 
 
-def _known(told: Mapping[str, Any], names: tuple[str, ...]) -> Told:
+def _known(told: Mapping[str, Any], names: tuple[str, ...]) -> RecordFields:
     as_object(told, "it")
     version = told.get("schema_version", SCHEMA_VERSION)
     if type(version) is not int or version != SCHEMA_VERSION:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from keepsake.records.graph.graph_fields import Told, is_settled
+from keepsake.records.graph.graph_fields import RecordFields, is_settled
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from keepsake.records.json import DEPTH
 
@@ -18,7 +18,7 @@ Judges = dict[str, Callable[[object], bool]]
 _SHALLOW = DEPTH - 2
 
 
-def is_normal(line: bytes, told: Told, kind: type[Any]) -> bool:
+def is_normal(line: bytes, told: RecordFields, kind: type[Any]) -> bool:
     """Whether `told`, which is the value of `line`, is in the form in which a record of that kind is written."""
     judges, needed = _KINDS[kind]
     if line.count(b"{") + line.count(b"[") > _SHALLOW or not needed <= told.keys():
@@ -26,7 +26,7 @@ def is_normal(line: bytes, told: Told, kind: type[Any]) -> bool:
     return _all_pass(told, judges)
 
 
-def _all_pass(told: Told, judges: Judges) -> bool:
+def _all_pass(told: RecordFields, judges: Judges) -> bool:
     for name, value in told.items():
         judge = judges.get(name)
         if judge is _named:  # most are, and are spared the call

@@ -36,7 +36,7 @@ from keepsake.records.errors import Damaged, NotWritable, NotWritten, Refused, U
 from keepsake.records.event import ELSEWHERE, Draft
 from keepsake.records.operations import IMPORT_DONE, IMPORT_TAKE
 from keepsake.records.record import ChronoRecord
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 RESCUE = "`keepsake import --format chronomemory` takes what is left of it into another memory"
 
@@ -198,7 +198,7 @@ def _record_again(workshop: Folder, old: OldFolder, **options: Any) -> list[str]
     """Write the new ledger. What is not as it was is returned, told once for all records that it happened to."""
     by = f"chronomemory:{old.log.digest[:12]}"
     told: dict[str, list[str]] = {}
-    shelf = Shelf(workshop.root, **options)
+    shelf = OpenFolder(workshop.root, **options)
     try:
         now = shelf.ledger.now()
         times, remarks = chronomemory.times(old.steps, now)
@@ -219,7 +219,7 @@ def _record_again(workshop: Folder, old: OldFolder, **options: Any) -> list[str]
     return [f"{_named(names)}: {note}" for note, names in told.items()]
 
 
-def _record_one(shelf: Shelf, step: Step, ts: str, by: str, nameless: str) -> tuple[int, list[str]]:
+def _record_one(shelf: OpenFolder, step: Step, ts: str, by: str, nameless: str) -> tuple[int, list[str]]:
     """Record one version, or a deletion; how many events that took, and what of it is not as it was."""
     record, notes = fitted(step.record, nameless)
 

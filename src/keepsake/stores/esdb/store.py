@@ -25,9 +25,10 @@ from keepsake.records.event import Draft, Event
 from keepsake.records.history import Change, Moment, Version, Why
 from keepsake.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE
 from keepsake.records.record import RAG_CONFIDENCE, UNKNOWN, ChronoRecord, WalEvent, belief_status
-from keepsake.state.beliefs import Beliefs, Held
+from keepsake.state.beliefs import Beliefs
+from keepsake.state.version import CurrentVersion
 from keepsake.stores.esdb.migrate import is_old, take_over
-from keepsake.stores.open_folder import Shelf
+from keepsake.stores.open_folder import OpenFolder
 
 FOLDER = ".chronomemory"
 
@@ -50,14 +51,14 @@ class ChronoStore:
         self.root = self.project_dir / FOLDER
         self.recursion_depth = recursion_depth
         self._options = {"by": "chrono:local", **options}
-        self._shelf: Shelf | None = None
+        self._shelf: OpenFolder | None = None
 
     def open(self) -> ChronoStore:
         """Open the store, made on first use. A folder written by chronomemory v0.1 is taken over."""
         if self._shelf is None:
             if is_old(self.root):
                 take_over(self.root, **self._options)
-            self._shelf = Shelf(self.root, **self._options)
+            self._shelf = OpenFolder(self.root, **self._options)
         return self
 
     def close(self) -> None:
@@ -74,7 +75,7 @@ class ChronoStore:
         self.close()
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> OpenFolder:
         """The folder, which is opened if need be."""
         self.open()
         assert self._shelf is not None
@@ -286,7 +287,7 @@ def open_store(project_root: str | Path, *, recursion_depth: int = 0, **options:
     return ChronoStore(project_root, recursion_depth=recursion_depth, **options).open()
 
 
-def _record(known: Beliefs, held: Held) -> ChronoRecord:
+def _record(known: Beliefs, held: CurrentVersion) -> ChronoRecord:
     """A fresh copy, with what it rests on by the names its user gave."""
     belief = held.belief()
     below = [known.find(ref, user=held.user) for ref in belief.rests_on]

@@ -29,7 +29,7 @@ from keepsake.records.graph.events import (
     MemoryEvent,
     shown,
 )
-from keepsake.records.graph.graph_fields import Told, line_of
+from keepsake.records.graph.graph_fields import RecordFields, line_of
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.event_log.path_book import PathBook
 from keepsake.stores.phase.event_log.protocol import MemoryEventLog
@@ -84,9 +84,9 @@ def held_in(store: MemoryGraphStore) -> Held:
         "profile": store.load_profile, "node": store.load_node, "edge": store.load_edge,
     }  # fmt: skip
 
-    def held(what: str, name: str) -> Told | None:
+    def held(what: str, name: str) -> RecordFields | None:
         try:
-            found: Told = load[what](name).to_dict()
+            found: RecordFields = load[what](name).to_dict()
         except NotFound:
             return None
         return found

@@ -20,7 +20,7 @@ from keepsake.decide.effect import ARCHIVED, RETRACTED, SUPERSEDED, Effect, effe
 from keepsake.decide.gate import gate
 from keepsake.records.errors import Refused
 from keepsake.records.graph.events import APPLIED, COMPACT, MERGE, MemoryEvent, shown
-from keepsake.records.graph.graph_fields import Told, as_moment
+from keepsake.records.graph.graph_fields import RecordFields, as_moment
 from keepsake.records.graph.lifecycle import GATED, LifecycleAction, LifecycleApproval, PhasePolicy
 from keepsake.records.path import MemoryPath
 from keepsake.records.policy import ALLOW, DEFAULT, REVIEW, Rule, Subject
@@ -28,7 +28,7 @@ from keepsake.records.review import Action
 from keepsake.stores.phase.actions import SUPERSEDES, concerned
 from keepsake.stores.phase.event_log.replay import Fold, path_event_in, puts_of
 
-Held = Callable[[str, str], Told | None]
+Held = Callable[[str, str], RecordFields | None]
 
 _LEADS = ("merge", "supersede")  # actions that make or lead over edges
 
@@ -68,7 +68,7 @@ class Gate:
         return ""
 
     def why_not_put(
-        self, what: str, name: str, record: Told, path: str = "", action: LifecycleAction | None = None
+        self, what: str, name: str, record: RecordFields, path: str = "", action: LifecycleAction | None = None
     ) -> str:  # fmt: skip
         """Why a record is not to be put on a path; nothing, if it may be. It is not carried out."""
         before = self._before(path, what, name, record, is_applied=action is not None)
@@ -91,10 +91,10 @@ class Gate:
                     return f"{said} {shown(name)}: to {effect.kind} it needs an approval; apply that on the path first"
         return ""
 
-    def _held(self, what: str, name: str) -> Told | None:
+    def _held(self, what: str, name: str) -> RecordFields | None:
         return None if self.held is None else self.held(what, name)
 
-    def _before(self, path: str, what: str, name: str, record: Told, *, is_applied: bool) -> Told | None:
+    def _before(self, path: str, what: str, name: str, record: RecordFields, *, is_applied: bool) -> RecordFields | None:
         """A record as it was. Of what an action found here and no event tells of, all but its outcome is assumed."""
         line = self.fold.seen(what, name, None if self.fold.is_current(path) else path)
         if line is not None:
@@ -109,7 +109,7 @@ class Gate:
 
 
 def needs_approval(
-    policy: PhasePolicy, name: str, before: Told | None, after: Told, action: LifecycleAction | None = None
+    policy: PhasePolicy, name: str, before: RecordFields | None, after: RecordFields, action: LifecycleAction | None = None
 ) -> Effect | None:
     """The first effect on a record that needs an approval, beyond what an approved action covers; None without one."""
     for effect in effects(before, after):
@@ -154,7 +154,7 @@ def _why_not_approved(
     return policy.why_not(action, approval, event.at)
 
 
-def _covers(action: LifecycleAction, name: str, record: Told, effect: Effect) -> bool:
+def _covers(action: LifecycleAction, name: str, record: RecordFields, effect: Effect) -> bool:
     """Whether an effect is what the action says it does, to that record."""
     changes = action.changes
     if action.kind == "supersede" and record.get("kind") == SUPERSEDES and "source" in record:

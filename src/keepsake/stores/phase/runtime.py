@@ -29,7 +29,7 @@ from keepsake.records.errors import Damaged, KeepsakeError, NeedsApproval, NotFo
 from keepsake.records.fields import moment
 from keepsake.records.graph.envelope import GraphEnvelope, Records
 from keepsake.records.graph.events import ABANDON, MERGE, MemoryEvent, shown
-from keepsake.records.graph.graph_fields import Told, line_of
+from keepsake.records.graph.graph_fields import RecordFields, line_of
 from keepsake.records.graph.lifecycle import PhasePolicy
 from keepsake.records.path import CLOSED, OPEN, MemoryPath
 from keepsake.stores.phase.actions import concerned
@@ -375,7 +375,7 @@ def _extend(log: MemoryEventLog, lines: Iterable[tuple[str, bytes]]) -> None:
         log.extend(MemoryEvent.judged(orjson.loads(line)) for _, line in lines)
 
 
-def _loaded(line: bytes | None) -> Told | None:
+def _loaded(line: bytes | None) -> RecordFields | None:
     return None if line is None else orjson.loads(line)
 
 
@@ -388,7 +388,7 @@ def _must_leave_open(here: Iterable[MemoryPath], given: Iterable[MemoryPath]) ->
             raise NeedsApproval(f"{ends}; {_IMPORTED}")
 
 
-def _untold(envelope: GraphEnvelope, fold: Fold) -> Iterator[tuple[str, str, bytes, Told]]:
+def _untold(envelope: GraphEnvelope, fold: Fold) -> Iterator[tuple[str, str, bytes, RecordFields]]:
     """The records that the log does not explain: what each is, its id, its line, what it says.
 
     Earlier programs exported what was on a branch as if it were current; the envelope's own events tell it apart.

@@ -26,7 +26,7 @@ from keepsake.surfaces.api.tells import When, also
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 router = made()
 T = TypeVar("T")
@@ -337,7 +337,7 @@ async def export(
 
     While some of it waits for a person's yes, only a server that speaks with a person's trust gives it.
     """
-    hold: Holder = request.app.state.hold
+    hold: MemoryWorker = request.app.state.hold
     lines = await hold.run(lambda desk: desk.memory.export_lines(history=history))
     first = await hold.run(lambda _: _piece(lines))  # what goes wrong at once is told as a problem
 

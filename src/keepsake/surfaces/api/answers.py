@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.server.worker import Desk, Holder
+    from keepsake.surfaces.server.worker import CallContext, MemoryWorker
 
 T = TypeVar("T")
 _OPEN = frozenset(("body", "data", "metadata", "payload", "properties", "provenance", "changes", "asked", "views"))
@@ -36,7 +36,7 @@ class Json(Response):
 
 async def ask(request: Request, work: Callable[[Memory], T]) -> T:
     """Do `work` on the memory, in its thread: one call for a whole answer, so that it is of one moment."""
-    hold: Holder = request.app.state.hold
+    hold: MemoryWorker = request.app.state.hold
     return await hold.run(lambda desk: work(desk.memory))
 
 
@@ -50,7 +50,7 @@ async def unless_known(
     """
     known = request.headers.get("if-none-match", "")
 
-    def look(desk: Desk) -> tuple[str, Any]:
+    def look(desk: CallContext) -> tuple[str, Any]:
         tag = tag_of(request, desk.memory, also)
         is_known = is_among(tag, known)
         found = work(desk.memory) if not is_known or known.strip() == "*" else None  # `*` is known only if it is there

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from keepsake.surfaces.server.changes import Feed
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 _PARTS = (saying, asking, looking, paging, relating, follow, overseeing)  # `follow` before one event by its number
 
 
-def made(hold: Holder, feed: Feed) -> FastAPI:
+def made(hold: MemoryWorker, feed: Feed) -> FastAPI:
     """The API over the memory that is held, with whatever trust that has."""
     app = FastAPI(openapi_url="/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.hold, app.state.feed = hold, feed

@@ -25,7 +25,7 @@ from keepsake.surfaces.api.tells import also
 
 if TYPE_CHECKING:
     from keepsake.surfaces.server.changes import Feed
-    from keepsake.surfaces.server.worker import Desk, Holder
+    from keepsake.surfaces.server.worker import CallContext, MemoryWorker
 
 router = made()
 HEARTBEAT = 15  # seconds
@@ -64,7 +64,7 @@ def _behind(last: str, size: int) -> int:
     return int(last) + 1
 
 
-async def _told(hold: Holder, feed: Feed, following: int, op: str) -> AsyncIterator[ServerSentEvent]:
+async def _told(hold: MemoryWorker, feed: Feed, following: int, op: str) -> AsyncIterator[ServerSentEvent]:
     """The events from `following` on, whenever the feed says that there are some; until the memory cannot be read."""
     async for _ in feed.changes():
         is_more = True
@@ -79,7 +79,7 @@ async def _told(hold: Holder, feed: Feed, following: int, op: str) -> AsyncItera
             is_more = len(events) == _AT_ONCE
 
 
-def _read(desk: Desk, start: int, op: str) -> tuple[list[dict[str, Any]], int]:
+def _read(desk: CallContext, start: int, op: str) -> tuple[list[dict[str, Any]], int]:
     """Some events, and where to go on: behind what was looked at, wanted or not."""
     size = desk.memory.ledger.size
     found = list(islice(desk.memory.log(start, op=op), _AT_ONCE))

@@ -25,7 +25,7 @@ from keepsake.surfaces.present.time import count
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.surfaces.mcp.tool import Tool
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 
 @command(
@@ -114,7 +114,7 @@ def tools(profiles: Sequence[str]) -> tuple[Tool, ...]:
     return found
 
 
-def holder(call: Call, user: str, trust: str, session: str, agent: str) -> Holder:
+def holder(call: Call, user: str, trust: str, session: str, agent: str) -> MemoryWorker:
     """The memory that is served."""
     from keepsake.memory.memory import Memory
 
@@ -124,14 +124,14 @@ def holder(call: Call, user: str, trust: str, session: str, agent: str) -> Holde
 
 def as_mcp(
     call: Call, opens: Callable[..., Memory], user: str, trust: str, *, session: str = "", agent: str = ""
-) -> Holder:  # fmt: skip
+) -> MemoryWorker:  # fmt: skip
     """A memory that `opens` opens, held for clients. What a person says through one has a door of its own."""
-    from keepsake.surfaces.server.worker import Holder, Person
+    from keepsake.surfaces.server.worker import MemoryWorker, Person
 
     source = source_of(agent)
     door = f"elicit:{source}"
     person = Person(door, partial(opens, by=door, trust="human"), options_of(call, user))
-    return Holder(partial(opens, by=f"mcp:{source}", trust=trust), person=person, session=session, agent=agent)
+    return MemoryWorker(partial(opens, by=f"mcp:{source}", trust=trust), person=person, session=session, agent=agent)
 
 
 def options_of(call: Call, user: str) -> str:

@@ -13,9 +13,9 @@ from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.present.time import ago, count
 
 if TYPE_CHECKING:
-    from keepsake.records.framed import Framed
+    from keepsake.records.framed import FilledFrame
     from keepsake.records.hit import Hit
-    from keepsake.records.recall import Recalled, Replayed
+    from keepsake.records.recall import RecallResult, Replayed
 
 _BAR = 10
 _ROOM = 400
@@ -24,7 +24,7 @@ _SEEN = 0.005  # a score that is not shown as nought
 _NAMES = 15  # cells of a signal's name
 
 
-def page(found: Recalled, *, user: str = "", explain: bool = False, receipt: bool = False) -> Iterator[str]:
+def page(found: RecallResult, *, user: str = "", explain: bool = False, receipt: bool = False) -> Iterator[str]:
     """The hits, or that nothing fits and what came nearest. `user` is whose they are, if not the owner's."""
     if not found:
         yield nothing(found)
@@ -43,7 +43,7 @@ def page(found: Recalled, *, user: str = "", explain: bool = False, receipt: boo
         yield dim(f"receipt {shown(found.receipt)}")
 
 
-def nothing(found: Recalled) -> str:
+def nothing(found: RecallResult) -> str:
     """That nothing fits, and the names of what came nearest."""
     near = [hit for at, hit in enumerate(found.nearest) if at == 0 or hit.score >= _SEEN]
     names = ", ".join(f"{bold(shown(short_id(hit.id)))} ({hit.score:.2f})" for hit in near)
@@ -78,7 +78,7 @@ def _room() -> int:
 # -- beside a frame ----------------------------------------------------------------------------------------------------
 
 
-def beside(filled: Framed, *, explain: bool = False, receipt: bool = False) -> Iterator[str]:
+def beside(filled: FilledFrame, *, explain: bool = False, receipt: bool = False) -> Iterator[str]:
     """What a person may want to know of a frame, beside its text: what it left out, and how much room it took."""
     if explain:
         for hit in filled.hits:

@@ -21,7 +21,7 @@ from keepsake.surfaces.mcp.profiles import PROFILES
 
 if TYPE_CHECKING:
     from keepsake.surfaces.serve.app import Holds
-    from keepsake.surfaces.serve.told import Told
+    from keepsake.surfaces.serve.told import ServerNotices
     from keepsake.surfaces.server.listen import Where
 
 _NEEDED = ("fastapi", "mcp", "markdown_it", "nh3", "prometheus_client", "sse_starlette", "uvicorn")
@@ -91,10 +91,10 @@ def serve(
 
     from keepsake.surfaces.serve.app import serve as serve_all
     from keepsake.surfaces.serve.limits import RATE
-    from keepsake.surfaces.serve.told import Told
+    from keepsake.surfaces.serve.told import ServerNotices
 
     speak_on_standard_error()
-    chosen, told = tools(profiles), Told(call.note)
+    chosen, told = tools(profiles), ServerNotices(call.note)
     who, folder = OWNER if user is None else user, call.free()
     asyncio.run(serve_all(
         _holds(call, folder, who, trust, agent, told), chosen, where, told=told, note=call.note,
@@ -109,18 +109,18 @@ def need_the_packages() -> None:
         raise Refused(f"the server needs the package {missing.replace('_', '-')}: pip install 'keepsake[serve]'")
 
 
-def _holds(call: Call, folder: Path, user: str, trust: str, agent: str, told: Told) -> Holds:
+def _holds(call: Call, folder: Path, user: str, trust: str, agent: str, told: ServerNotices) -> Holds:
     """The memory for each part, and the door through which it speaks."""
     from keepsake.memory.memory import Memory
     from keepsake.surfaces.serve.app import Holds
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
     opens = partial(Memory, folder, user=user, tell=told)
     return Holds(
-        page=Holder(partial(opens, by="page:local", trust="human")),
-        api=Holder(partial(opens, by=f"http:{source_of(agent)}", trust=trust), agent=agent),
+        page=MemoryWorker(partial(opens, by="page:local", trust="human")),
+        api=MemoryWorker(partial(opens, by=f"http:{source_of(agent)}", trust=trust), agent=agent),
         mcp=as_mcp(call, opens, user, trust, agent=agent),
-        rules=Holder(partial(opens, by="rules:local", trust="human")),
+        rules=MemoryWorker(partial(opens, by="rules:local", trust="human")),
     )
 
 

@@ -21,9 +21,9 @@ from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.records.folding import Folding
+    from keepsake.records.folding import Compaction
 
-Numbered = Sequence[tuple[int, "Folding"]]
+Numbered = Sequence[tuple[int, "Compaction"]]
 
 _SHOWN = 24  # lines of a difference
 _COLOURS = {"-": "red", "+": "green"}
@@ -57,7 +57,7 @@ def _picked(found: Numbered, chosen: Sequence[str]) -> Numbered:
     return [(number, each) for number, each in found if number in wanted]
 
 
-def _called(folding: Folding) -> str:
+def _called(folding: Compaction) -> str:
     return folding.path.rpartition("/")[2].removesuffix(".md")
 
 
@@ -77,7 +77,7 @@ def _list(numbered: Numbered, *, ends: bool = False) -> Iterator[str]:
         yield dim("  keepsake tidy --compact --apply 1    or    keepsake tidy --compact --apply all")
 
 
-def _what(each: Folding) -> Iterator[str]:
+def _what(each: Compaction) -> Iterator[str]:
     """What would become of a page."""
     if each.losses:
         yield warn("     it is not folded, because something would be lost:")
@@ -110,7 +110,7 @@ def _ask(call: Call, picked: Numbered) -> None:
         ask(call, lambda: _list(picked), f"Fold {count(len(picked), 'page')}?", alone=alone)
 
 
-def _apply(call: Call, memory: Memory, picked: Sequence[Folding], reason: str) -> None:
+def _apply(call: Call, memory: Memory, picked: Sequence[Compaction], reason: str) -> None:
     done = one_by_one(call, picked, lambda each: memory.pages.fold(each, reason=reason))
     call.answer([each.to_dict() for each in done], lambda: _told(done))
     if failed := len(picked) - len(done):
@@ -136,7 +136,7 @@ def _text_in(path: Path) -> str:
         raise Refused(f"{path} is not UTF-8 (byte {error.start}); convert it first, for example with iconv") from None
 
 
-def _told(done: Sequence[Folding]) -> Iterator[str]:
+def _told(done: Sequence[Compaction]) -> Iterator[str]:
     if not done:
         yield dim("no page is to be folded")
     for each in done:

@@ -16,7 +16,7 @@ from keepsake.surfaces.present.text import cells, short, shown
 from keepsake.surfaces.present.time import count, read_moment, when
 
 if TYPE_CHECKING:
-    from keepsake.records.trust import Distrust, Standing
+    from keepsake.records.trust import Distrust, SourceStatus
 
 _ROOM = 32
 
@@ -63,19 +63,19 @@ def trust(
         call.answer([each.to_dict() for each in sources], lambda: _table(sources))
 
 
-def _withheld(found: Distrust, standings: Sequence[Standing]) -> Iterator[str]:
+def _withheld(found: Distrust, standings: Sequence[SourceStatus]) -> Iterator[str]:
     said = next((each for each in standings if each.source == found.source), None)
     much = _much(said) if said else "nothing that is held"
     yield f"{dim('Withheld')} {bold(shown(found.source))}{dim(f', which said {much}')}"
 
 
-def _much(each: Standing) -> str:
+def _much(each: SourceStatus) -> str:
     parts = [count(each.beliefs, "belief")] if each.beliefs else []
     parts += [count(each.episodes, "episode")] if each.episodes else []
     return " and ".join(parts) or "nothing that is held"
 
 
-def _table(sources: Sequence[Standing]) -> Iterator[str]:
+def _table(sources: Sequence[SourceStatus]) -> Iterator[str]:
     if not sources:
         yield dim("nobody has said anything that is held")
     names = [short(each.source, _ROOM) for each in sources]

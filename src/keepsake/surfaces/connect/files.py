@@ -23,7 +23,7 @@ _FRESH = ".keepsake-new-"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileState:
     """A file as it was read. Without `data` it is not there."""
 
     path: Path  # as a person names it
@@ -45,23 +45,23 @@ class Seen:
             raise Unclear("it is not UTF-8") from None
 
 
-def look(path: Path) -> Seen:
+def look(path: Path) -> FileState:
     """The file as it is now."""
     target = Path(os.path.realpath(path))
     try:
         found = target.stat()
     except FileNotFoundError:
-        return Seen(path, target, None)
+        return FileState(path, target, None)
     except OSError as error:
         raise Refused(f"{path} cannot be looked at: {(error.strerror or '').lower()}; see where it leads") from None
     if not stat.S_ISREG(found.st_mode):
         raise Refused(f"{path} is not a file; move it away, then try again")
     if found.st_size > MOST:
         raise Refused(f"{path} has {found.st_size:,} bytes, and a configuration has {MOST:,} at most; edit it by hand")
-    return Seen(path, target, target.read_bytes(), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
+    return FileState(path, target, target.read_bytes(), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
 
 
-def write(seen: Seen, data: bytes) -> None:
+def write(seen: FileState, data: bytes) -> None:
     """The file holds `data`, and its copy what it held. Moved if it is not what was seen any more."""
     _check_writable(seen)
     seen.target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -71,29 +71,29 @@ def write(seen: Seen, data: bytes) -> None:
     _replace(seen.target, data, seen)
 
 
-def remove(seen: Seen) -> None:
+def remove(seen: FileState) -> None:
     """The file is gone: it held nothing but what keepsake had made."""
     _check_writable(seen)
     _check_same(seen)
     seen.target.unlink()
 
 
-def forget_copy(seen: Seen) -> None:
+def forget_copy(seen: FileState) -> None:
     """The copy is gone: the file itself is again what it was a copy of."""
     seen.copy.unlink(missing_ok=True)
 
 
-def _check_writable(seen: Seen) -> None:
+def _check_writable(seen: FileState) -> None:
     if seen.data is not None and (not seen.mode & 0o222 or not os.access(seen.target, os.W_OK)):
         raise NotWritable(f"{seen.target} may only be read; change it where it is made, or make it writable first")
 
 
-def _check_same(seen: Seen) -> None:
+def _check_same(seen: FileState) -> None:
     if look(seen.path).data != seen.data:
         raise Moved(f"{seen.path} was changed by another program meanwhile; look at it and try again")
 
 
-def _replace(path: Path, data: bytes, like: Seen) -> None:
+def _replace(path: Path, data: bytes, like: FileState) -> None:
     fresh = path.with_name(f"{path.name}{_FRESH}{os.getpid()}")  # another process may be at it too
     try:
         fresh.unlink(missing_ok=True)
@@ -112,7 +112,7 @@ def _replace(path: Path, data: bytes, like: Seen) -> None:
     _sync_folder(path.parent)
 
 
-def _take_rights(fd: int, path: Path, like: Seen) -> None:
+def _take_rights(fd: int, path: Path, like: FileState) -> None:
     if like.owner is None:
         return
     if like.owner != (os.fstat(fd).st_uid, os.fstat(fd).st_gid):

@@ -9,7 +9,7 @@ from pathlib import Path
 from keepsake.records.errors import Refused
 from keepsake.surfaces.connect import edits, files, hooks
 from keepsake.surfaces.connect.clients import Client, Entry
-from keepsake.surfaces.connect.files import Seen
+from keepsake.surfaces.connect.files import FileState
 from keepsake.surfaces.connect.hooks import Groups
 from keepsake.surfaces.connect.unclear import Unclear
 
@@ -18,7 +18,7 @@ from keepsake.surfaces.connect.unclear import Unclear
 class Change:
     """One file, before and after. Without `after` it goes."""
 
-    seen: Seen
+    seen: FileState
     after: str | None
     is_as_before: bool = False  # what stands in the copy comes back
 
@@ -101,7 +101,7 @@ def _taken_away(path: Path, take: Callable[[str], str], again: Callable[[str, st
     return Change(change.seen, copy, is_as_before=True) if is_the_same else change
 
 
-def _copy_of(seen: Seen) -> str | None:
+def _copy_of(seen: FileState) -> str | None:
     """What the file was before keepsake came, as far as its copy tells."""
     try:
         found = files.look(seen.copy)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from keepsake.records.errors import Refused
 from keepsake.surfaces.mcp.resources import PAGES, frame_names, name_in, page_names
-from keepsake.surfaces.server.glance import Glance
+from keepsake.surfaces.server.glance import ChangeDetector
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -25,7 +25,7 @@ class Changes:
 
     def __init__(self) -> None:
         self._marks: dict[str, str] = {}
-        self._glance = Glance()
+        self._glance = ChangeDetector()
         self._once_more = False
 
     def are_due(self) -> bool:

@@ -14,7 +14,7 @@ from keepsake.surfaces.mcp.resources import FRAME_TEMPLATE, PAGE_TEMPLATE, frame
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 Context = ServerRequestContext[Any, Any]
 
@@ -26,7 +26,7 @@ _VALUES = {"budget": BUDGETS, "since": SINCE}
 class Completion:
     """The completions of one server."""
 
-    def __init__(self, hold: Holder) -> None:
+    def __init__(self, hold: MemoryWorker) -> None:
         self._hold = hold
 
     async def complete(self, _: Context, params: types.CompleteRequestParams) -> types.CompleteResult:

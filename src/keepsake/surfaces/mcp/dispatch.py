@@ -25,7 +25,7 @@ from keepsake.surfaces.mcp.consent import Question
 from keepsake.surfaces.mcp.definition import names_of
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.words import one_line, texts_in, wrong_arguments
-from keepsake.surfaces.server.worker import Holder, Person
+from keepsake.surfaces.server.worker import MemoryWorker, Person
 
 Context = ServerRequestContext[Any, Any]
 Result = types.CallToolResult | types.InputRequiredResult
@@ -41,7 +41,7 @@ _NOBODY = "Not done: no person said yes to it. Nothing was changed."
 class Calls:
     """The tools of one server, to be called."""
 
-    def __init__(self, hold: Holder, tools: Sequence[Tool]) -> None:
+    def __init__(self, hold: MemoryWorker, tools: Sequence[Tool]) -> None:
         self._hold, self._tools = hold, {tool.name: tool for tool in tools}
 
     async def answer(self, ctx: Context, params: types.CallToolRequestParams) -> Result:

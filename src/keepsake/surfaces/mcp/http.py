@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from keepsake.surfaces.mcp.tool import Tool
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 PATH = "/mcp"
 
@@ -33,7 +33,7 @@ _ELSEWHERE = Refusal(404, f"there is nothing here; the memory is at {PATH}")
 
 
 async def serve(
-    hold: Holder, tools: Sequence[Tool], where: Where, *, note: Callable[[str], None], anew: bool = False
+    hold: MemoryWorker, tools: Sequence[Tool], where: Where, *, note: Callable[[str], None], anew: bool = False
 ) -> None:
     """Answer clients until the program is told to end. `anew` makes another token first; `note` is told the address."""
     Names.at(where.host, 0, where.also)  # what cannot be a name is refused before anything is made
@@ -65,7 +65,7 @@ class App:
         self._begun, self._over = Begun(), asyncio.Event()
 
     @classmethod
-    def of(cls, hold: Holder, tools: Sequence[Tool]) -> App:
+    def of(cls, hold: MemoryWorker, tools: Sequence[Tool]) -> App:
         """The application that serves these tools, over the memory that is held."""
         offers = Offers(hold)
         return cls(StreamableHTTPSessionManager(

@@ -18,7 +18,7 @@ from keepsake.surfaces.mcp.subscriptions import EVERY, Watch
 from keepsake.surfaces.mcp.words import one_line
 
 if TYPE_CHECKING:
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 Handler = Callable[..., Awaitable[Any]]
 
@@ -28,7 +28,7 @@ logger = logging.getLogger("keepsake.mcp")
 class Offers:
     """The offers of one server, over one memory."""
 
-    def __init__(self, hold: Holder, *, every: float = EVERY) -> None:
+    def __init__(self, hold: MemoryWorker, *, every: float = EVERY) -> None:
         self._resources, self._prompts, self._completion = Resources(hold), Prompts(hold), Completion(hold)
         self._watch = Watch(hold, every=every)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.belief import Belief
     from keepsake.records.history import Change
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 Context = ServerRequestContext[Any, Any]
 Given = Mapping[str, str]
@@ -79,7 +79,7 @@ PROMPTS = [
 class Prompts:
     """The prompts of one server."""
 
-    def __init__(self, hold: Holder) -> None:
+    def __init__(self, hold: MemoryWorker) -> None:
         self._hold = hold
 
     async def list(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:

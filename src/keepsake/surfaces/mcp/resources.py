@@ -20,7 +20,7 @@ from keepsake.surfaces.mcp.quoted import quoted
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 Context = ServerRequestContext[Any, Any]
 
@@ -49,7 +49,7 @@ TEMPLATES = [
 class Resources:
     """The resources of one server."""
 
-    def __init__(self, hold: Holder) -> None:
+    def __init__(self, hold: MemoryWorker) -> None:
         self._hold = hold
 
     async def list(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:

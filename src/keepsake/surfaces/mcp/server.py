@@ -19,7 +19,7 @@ from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from keepsake.surfaces.mcp.definition import defined
 from keepsake.surfaces.mcp.dispatch import Calls
 from keepsake.surfaces.mcp.tool import Tool
-from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.server.worker import MemoryWorker
 
 NAME = "keepsake"
 INSTRUCTIONS = """\
@@ -31,7 +31,7 @@ PATIENCE = 3600.0  # seconds for a person to answer
 Context = ServerRequestContext[Any, Any]
 
 
-def made(hold: Holder, tools: Sequence[Tool], **handlers: Any) -> Server[Any]:
+def made(hold: MemoryWorker, tools: Sequence[Tool], **handlers: Any) -> Server[Any]:
     """A server of these tools, in this order. `handlers` are those of resources, prompts and completion, if any."""
     listed = types.ListToolsResult(tools=[defined(tool) for tool in tools])
     calls = Calls(hold, tools)

@@ -31,7 +31,7 @@ from keepsake.surfaces.mcp.resources import is_ours, not_found
 if TYPE_CHECKING:
     from mcp.server.connection import Connection
 
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 Context = ServerRequestContext[Any, Any]
 
@@ -59,7 +59,7 @@ class _Listener:
 class Watch:
     """The listeners of one server."""
 
-    def __init__(self, hold: Holder, *, every: float = EVERY) -> None:
+    def __init__(self, hold: MemoryWorker, *, every: float = EVERY) -> None:
         self._hold, self._every = hold, every
         self._bus = InMemorySubscriptionBus()
         self._streams = ListenHandler(self._bus, max_subscriptions=_STREAMS)

@@ -15,7 +15,7 @@ from keepsake.records.errors import Refused
 
 if TYPE_CHECKING:
     from keepsake.records.review import Applied
-    from keepsake.surfaces.server.worker import Desk
+    from keepsake.surfaces.server.worker import CallContext
 
 
 class Args(BaseModel):
@@ -44,12 +44,12 @@ class Tool:
     description: str
     takes: type[Args]
     gives: type[Answer]
-    run: Callable[[Desk, Any], Answer]
+    run: Callable[[CallContext, Any], Answer]
     reads_only: bool = False
     destroys: bool = False  # whether something may leave sight by it
     is_idempotent: bool = False  # whether the same call again changes nothing more
     also: Mapping[str, str] = field(default_factory=dict)  # what models write instead, and what they mean by it
-    after: Callable[[Desk, Any, Applied], Answer] | None = None
+    after: Callable[[CallContext, Any, Applied], Answer] | None = None
 
     def meant(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments under the names that the tool takes. What is null was not given.

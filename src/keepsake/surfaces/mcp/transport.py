@@ -21,14 +21,14 @@ from pydantic import ValidationError
 from keepsake.surfaces.mcp.pipe import TOO_LONG, Lines, Output, own_output
 from keepsake.surfaces.mcp.server import made
 from keepsake.surfaces.mcp.tool import Tool
-from keepsake.surfaces.server.worker import Holder
+from keepsake.surfaces.server.worker import MemoryWorker
 
 _PATIENCE = 5.0  # seconds for what was asked before the pipe was closed
 _CANCELLED, _ENDLESS = "notifications/cancelled", "subscriptions/listen"  # the latter is answered when all ends
 _NO_MESSAGE = "this line is no message of the protocol, in JSON and UTF-8; nothing was done"
 
 
-async def serve(hold: Holder, tools: Sequence[Tool], *, source: int = 0, **handlers: Any) -> None:
+async def serve(hold: MemoryWorker, tools: Sequence[Tool], *, source: int = 0, **handlers: Any) -> None:
     """Answer one client until it closes the pipe."""
     server = made(hold, tools, **handlers)
     hold.warm_up()

@@ -33,7 +33,7 @@ def event_line(event: Event, find: Find, seq_room: int = 4, *, is_doubted: bool 
     return dim(left) + kind + summary(event, find, max(room, 20))
 
 
-class Told(NamedTuple):
+class EventSummary(NamedTuple):
     """What an event says: the name of what it is about, where it has one, and the words."""
 
     name: str
@@ -49,22 +49,22 @@ def summary(event: Event, find: Find, room: int) -> str:
     return (f"{dim(name)}  " if name else "") + (words if is_said else dim(told_by + words))
 
 
-def told(event: Event, find: Find, room: int) -> Told:
+def told(event: Event, find: Find, room: int) -> EventSummary:
     """The same, without colours."""
     if event.body is None:
-        return Told("", "(erased)")
+        return EventSummary("", "(erased)")
     if event.op.startswith("belief."):
         return _of_belief(event.body, find, room)
     if event.op == "episode.put/1" and isinstance(event.body.get("episode"), dict):
         return _of_episode(event.id, event.body["episode"], room)
     tell = _TELL.get(event.op, _plainly)
     try:
-        return Told("", short(tell(event.body), room))
+        return EventSummary("", short(tell(event.body), room))
     except (LookupError, TypeError, ValueError):  # not as this program writes it
-        return Told("", short(_plainly(event.body), room))
+        return EventSummary("", short(_plainly(event.body), room))
 
 
-def _of_belief(body: Mapping[str, Any], find: Find, room: int) -> Told:
+def _of_belief(body: Mapping[str, Any], find: Find, room: int) -> EventSummary:
     said = body.get("belief")
     if isinstance(said, dict):
         name, text, reason = said.get("key", ""), said.get("text", ""), said.get("reason", "")
@@ -75,15 +75,15 @@ def _of_belief(body: Mapping[str, Any], find: Find, room: int) -> Told:
     name = short(handle(str(name)), _NAME_ROOM)
     because = f"({reason})" if reason else ""
     words = " ".join(filter(None, (str(text), because)))
-    return Told(name, short(words, room - cells(name) - 2), is_said=True)
+    return EventSummary(name, short(words, room - cells(name) - 2), is_said=True)
 
 
-def _of_episode(recorded: str, said: Mapping[str, Any], room: int) -> Told:
+def _of_episode(recorded: str, said: Mapping[str, Any], room: int) -> EventSummary:
     """The name that `show` and `forget` take, who said it, and the words."""
     name = short(short_id(str(said.get("id") or recorded)), _NAME_ROOM)
     room -= cells(name) + 2
     who = short("/".join(str(said[part]) for part in ("session", "agent") if said.get(part)), room // 2)
-    return Told(name, short(str(said.get("content", "")), room - (cells(who) + 2 if who else 0)), who=who)
+    return EventSummary(name, short(str(said.get("content", "")), room - (cells(who) + 2 if who else 0)), who=who)
 
 
 def _begin(body: Mapping[str, Any]) -> str:

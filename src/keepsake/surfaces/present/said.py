@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from keepsake.records.belief import Belief
-from keepsake.records.said import Said
+from keepsake.records.said import RememberResult
 from keepsake.surfaces.present.names import handle
 from keepsake.surfaces.present.places import short_path
 from keepsake.surfaces.present.terminal import bold, dim, warn, width
@@ -32,7 +32,7 @@ def remembered(done: str, what: str, folder: Path, *, is_new: bool, page: str = 
     return f"{dim(done)} {bold(shown(what))} {where}{dim('.')} {dim('. ').join(more)}".rstrip()
 
 
-def beside(answer: Said, called: Callable[[str], str]) -> list[str]:
+def beside(answer: RememberResult, called: Callable[[str], str]) -> list[str]:
     """What it contradicts, and what says the same in other words, by the names that `called` gives."""
     against = zip(answer.contradicts, answer.why, strict=True)
     found = [warn(f"It contradicts {shown(called(name))}") + dim(f" ({short(why, 60)})") for name, why in against]

@@ -18,13 +18,13 @@ from keepsake.records.json import DEPTH
 from keepsake.surfaces.api import api
 from keepsake.surfaces.mcp.http import PATH, App
 from keepsake.surfaces.present.text import shown
-from keepsake.surfaces.serve.front_door import Door, Key, Place
+from keepsake.surfaces.serve.front_door import AccessControl, Key, Place
 from keepsake.surfaces.serve.limits import RATE, Limits
 from keepsake.surfaces.serve.login import Sessions
 from keepsake.surfaces.serve.metrics import Metrics
 from keepsake.surfaces.serve.routes import Front
 from keepsake.surfaces.serve.rules import Rules
-from keepsake.surfaces.serve.told import Told
+from keepsake.surfaces.serve.told import ServerNotices
 from keepsake.surfaces.server.changes import Feed
 from keepsake.surfaces.server.guard import Names, is_loopback
 from keepsake.surfaces.server.listen import PORT, Hurried, Server, Where, address, bound, warned
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.records.status import Status
     from keepsake.surfaces.mcp.tool import Tool
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 _ENVELOPE = 4  # levels that a protocol puts around what is said in it
 
@@ -43,10 +43,10 @@ _ENVELOPE = 4  # levels that a protocol puts around what is said in it
 class Holds:
     """The memory, held once for each part."""
 
-    page: Holder
-    api: Holder
-    mcp: Holder
-    rules: Holder
+    page: MemoryWorker
+    api: MemoryWorker
+    mcp: MemoryWorker
+    rules: MemoryWorker
 
     async def close(self) -> None:
         for hold in (self.api, self.mcp, self.rules, self.page):
@@ -54,7 +54,7 @@ class Holds:
 
 
 async def serve(
-    holds: Holds, tools: Sequence[Tool], where: Where, *, told: Told, note: Callable[[str], None],
+    holds: Holds, tools: Sequence[Tool], where: Where, *, told: ServerNotices, note: Callable[[str], None],
     options: str = "", rate: float = RATE, anew: bool = False, ready: Callable[[str], None] | None = None,
 ) -> None:  # fmt: skip
     """Answer until the program is told to end. `note` is told how to reach it; `ready` is given a link that logs in.
@@ -87,7 +87,7 @@ async def serve(
         await holds.close()
 
 
-def _opened(memory: Memory, told: Told, *, anew: bool) -> tuple[Status, Token]:
+def _opened(memory: Memory, told: ServerNotices, *, anew: bool) -> tuple[Status, Token]:
     """Open the memory, and hear what opening it did."""
     status = memory.status()
     told.opened(memory)
@@ -98,7 +98,7 @@ class _Served:
     """Everything that is served, put together."""
 
     def __init__(
-        self, holds: Holds, tools: Sequence[Tool], where: Where, token: Token, told: Told, rate: float,
+        self, holds: Holds, tools: Sequence[Tool], where: Where, token: Token, told: ServerNotices, rate: float,
         makes_link: str,
     ) -> None:  # fmt: skip
         metrics, limits, names = Metrics(), Limits(rate), Names.at(*where)
@@ -110,7 +110,7 @@ class _Served:
         front = Front(holds.page, self._feed, self.sessions, limits, metrics, *ways)
         people = site.made(holds.page, more=front.for_people(), told=told.lines)
         programs, answers = front.for_programs(), api.made(holds.api, self._feed)
-        self.door = Door(
+        self.door = AccessControl(
             (
                 Place("/v1", answers, Key.TOKEN), Place("/openapi.json", answers, Key.TOKEN),
                 Place(PATH, self._mcp, Key.TOKEN, depth=DEPTH + _ENVELOPE),

@@ -88,7 +88,7 @@ class Place:
         return path == self.prefix or path.startswith(f"{self.prefix}/")
 
 
-class Door:
+class AccessControl:
     """The application that the server runs. An address that none of the `places` holds is the `site`'s."""
 
     def __init__(

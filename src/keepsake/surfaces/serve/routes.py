@@ -32,7 +32,7 @@ from keepsake.surfaces.web.render import fields_of, form_of, shown, then
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
     from keepsake.surfaces.server.changes import Feed
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 STATIC = Path(__file__).parents[1] / "web" / "static"
 
@@ -48,7 +48,7 @@ _WRONG_TOKEN = "That is not the token of this memory."
 class Front:
     """What those addresses need."""
 
-    hold: Holder
+    hold: MemoryWorker
     feed: Feed
     sessions: Sessions
     limits: Limits

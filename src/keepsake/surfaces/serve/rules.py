@@ -16,7 +16,7 @@ from keepsake.records.errors import Closed, KeepsakeError
 
 if TYPE_CHECKING:
     from keepsake.records.rule import Consolidated
-    from keepsake.surfaces.server.worker import Desk, Holder
+    from keepsake.surfaces.server.worker import CallContext, MemoryWorker
 
 
 class Rules:
@@ -26,7 +26,7 @@ class Rules:
     """
 
     def __init__(
-        self, hold: Holder, other: Holder, *, done: Callable[[Consolidated], None], failed: Callable[[str], None],
+        self, hold: MemoryWorker, other: MemoryWorker, *, done: Callable[[Consolidated], None], failed: Callable[[str], None],
         every: float = EVERY,
     ) -> None:  # fmt: skip
         self._hold, self._other, self._done, self._failed, self._every = hold, other, done, failed, every
@@ -49,7 +49,7 @@ class Rules:
                 self._failed(f"rules could not be run: {error}")
             await asyncio.sleep(self._every)
 
-    def _look(self, desk: Desk) -> None:
+    def _look(self, desk: CallContext) -> None:
         Schedule(desk.memory, done=self._done, failed=self._failed).look()
 
     def stop(self) -> None:
@@ -58,5 +58,5 @@ class Rules:
             self._task.cancel()
 
 
-def _are_kept(desk: Desk) -> bool:
+def _are_kept(desk: CallContext) -> bool:
     return bool(desk.memory.rules.all(everyone=True))

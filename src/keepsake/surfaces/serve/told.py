@@ -22,7 +22,7 @@ _LOOKED_AT = 16  # events
 _TORN = "ledger.torn/"
 
 
-class Told:
+class ServerNotices:
     """The lines, oldest first. `lines` is the same list for as long as the server runs."""
 
     def __init__(self, note: Callable[[str], None]) -> None:

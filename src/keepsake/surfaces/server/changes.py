@@ -13,11 +13,11 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from keepsake.records.errors import Closed, KeepsakeError
-from keepsake.surfaces.server.glance import Glance
+from keepsake.surfaces.server.glance import ChangeDetector
 
 if TYPE_CHECKING:
     from keepsake.records.event import Event
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 EVERY = 0.25  # seconds between two glances
 
@@ -26,10 +26,10 @@ class Feed:
     """The listeners of one server. `hear` is given the events of each look, before anybody is woken."""
 
     def __init__(
-        self, hold: Holder, *, every: float = EVERY, hear: Callable[[list[Event]], None] | None = None
+        self, hold: MemoryWorker, *, every: float = EVERY, hear: Callable[[list[Event]], None] | None = None
     ) -> None:  # fmt: skip
         self._hold, self._every, self._hear = hold, every, hear
-        self._glance = Glance()
+        self._glance = ChangeDetector()
         self._turn = asyncio.Condition()
         self._newest = -1
         self._is_over = False

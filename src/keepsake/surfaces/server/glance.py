@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NO_CHANGE = ("receipt.", "snapshot/")
 
 
-class Glance:
+class ChangeDetector:
     """How far the ledger was looked at. All but `is_due` belongs to the memory's thread."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ Tick = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class CallContext:
     """What a call works on: the memory, whom to tell how far it is, and who speaks where a call does not say."""
 
     memory: Memory
@@ -47,7 +47,7 @@ class Person:
     options: str = ""
 
 
-class Holder:
+class MemoryWorker:
     """The memory of one server. `opens` opens it; without a `person`, nobody's yes is asked for here."""
 
     def __init__(self, opens: Opens, *, person: Person | None = None, session: str = "", agent: str = "") -> None:
@@ -57,7 +57,7 @@ class Holder:
         self._only: tuple[Path, str] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="keepsake")
 
-    async def run(self, work: Callable[[Desk], T], tick: Tick | None = None) -> T:
+    async def run(self, work: Callable[[CallContext], T], tick: Tick | None = None) -> T:
         """Do `work` on the memory, in its thread."""
         try:
             begun = self._thread.submit(lambda: work(self._desk(tick)))
@@ -89,11 +89,11 @@ class Holder:
         """Begin to open the memory, so that the first call need not wait for it. What goes wrong, a call will meet."""
         self._thread.submit(self._desk, None)
 
-    def _desk(self, tick: Tick | None) -> Desk:
+    def _desk(self, tick: Tick | None) -> CallContext:
         if self._memory is None:
             self._memory = self._opened()
             self._memory.mark_withheld()
-        return Desk(self._memory, tick, self._session, self._agent)
+        return CallContext(self._memory, tick, self._session, self._agent)
 
     async def close(self) -> None:
         """Let go of the folder, after what has begun. A second time changes nothing."""

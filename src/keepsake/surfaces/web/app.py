@@ -19,12 +19,12 @@ from keepsake.surfaces.web.render import Forged, is_piece, kept, shown
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 _PAGES = (home, search, pages, timeline, graph, reviews, integrity)
 
 
-def made(hold: Holder, *, more: Sequence[BaseRoute] = (), told: list[str] | None = None) -> Starlette:
+def made(hold: MemoryWorker, *, more: Sequence[BaseRoute] = (), told: list[str] | None = None) -> Starlette:
     """The site of the memory that is held: a person's, so it is held with a person's trust.
 
     `more` are addresses of whoever serves it; `told` is what the memory did by itself, as it grows.

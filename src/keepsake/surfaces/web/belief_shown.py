@@ -39,7 +39,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class VersionView:
     """An episode that it comes from, and the rule that made it a fact."""
 
     name: str
@@ -65,7 +65,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class BeliefView:
     """One belief, and all that is known about it."""
 
     belief: Belief
@@ -77,13 +77,13 @@ class Shown:
     above: tuple[Belief, ...]
     steps: tuple[Step, ...]
     versions: int
-    told: tuple[Told, ...]
+    told: tuple[VersionView, ...]
     against: tuple[Against, ...]
     near: tuple[Belief, ...]
     reviews: tuple[Review, ...]
 
 
-def shown_of(memory: Memory, name: str, *, path: str = "") -> Shown | str:
+def shown_of(memory: Memory, name: str, *, path: str = "") -> BeliefView | str:
     """The belief of that name; or the id of the episode, if it is one's."""
     belief = memory.get(name, path=path)
     if belief is None:
@@ -93,7 +93,7 @@ def shown_of(memory: Memory, name: str, *, path: str = "") -> Shown | str:
     versions = memory.history(belief.id, path=path)
     answer = memory.beside(belief.id, path=path)
     withheld = memory.withheld(belief.id, path=path) if belief.is_held else None
-    return Shown(
+    return BeliefView(
         belief, html(belief.text), STANDING.get(belief.status, belief.status), withheld.why if withheld else "",
         "" if belief.path else page_of(memory, belief.about), tuple(_reasons(memory.why(belief.id, path=path))),
         tuple(memory.what_rests_on(belief.id, path=path)[:MOST]), tuple(islice(_steps(versions), MOST)), len(versions),
@@ -147,11 +147,11 @@ def _said(value: object) -> str:
     return STANDING.get(str(value), str(value)) or "none"
 
 
-def _told(memory: Memory, belief: Belief) -> Iterator[Told]:
+def _told(memory: Memory, belief: Belief) -> Iterator[VersionView]:
     """The episodes that it comes from, the newest first."""
     rules = {name: str(step.get("rule_id", "")) for step in steps_in(belief.views) for name in _names(step)}
     for name in list(reversed(rules))[:MOST]:
-        yield Told(name, memory.episodes.find(name), rules[name])
+        yield VersionView(name, memory.episodes.find(name), rules[name])
 
 
 def _names(step: dict[str, object]) -> list[str]:

@@ -32,7 +32,7 @@ _DIGITS = 16  # as many as the number of an event may have
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EventView:
     """All that the page tells of an event."""
 
     event: Event
@@ -97,7 +97,7 @@ def _found(memory: Memory, seq: int) -> Event:
     return found
 
 
-def _shown(memory: Memory, seq: int) -> Shown:
+def _shown(memory: Memory, seq: int) -> EventView:
     found = _found(memory, seq)
     proof, unproved = _proof(memory, seq)
     body = _written(found.body)
@@ -105,7 +105,7 @@ def _shown(memory: Memory, seq: int) -> Shown:
     later = memory.log_page(after=seq, limit=1).events
     session, agent = scope_of(found)
     kept = {each.size: each.at for each in memory.ledger.checkpoints() if not each.trouble}
-    return Shown(
+    return EventView(
         found, verb(found.op), told_of(memory, found, _ROOM).words, address_of(memory, found), trust_of(found),
         session, agent, body[:_LONGEST], len(body) > _LONGEST, proof.event if proof else {},
         earlier[0].seq if earlier else None,

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from keepsake.records.errors import NotFound
 from keepsake.records.event import Event
 from keepsake.surfaces.present.beliefs import STEPS
-from keepsake.surfaces.present.events import Told, told
+from keepsake.surfaces.present.events import EventSummary, told
 from keepsake.surfaces.present.names import short_id
 from keepsake.surfaces.present.text import short
 from keepsake.surfaces.web.page_view import page_of
@@ -61,7 +61,7 @@ def verb(op: str) -> str:
     return _VERBS.get(op) or op.partition("/")[0].replace(".", " ")
 
 
-def told_of(memory: Memory, event: Event, room: int) -> Told:
+def told_of(memory: Memory, event: Event, room: int) -> EventSummary:
     """What an event says, as `keepsake log` does, but for ids of what has words of its own: here the words stand."""
     found, body = told(event, memory.get, room), event.body or {}
     if event.op.startswith("review.") and (review := _review(memory, str(body.get("review", "")))):

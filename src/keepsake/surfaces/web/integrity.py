@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
     from keepsake.surfaces.web.errands import Tick
 
 VERIFY, CHECK, BACKUP = "verify", "check", "backup"
@@ -65,7 +65,7 @@ async def backup(request: Request) -> Response:
     """Make a checked copy, in a memory of its own: others go on meanwhile."""
     await form_of(request)
     await ask(request, _must_be_writable)
-    hold: Holder = request.app.state.hold
+    hold: MemoryWorker = request.app.state.hold
     return await _sent(request, BACKUP, partial(_backed_up, hold.again))
 
 

@@ -40,7 +40,7 @@ KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class PageRow:
     """A page in the list, and by which name it is opened."""
 
     name: str
@@ -52,7 +52,7 @@ class Group:
     """The pages of one kind, the last touched first."""
 
     title: str
-    pages: tuple[Listed, ...]
+    pages: tuple[PageRow, ...]
     count: int
 
 
@@ -70,7 +70,7 @@ class Found:
 
     words: str
     groups: tuple[Group, ...]
-    away: tuple[Listed, ...]
+    away: tuple[PageRow, ...]
     matches: tuple[Match, ...]
     is_bare: bool  # no page has an entry
     seq: int  # the last event of which it tells
@@ -81,7 +81,7 @@ def listed(memory: Memory, words: str = "") -> Found:
     """All pages, or those whose names hold `words`, and the entries that do."""
     seq = memory.ledger.size - 1  # before the list is read: what comes meanwhile is looked at once more
     infos = memory.pages.list(include_dormant=True, include_archived=True)
-    wanted = [Listed(called(info), info) for info in infos if _is_named(info, words)]
+    wanted = [PageRow(called(info), info) for info in infos if _is_named(info, words)]
     groups = [_group(kind, [each for each in wanted if each.info.status == "active"]) for kind in KINDS]
     away = [each for each in wanted if each.info.status != "active"]
     entries = memory.pages.search(words, top_k=FOUND, include_superseded=True) if words else []
@@ -97,7 +97,7 @@ def _is_named(info: PageInfo, words: str) -> bool:
     return all(word in named for word in words.casefold().split())
 
 
-def _group(kind: str, pages: Sequence[Listed]) -> Group:
+def _group(kind: str, pages: Sequence[PageRow]) -> Group:
     mine = [each for each in pages if kind_of(each.info.about) == kind]
     return Group(KINDS[kind], tuple(mine[:IN_A_GROUP]), len(mine))
 

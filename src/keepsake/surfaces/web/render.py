@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.server.worker import Holder
+    from keepsake.surfaces.server.worker import MemoryWorker
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class Forged(Refused):
 
 async def ask(request: Request, work: Callable[[Memory], T]) -> T:
     """Do `work` on the memory, in its thread. One call for a whole page: what it shows is of one moment."""
-    hold: Holder = request.app.state.hold
+    hold: MemoryWorker = request.app.state.hold
     return await hold.run(lambda desk: work(desk.memory))
 
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from keepsake.memory.memory import Memory
-    from keepsake.records.framed import Framed
+    from keepsake.records.framed import FilledFrame
     from keepsake.records.hit import Hit
-    from keepsake.records.recall import Recalled
+    from keepsake.records.recall import RecallResult
 
 _HITS = 10
 _SIGNALS = {"helped": 1.0, "misled": 0.0}
@@ -51,8 +51,8 @@ class Found:
     asked: Asked
     place: Place
     frames: list[tuple[str, int]]  # names, and their budgets
-    recalled: Recalled | None = None
-    framed: Framed | None = None
+    recalled: RecallResult | None = None
+    framed: FilledFrame | None = None
     pages: dict[str, str] = field(default_factory=dict)  # what a hit is about → its page
     wrong: str = ""
 

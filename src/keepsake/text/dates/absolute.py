@@ -15,7 +15,7 @@ from typing import NamedTuple
 from keepsake.text.dates.calendar import Span, Yearly, choose, days, months, season, weekday_by
 
 
-class Said(NamedTuple):
+class StatedDate(NamedTuple):
     """A text, the same in small letters, and the time on the wall when it was said."""
 
     text: str
@@ -24,7 +24,7 @@ class Said(NamedTuple):
 
 
 Found = re.Match[str]
-Form = tuple[str, Callable[[Found, Said], Span | None]]
+Form = tuple[str, Callable[[Found, StatedDate], Span | None]]
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -49,7 +49,7 @@ _CAN = re.compile(rf"{S}(?:be|have|not|also|well|even|only|never|go|come|take|he
 _ENDS = re.compile(r"\s?(?:[.,;:!?)]|\Z)")
 
 
-def word_before(said: Said, at: int) -> str:
+def word_before(said: StatedDate, at: int) -> str:
     words = said.low[max(0, at - 16) : at].split()
     return words[-1].rstrip("-") if words else ""
 
@@ -61,7 +61,7 @@ def which_of(found: Found) -> str:
     return {"past": "last", "previous": "last", "coming": "next"}.get(word, word)
 
 
-def _of_year(yearly: Yearly, found: Found, said: Said, which: str = "") -> Span:
+def _of_year(yearly: Yearly, found: Found, said: StatedDate, which: str = "") -> Span:
     """The one of the year that was said; else the one that `which` chooses."""
     year: str | None = found["year"]
     if not year:
@@ -75,12 +75,12 @@ def _number(name: str) -> int:
     return _MONTHS.index(name[:3]) + 1
 
 
-def _small_word(said: Said, at: int) -> bool:
+def _small_word(said: StatedDate, at: int) -> bool:
     """Whether "may" or "march" stands there in small letters, as the verb does."""
     return said.low[at : at + 3] in ("may", "mar") and not said.text[at].isupper()
 
 
-def _names_a_month(found: Found, said: Said) -> bool:
+def _names_a_month(found: Found, said: StatedDate) -> bool:
     at, name, before = found.start("month"), found["month"].rstrip("."), word_before(said, found.start())
     capital = said.text[at].isupper()
     if found["year"]:
@@ -94,19 +94,19 @@ def _names_a_month(found: Found, said: Said) -> bool:
     return name[:3] not in _ALSO_NAMES_OR_VERBS or before == "the" or before.endswith(("'s", "’s"))
 
 
-def _month(found: Found, said: Said) -> Span | None:
+def _month(found: Found, said: StatedDate) -> Span | None:
     if not _names_a_month(found, said):
         return None
     number = _number(found["month"])
     return _of_year(lambda year: months(year, number), found, said, which_of(found))
 
 
-def _months(found: Found, said: Said) -> Span:
+def _months(found: Found, said: StatedDate) -> Span:
     first, last = _number(found["month"]), _number(found["last"])
     return _of_year(lambda year: months(year, first, (last - first) % 12 + 1, "months"), found, said)
 
 
-def _day(found: Found, said: Said) -> Span | None:
+def _day(found: Found, said: StatedDate) -> Span | None:
     at, day = found.start("month"), found["day"]
     sure = found["th"] or found["year"] or "of" in found[0].split() or word_before(said, found.start()) == "on"
     ends = at > found.start("day") and _ENDS.match(said.low, found.end())
@@ -116,7 +116,7 @@ def _day(found: Found, said: Said) -> Span | None:
     return _of_year(lambda year: days(datetime(year, month, number)), found, said)
 
 
-def _days(found: Found, said: Said) -> Span | None:
+def _days(found: Found, said: StatedDate) -> Span | None:
     month, first, last = _number(found["month"]), int(found["day"]), int(found["last"])
     small = _small_word(said, found.start("month")) and not (found["year"] or found["between"])
     if last <= first or small:
@@ -126,11 +126,11 @@ def _days(found: Found, said: Said) -> Span | None:
     )
 
 
-def _year_first(found: Found, _: Said) -> Span:
+def _year_first(found: Found, _: StatedDate) -> Span:
     return days(datetime(int(found["year"]), int(found["month"]), int(found["day"])))
 
 
-def _year_last(found: Found, _: Said) -> Span | None:
+def _year_last(found: Found, _: StatedDate) -> Span | None:
     """Day first or month first? Only where one of them is above 12, both are the same, or dots say day first."""
     one, other, year = int(found["one"]), int(found["other"]), int(found["year"])
     if one > 12 or one == other or found["mark"] == ".":
@@ -138,12 +138,12 @@ def _year_last(found: Found, _: Said) -> Span | None:
     return days(datetime(year, one, other)) if other > 12 else None
 
 
-def _quarter(found: Found, said: Said) -> Span:
+def _quarter(found: Found, said: StatedDate) -> Span:
     first = int(found["quarter"]) * 3 - 2
     return _of_year(lambda year: months(year, first, 3, "quarter"), found, said)
 
 
-def _season(found: Found, said: Said) -> Span | None:
+def _season(found: Found, said: StatedDate) -> Span | None:
     name, before = found["season"], word_before(said, found.start())
     led = before in _IN if name in ("fall", "spring") else before in _OVER or found["the"]
     if not (found["which"] or found["year"] or led):
@@ -151,7 +151,7 @@ def _season(found: Found, said: Said) -> Span | None:
     return _of_year(lambda year: season(year, name), found, said, which_of(found))
 
 
-def _holiday(found: Found, said: Said) -> Span | None:
+def _holiday(found: Found, said: StatedDate) -> Span | None:
     name = " ".join(re.sub(r"(year|valentine)['’]?s", r"\1", found["holiday"]).split())
     led = word_before(said, found.start()) in (_OVER - {"the", "for"} if name == "new year" else _OVER)
     if not (found["which"] or found["year"] or led or name.endswith((" eve", " day"))):
@@ -159,14 +159,14 @@ def _holiday(found: Found, said: Said) -> Span | None:
     return _of_year(_HOLIDAYS[name], found, said, which_of(found))
 
 
-def _year(found: Found, said: Said) -> Span | None:
+def _year(found: Found, said: StatedDate) -> Span | None:
     if found["decade"]:
         return months(int(found["year"]), 1, 120, "decade") if found["year"].endswith("0") else None
     led = word_before(said, found.start()) in _IN | {"year", "from"}
     return months(int(found["year"]), 1, 12, "year") if led else None
 
 
-def _years(found: Found, _: Said) -> Span | None:
+def _years(found: Found, _: StatedDate) -> Span | None:
     first, last = int(found["year"]), int(found["last"])
     return months(first, 1, 12 * (last - first + 1), "years") if first < last else None
 

@@ -52,11 +52,11 @@ def spans_in(text: str, now: datetime) -> list[Span]:
     low = text.translate(_SMALL)
     if not _HINT.search(low):
         return []
-    from keepsake.text.dates.absolute import Said
+    from keepsake.text.dates.absolute import StatedDate
     from keepsake.text.dates.modifiers import bent_in
 
     zone = in_a_zone(now).tzinfo
-    found = bent_in(Said(text, low, now.replace(tzinfo=None, fold=0)))
+    found = bent_in(StatedDate(text, low, now.replace(tzinfo=None, fold=0)))
     spans = (span for _, _, span in found if FIRST <= span.start < span.end <= LAST)
     return list(dict.fromkeys(
         span._replace(start=span.start.replace(tzinfo=zone), end=span.end.replace(tzinfo=zone)) for span in spans

@@ -9,7 +9,7 @@ import re
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from keepsake.text.dates.absolute import MONTH, ORDINALS, S, Said, word_before
+from keepsake.text.dates.absolute import MONTH, ORDINALS, S, StatedDate, word_before
 from keepsake.text.dates.calendar import FIRST, LAST, Span, days, in_year, nth, part_of_day, weekday_by
 from keepsake.text.dates.relative import COUNT, PARTS, UNIT, WEEKDAY, Phrase, counted, phrases_in, weekday_number
 
@@ -31,7 +31,7 @@ _WEEKDAY = re.compile(rf"(?:the{S})?{WEEKDAY}", re.ASCII)
 _DATE = re.compile(rf"\b{MONTH}|[0-9]{{4}}", re.ASCII)
 
 
-def bent_in(said: Said) -> list[Phrase]:
+def bent_in(said: StatedDate) -> list[Phrase]:
     """The phrases with the words before them that bend them, and those that belong together as one."""
     done: list[Phrase] = []
     for phrase in phrases_in(said):
@@ -45,7 +45,7 @@ def bent_in(said: Said) -> list[Phrase]:
     return done
 
 
-def _with_part_of_day(said: Said, phrase: Phrase) -> Phrase:
+def _with_part_of_day(said: StatedDate, phrase: Phrase) -> Phrase:
     """ "yesterday morning", "Friday night"."""
     part = _PART.match(said.low, phrase.last) if phrase.span.grain == "day" else None
     if not part:
@@ -54,7 +54,7 @@ def _with_part_of_day(said: Said, phrase: Phrase) -> Phrase:
     return Phrase(phrase.first, part.end(), span)
 
 
-def _bent(said: Said, phrase: Phrase) -> Phrase:
+def _bent(said: StatedDate, phrase: Phrase) -> Phrase:
     """With "since", "early", "the week before" and the like, which may follow one another."""
     for _ in range(3):
         lead = _LEAD.search(said.low, max(0, phrase.first - _ROOM), phrase.first)
@@ -150,7 +150,7 @@ def _of(unit: str, span: Span) -> Span | None:
     return weekday_by(span.start, weekday_number(unit), back=False, also_today=True) if span.grain == "week" else None
 
 
-def _together(said: Said, one: Phrase, other: Phrase) -> Phrase | None:
+def _together(said: StatedDate, one: Phrase, other: Phrase) -> Phrase | None:
     """Two phrases as one: "from 3 May to 5 June", "Friday of last week", "on Tuesday, 3 May"."""
     if _PAIR.fullmatch(said.low, one.last, other.first) and word_before(said, one.first) in ("between", "from"):
         span = _from_to(one.span, other.span)
@@ -170,7 +170,7 @@ def _from_to(one: Span, other: Span) -> Span | None:
     return Span(one.start, other.end, "between", one.any_year and other.any_year)
 
 
-def _same(said: Said, one: Phrase, other: Phrase) -> Span | None:
+def _same(said: StatedDate, one: Phrase, other: Phrase) -> Span | None:
     """The day of the week that the week tells; or the date, where a day is said in both ways."""
     for day, week in ((one, other), (other, one)):
         if week.span.grain == "week" and _WEEKDAY.match(said.low, day.first, day.last):

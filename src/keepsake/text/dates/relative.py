@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from keepsake.text.dates import absolute as dates
-from keepsake.text.dates.absolute import SEASON, WHICH, Form, Found, S, Said, which_of, word_before
+from keepsake.text.dates.absolute import SEASON, WHICH, Form, Found, S, StatedDate, which_of, word_before
 from keepsake.text.dates.calendar import (
     SEASONS,
     Span,
@@ -53,7 +53,7 @@ class Phrase(NamedTuple):
     span: Span
 
 
-def phrases_in(said: Said) -> list[Phrase]:
+def phrases_in(said: StatedDate) -> list[Phrase]:
     """The times a text names, in their order, none over another."""
     found, at = [], 0
     while start := _ANY.search(said.low, at):
@@ -64,7 +64,7 @@ def phrases_in(said: Said) -> list[Phrase]:
     return found
 
 
-def _read(said: Said, at: int) -> Phrase | None:
+def _read(said: StatedDate, at: int) -> Phrase | None:
     for pattern, reader in _EACH:
         if match := pattern.match(said.low, at):
             with suppress(ValueError, OverflowError):  # 30 February, 9999 years ago
@@ -93,7 +93,7 @@ def _range_of(count: str) -> tuple[int, int]:
     return number, number
 
 
-def _ago(found: Found, said: Said) -> Span:
+def _ago(found: Found, said: StatedDate) -> Span:
     unit, sign = found["unit"], -1 if found["side"] in ("ago", "back") else 1
     if unit not in ("minute", "hour"):
         return counted(found["count"], unit, said.now, sign)
@@ -102,14 +102,14 @@ def _ago(found: Found, said: Said) -> Span:
     return Span(middle - timedelta(minutes=30), middle + timedelta(minutes=30), "hour")
 
 
-def _ahead(found: Found, said: Said) -> Span | None:
+def _ahead(found: Found, said: StatedDate) -> Span | None:
     in_a_day = found["unit"] == "day" and found["count"] == "a"  # "not built in a day", "haven't met in two weeks"
     if in_a_day or _NOT_FOR.search(said.low, max(0, found.start() - 40), found.start()):
         return None
     return counted(found["count"], found["unit"], said.now, 1)
 
 
-def _rolling(found: Found, said: Said) -> Span | None:
+def _rolling(found: Found, said: StatedDate) -> Span | None:
     """So long until today, or from today on: "the past two weeks", "in the last month", "the next few days"."""
     if not (found["count"] or found["in"] or found["way"] == "past"):
         return None
@@ -120,7 +120,7 @@ def _rolling(found: Found, said: Said) -> Span | None:
     return Span(shifted(today.start, -most, unit), today.end, f"{unit}s")
 
 
-def _unit(found: Found, said: Said) -> Span | None:
+def _unit(found: Found, said: StatedDate) -> Span | None:
     which, unit = which_of(found), found["unit"]
     if unit == "weekend" and found["which"].endswith("past"):
         return _begun_weekend(said)
@@ -131,22 +131,22 @@ def _unit(found: Found, said: Said) -> Span | None:
     return None
 
 
-def _weekend(found: Found, said: Said) -> Span:
+def _weekend(found: Found, said: StatedDate) -> Span:
     ahead = word_before(said, found.start()) == "for" or _looks_ahead(found, said)
     return nth("weekend", said.now) if ahead else _begun_weekend(said)
 
 
-def _begun_weekend(said: Said) -> Span:
+def _begun_weekend(said: StatedDate) -> Span:
     return nth("weekend", said.now, 0 if said.now.weekday() >= 5 else -1)
 
 
-def _looks_ahead(found: Found, said: Said) -> bool:
+def _looks_ahead(found: Found, said: StatedDate) -> bool:
     """ "I'll see you on …", "on … I am going"."""
     before = _AHEAD.search(said.low, max(0, found.start() - 60), found.start())
     return bool(before or _GOING.match(said.low, found.end()))
 
 
-def _but_one(found: Found, said: Said) -> Span:
+def _but_one(found: Found, said: StatedDate) -> Span:
     """The week before last, the Friday after next."""
     back, what = found["side"] == "before", found["what"]
     if what in SEASONS:
@@ -158,7 +158,7 @@ def _but_one(found: Found, said: Said) -> Span:
     return nth("day", one.start, -7 if back else 7)
 
 
-def _weekday(found: Found, said: Said) -> Span | None:
+def _weekday(found: Found, said: StatedDate) -> Span | None:
     name, which, before = found["weekday"], which_of(found), word_before(said, found.start())
     if before in ("every", "each", "black", "good", "most"):
         return None
@@ -171,16 +171,16 @@ def _weekday(found: Found, said: Said) -> Span | None:
     return weekday_by(said.now, weekday_number(name), back=not on, also_today=also_today)
 
 
-def _day(found: Found, said: Said) -> Span:
+def _day(found: Found, said: StatedDate) -> Span:
     away = {"yesterday": -1, "today": 0, "tomorrow": 1}[found["word"]]
     return days(said.now + timedelta(away * 2 if found["beyond"] else away))
 
 
-def _tonight(_: Found, said: Said) -> Span:
+def _tonight(_: Found, said: StatedDate) -> Span:
     return part_of_day(said.now, "night")
 
 
-def _other_day(_: Found, said: Said) -> Span:
+def _other_day(_: Found, said: StatedDate) -> Span:
     return days(said.now - timedelta(7), 7, "days")
 
 

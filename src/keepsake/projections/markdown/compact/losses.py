@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from keepsake.projections.markdown.compact.words import NEGATIONS, SPACELESS, Told, is_same
+from keepsake.projections.markdown.compact.words import NEGATIONS, SPACELESS, ContentWord, is_same
 from keepsake.text.words import CODE, COMMA, DATE, LINK, MONTH, NAME, NUMBER, TIME, WEEKDAY, shown
 
 _LONGEST = 120  # characters of what is quoted
@@ -43,7 +43,7 @@ def shortened(text: str) -> str:
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
-def differences(entry: str, old: Sequence[Told], new: Sequence[Told], known: Collection[str]) -> Iterator[Loss]:
+def differences(entry: str, old: Sequence[ContentWord], new: Sequence[ContentWord], known: Collection[str]) -> Iterator[Loss]:
     """What the new words of an entry lack, and what they add; nothing where they are the same in the same order.
 
     `known` are the words of the whole page: a word from there stands in the wrong place, any other was made up.
@@ -61,7 +61,7 @@ def differences(entry: str, old: Sequence[Told], new: Sequence[Told], known: Col
         yield from _reordered(entry, old, new)
 
 
-def code_of(words: Sequence[Told], at: int) -> str:
+def code_of(words: Sequence[ContentWord], at: int) -> str:
     """What a word is, for a loss."""
     word, kind = words[at][:2]
     if word in NEGATIONS:
@@ -74,11 +74,11 @@ def code_of(words: Sequence[Told], at: int) -> str:
     return _CODES.get(kind, "word")
 
 
-def _is_unit(words: Sequence[Told], at: int) -> bool:
+def _is_unit(words: Sequence[ContentWord], at: int) -> bool:
     return words[at].word in _UNITS
 
 
-def _beyond(words: Sequence[Told], others: Sequence[Told]) -> list[int]:
+def _beyond(words: Sequence[ContentWord], others: Sequence[ContentWord]) -> list[int]:
     """The places of those words that the others have not, or not as often."""
     left = Counter(each.word for each in others)
     found = []
@@ -89,7 +89,7 @@ def _beyond(words: Sequence[Told], others: Sequence[Told]) -> list[int]:
     return found
 
 
-def _by_code(words: Sequence[Told], places: Sequence[int]) -> Iterator[tuple[str, str]]:
+def _by_code(words: Sequence[ContentWord], places: Sequence[int]) -> Iterator[tuple[str, str]]:
     codes: dict[str, list[int]] = {}
     for at in places:
         codes.setdefault(code_of(words, at), []).append(at)
@@ -97,7 +97,7 @@ def _by_code(words: Sequence[Told], places: Sequence[int]) -> Iterator[tuple[str
         yield code, _quoted(words, found)
 
 
-def _quoted(words: Sequence[Told], places: Iterable[int]) -> str:
+def _quoted(words: Sequence[ContentWord], places: Iterable[int]) -> str:
     """The words at these places. Letters of a script without spaces run on; a number has its unit beside it."""
     wanted = set(places)
     wanted |= {at + 1 for at in wanted if words[at].kind == NUMBER and at + 1 < len(words) and _is_unit(words, at + 1)}
@@ -111,12 +111,12 @@ def _quoted(words: Sequence[Told], places: Iterable[int]) -> str:
     return "".join(said).strip()
 
 
-def _shown(words: Sequence[Told], at: int) -> str:
+def _shown(words: Sequence[ContentWord], at: int) -> str:
     is_name = words[at].kind == NAME and not _is_unit(words, at)
     return words[at].word.capitalize() if is_name else shown(words[at].word)
 
 
-def _reordered(entry: str, old: Sequence[Told], new: Sequence[Told]) -> Iterator[Loss]:
+def _reordered(entry: str, old: Sequence[ContentWord], new: Sequence[ContentWord]) -> Iterator[Loss]:
     """The first word that stands where another stood, that was a name and is none, or before which a sentence ends."""
     for at, (one, other) in enumerate(zip(old, new, strict=True)):
         if is_same(one, other):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from keepsake.projections.markdown.compact.preserve_notes import Statement, parted
-from keepsake.projections.markdown.compact.words import NEGATIONS, Told, phrases, telling, to_the_letter
+from keepsake.projections.markdown.compact.words import NEGATIONS, ContentWord, phrases, telling, to_the_letter
 from keepsake.text.words import COMMA
 
 Key = tuple[str, tuple[str, ...], tuple[str, ...]]
@@ -18,7 +18,7 @@ class Part:
     """The present of a statement, or one of its notes."""
 
     text: str
-    words: tuple[Told, ...]
+    words: tuple[ContentWord, ...]
     letters: tuple[str, ...]  # what must be written exactly so
     day: str = ""  # of a note: until when it held
 
@@ -36,12 +36,12 @@ class Part:
         return bool(self.words) and mine in others
 
 
-def one_after_the_other(parts: Iterable[Part]) -> tuple[Told, ...]:
+def one_after_the_other(parts: Iterable[Part]) -> tuple[ContentWord, ...]:
     """The words of several parts as they stand in one text, each part a sentence of its own."""
-    found: list[Told] = []
+    found: list[ContentWord] = []
     for first, *rest in (part.words for part in parts if part.words):
         if found and not NEGATIONS.isdisjoint((found[-1].word, first.word)):
-            found.append(Told(",", COMMA))
+            found.append(ContentWord(",", COMMA))
         found += (first._replace(pause=2) if found else first, *rest)
     return tuple(found)
 

@@ -30,7 +30,7 @@ from keepsake.text.grammar import (
 from keepsake.text.words import ASKS, COLON, COMMA, END, NAME, OWNER, PLAIN, words_of
 
 
-class Told(NamedTuple):
+class ContentWord(NamedTuple):
     """One telling word."""
 
     word: str
@@ -45,9 +45,9 @@ class Told(NamedTuple):
         return f"{'. ' if self.pause == 2 else ''}{'^' if is_name else ''}{self.word}"
 
 
-def telling(text: str) -> tuple[Told, ...]:
+def telling(text: str) -> tuple[ContentWord, ...]:
     """The words that tell something. A text without any is one word as it stands."""
-    found: list[Told] = []
+    found: list[ContentWord] = []
     starts, pause = True, 1
     for word, kind in words_of(_spelt_out(text)):
         if kind in _PAUSES:
@@ -58,22 +58,22 @@ def telling(text: str) -> tuple[Told, ...]:
         if word in _SILENT and (kind != NAME or starts) and (word in _BARE_ARTICLES or not denied):
             continue
         if found and pause and (denied or word in NEGATIONS):
-            found.append(Told(",", COMMA))
-        found.append(Told(word, kind, starts, pause))
+            found.append(ContentWord(",", COMMA))
+        found.append(ContentWord(word, kind, starts, pause))
         starts, pause = kind == ASKS, 0
     if not found and (whole := " ".join(text.split())):
-        found.append(Told(whole, PLAIN, True))
+        found.append(ContentWord(whole, PLAIN, True))
     return tuple(found)
 
 
-def _length_of(kind: str, found: list[Told]) -> int:
+def _length_of(kind: str, found: list[ContentWord]) -> int:
     """How long a pause is. "Dr. Ana" and "J. Smith" are no two sentences, and a text begins with none."""
     if kind != END or not found:
         return 1
     return 1 if found[-1].word in ABBREVIATIONS or len(found[-1].word) == 1 else 2
 
 
-def is_same(one: Told, other: Told) -> bool:
+def is_same(one: ContentWord, other: ContentWord) -> bool:
     """Whether two words are one. A name is no plain word, unless its capital is that of a sentence."""
     if one.word != other.word or abs(one.pause - other.pause) == 2:
         return False
@@ -92,7 +92,7 @@ def to_the_letter(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def phrases(words: tuple[Told, ...]) -> Iterator[str]:
+def phrases(words: tuple[ContentWord, ...]) -> Iterator[str]:
     """The noun phrases: runs of words between verbs and words of grammar.
 
     Of a script without spaces, each letter and each pair of neighbours.
@@ -161,7 +161,7 @@ _NO_NOUN = (
     _SILENT | ARTICLES | AUXILIARY | OWNERS | PREPOSITIONS | RELATIVE | UNCLEAR | NEGATIONS | BE.keys() | FORMS.keys()
     | _words("i you we he she they and or but if then so than too me us him been being would could might may ?")
 )  # fmt: skip
-_LAST = Told(".", END, True)
+_LAST = ContentWord(".", END, True)
 
 _SIGNS = {
     **{0xFF01 + at: chr(0x21 + at) for at in range(94)},

@@ -13,7 +13,7 @@ import orjson
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.graph.envelope import GraphEnvelope, Records, key_of, record_in
 from keepsake.records.graph.events import MemoryEvent
-from keepsake.records.graph.graph_fields import Told, check_record, line_of
+from keepsake.records.graph.graph_fields import RecordFields, check_record, line_of
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.event_log.line import must_fit
@@ -61,14 +61,14 @@ class KeptGraph(ABC):
     def list_paths(self) -> list[MemoryPath]:
         return self._all("paths")
 
-    def save_activation_plan(self, plan: Told) -> None:
+    def save_activation_plan(self, plan: RecordFields) -> None:
         """Keep a plan, an object with an `id`."""
         check_record(plan)
         changes = Changes()
         changes.lines["activation_plans"][key_of("activation_plans", plan)] = line_of(plan)
         self._save(changes)
 
-    def list_activation_plans(self) -> list[Told]:
+    def list_activation_plans(self) -> list[RecordFields]:
         with self._reading() as held:
             return [orjson.loads(line) for line in held.lines("activation_plans")]
 

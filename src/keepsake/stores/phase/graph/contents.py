@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import orjson
 
-from keepsake.records.graph.graph_fields import Told
+from keepsake.records.graph.graph_fields import RecordFields
 
 PARTS = ("profiles", "nodes", "edges", "paths", "activation_plans")
 
@@ -28,7 +28,7 @@ class Row(NamedTuple):
     target: str = ""
 
 
-def row_of(part: str, line: bytes, told: Told) -> Row:
+def row_of(part: str, line: bytes, told: RecordFields) -> Row:
     """The row of a record that was judged."""
     if part == "edges":
         return Row(line, told["kind"], told["source"], told["target"])
@@ -42,9 +42,9 @@ def row_in(part: str, line: bytes) -> Row:
     return row_of(part, line, orjson.loads(line) if part in ("nodes", "edges") else {})
 
 
-def copied(told: Told) -> Told:
+def copied(told: RecordFields) -> RecordFields:
     """The same, sharing nothing with it."""
-    copy: Told = orjson.loads(orjson.dumps(told))
+    copy: RecordFields = orjson.loads(orjson.dumps(told))
     return copy
 
 
@@ -54,8 +54,8 @@ class Changes:
 
     lines: Lines = field(default_factory=lambda: {part: {} for part in PARTS})
     events: dict[str, bytes] = field(default_factory=dict)
-    metadata: Told = field(default_factory=dict)
-    extra: Told = field(default_factory=dict)
+    metadata: RecordFields = field(default_factory=dict)
+    extra: RecordFields = field(default_factory=dict)
     head: str = ""  # the profile that an envelope names first
     gone: dict[str, set[str]] = field(default_factory=dict)  # records of a part that are to be dropped
     rewrite: bool = False  # files that cannot be read give way: all that is to be in them is known
@@ -115,8 +115,8 @@ class Contents:
         self.tables: dict[str, dict[str, bytes]] = {part: {} for part in PARTS}
         self.kinds = {"nodes": Groups(), "edges": Groups()}
         self.out, self.into = Groups(), Groups()
-        self.metadata: Told = {}
-        self.extra: Told = {}
+        self.metadata: RecordFields = {}
+        self.extra: RecordFields = {}
         self.head = ""
 
     def put(self, part: str, name: str, row: Row) -> None:

@@ -18,7 +18,7 @@ from keepsake.ledger.chain import raw_lines
 from keepsake.records.errors import Refused
 from keepsake.records.graph.envelope import KEYS, GraphEnvelope, settled_line
 from keepsake.records.graph.events import BRANCH, DENIED, EDGE_PUT, NODE_PUT, PROFILE_PUT
-from keepsake.records.graph.graph_fields import SCHEMA_VERSION, Told
+from keepsake.records.graph.graph_fields import SCHEMA_VERSION, RecordFields
 from keepsake.records.json import loads
 from keepsake.stores.phase.audit import AuditRecord
 from keepsake.stores.phase.event_log import protocol as log
@@ -128,7 +128,7 @@ def _no_records(envelope: GraphEnvelope, part: str) -> Iterator[Diagnostic]:
             yield _found(MALFORMED, f"{part[:-1]} {_shown(name)}", str(error)[:200])
 
 
-def _of_edge(told: Told, nodes: dict[str, str]) -> Iterator[Diagnostic]:
+def _of_edge(told: RecordFields, nodes: dict[str, str]) -> Iterator[Diagnostic]:
     for end in ("source", "target"):
         place, name = f"edge {_shown(told['id'])}", told[end]
         if name not in nodes:
@@ -160,7 +160,7 @@ def _of_history(envelope: GraphEnvelope, known: set[str]) -> Iterator[Diagnostic
             yield _found("missing-event", place, f"there is no event {_shown(missing)}")
 
 
-def _told(envelope: GraphEnvelope, part: str) -> Iterator[Told]:
+def _told(envelope: GraphEnvelope, part: str) -> Iterator[RecordFields]:
     return map(orjson.loads, envelope.records(part).lines)
 
 

@@ -29,7 +29,7 @@ class Stamp(NamedTuple):
         return cls(seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
 
 
-class Seen(NamedTuple):
+class FileState(NamedTuple):
     """A file as it was read."""
 
     stamp: Stamp
@@ -41,7 +41,7 @@ class GraphFiles:
 
     def __init__(self, root: Path) -> None:
         self.root, self.held = root, Contents()
-        self.seen: dict[str, Seen] = {}  # by place, like `nodes/all.jsonl`
+        self.seen: dict[str, FileState] = {}  # by place, like `nodes/all.jsonl`
         self.workspace: Stamp | None = None
         self.workspace_problems: list[Problem] = []
 
@@ -88,7 +88,7 @@ class GraphFiles:
     def _read_file(self, part: str, place: str) -> None:
         data, stamp, fault = _read(self.root / place)
         shard = Shard()
-        self.seen[place] = Seen(stamp, shard)
+        self.seen[place] = FileState(stamp, shard)
         if fault:
             shard.problems.append(Problem(layout.MALFORMED, place, 0, 0, fault))
             shard.is_file = False

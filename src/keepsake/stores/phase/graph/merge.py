@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice
 
 from keepsake.records.clock import comparable
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.entity import name_key
 from keepsake.records.errors import Refused
 from keepsake.records.graph.envelope import GraphEnvelope
@@ -31,7 +31,7 @@ _ALIKE = 20  # nodes of one name that are compared with one another
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness(Shown):
+class Likeness(Displayable):
     """How likely it is that two nodes are the same thing, and why."""
 
     keep: str
@@ -45,7 +45,7 @@ class Likeness(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Shown):
+class Outcome(Displayable):
     """What became of a merge: done, or proposed because nobody was sure enough."""
 
     likeness: Likeness

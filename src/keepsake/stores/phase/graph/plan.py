@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from keepsake.records.errors import Busy, Damaged
 from keepsake.stores.phase.graph import layout
 from keepsake.stores.phase.graph.contents import Changes
-from keepsake.stores.phase.graph.files import GraphFiles, Seen
+from keepsake.stores.phase.graph.files import FileState, GraphFiles
 from keepsake.stores.phase.graph.layout import Shard
 
 Names = dict[str, list[str]]  # the names in each file
@@ -115,6 +115,6 @@ def note(disk: GraphFiles, changes: Changes, done: Plan) -> None:
     for place, names in done.names.items():
         stamp = disk.stamp(place)
         if stamp is not None:
-            disk.seen[place] = Seen(stamp, Shard(names))
+            disk.seen[place] = FileState(stamp, Shard(names))
     if layout.WORKSPACE in done.files:
         disk.workspace, disk.workspace_problems = disk.stamp(layout.WORKSPACE), []

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from keepsake.records.clock import comparable
-from keepsake.records.display import Shown
+from keepsake.records.display import Displayable
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
 from keepsake.stores.phase.graph.protocol import MemoryGraphStore
@@ -57,7 +57,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Expansion(Shown):
+class Expansion(Displayable):
     """What lies within reach: the nodes, nearest first; how many steps away each is; the edges walked along."""
 
     nodes: tuple[MemoryNode, ...]
@@ -67,7 +67,7 @@ class Expansion(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Way(Shown):
+class Way(Displayable):
     """A way through a graph: each edge leads from one node to the next, in whichever direction it points."""
 
     nodes: tuple[str, ...]

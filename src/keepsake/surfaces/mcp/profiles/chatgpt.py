@@ -15,7 +15,7 @@ from keepsake.records.errors import NotFound
 from keepsake.surfaces.mcp.format import of_belief, of_episode
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.present.text import short
-from keepsake.surfaces.server.worker import Desk
+from keepsake.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -60,13 +60,13 @@ class Document(Answer):
     metadata: dict[str, str] = Field(description="Where it comes from, and how far it is trusted")
 
 
-def _search(desk: Desk, asked: Query) -> Results:
+def _search(desk: CallContext, asked: Query) -> Results:
     hits = desk.memory.recall(asked.query, k=_MOST, tick=desk.tick)
     found = [(hit, _url(desk.memory, hit.what, hit.about, hit.id)) for hit in hits]
     return Results(results=[Result(id=hit.id, title=_title(hit.text), url=url) for hit, url in found])
 
 
-def _fetch(desk: Desk, asked: Name) -> Document:
+def _fetch(desk: CallContext, asked: Name) -> Document:
     note = _note(desk.memory, asked.id)
     told = note.model_dump(mode="json", exclude_none=True, exclude={"id", "text", "tags"})
     url = _url(desk.memory, note.what, note.about or "", note.id)

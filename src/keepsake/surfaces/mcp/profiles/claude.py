@@ -14,7 +14,7 @@ from pydantic import Field
 from keepsake.memory.exchange.files import checked_path
 from keepsake.records.errors import Refused
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
-from keepsake.surfaces.server.worker import Desk
+from keepsake.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:
     from keepsake.records.review import Applied
@@ -49,7 +49,7 @@ class Said(Answer):
         return self.result
 
 
-def _run(desk: Desk, asked: Asked) -> Said:
+def _run(desk: CallContext, asked: Asked) -> Said:
     if asked.command == "view":
         return Said(result=_view(desk, asked))
     with desk.memory.batch():  # what is read is what is changed
@@ -59,7 +59,7 @@ def _run(desk: Desk, asked: Asked) -> Said:
 # -- looking -----------------------------------------------------------------------------------------------------------
 
 
-def _view(desk: Desk, asked: Asked) -> str:
+def _view(desk: CallContext, asked: Asked) -> str:
     path = _place(asked.path or ROOT)
     if path != ROOT and path in desk.memory.files.paths():
         return _shown(path, desk.memory.files.read(path), asked.view_range)
@@ -123,7 +123,7 @@ def _lines(text: str) -> list[str]:
 # -- changing ----------------------------------------------------------------------------------------------------------
 
 
-def _create(desk: Desk, asked: Asked) -> str:
+def _create(desk: CallContext, asked: Asked) -> str:
     path, text = _file_place(asked.path), _given(asked.file_text, "file_text", "create")
     if path in desk.memory.files.paths():
         raise Refused(f"Error: File {path} already exists")
@@ -131,7 +131,7 @@ def _create(desk: Desk, asked: Asked) -> str:
     return f"File created successfully at: {path}"
 
 
-def _str_replace(desk: Desk, asked: Asked) -> str:
+def _str_replace(desk: CallContext, asked: Asked) -> str:
     path, old = _place(asked.path), _given(asked.old_str, "old_str", "str_replace")
     text = _text(desk, path, f"Error: The path {path} does not exist. Please provide a valid path.")
     places = _places(text, old)
@@ -155,7 +155,7 @@ def _edited(path: str, text: str, before: int, count: int) -> str:
     )
 
 
-def _insert(desk: Desk, asked: Asked) -> str:
+def _insert(desk: CallContext, asked: Asked) -> str:
     path, given = _place(asked.path), _given(_insertion(asked), "insert_text", "insert")
     text = _text(desk, path, f"Error: The path {path} does not exist")
     lines, at = _lines(text), asked.insert_line
@@ -169,7 +169,7 @@ def _insert(desk: Desk, asked: Asked) -> str:
     return f"The file {path} has been edited."
 
 
-def _delete(desk: Desk, asked: Asked) -> str:
+def _delete(desk: CallContext, asked: Asked) -> str:
     path = _file_place(asked.path)
     if not _is_there(desk, path):
         raise Refused(f"Error: The path {path} does not exist")
@@ -177,7 +177,7 @@ def _delete(desk: Desk, asked: Asked) -> str:
     return f"Successfully deleted {path}"
 
 
-def _rename(desk: Desk, asked: Asked) -> str:
+def _rename(desk: CallContext, asked: Asked) -> str:
     old, new = _file_place(asked.old_path or asked.path), _file_place(asked.new_path)
     if not _is_there(desk, old):
         raise Refused(f"Error: The path {old} does not exist")
@@ -189,43 +189,43 @@ def _rename(desk: Desk, asked: Asked) -> str:
     return f"Successfully renamed {old} to {new}"
 
 
-_CHANGES: dict[str, Callable[[Desk, Asked], str]] = {
+_CHANGES: dict[str, Callable[[CallContext, Asked], str]] = {
     "create": _create, "str_replace": _str_replace, "insert": _insert, "delete": _delete, "rename": _rename,
 }  # fmt: skip
 
 
-def _after(desk: Desk, asked: Asked, _: Applied) -> Said:
+def _after(desk: CallContext, asked: Asked, _: Applied) -> Said:
     """After a person's yes to one change: what is left of the command is done, and nothing twice."""
     done = _DONE.get(asked.command)
     return Said(result=told) if done is not None and (told := done(desk, asked)) else _run(desk, asked)
 
 
-def _replaced(desk: Desk, asked: Asked) -> str:
+def _replaced(desk: CallContext, asked: Asked) -> str:
     path, old = _place(asked.path), asked.old_str or ""
     text = desk.memory.files.read(path)
     at = -1 if old in text else text.find(asked.new_str)
     return _edited(path, text, text.count("\n", 0, at), asked.new_str.count("\n") + 1) if at >= 0 else ""
 
 
-def _inserted(desk: Desk, asked: Asked) -> str:
+def _inserted(desk: CallContext, asked: Asked) -> str:
     path, at, given = _place(asked.path), asked.insert_line or 0, _lines(_insertion(asked) or "")
     is_there = _lines(desk.memory.files.read(path))[at : at + len(given)] == given
     return f"The file {path} has been edited." if is_there else ""
 
 
-def _deleted(desk: Desk, asked: Asked) -> str:
+def _deleted(desk: CallContext, asked: Asked) -> str:
     path = _place(asked.path)
     return "" if _is_there(desk, path) else f"Successfully deleted {path}"
 
 
-def _renamed(desk: Desk, asked: Asked) -> str:
+def _renamed(desk: CallContext, asked: Asked) -> str:
     old, new = _place(asked.old_path or asked.path), _place(asked.new_path)
     if _is_there(desk, old):
         desk.memory.files.move(old, new)
     return f"Successfully renamed {old} to {new}"
 
 
-_DONE: dict[str, Callable[[Desk, Asked], str]] = {
+_DONE: dict[str, Callable[[CallContext, Asked], str]] = {
     "str_replace": _replaced, "insert": _inserted, "delete": _deleted, "rename": _renamed,
 }  # fmt: skip
 
@@ -258,17 +258,17 @@ def _insertion(asked: Asked) -> str | None:
     return asked.insert_text if asked.insert_text is not None else asked.new_str or asked.file_text
 
 
-def _text(desk: Desk, path: str, otherwise: str) -> str:
+def _text(desk: CallContext, path: str, otherwise: str) -> str:
     if path not in desk.memory.files.paths():
         raise Refused(otherwise)
     return desk.memory.files.read(path)
 
 
-def _is_there(desk: Desk, path: str) -> bool:
+def _is_there(desk: CallContext, path: str) -> bool:
     return any(f"{each}/".startswith(f"{path}/") for each in desk.memory.files.paths())
 
 
-def _write(desk: Desk, path: str, text: str) -> None:
+def _write(desk: CallContext, path: str, text: str) -> None:
     desk.memory.files.write(path, text, session=desk.session, agent=desk.agent)
 
 

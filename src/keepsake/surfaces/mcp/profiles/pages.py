@@ -14,7 +14,7 @@ from keepsake.surfaces.mcp.fields import Names, maybe
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.tools.read import Data
 from keepsake.surfaces.mcp.words import NOTICE, exactly, fenced, label, named
-from keepsake.surfaces.server.worker import Desk
+from keepsake.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:
     from keepsake.records.page import PageEntry, PageInfo
@@ -108,7 +108,7 @@ class ListArgs(Args):
     include_archived: bool = Field(False, description="Also pages that were put away")
 
 
-def _list(desk: Desk, asked: ListArgs) -> Files:
+def _list(desk: CallContext, asked: ListArgs) -> Files:
     files = list(map(File.of, desk.memory.pages.list(asked.include_dormant, asked.include_archived)))
     return Files(count=len(files), files=files)
 
@@ -138,7 +138,7 @@ class Page(Data):
         return "\n".join([NOTICE, head, *fenced(self.description), *_told(self.entries)])
 
 
-def _read(desk: Desk, asked: ReadArgs) -> Page:
+def _read(desk: CallContext, asked: ReadArgs) -> Page:
     found = desk.memory.pages.read(
         asked.path, since=asked.since, until=asked.until, tags=asked.tags or (), tail_n=asked.tail_n,
         include_superseded=asked.include_superseded,
@@ -163,7 +163,7 @@ class Found(Data):
         return "\n".join([NOTICE, *_told(self.results)]) if self.results else "Nothing on any page says that."
 
 
-def _search(desk: Desk, asked: SearchArgs) -> Found:
+def _search(desk: CallContext, asked: SearchArgs) -> Found:
     found = desk.memory.pages.search(
         asked.query, asked.paths, asked.since, asked.until, asked.top_k, asked.include_superseded
     )  # fmt: skip
@@ -184,7 +184,7 @@ class Recent(Data):
         return "\n".join([NOTICE, *_told(self.entries)]) if self.entries else "Nothing was written that fits."
 
 
-def _recent(desk: Desk, asked: RecentArgs) -> Recent:
+def _recent(desk: CallContext, asked: RecentArgs) -> Recent:
     found = desk.memory.pages.recent(asked.since, asked.limit, asked.prefix_filter)
     return Recent(count=len(found), entries=list(map(Entry.of, found)))
 
@@ -205,7 +205,7 @@ class Rules(Answer):
         return self.rules
 
 
-def _schema(desk: Desk, _: NoArgs) -> Rules:
+def _schema(desk: CallContext, _: NoArgs) -> Rules:
     return Rules(rules=desk.memory.pages.get_schema())
 
 
@@ -228,14 +228,14 @@ class AppendArgs(Args):
     tags: Names | None = maybe(_TAGS)
 
 
-def _append(desk: Desk, asked: AppendArgs) -> Written:
+def _append(desk: CallContext, asked: AppendArgs) -> Written:
     entry = desk.memory.pages.append(
         asked.path, asked.content, asked.tags or (), session=desk.session, agent=desk.agent
     )  # fmt: skip
     return Written(id=entry.id, path=entry.path)
 
 
-def _appended(desk: Desk, _: AppendArgs, applied: Applied) -> Written:
+def _appended(desk: CallContext, _: AppendArgs, applied: Applied) -> Written:
     """After a person's yes."""
     return _written(desk, applied)
 
@@ -259,7 +259,7 @@ class Made(Answer):
         return cls(path=info.path, status=info.status, needs_compact=info.needs_compact)
 
 
-def _create(desk: Desk, asked: CreateArgs) -> Made:
+def _create(desk: CallContext, asked: CreateArgs) -> Made:
     return Made.of(desk.memory.pages.create(asked.path, asked.description, asked.tags or ()))
 
 
@@ -271,12 +271,12 @@ class SupersedeArgs(Args):
     tags: Names | None = maybe(f"{_TAGS}; left out, those of the old entry")
 
 
-def _supersede(desk: Desk, asked: SupersedeArgs) -> Written:
+def _supersede(desk: CallContext, asked: SupersedeArgs) -> Written:
     entry = desk.memory.pages.supersede(asked.path, asked.old_id, asked.new_content, asked.reason, tags=asked.tags)
     return Written(id=entry.id, path=entry.path, supersedes=asked.old_id)
 
 
-def _superseded(desk: Desk, asked: SupersedeArgs, applied: Applied) -> Written:
+def _superseded(desk: CallContext, asked: SupersedeArgs, applied: Applied) -> Written:
     """After a person's yes."""
     return _written(desk, applied).model_copy(update={"supersedes": asked.old_id})
 
@@ -286,11 +286,11 @@ class FlagArgs(Args):
     reason: str = Field("", description="Why it should be compacted")
 
 
-def _flag(desk: Desk, asked: FlagArgs) -> Made:
+def _flag(desk: CallContext, asked: FlagArgs) -> Made:
     return Made.of(desk.memory.pages.flag_compact(asked.path, asked.reason))
 
 
-def _written(desk: Desk, applied: Applied) -> Written:
+def _written(desk: CallContext, applied: Applied) -> Written:
     belief = desk.memory.show(applied.ids[0])
     return Written(id=belief.id, path=desk.memory.pages.name_of(belief.about))
 

@@ -15,7 +15,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from keepsake.records.named import Known, NamedEntity, Relation
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
-from keepsake.surfaces.server.worker import Desk
+from keepsake.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:
     from keepsake.records.review import Applied
@@ -164,26 +164,26 @@ class Graph(_Gives):
 # -- what they do ------------------------------------------------------------------------------------------------------
 
 
-def _create_entities(desk: Desk, asked: Entities) -> CreatedEntities:
+def _create_entities(desk: CallContext, asked: Entities) -> CreatedEntities:
     given = [NamedEntity(each.name, each.kind, tuple(each.observations)) for each in asked.entities]
     made = desk.memory.entities.create(given, session=desk.session, agent=desk.agent)
     return CreatedEntities(entities=list(map(Entity.of, made)))
 
 
-def _create_relations(desk: Desk, asked: Relations) -> CreatedRelations:
+def _create_relations(desk: CallContext, asked: Relations) -> CreatedRelations:
     given = [each.relation() for each in asked.relations]
     made = desk.memory.entities.relate(given, session=desk.session, agent=desk.agent)
     return CreatedRelations(relations=list(map(Related.of, made)))
 
 
-def _add_observations(desk: Desk, asked: Observations) -> AddedObservations:
+def _add_observations(desk: CallContext, asked: Observations) -> AddedObservations:
     noted = [(each.name, each.contents) for each in asked.observations]
     added = desk.memory.entities.observe_all(noted, session=desk.session, agent=desk.agent)
     pairs = zip(asked.observations, added, strict=True)
     return AddedObservations(results=[Added(entityName=each.name, addedObservations=said) for each, said in pairs])
 
 
-def _delete_entities(desk: Desk, asked: Named) -> Done:
+def _delete_entities(desk: CallContext, asked: Named) -> Done:
     wanted = list(dict.fromkeys(asked.entityNames))
     gone = desk.memory.entities.forget(*wanted)
     missing = [name for name in wanted if name not in gone]
@@ -193,7 +193,7 @@ def _delete_entities(desk: Desk, asked: Named) -> Done:
     return Done(success=True, message=message)
 
 
-def _delete_observations(desk: Desk, asked: Deletions) -> Done:
+def _delete_observations(desk: CallContext, asked: Deletions) -> Done:
     with desk.memory.batch():
         counts = [desk.memory.entities.take_back(each.name, each.observations) for each in asked.deletions]
     pairs = list(zip(asked.deletions, counts, strict=True))
@@ -205,7 +205,7 @@ def _delete_observations(desk: Desk, asked: Deletions) -> Done:
     return Done(success=True, message=f"Deleted {gone} of {wanted} observations.{rest}")
 
 
-def _delete_relations(desk: Desk, asked: Relations) -> Done:
+def _delete_relations(desk: CallContext, asked: Relations) -> Done:
     gone = desk.memory.entities.unrelate([each.relation() for each in asked.relations])
     if gone == len(asked.relations):
         return Done(success=True, message="Relations deleted successfully")
@@ -213,21 +213,21 @@ def _delete_relations(desk: Desk, asked: Relations) -> Done:
     return Done(success=True, message=message)
 
 
-def _once_more(run: Callable[[Desk, Any], Done], what: str) -> Callable[[Desk, Any, Applied], Done]:
+def _once_more(run: Callable[[CallContext, Any], Done], what: str) -> Callable[[CallContext, Any, Applied], Done]:
     """After a person's yes to one deletion: the rest of them. What has gone by the yes is not missing."""
 
-    def after(desk: Desk, asked: Any, _: Applied) -> Done:
+    def after(desk: CallContext, asked: Any, _: Applied) -> Done:
         run(desk, asked)
         return Done(success=True, message=f"{what} deleted successfully")
 
     return after
 
 
-def _read_graph(desk: Desk, _: Nothing) -> Graph:
+def _read_graph(desk: CallContext, _: Nothing) -> Graph:
     return Graph.of(desk.memory.entities.all())
 
 
-def _search_nodes(desk: Desk, asked: Query) -> Graph:
+def _search_nodes(desk: CallContext, asked: Query) -> Graph:
     """Whatever holds the words; if nothing does, what recall finds."""
     known, words = desk.memory.entities.all(), asked.query.casefold()
     found = [each.name for each in known.entities if _holds(each, words)]
@@ -237,7 +237,7 @@ def _search_nodes(desk: Desk, asked: Query) -> Graph:
     return Graph.of(_around(known, found))
 
 
-def _open_nodes(desk: Desk, asked: Opened) -> Graph:
+def _open_nodes(desk: CallContext, asked: Opened) -> Graph:
     return Graph.of(_around(desk.memory.entities.all(), asked.names))
 
 

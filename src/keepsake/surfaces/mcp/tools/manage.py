@@ -11,7 +11,7 @@ from keepsake.records.review import Applied, Review
 from keepsake.surfaces.mcp.fields import Names, Path, maybe
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.words import exactly
-from keepsake.surfaces.server.worker import Desk
+from keepsake.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -63,7 +63,7 @@ class Reviews(Answer):
         return "\n".join([f"{self.done.capitalize()}:", *lines, answer])
 
 
-def _review(desk: Desk, args: ReviewArgs) -> Reviews:
+def _review(desk: CallContext, args: ReviewArgs) -> Reviews:
     reviews = desk.memory.reviews
     if args.action == "withdraw":
         if not args.id:
@@ -144,7 +144,7 @@ class Status(Answer):
         )
 
 
-def _status(desk: Desk, _: StatusArgs) -> Status:
+def _status(desk: CallContext, _: StatusArgs) -> Status:
     memory = desk.memory
     found = memory.status()
     return Status(

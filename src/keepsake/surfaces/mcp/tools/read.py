@@ -13,7 +13,7 @@ from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.tools.past import Entry, recent, versions
 from keepsake.surfaces.mcp.words import NOTICE, exactly, fenced, label, named
 from keepsake.surfaces.present.time import read_date, read_time
-from keepsake.surfaces.server.worker import Desk
+from keepsake.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -89,7 +89,7 @@ class Recalled(Data):
 _NOTHING = "Nothing in memory answers this."
 
 
-def _recall(desk: Desk, args: RecallArgs) -> Recalled:
+def _recall(desk: CallContext, args: RecallArgs) -> Recalled:
     filters = {name: value for name in _FILTERS if (value := getattr(args, name))}
     filters |= {name: read_time(filters[name]) for name in ("since", "until") if name in filters}
     asked: dict[str, Any] = {
@@ -106,7 +106,7 @@ def _recall(desk: Desk, args: RecallArgs) -> Recalled:
     )  # fmt: skip
 
 
-def _framed(desk: Desk, args: RecallArgs, asked: dict[str, Any]) -> Recalled:
+def _framed(desk: CallContext, args: RecallArgs, asked: dict[str, Any]) -> Recalled:
     if args.k is not None:
         raise Refused("k is for a list of notes; a frame shows what its budget holds: leave out one of them")
     try:
@@ -184,7 +184,7 @@ class Got(Data):
         return "\n".join([NOTICE, *self.note.lines(1), *more, *because])
 
 
-def _get(desk: Desk, args: GetArgs) -> Got:
+def _get(desk: CallContext, args: GetArgs) -> Got:
     memory = desk.memory
     belief = memory.get(args.id, believed_at=moment(args.believed_at), path=args.path)
     if belief is None:
@@ -252,7 +252,7 @@ class Timeline(Data):
         return "\n".join([NOTICE, *(line for each in self.entries for line in each.lines())])
 
 
-def _timeline(desk: Desk, args: TimelineArgs) -> Timeline:
+def _timeline(desk: CallContext, args: TimelineArgs) -> Timeline:
     if args.id is not None:
         found = versions(desk.memory, args.id, args.path)
         return Timeline(entries=found[-args.limit :])

@@ -12,7 +12,7 @@ from keepsake.surfaces.mcp.fields import Agent, Name, Names, Path, Session, Text
 from keepsake.surfaces.mcp.format import recorded_at
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.words import exactly, fenced
-from keepsake.surfaces.server.worker import Desk
+from keepsake.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
@@ -71,7 +71,7 @@ class Said(Answer):
         return " ".join(filter(None, (head, waits, masked, against, near)))
 
 
-def _remember(desk: Desk, args: RememberArgs) -> Said:
+def _remember(desk: CallContext, args: RememberArgs) -> Said:
     before, said = desk.memory.ledger.size, args.said(but=())
     said.setdefault("session", desk.session)
     said.setdefault("agent", desk.agent)
@@ -91,7 +91,7 @@ def _said(memory: Memory, belief: Belief, before: int) -> Said:
     )  # fmt: skip
 
 
-def _remembered(_: Desk, __: RememberArgs, applied: Applied) -> Said:
+def _remembered(_: CallContext, __: RememberArgs, applied: Applied) -> Said:
     """After a person's yes."""
     return Said(id=applied.ids[0] if applied.ids else "", status="remembered")
 
@@ -128,13 +128,13 @@ class ReviseArgs(Fields):
     reason: str = Field(default="", description="Why it changes: what was said, by whom, when.")
 
 
-def _revise(desk: Desk, args: ReviseArgs) -> Said:
+def _revise(desk: CallContext, args: ReviseArgs) -> Said:
     before, said = desk.memory.ledger.size, args.said(but=("id", "text", "reason"))
     belief = desk.memory.revise(args.id, args.text, reason=args.reason, path=args.path, **said)
     return _said(desk.memory, belief, before)
 
 
-def _revised(desk: Desk, args: ReviseArgs, applied: Applied) -> Said:
+def _revised(desk: CallContext, args: ReviseArgs, applied: Applied) -> Said:
     """After a person's yes."""
     belief = desk.memory.get(args.id, path=args.path)
     return Said(id=applied.ids[0] if applied.ids else belief.id if belief else args.id, status="revised")
@@ -195,7 +195,7 @@ class Forgot(Answer):
         return "\n".join(found)
 
 
-def _forget(desk: Desk, args: ForgetArgs) -> Forgot:
+def _forget(desk: CallContext, args: ForgetArgs) -> Forgot:
     memory, names = desk.memory, list(dict.fromkeys(args.ids))
     going = [_going(memory, name, args.path) for name in names]
     if args.confirm:
