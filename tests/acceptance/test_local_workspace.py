@@ -467,7 +467,7 @@ def test_what_was_imported_before_it_was_changed_is_kept_as_history(tmp_path):
     said = [event.payload["node"].get("label") for event in runtime.export().events if event.kind == "node.put"]
     assert said == ["old", None, "new", ""], "what a branch says too is told apart"
     other = PhaseMemoryRuntime(FileBackedMemoryGraphStore(tmp_path / "other"), clock=lambda: NINE)
-    other.take_in(runtime.export())
+    other.import_export(runtime.export())
     assert other.export().to_bytes() == runtime.export().to_bytes()
 
 

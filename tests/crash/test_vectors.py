@@ -239,6 +239,6 @@ def test_a_process_killed_while_it_embeds_goes_on_where_it_was(tmp_path: Path) -
     assert in_a_child(embed) == DIED
     slow = Slow()
     with Memory(root, embedder=slow) as m:
-        assert m.unembedded() == 900 - 2 * 256
+        assert m.missing_vectors() == 900 - 2 * 256
         assert m.embed() == 900 - 2 * 256
-        assert m.unembedded() == 0
+        assert m.missing_vectors() == 0

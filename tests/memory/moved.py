@@ -67,7 +67,7 @@ def _change(m: Memory, which: int, how: str, text: str) -> None:
 def _happened(m: Memory, which: int, how: str) -> None:
     episode = _one(m.episodes.recent(limit=50), which)
     if episode is not None:
-        {"retract": m.episodes.retract, "fade": m.fade, "erase": m.erase}[how](episode.id)
+        {"retract": m.episodes.retract, "fade": m.archive, "erase": m.erase}[how](episode.id)
 
 
 def _answer(m: Memory, which: int, is_yes: bool) -> None:

@@ -87,7 +87,7 @@ def withheld(m):
 
 def taken(m):
     m.export(f"{m.folder}-lines", replace=True)
-    return m.take_in(f"{m.folder}-lines")
+    return m.import_export(f"{m.folder}-lines")
 
 
 def related(m):
@@ -128,15 +128,15 @@ CALLS = {
     "status": lambda m: m.status(),
     "test": lambda m: m.test([{"ask": "what does Ana like?", "find": "ana"}]),
     "related": lambda m: (m.relate("ana", "bob", EVIL), m.related("ana"))[1],
-    "what_rests_on": lambda m: m.what_rests_on("ana"),
-    "what_would_go": lambda m: m.what_would_go("ana"),
-    "what_would_happen": lambda m: m.what_would_happen("forget"),
+    "dependents": lambda m: m.dependents("ana"),
+    "preview_erase": lambda m: m.preview_erase("ana"),
+    "check_policy": lambda m: m.check_policy("forget"),
     "why": lambda m: m.why("bob"),
     "beside": lambda m: m.beside("ana"),
     "withheld": withheld,
-    "bring": lambda m: m.bring(b'{"type":"entity","name":"Eve","entityType":"person","observations":["x"]}'),
+    "import_from": lambda m: m.import_from(b'{"type":"entity","name":"Eve","entityType":"person","observations":["x"]}'),
     "export": lambda m: m.export(f"{m.folder}-all", replace=True),
-    "take_in": lambda m: taken(m),
+    "import_export": lambda m: taken(m),
     "entities.all": lambda m: (m.entities.create([NamedEntity(EVIL[:200])]), m.entities.all())[1],
     "entities.create": lambda m: m.entities.create([NamedEntity("Zoe", observations=(EVIL,))]),
     "entities.relate": related,
@@ -197,7 +197,7 @@ CALLS = {
     "pages.create": lambda m: m.pages.create("person-eve"),
     "pages.describe": lambda m: m.pages.describe("person-ana", title="Ana"),
     "pages.flag_compact": lambda m: m.pages.flag_compact("person-ana", EVIL),
-    "pages.fold": lambda m: m.pages.fold("person-ana"),
+    "pages.compact": lambda m: m.pages.compact("person-ana"),
     "pages.foldings": lambda m: m.pages.foldings(),
     "pages.list": lambda m: m.pages.list(),
     "pages.read": lambda m: m.pages.read("person-ana"),
@@ -240,9 +240,9 @@ CALLS = {
 CHANGING = {  # what the others read would not be there any more
     "apply", "consolidate", "erase", "forget", "invalidate", "propose", "revise", "run_due", "withheld",
     "episodes.put", "episodes.retract", "episodes.withheld", "facts.apply_delta", "facts.pin", "graph.merge",
-    "graph.proposals", "graph.unmerge", "pages.archive", "pages.fold", "pages.supersede", "paths.abandon",
+    "graph.proposals", "graph.unmerge", "pages.archive", "pages.compact", "pages.supersede", "paths.abandon",
     "paths.compact", "paths.merge", "reviews.approve", "reviews.approve_all", "reviews.grant", "reviews.reject",
-    "reviews.reject_all", "rules.findings", "rules.run_due", "take_in", "bring", "entities.all",
+    "reviews.reject_all", "rules.findings", "rules.run_due", "import_export", "import_from", "entities.all",
     "entities.create", "entities.relate", "reviews.withdraw",
 }  # fmt: skip
 

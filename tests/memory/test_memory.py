@@ -201,7 +201,7 @@ def test_what_rests_on_a_fallen_belief_is_weakened_and_says_why(memory: Memory) 
     (weakened,) = memory.invalidate("scale", "it was off by 2 g")
 
     assert (weakened.key, weakened.is_hypothesis, weakened.confidence) == ("weight", True, 0.4)
-    assert [b.key for b in memory.what_rests_on("scale")] == ["weight"]
+    assert [b.key for b in memory.dependents("scale")] == ["weight"]
     assert "it was off by 2 g" in str(memory.why("weight"))
 
 
@@ -252,7 +252,7 @@ def test_erasing_shows_what_would_go_and_then_leaves_no_word_of_it(memory: Memor
     memory.ledger.checkpoint()
     memory.ledger.compact()
 
-    going = memory.what_would_go("secret")
+    going = memory.preview_erase("secret")
     assert ([b.text for b in going.beliefs], going.events) == (["the marzipan was moved"], 2)
     assert going.elsewhere == (str(elsewhere),)
     assert len(going.backups) == 1
@@ -522,23 +522,23 @@ def test_a_damaged_first_byte_never_makes_a_ledger_look_like_another_programs(me
 def test_the_mark_is_another_one_whenever_something_changed_and_no_other_time(tmp_path):
     with Memory(tmp_path / "m") as m, Memory(tmp_path / "m") as other:
         m.remember("Ana prefers tea", key="tea")
-        first = m.mark()
+        first = m.content_version()
         assert first[0] == m.show("tea").seq
-        assert other.mark() == first
+        assert other.content_version() == first
         m.recall("tea", receipt=True)
         m.receipts.flush()
         m.ledger.compact()
-        assert (m.mark(), other.mark()) == (first, first)
+        assert (m.content_version(), other.content_version()) == (first, first)
         with Memory(tmp_path / "m") as later:
             assert later.mark() == first
         other.observe("hello")
-        assert m.mark() == other.mark() != first
+        assert m.content_version() == other.content_version() != first
 
 
 def test_what_was_taken_back_leaves_the_mark_as_it_was(tmp_path):
     with Memory(tmp_path / "m") as m:
         m.remember("Ana prefers tea", key="tea")
-        before = m.mark()
+        before = m.content_version()
 
         def fail():
             with m.batch():
@@ -547,7 +547,7 @@ def test_what_was_taken_back_leaves_the_mark_as_it_was(tmp_path):
 
         with pytest.raises(ZeroDivisionError):
             fail()
-        assert m.mark() == before
+        assert m.content_version() == before
 
 
 def test_a_list_is_read_in_parts_that_others_cannot_move(tmp_path):

@@ -144,7 +144,7 @@ def _retract(bad: Memory, poison: dict[str, Any], _: str) -> None:
 
 
 def _fade(bad: Memory, poison: dict[str, Any], _: str) -> None:
-    bad.fade("said-0", "said-1", reason=poison["words"])
+    bad.archive("said-0", "said-1", reason=poison["words"])
 
 
 def _outcome(bad: Memory, poison: dict[str, Any], target: str) -> None:

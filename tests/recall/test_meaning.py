@@ -87,9 +87,9 @@ def test_two_who_took_the_same_batch_add_it_once(root: Path, index: IndexFile) -
     mine, theirs = one.missing(index, "me", 0, 5), two.missing(index, "me", 0, 5)
     assert mine is not None
     assert theirs is not None
-    one.take_in(index, "me", 0, mine, one.vectors_of(mine))
-    two.take_in(index, "me", 0, theirs, two.vectors_of(theirs))
-    two.take_in(index, "me", 0, theirs, two.vectors_of(theirs))
+    one.import_export(index, "me", 0, mine, one.vectors_of(mine))
+    two.import_export(index, "me", 0, theirs, two.vectors_of(theirs))
+    two.import_export(index, "me", 0, theirs, two.vectors_of(theirs))
 
     for meaning in (one, two):
         while batch := meaning.missing(index, "me", 0):

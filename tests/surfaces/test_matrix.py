@@ -232,7 +232,7 @@ def noted(w: World) -> None:
 
 
 def brought(w: World) -> Outcome:
-    done = w.p.bring(f"- {w.words()}\n".encode(), format="markdown")
+    done = w.p.import_from(f"- {w.words()}\n".encode(), format="markdown")
     return Outcome(is_kept_out=done.quarantined > 0)
 
 
@@ -302,7 +302,7 @@ DO: dict[str, dict[str, Act]] = {
         "mcp": lambda w: w.mcp("forget", ids=[w.episode()], confirm=True),
     },
     "episode.fade": {
-        "python": lambda w: w.p.fade(w.episode()),
+        "python": lambda w: w.p.archive(w.episode()),
         "http": lambda w: w.http("fade", names=[w.episode()]),
     },
     "episode.erase": {
@@ -351,7 +351,7 @@ DO: dict[str, dict[str, Act]] = {
         "put away": lambda w: w.p.pages.archive(w.page()),
         "http": lambda w: w.http(f"pages/{w.page()}", "PATCH", description="x"),
     },
-    "page.compact": {"python": lambda w: w.p.pages.fold(w.page())},
+    "page.compact": {"python": lambda w: w.p.pages.compact(w.page())},
     "page.clean": {"python": lambda w: apart(w, lambda mine: mine.pages.clean())},
     "page.erase": erased(lambda w: f"page:{w.described()}"),
     "graph.put": {"python": lambda w: w.p.graph.save_node(MemoryNode.from_dict({**w.node().to_dict(), "label": "y"}))},
@@ -367,7 +367,7 @@ DO: dict[str, dict[str, Act]] = {
         "http": lambda w: w.http("distrust", source=w.source()),
     },
     "source.trust": {
-        "python": lambda w: w.p.trust_again(w.source(is_out=True)),
+        "python": lambda w: w.p.restore_trust(w.source(is_out=True)),
         "http": lambda w: w.http("trust-again", source=w.source(is_out=True)),
     },
     "source.erase": erased(lambda w: f"source:{w.source(is_out=True)}"),
@@ -392,7 +392,7 @@ DO: dict[str, dict[str, Act]] = {
     "config.erase": erased(lambda w: f"setting:{w.setting()}"),
     "receipt.erase": erased(lambda w: f"receipt:{w.receipt()}"),
     "import.run": {"python": brought},
-    "memory.import": {"python": lambda w: (place := w.exported()) and w.p.take_in(place, user=place.stem)},
+    "memory.import": {"python": lambda w: (place := w.exported()) and w.p.import_export(place, user=place.stem)},
     "work.start": {"python": lambda w: w.p.work.start()},
     "work.end": {"python": lambda w: w.p.work.end(w.m.work.start())},
     "work.erase": erased(lambda w: f"session:{w.session()}"),
@@ -466,10 +466,10 @@ def test_every_call_that_changes_a_memory_is_in_a_row_or_is_left_out_for_a_reaso
 
 ROWS = {  # a call, and the row of the matrix that it falls under
     "remember": "remember", "revise": "revise", "forget": "forget", "invalidate": "invalidate", "erase": "erase",
-    "observe": "episode.observe", "fade": "episode.fade", "outcome": "reinforce", "relate": "relation.put",
+    "observe": "episode.observe", "archive": "episode.fade", "outcome": "reinforce", "relate": "relation.put",
     "distrust": "source.distrust",
-    "trust_again": "source.trust", "backup": "ledger.backup", "restore": "ledger.restore", "bring": "import.run",
-    "take_in": "memory.import", "consolidate": "rule.run", "run_due": "rule.run",
+    "restore_trust": "source.trust", "backup": "ledger.backup", "restore": "ledger.restore", "import_from": "import.run",
+    "import_export": "memory.import", "consolidate": "rule.run", "run_due": "rule.run",
     "config.set": "config.set", "entities.create": "remember", "entities.observe": "remember",
     "entities.observe_all": "remember", "entities.relate": "remember", "entities.forget": "forget",
     "entities.take_back": "forget", "entities.unrelate": "forget", "episodes.put": "episode.observe",

@@ -296,7 +296,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         """It proved wrong. What rests on it becomes a hypothesis with half the confidence; that is what is returned."""
         return self._gated.invalidate(name, reason=reason, user=self._user(user), path=path)
 
-    def what_would_go(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
+    def preview_erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """What `erase` would destroy."""
         from keepsake.memory.maintenance.status import what_would_go
 
@@ -315,7 +315,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
         ledger = self._shelf.ledger
         must_reach(ledger.folder)
         self._follower.look_at_all()  # a page may hold words of it that are not imported yet
-        going, whose = self.what_would_go(*names, user=user, path=path), self._user(user)
+        going, whose = self.preview_erase(*names, user=user, path=path), self._user(user)
         plain, things = split_names(self._shelf, names, whose)
         self._gated.restate(things, user=whose)
         for about in [name.removesuffix(".md") for noun, name in things if noun == "page"]:

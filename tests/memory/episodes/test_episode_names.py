@@ -25,7 +25,7 @@ def test_an_episode_that_is_named_by_its_event_is_erased_alone(memory, name):
     meant = first.source if name == "source" else drawn.source[-6:]
     gone, words = (first, WORDS) if name == "source" else (drawn, "drawn by itself")
     assert memory.episodes.get(meant).content == words
-    assert memory.what_would_go(meant).episodes[0].source == gone.source
+    assert memory.preview_erase(meant).episodes[0].source == gone.source
 
     memory.erase(meant)
 
@@ -45,7 +45,7 @@ def test_an_episode_that_is_named_by_its_event_is_forgotten_alone(memory):
 
 def test_the_name_of_an_event_is_nobody_elses(memory):
     theirs = memory.observe("hers", user="bea")
-    for work in (memory.erase, memory.forget, memory.episodes.retract, memory.what_would_go):
+    for work in (memory.erase, memory.forget, memory.episodes.retract, memory.preview_erase):
         with pytest.raises(Refused, match="nothing (is known|was told) as"):
             work(theirs.source)
     assert memory.episodes.get(theirs.source, user="bea").content == "hers"

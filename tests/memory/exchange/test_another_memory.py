@@ -52,7 +52,7 @@ def served(memory: Memory) -> str:
 def test_what_another_memory_says_is_read_by_nobody_until_it_is_approved(memory, file):
     before = memory.beliefs.all()
 
-    done = memory.take_in(file)
+    done = memory.import_export(file)
 
     assert (done.is_whole, done.beliefs, done.episodes) == (False, 4, 1)
     assert done.quarantined == 5
@@ -72,7 +72,7 @@ def test_what_another_memory_says_is_read_by_nobody_until_it_is_approved(memory,
 
 
 def test_another_memory_is_approved_in_one_answer_and_stays_labelled(memory, file):
-    source = memory.take_in(file).source
+    source = memory.import_export(file).source
     waiting = memory.reviews.find(source=source)
     assert len(waiting) == 3
     assert memory.reviews.waiting() == waiting
@@ -93,7 +93,7 @@ def test_another_memory_is_approved_in_one_answer_and_stays_labelled(memory, fil
 
 @pytest.mark.parametrize("mine", [True, False])
 def test_one_word_takes_all_of_an_import_out_of_recall_and_one_brings_it_back(memory, file, mine):
-    source = memory.take_in(file, mine=mine).source
+    source = memory.import_export(file, mine=mine).source
     memory.reviews.approve_all(source=source)
     assert "invoices" in served(memory)
 
@@ -101,7 +101,7 @@ def test_one_word_takes_all_of_an_import_out_of_recall_and_one_brings_it_back(me
 
     assert "invoices" not in served(memory)
     assert [hit.text for hit in memory.recall("Where is the office?")] == ["The office is in Lisbon"]
-    memory.trust_again(source)
+    memory.restore_trust(source)
     assert "invoices" in served(memory)
 
 
@@ -109,7 +109,7 @@ def test_what_a_person_says_is_theirs_keeps_the_trust_it_had(memory, other, file
     other.remember("A page said so", trust="web", key="page")
     other.export(file, replace=True)
 
-    done = memory.take_in(file, mine=True)
+    done = memory.import_export(file, mine=True)
 
     assert {belief.text: belief.trust for belief in memory.beliefs.all()}[HOSTILE] == "human"
     assert [hit.trust for hit in memory.recall(HOSTILE)][:1] == ["human"]
@@ -124,7 +124,7 @@ def test_into_an_empty_memory_nothing_of_anothers_approvals_and_settings_comes_w
     other.distrust("mcp:3f9a")
     other.export(file, replace=True)
     with Memory(home / "empty", embedder="none") as empty:
-        done = empty.take_in(file)
+        done = empty.import_export(file)
 
         assert (done.is_whole, done.quarantined) == (False, 6)
         assert not [each for each in empty.sources() if each.withheld]
@@ -142,7 +142,7 @@ def test_an_export_that_comes_back_is_known_and_what_was_added_to_it_is_quaranti
     lines = [*lines[:-1], forged, {**lines[-1], "events": lines[-1]["events"] + 1}]
     (tmp_path / "forged.ndjson").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
-    again, added = memory.take_in(tmp_path / "mine.ndjson"), memory.take_in(tmp_path / "forged.ndjson")
+    again, added = memory.import_export(tmp_path / "mine.ndjson"), memory.import_export(tmp_path / "forged.ndjson")
 
     assert (again.events, again.known, again.quarantined) == (0, 1, 0)
     assert (added.known, added.beliefs, added.quarantined) == (1, 1, 1)
@@ -151,11 +151,11 @@ def test_an_export_that_comes_back_is_known_and_what_was_added_to_it_is_quaranti
 
 
 def test_importing_anothers_file_again_changes_nothing_and_what_was_approved_stays_so(memory, file):
-    source = memory.take_in(file).source
+    source = memory.import_export(file).source
     memory.reviews.approve_all(source=source)
     before = memory.ledger.verify().last
 
-    again = memory.take_in(file)
+    again = memory.import_export(file)
 
     assert (again.events, again.known, memory.ledger.verify().last) == (0, 5, before)
     assert "invoices" in served(memory)
@@ -167,7 +167,7 @@ def test_a_policy_that_refuses_the_web_lets_nothing_of_anothers_memory_in(home, 
         '[[policy.rules]]\naction = ["remember"]\nsource = ["import:*"]\nthen = "refuse"\n'
     )
     with Memory(home / "strict", embedder="none") as strict:
-        done = strict.take_in(file)
+        done = strict.import_export(file)
 
         assert (done.beliefs, strict.beliefs.all()) == (0, [])
         assert {why for _, why in done.left if "policy" in why}
@@ -176,7 +176,7 @@ def test_a_policy_that_refuses_the_web_lets_nothing_of_anothers_memory_in(home, 
 def test_only_a_person_says_that_a_file_is_theirs(home, file):
     with Memory(home / "agents", trust="agent", embedder="none") as agent:
         with pytest.raises(Refused, match="a person says that a file is theirs"):
-            agent.bring(file, mine=True)
+            agent.import_from(file, mine=True)
         agent.remember("I was here first")
         with pytest.raises(Refused, match="agent may not answer a review"):
             agent.reviews.approve_all(source="import:0123456789ab")
@@ -185,7 +185,7 @@ def test_only_a_person_says_that_a_file_is_theirs(home, file):
 def test_pages_of_another_memory_are_its_word_too(memory, other, tmp_path):
     other.export(tmp_path / "folder", format="markdown")
     for place in (tmp_path / "folder", other.pages.folder):
-        done = memory.bring(place)
+        done = memory.import_from(place)
 
         assert (done.formats, done.episodes) == (("pages",), 0)
         assert done.beliefs == done.quarantined

@@ -297,24 +297,24 @@ def test_the_pages_come_back_with_their_ids_and_what_was_struck(memory, home, tm
     memory.export(tmp_path / "out", format="markdown")
     pages = {path.name: path.read_bytes() for path in (tmp_path / "out/pages").iterdir()}
     with Memory(home / "there", embedder="none") as there:
-        done = there.take_in(tmp_path / "out", mine=True)
+        done = there.import_export(tmp_path / "out", mine=True)
 
         assert (done.is_whole, done.left) == (False, ())
         assert {path.name: path.read_bytes() for path in (there.folder / "memory").glob("*.md")} == pages
         ids = [(belief.id, belief.status, belief.text) for belief in memory.beliefs.all()]
         assert [(belief.id, belief.status, belief.text) for belief in there.beliefs.all()] == ids
-        assert there.take_in(tmp_path / "out", mine=True).events == 0
+        assert there.import_export(tmp_path / "out", mine=True).events == 0
 
         there.remember("Said here", about="person-ana")
         memory.remember("Said there", about="person-ana")
         memory.export(tmp_path / "out", format="markdown", replace=True)
-        again = there.take_in(tmp_path / "out", mine=True)
+        again = there.import_export(tmp_path / "out", mine=True)
         assert (again.beliefs, again.known) == (1, 4)
         assert [entry.text for entry in there.pages.read("person-ana").entries] == [
             "Ana prefers mate", "Said here", "Said there",
         ]  # fmt: skip
         with pytest.raises(Refused, match="say mine=True"):
-            there.take_in(tmp_path / "out")
+            there.import_export(tmp_path / "out")
 
 
 def test_a_folder_of_other_things_is_told_of_and_harms_nothing(memory, tmp_path):
@@ -323,7 +323,7 @@ def test_a_folder_of_other_things_is_told_of_and_harms_nothing(memory, tmp_path)
     (folder / "README.md").write_text("# hello")
     (folder / "person-ana.md").symlink_to("/etc/passwd")
     (folder / "person-bob.md").write_bytes(b"\xff\xfe\x00")
-    done = memory.take_in(folder, mine=True)
+    done = memory.import_export(folder, mine=True)
 
     assert {name for name, _ in done.left} >= {"README.md", "person-ana.md"}
     assert not [belief for belief in memory.beliefs.all() if "root:" in belief.text]

@@ -31,7 +31,7 @@ def test_a_memory_that_is_made_from_an_export_is_the_same_memory(life):
         one.export(place / "file")
         moment = lived.now - timedelta(hours=1)
         with Memory(place / "two", clock=lived.clock, embedder="none") as two:
-            taken = two.take_in(place / "file", mine=True)
+            taken = two.import_export(place / "file", mine=True)
 
             assert taken.is_whole
             found, expected = told_of(two, moment), told_of(one, moment)
@@ -43,7 +43,7 @@ def test_a_memory_that_is_made_from_an_export_is_the_same_memory(life):
             assert b"SECRET of bob" not in (place / "file").read_bytes()
 
             before = two.ledger.verify().last
-            again = two.take_in(place / "file", mine=True)
+            again = two.import_export(place / "file", mine=True)
             assert (again.is_whole, again.events, again.kept, two.ledger.verify().last) == (False, 0, (), before)
             assert not [name for name, why in again.left if "words" in why]
         with Memory(place / "two", embedder="none") as two:
@@ -113,7 +113,7 @@ def test_the_export_of_a_memory_that_another_was_joined_to_comes_in_anywhere_and
             here.do(step)
         near.export(place / "both")
         with Memory(place / "new", clock=here.clock, embedder="none") as new:
-            assert new.take_in(place / "both", mine=True).is_whole
+            assert new.import_export(place / "both", mine=True).is_whole
             for moment in (there.now, alone, here.now - timedelta(hours=1)):
                 found, expected = told_of(new, moment), told_of(near, moment)
                 if moves_the_clock_unseen([*other, *after]):
@@ -122,9 +122,9 @@ def test_the_export_of_a_memory_that_another_was_joined_to_comes_in_anywhere_and
             assert lines_of(new) == lines_of(near)
         with Memory(place / "third", clock=here.clock, embedder="none") as third:
             third.remember("A third one")
-            third.take_in(place / "both", mine=True)
+            third.import_export(place / "both", mine=True)
             assert {ref: said for ref, said in texts(near).items() if texts(third).get(ref) != said} == {}
-            assert third.take_in(place / "both", mine=True).events == 0
+            assert third.import_export(place / "both", mine=True).events == 0
     shutil.rmtree(place)
 
 

@@ -43,7 +43,7 @@ def events(memory: Memory) -> list[dict[str, Any] | None]:
 
 
 def test_a_transcript_becomes_episodes_with_their_own_times_their_speakers_and_their_trust(memory, tmp_path):
-    done = memory.bring(transcript(tmp_path / "s.jsonl", *TALK))
+    done = memory.import_from(transcript(tmp_path / "s.jsonl", *TALK))
 
     assert (done.files, done.formats, done.conversations, done.episodes) == (1, ("claude-code",), 1, 4)
     assert told(memory) == [
@@ -58,7 +58,7 @@ def test_a_transcript_becomes_episodes_with_their_own_times_their_speakers_and_t
 
 
 def test_what_tools_gave_back_is_kept_out_of_recall(memory, tmp_path):
-    done = memory.bring(transcript(tmp_path / "s.jsonl", *TALK))
+    done = memory.import_from(transcript(tmp_path / "s.jsonl", *TALK))
 
     assert done.quarantined == 1
     assert "tea.txt: green" not in [hit.text for hit in memory.recall("green tea")]
@@ -66,7 +66,7 @@ def test_what_tools_gave_back_is_kept_out_of_recall(memory, tmp_path):
 
 
 def test_with_quarantine_nothing_is_recalled(memory, tmp_path):
-    done = memory.bring(transcript(tmp_path / "s.jsonl", *TALK), quarantine=True)
+    done = memory.import_from(transcript(tmp_path / "s.jsonl", *TALK), quarantine=True)
 
     assert done.quarantined == done.episodes == 4
     assert not memory.recall("green tea")
@@ -75,12 +75,12 @@ def test_with_quarantine_nothing_is_recalled(memory, tmp_path):
 def test_nobody_is_trusted_more_than_the_program_that_brings_it(home, tmp_path):
     for trust, seen in (("agent", {"agent", "tool"}), ("web", {"web"})):
         with Memory(tmp_path / trust, trust=trust) as memory:
-            memory.bring(transcript(tmp_path / "s.jsonl", *TALK))
+            memory.import_from(transcript(tmp_path / "s.jsonl", *TALK))
             assert {each[2] for each in told(memory)} == seen
 
 
 def test_the_line_is_on_the_root_and_every_branch_on_a_path_of_its_own(memory, tmp_path):
-    done = memory.bring(chatgpt(*TREE, living="b").encode())
+    done = memory.import_from(chatgpt(*TREE, living="b").encode())
 
     first, second = done.paths
     assert first.startswith("chatgpt/tea-time/")
@@ -95,12 +95,12 @@ def test_the_line_is_on_the_root_and_every_branch_on_a_path_of_its_own(memory, t
 
 def test_a_side_chain_is_a_path_that_says_so(memory, tmp_path):
     aside = line(9, "go and look for tea", after=0, isSidechain=True)
-    done = memory.bring(transcript(tmp_path / "s.jsonl", *TALK, aside))
+    done = memory.import_from(transcript(tmp_path / "s.jsonl", *TALK, aside))
 
     (path,) = done.paths
     assert path.rpartition("/")[2].startswith("aside-")
     assert told(memory)[-1][:2] == ("go and look for tea", path)
-    (other,) = memory.bring(
+    (other,) = memory.import_from(
         transcript(tmp_path / "s.jsonl", *TALK, aside, line(10, "Which?", after=9, isSidechain=True),
                    line(11, "Green?", after=9, isSidechain=True))
     ).paths  # fmt: skip
@@ -112,7 +112,7 @@ def test_branches_deeper_than_paths_may_be_are_not_lost(memory):
     for depth in range(1, 130):  # each time the question is asked again from the branch before
         nodes += [node(f"n{depth:03d}", f"n{depth - 1:03d}", "user", f"asked {depth}")]
         nodes += [node(f"x{depth:03d}", f"n{depth - 1:03d}", "assistant", f"answered {depth}")]
-    done = memory.bring(chatgpt(*nodes, living="x001").encode())
+    done = memory.import_from(chatgpt(*nodes, living="x001").encode())
 
     assert (done.episodes, len(done.paths), done.skipped) == (259, 129, ())
 
@@ -129,7 +129,7 @@ def test_a_tree_of_many_branches_is_brought_in_in_time_that_grows_with_it(memory
         tree = chatgpt(*nodes, living="x1").encode()
 
         def work() -> None:
-            assert len(memory.bring(tree, dry_run=True).paths) == size - 1
+            assert len(memory.import_from(tree, dry_run=True).paths) == size - 1
 
         return seconds(work)
 
@@ -137,10 +137,10 @@ def test_a_tree_of_many_branches_is_brought_in_in_time_that_grows_with_it(memory
 
 
 def test_a_branch_that_was_given_up_stays_so_and_the_rest_is_taken(memory):
-    (path, _) = memory.bring(chatgpt(*TREE, living="b").encode()).paths
+    (path, _) = memory.import_from(chatgpt(*TREE, living="b").encode()).paths
     memory.paths.abandon(path, "cocoa it is not")
 
-    done = memory.bring(
+    done = memory.import_from(
         chatgpt(*TREE, node("g", "d", "user", "Or?"), node("h", "b", "user", "Ok"), living="h").encode()
     )
 
@@ -153,14 +153,14 @@ def test_a_branch_that_was_given_up_stays_so_and_the_rest_is_taken(memory):
 def test_turns_of_the_same_name_in_two_conversations_are_two(memory):
     both = [json.loads(chatgpt(node("a", "", "user", f"tea {n}"), living="a", name=f"c{n}"))[0] for n in (1, 2)]
 
-    assert memory.bring(json.dumps(both).encode()).episodes == 2
-    assert memory.bring(json.dumps(both).encode()).known == 2
+    assert memory.import_from(json.dumps(both).encode()).episodes == 2
+    assert memory.import_from(json.dumps(both).encode()).known == 2
 
 
 def test_a_turn_without_a_time_has_that_of_the_one_before_and_the_first_that_of_the_conversation(memory):
     nodes = dict([node("a", "", "user", "one"), node("b", "a", "user", "two"), node("c", "b", "user", "three")])
     del nodes["a"]["message"]["create_time"], nodes["c"]["message"]["create_time"]
-    memory.bring(chatgpt(*nodes.items(), living="c").encode())
+    memory.import_from(chatgpt(*nodes.items(), living="c").encode())
 
     assert [memory.episodes.get(f"c1:{name}").timestamp.timestamp() - 1700000000 for name in "abc"] == [
         0, ord("b"), ord("b"),
@@ -172,32 +172,32 @@ def test_a_turn_without_a_time_has_that_of_the_one_before_and_the_first_that_of_
 
 def test_the_same_again_writes_nothing_and_more_of_it_adds_what_is_new(memory, tmp_path):
     path = transcript(tmp_path / "s.jsonl", *TALK)
-    memory.bring(path)
+    memory.import_from(path)
     before = (memory.folder / "events.wal").read_bytes()
 
-    again = memory.bring(path)
+    again = memory.import_from(path)
     assert (again.episodes, again.known, again.is_nothing) == (0, 4, True)
     assert (memory.folder / "events.wal").read_bytes() == before
 
-    more = memory.bring(transcript(path, *TALK, line(5, "Bob drinks coffee.", side="assistant")))
+    more = memory.import_from(transcript(path, *TALK, line(5, "Bob drinks coffee.", side="assistant")))
     assert (more.episodes, more.known, told(memory)[-1][0]) == (1, 4, "Bob drinks coffee.")
 
 
 def test_a_session_that_was_gone_on_with_in_another_file_is_not_told_twice(memory, tmp_path):
-    memory.bring(transcript(tmp_path / "s.jsonl", *TALK))
+    memory.import_from(transcript(tmp_path / "s.jsonl", *TALK))
     copied = [{**each, "sessionId": "another"} for each in TALK]
 
-    done = memory.bring(transcript(tmp_path / "t.jsonl", *copied, line(5, "More tea!", sessionId="another")))
+    done = memory.import_from(transcript(tmp_path / "t.jsonl", *copied, line(5, "More tea!", sessionId="another")))
 
     assert (done.episodes, done.known) == (1, 4)
 
 
 def test_what_was_erased_does_not_come_back(memory, tmp_path):
     path = transcript(tmp_path / "s.jsonl", *TALK)
-    memory.bring(path)
+    memory.import_from(path)
     memory.erase(uuid(2))
 
-    done = memory.bring(path)
+    done = memory.import_from(path)
 
     assert done.is_nothing
     assert "You drink green tea." not in [each[0] for each in told(memory)]
@@ -205,11 +205,11 @@ def test_what_was_erased_does_not_come_back(memory, tmp_path):
 
 def test_a_belief_that_was_forgotten_is_not_stated_again(memory):
     note = b'{"type":"entity","name":"Ana","entityType":"person","observations":["drinks tea"]}'
-    memory.bring(note)
+    memory.import_from(note)
     for belief in memory.beliefs.all():
         memory.forget(belief.id)
 
-    assert memory.bring(note).is_nothing
+    assert memory.import_from(note).is_nothing
     assert not [belief for belief in memory.beliefs.all() if belief.is_held]
 
 
@@ -234,11 +234,11 @@ def test_killed_after_every_group_and_begun_again_gives_the_same_memory_as_in_on
              for name in ("Ana", "ana", "Bob")]  # fmt: skip
     with Memory(home / "a") as one, Memory(home / "b") as other:
         for given_ in (chatgpt(*TREE, living="b").encode(), "\n".join(map(json.dumps, notes)).encode()):
-            one.bring(given_)
+            one.import_from(given_)
             for groups in range(10):
                 with contextlib.suppress(Killed):
-                    other.bring(given_, tick=kill_after(groups))
-            assert other.bring(given_).is_nothing
+                    other.import_from(given_, tick=kill_after(groups))
+            assert other.import_from(given_).is_nothing
         assert [_said(body) for body in events(other)] == [_said(body) for body in events(one)]
         assert len(events(one)) == 6 + 2 + 6
 
@@ -258,7 +258,7 @@ def test_two_who_bring_the_same_at_the_same_time_bring_it_once(memory, tmp_path,
 
     def bring() -> None:
         with Memory(memory.folder) as mine:
-            counts.append(mine.bring(path).episodes)
+            counts.append(mine.import_from(path).episodes)
 
     both = [threading.Thread(target=bring) for _ in range(2)]
     for each in both:
@@ -274,9 +274,9 @@ def test_a_dry_run_says_the_same_and_writes_nothing(memory, tmp_path, monkeypatc
     memory.remember("Ana likes tea")
     before = (memory.folder / "events.wal").read_bytes()
     for given_ in (chatgpt(*TREE, living="b").encode(), transcript(tmp_path / "s.jsonl", *TALK)):
-        dry = memory.bring(given_, dry_run=True)
+        dry = memory.import_from(given_, dry_run=True)
         assert (memory.folder / "events.wal").read_bytes() == before
-        wet = memory.bring(given_)
+        wet = memory.import_from(given_)
         assert {**wet.to_dict(), "dry_run": True} == dry.to_dict()
         before = (memory.folder / "events.wal").read_bytes()
 
@@ -285,12 +285,12 @@ def test_a_dry_run_says_the_same_and_writes_nothing(memory, tmp_path, monkeypatc
 
 
 def test_what_is_brought_for_one_user_is_not_seen_by_another(memory, tmp_path):
-    memory.bring(chatgpt(*TREE, living="b").encode(), user="bob")
+    memory.import_from(chatgpt(*TREE, living="b").encode(), user="bob")
 
     assert told(memory) == []
     assert len(memory.paths) == 0
     assert len(told(memory, "bob")) == 6
-    assert memory.bring(chatgpt(*TREE, living="b").encode()).episodes == 6
+    assert memory.import_from(chatgpt(*TREE, living="b").encode()).episodes == 6
 
 
 def test_secrets_are_masked_and_counted_and_nobody_is_told_one_by_one(home, tmp_path):
@@ -298,7 +298,7 @@ def test_secrets_are_masked_and_counted_and_nobody_is_told_one_by_one(home, tmp_
     key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
     with Memory(tell=heard.append) as memory:
         said = [line(n, f"my token is {key}, number {n}") for n in (1, 2)]
-        done = memory.bring(transcript(tmp_path / "s.jsonl", *said))
+        done = memory.import_from(transcript(tmp_path / "s.jsonl", *said))
         assert (dict(done.masked), heard) == ({"GitHub token": 2}, [])
         assert key not in str(told(memory))
         memory.observe(f"it is {key}")
@@ -306,7 +306,7 @@ def test_secrets_are_masked_and_counted_and_nobody_is_told_one_by_one(home, tmp_
 
 
 def test_a_title_that_holds_a_secret_names_no_path(memory):
-    done = memory.bring(chatgpt(*TREE, living="b", title="card 4111 1111 1111 1111").encode())
+    done = memory.import_from(chatgpt(*TREE, living="b", title="card 4111 1111 1111 1111").encode())
 
     assert [path.rpartition("/")[0] for path in done.paths] == ["chatgpt/2023-11-14"] * 2
     assert b"4111 1111" not in (memory.folder / "events.wal").read_bytes()  # four digits alone may stand in a hash
@@ -320,7 +320,7 @@ def test_a_title_that_holds_a_secret_names_no_path(memory):
     ids=["emoji", "rtl", "nul", "html", "front", "sql", "half", "long"],
 )  # fmt: skip
 def test_hostile_words_are_kept_as_they_are(memory, tmp_path, words):
-    done = memory.bring(transcript(tmp_path / "s.jsonl", line(1, words)))
+    done = memory.import_from(transcript(tmp_path / "s.jsonl", line(1, words)))
 
     assert (done.episodes, done.skipped) == (1, ())
     assert told(memory)[0][0] == words.replace("\ud83d", "\ufffd")
@@ -328,7 +328,7 @@ def test_hostile_words_are_kept_as_they_are(memory, tmp_path, words):
 
 def test_what_is_too_long_for_a_ledger_is_told_and_the_rest_is_taken(memory, tmp_path):
     lines_ = [line(1, "tea"), line(2, "x" * 1_100_000), line(3, "é" * 600_000), line(4, "coffee")]
-    done = memory.bring(transcript(tmp_path / "s.jsonl", *lines_))
+    done = memory.import_from(transcript(tmp_path / "s.jsonl", *lines_))
 
     assert [each[0] for each in told(memory)] == ["tea", "coffee"]
     assert [each.place for each in done.skipped] == [f"s.jsonl, {SESSION}, message {n}" for n in (2, 3)]
@@ -337,7 +337,7 @@ def test_what_is_too_long_for_a_ledger_is_told_and_the_rest_is_taken(memory, tmp
 
 def test_a_million_bad_lines_do_not_fill_the_report(memory):
     data = json.dumps(line(1, "tea")).encode() + b"\n{}" + b"\n{" * 3_000
-    done = memory.bring(data)
+    done = memory.import_from(data)
 
     assert (done.episodes, len(done.skipped), done.more_skipped) == (1, 1_000, 2_000)
     assert "3000 skipped" in repr(done)
@@ -361,9 +361,9 @@ def test_whatever_is_given_is_taken_or_told_and_the_memory_stays_whole(tmp_path_
     with Memory(tmp_path_factory.getbasetemp() / "odd") as memory:
         for data in ("\n".join(map(json.dumps, odd)).encode(), json.dumps(odd).encode()):
             for format_ in ("claude-code", "chatgpt", "claude", "mcp-memory", "codex", "markdown", "pages"):
-                memory.bring(data, format=format_)
+                memory.import_from(data, format=format_)
         assert memory.trouble == ""
-        assert memory.bring(data, format="claude").is_nothing
+        assert memory.import_from(data, format="claude").is_nothing
 
 
 # -- what cannot be brought --------------------------------------------------------------------------------------------
@@ -372,19 +372,19 @@ def test_whatever_is_given_is_taken_or_told_and_the_memory_stays_whole(tmp_path_
 @pytest.mark.parametrize("data", [b"", b"words", b"[]", b"{}", b"\xff\xfe\x00", b"[" * 50_000])
 def test_what_is_in_no_known_format_is_refused_and_the_ways_out_are_named(memory, data):
     with pytest.raises(Refused, match=f"--format: {', '.join(formats())}"):
-        memory.bring(data)
+        memory.import_from(data)
 
 
 def test_a_format_that_is_not_known_and_a_file_that_is_not_there_are_refused(memory, tmp_path):
     with pytest.raises(Refused, match="it is one of agent-memory, chatgpt"):
-        memory.bring(b"x", format="word")
+        memory.import_from(b"x", format="word")
     with pytest.raises(Refused, match="an empty user is nobody's"):
-        memory.bring(b"x", format="markdown", user="")
+        memory.import_from(b"x", format="markdown", user="")
     for name in ("nowhere", "\x00", "x" * 5_000):
         with pytest.raises(Refused, match="name a file, a folder or a zip"):
-            memory.bring(name)
+            memory.import_from(name)
     with pytest.raises(Refused, match="neither a file nor a folder"):
-        memory.bring("/dev/null")
+        memory.import_from("/dev/null")
 
 
 def test_to_bring_in_at_once_is_quicker_than_one_by_one(memory, tmp_path):
@@ -393,7 +393,7 @@ def test_to_bring_in_at_once_is_quicker_than_one_by_one(memory, tmp_path):
         lines_ = [line(n + 100 * number, words, sessionId=str(number)) for n, words in enumerate(said, 1)]
         path = transcript(tmp_path / f"{number}.jsonl", *lines_)
         start = perf_counter()
-        memory.bring(path)
+        memory.import_from(path)
         middle = perf_counter()
         for words in said:
             memory.observe(words, session="other")
@@ -404,8 +404,8 @@ def test_to_bring_in_at_once_is_quicker_than_one_by_one(memory, tmp_path):
 
 
 def test_the_answer_reads_well_and_adds_up(memory):
-    done = memory.bring(chatgpt(*TREE, living="b").encode())
+    done = memory.import_from(chatgpt(*TREE, living="b").encode())
 
     assert repr(done) == "<Imported 6 episodes, 0 beliefs, 2 paths, 0 known, 0 skipped>"
-    both = done + memory.bring(Path(__file__).parents[1] / "elsewhere.py", format="markdown", dry_run=True)
+    both = done + memory.import_from(Path(__file__).parents[1] / "elsewhere.py", format="markdown", dry_run=True)
     assert (both.files, both.episodes, both.formats, both.dry_run) == (2, 6, ("chatgpt", "markdown"), True)

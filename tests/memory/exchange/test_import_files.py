@@ -48,7 +48,7 @@ def test_a_folder_is_brought_in_with_all_that_is_known_in_it_and_the_rest_is_tol
     os.mkfifo(root / "pipe.jsonl")
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file() and not path.is_symlink()}
 
-    done = memory.bring(root)
+    done = memory.import_from(root)
 
     assert (done.files, set(done.formats)) == (3, {"chatgpt", "claude-code", "markdown"})
     assert (done.episodes, done.beliefs) == (7, 4)
@@ -81,7 +81,7 @@ def test_what_an_assistant_keeps_in_its_memory_folder_is_its_own_word(memory, tm
     (codex / "rollout_summaries/2026-09-01.md").write_text("The tests were fixed.")
     (tmp_path / "ana.md").write_text(NOTES)
 
-    done = memory.bring(tmp_path / given)
+    done = memory.import_from(tmp_path / given)
 
     held = {belief.text: belief for belief in memory.beliefs.all() if belief.is_held and belief.text}
     by_claude = {"The user drinks tea at work.", "Answer in English", "The deploy runs on Friday."}
@@ -104,15 +104,15 @@ def test_instructions_to_an_assistant_are_nobodys_own_words_and_its_program_is_n
     (home / "skills/tea/SKILL.md").write_text("How to brew.")
     (tmp_path / "Claude.md").write_text("He is a friend.")
 
-    done = memory.bring(home)
-    memory.bring(tmp_path / "Claude.md")
+    done = memory.import_from(home)
+    memory.import_from(tmp_path / "Claude.md")
 
     held = {belief.text: belief for belief in memory.beliefs.all() if belief.is_held and belief.text}
     assert (held["Always run make"].trust, held["Always run make"].tags) == ("agent", ("instruction",))
     assert held["He is a friend."].trust == "human", "a note about somebody of that name"
     assert "How to brew." not in held
     assert [each.place for each in done.skipped] == ["skills/tea/SKILL.md"]
-    assert memory.bring(home / "skills/tea/SKILL.md", format="markdown").beliefs == 1
+    assert memory.import_from(home / "skills/tea/SKILL.md", format="markdown").beliefs == 1
 
 
 def test_of_an_export_in_markdown_the_pages_are_brought_in(memory, tmp_path):
@@ -122,7 +122,7 @@ def test_of_an_export_in_markdown_the_pages_are_brought_in(memory, tmp_path):
         "---\nentry_count: 1\n---\n# Ana\n\n## [2026-05-03]\nAna likes tea\n"
     )
 
-    done = memory.bring(tmp_path / "md")
+    done = memory.import_from(tmp_path / "md")
 
     assert (done.formats, texts(memory)) == (("pages",), [("person-ana", "Ana likes tea")])
 
@@ -143,12 +143,12 @@ def test_a_zip_is_read_as_it_was_delivered_and_nothing_is_unpacked(memory, tmp_p
     path = zipped(conversations_json=chatgpt(*TREE, living="b"), user_json="{}", chat_html="<p>", **{"../evil.md": "x"})
     there = sorted(tmp_path.rglob("*.json"))
 
-    done = memory.bring(path)
+    done = memory.import_from(path)
 
     assert (done.episodes, done.beliefs) == (6, 0)
     assert [each.place for each in done.skipped] == ["export.zip/user.json", "2 other files"]
     assert sorted(tmp_path.rglob("*.json")) == there
-    assert memory.bring(path).is_nothing
+    assert memory.import_from(path).is_nothing
 
 
 def test_a_zip_that_would_grow_beyond_measure_is_refused_before_it_is_read(memory, zipped, monkeypatch):
@@ -156,7 +156,7 @@ def test_a_zip_that_would_grow_beyond_measure_is_refused_before_it_is_read(memor
     path = zipped(conversations_json=b"[" + b" " * (4 << 20) + b"]")
 
     with pytest.raises(Refused, match="would grow to 4 MB"):
-        memory.bring(path)
+        memory.import_from(path)
 
 
 def test_a_zip_that_is_broken_or_locked_is_told(memory, tmp_path, zipped):
@@ -168,7 +168,7 @@ def test_a_zip_that_is_broken_or_locked_is_told(memory, tmp_path, zipped):
     }.items():  # fmt: skip
         (tmp_path / name).write_bytes(data)
         try:
-            done = memory.bring(tmp_path / name)
+            done = memory.import_from(tmp_path / name)
         except Refused:
             continue
         assert done.is_nothing
@@ -179,7 +179,7 @@ def test_a_file_that_is_cut_off_gives_what_is_whole(memory):
     other = chatgpt(node("x", "", "user", "Cocoa?"), living="x", name="c2")
     data = chatgpt(*TREE, living="b")[:-1] + "," + other[1:]
 
-    done = memory.bring(data[:-20].encode())
+    done = memory.import_from(data[:-20].encode())
 
     assert (done.conversations, done.episodes) == (1, 6)
     assert [str(each) for each in done.skipped] == ["standard input, the rest of it: it was cut off"]
@@ -197,7 +197,7 @@ def test_a_disk_that_fails_in_the_middle_keeps_what_was_read_before(memory, tmp_
         return real(file)
 
     monkeypatch.setattr(sources, "_line", failing)
-    done = memory.bring(path, format="mcp-memory")
+    done = memory.import_from(path, format="mcp-memory")
 
     assert (done.beliefs, [str(each) for each in done.skipped]) == (5, ["x.jsonl, the rest of it: the disk failed"])
 
@@ -206,7 +206,7 @@ def test_a_memory_is_not_taken_for_a_folder_of_notes(memory, tmp_path):
     with Memory(tmp_path / "other") as other:
         other.remember("Ana likes tea")
     with pytest.raises(Refused, match="is a memory"):
-        memory.bring(tmp_path / "other")
+        memory.import_from(tmp_path / "other")
 
 
 def test_lines_are_read_one_at_a_time_and_one_without_an_end_is_not_held(monkeypatch, tmp_path):
@@ -239,7 +239,7 @@ def test_a_file_that_must_be_read_whole_is_told_if_it_is_too_large(memory, tmp_p
     monkeypatch.setattr(sources, "WHOLE", 100)
     (tmp_path / "a.json").write_text(chatgpt(*TREE, living="b"))
 
-    done = memory.bring(tmp_path / "a.json")
+    done = memory.import_from(tmp_path / "a.json")
 
     assert done.is_nothing
     assert "must be read whole" in done.skipped[0].reason
@@ -252,7 +252,7 @@ def test_notes_become_beliefs_on_the_page_of_what_they_are_about(memory, tmp_pat
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault/ana.md").write_text(NOTES)
 
-    done = memory.bring(tmp_path / "vault")
+    done = memory.import_from(tmp_path / "vault")
 
     assert done.beliefs == 4
     assert texts(memory) == [
@@ -264,11 +264,11 @@ def test_notes_become_beliefs_on_the_page_of_what_they_are_about(memory, tmp_pat
     assert observed.evidence == ("ana.md › Likes",)
     assert memory.beliefs.all()[2].triple == ("Ana", "works_at", "Acme")
     assert "drinks tea #taste" in memory.pages.read("person-ana").text
-    assert memory.bring(tmp_path / "vault").is_nothing
+    assert memory.import_from(tmp_path / "vault").is_nothing
 
 
 def test_a_later_word_corrects_what_was_brought_in(memory):
-    memory.bring(b"The port is 5432.\n", format="markdown")
+    memory.import_from(b"The port is 5432.\n", format="markdown")
     said = memory.remember("The port is 6543.")
 
     assert said.reason.startswith("corrects")
@@ -281,7 +281,7 @@ def test_entities_of_the_reference_server_keep_their_names_and_two_names_are_two
         {"type": "entity", "name": "John_Smith", "entityType": "person", "observations": ["speaks Spanish"]},
         {"type": "entity", "name": "John Smith", "entityType": "person", "observations": []},
     ]
-    done = memory.bring("\n".join(map(json.dumps, lines)).encode())
+    done = memory.import_from("\n".join(map(json.dumps, lines)).encode())
 
     assert (done.beliefs, done.known) == (4, 0)
     assert texts(memory) == [
@@ -295,13 +295,13 @@ def test_secrets_in_notes_are_masked_and_counted(memory):
     key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
     entity = {"type": "entity", "name": "Ana", "entityType": "person", "observations": [f"her token is {key}"]}
 
-    assert dict(memory.bring(json.dumps(entity).encode()).masked) == {"GitHub token": 1}
+    assert dict(memory.import_from(json.dumps(entity).encode()).masked) == {"GitHub token": 1}
     assert key.encode() not in (memory.folder / "events.wal").read_bytes()
 
 
 def test_a_heading_that_never_ends_is_not_told_again_with_every_note(memory):
     page = b"# " + b"x" * 200_000 + b"\n" + b"".join(b"- tea %d\n" % n for n in range(50))
-    done = memory.bring(page, format="markdown")
+    done = memory.import_from(page, format="markdown")
 
     assert done.beliefs == 50
     assert (memory.folder / "events.wal").stat().st_size < 100_000
@@ -315,9 +315,9 @@ def test_a_name_that_somebody_else_takes_meanwhile_is_theirs(memory, monkeypatch
 
     def meanwhile(_: int) -> None:
         with Memory(memory.folder) as other:
-            other.bring(entity("ana").encode())
+            other.import_from(entity("ana").encode())
 
-    memory.bring(f"{entity('Ana')}\n{entity('ANA')}".encode(), tick=meanwhile)
+    memory.import_from(f"{entity('Ana')}\n{entity('ANA')}".encode(), tick=meanwhile)
 
     assert texts(memory) == [
         ("person-ana", "Ana is a person"), ("person-ana-2", "ana is a person"), ("person-ana-3", "ANA is a person"),
@@ -327,12 +327,12 @@ def test_a_name_that_somebody_else_takes_meanwhile_is_theirs(memory, monkeypatch
 def test_a_note_that_looks_like_an_export_is_a_note(memory, tmp_path):
     (tmp_path / "x.md").write_text('[{ "mapping" and "chat_messages" are what exports have')
 
-    assert memory.bring(tmp_path / "x.md").formats == ("markdown",)
+    assert memory.import_from(tmp_path / "x.md").formats == ("markdown",)
 
 
 def test_notes_in_quarantine_wait_for_a_persons_yes_each_once(memory):
     for _ in range(2):
-        memory.bring(b"Ana drinks tea.\n\nBob drinks milk.\n", format="markdown", quarantine=True)
+        memory.import_from(b"Ana drinks tea.\n\nBob drinks milk.\n", format="markdown", quarantine=True)
 
     assert len(memory.reviews.all()) == 2
     assert not memory.recall("who drinks tea?")
@@ -341,7 +341,7 @@ def test_notes_in_quarantine_wait_for_a_persons_yes_each_once(memory):
 def test_what_was_attached_is_kept_verbatim_and_held_true_by_nobody(memory):
     attached = [{"file_name": "tea.txt", "extracted_content": "Tea is cold."}]
     message = {"uuid": "a", "sender": "human", "text": "Look", "attachments": attached}
-    done = memory.bring(json.dumps([{"uuid": "c", "name": "Tea", "chat_messages": [message]}]).encode())
+    done = memory.import_from(json.dumps([{"uuid": "c", "name": "Tea", "chat_messages": [message]}]).encode())
 
     assert (done.episodes, done.beliefs) == (2, 0)
     kept = next(each for each in memory.episodes.recent() if each.content == "Tea is cold.")
@@ -362,9 +362,9 @@ def test_pages_of_another_memory_come_in_as_pages_with_what_was_superseded(memor
         other.pages.describe("person-ana", description="All about Ana", title="Ana B.")
         other.pages.sync()
         folder = other.pages.folder
-        assert other.bring(folder).is_nothing
+        assert other.import_from(folder).is_nothing
 
-    done = memory.bring(folder, mine=True)
+    done = memory.import_from(folder, mine=True)
 
     assert (done.formats, done.beliefs, done.quarantined) == (("pages",), 4, 0)
     assert [each.place for each in done.skipped if "another user" in each.reason] == ["@bob/person-bob.md"]
@@ -374,5 +374,5 @@ def test_pages_of_another_memory_come_in_as_pages_with_what_was_superseded(memor
     assert held.tags == ("taste",)
     page = memory.pages.read("person-ana", include_superseded=True)
     assert "# Ana B." in page.text
-    assert memory.bring(folder).is_nothing
-    assert memory.bring(memory.pages.folder).is_nothing
+    assert memory.import_from(folder).is_nothing
+    assert memory.import_from(memory.pages.folder).is_nothing

@@ -23,7 +23,7 @@ def test_a_file_that_is_refused_does_not_keep_out_the_others_of_its_folder(memor
     (given / "a.md").write_text("Ana drinks tea")
     (given / "c.md").write_text("It rained")
 
-    done = memory.bring(given)
+    done = memory.import_from(given)
 
     assert done.beliefs == 2
     assert [each.place for each in done.skipped] == ["b.ndjson"]
@@ -44,7 +44,7 @@ def test_folders_that_are_links_or_closed_are_told(memory, tmp_path, monkeypatch
         return scan(path)
 
     monkeypatch.setattr(sources.os, "scandir", scandir)
-    done = memory.bring(given)
+    done = memory.import_from(given)
 
     assert done.beliefs == 1
     assert [each.place.rpartition("/")[2] for each in done.skipped] == ["linked", "closed"]
@@ -55,17 +55,17 @@ def test_pages_that_a_program_brings_are_another_memorys_word_and_no_persons(hom
         other.remember("Ana drinks tea", about="person-ana")
         other.export(tmp_path / "md", format="markdown")
     with Memory(home / "mine", trust="agent") as mine:
-        assert mine.bring(tmp_path / "md").beliefs == 1
+        assert mine.import_from(tmp_path / "md").beliefs == 1
         assert [belief.trust for belief in mine.beliefs.all()] == ["web"]
 
 
 def test_a_home_that_nobody_has_is_told(memory):
     with pytest.raises(NotFound, match="nobody has the home"):
-        memory.bring("~nobody-at-all/x.jsonl")
+        memory.import_from("~nobody-at-all/x.jsonl")
     with pytest.raises(NotFound, match="nobody has the home"):
         memory.export("~nobody-at-all/x.ndjson")
     with pytest.raises(NotFound, match="nobody has the home"):
-        memory.take_in("~nobody-at-all/x.ndjson")
+        memory.import_export("~nobody-at-all/x.ndjson")
 
 
 def test_an_export_that_cannot_be_read_to_its_end_is_told_and_nothing_of_it_comes_in(memory, tmp_path):
@@ -87,13 +87,13 @@ def test_an_export_that_cannot_be_read_to_its_end_is_told_and_nothing_of_it_come
 
 def test_what_was_erased_at_the_end_of_a_conversation_or_all_of_it_does_not_come_back(memory, tmp_path):
     path = transcript(tmp_path / "s.jsonl", line(1, "one"), line(2, "two"), line(3, "three"))
-    memory.bring(path)
+    memory.import_from(path)
     memory.erase(uuid(3))
-    assert memory.bring(path).is_nothing
+    assert memory.import_from(path).is_nothing
     memory.erase(uuid(1), uuid(2))
-    assert memory.bring(path).is_nothing
+    assert memory.import_from(path).is_nothing
     grown = transcript(path, line(1, "one"), line(2, "two"), line(3, "three"), line(4, "four"))
-    assert memory.bring(grown).episodes == 1
+    assert memory.import_from(grown).episodes == 1
     assert [each.content for each in memory.episodes.recent()] == ["four"]
 
 
@@ -101,9 +101,9 @@ def test_what_was_attached_and_erased_does_not_come_back(memory):
     attached = [{"file_name": "tea.txt", "extracted_content": "Tea is cold."}]
     message = {"uuid": uuid(1), "sender": "human", "text": "Look", "attachments": attached}
     data = json.dumps([{"uuid": uuid(9), "name": "Tea", "chat_messages": [message]}]).encode()
-    assert (memory.bring(data).episodes, memory.bring(data).episodes) == (2, 0)
+    assert (memory.import_from(data).episodes, memory.import_from(data).episodes) == (2, 0)
     memory.erase(next(each.id for each in memory.episodes.recent() if each.content == "Tea is cold."))
-    assert memory.bring(data).is_nothing
+    assert memory.import_from(data).is_nothing
 
 
 def test_a_branch_that_is_new_comes_in_wherever_it_stands_in_the_file(memory):
@@ -115,8 +115,8 @@ def test_a_branch_that_is_new_comes_in_wherever_it_stands_in_the_file(memory):
         }  # fmt: skip
         return json.dumps([{"id": uuid(9), "title": "t", "current_node": uuid(3), "mapping": nodes}]).encode()
 
-    memory.bring(told((1, 0), (2, 1), (3, 2)))
-    done = memory.bring(told((1, 0), (4, 1), (2, 1), (3, 2)))
+    memory.import_from(told((1, 0), (2, 1), (3, 2)))
+    done = memory.import_from(told((1, 0), (4, 1), (2, 1), (3, 2)))
     assert (done.episodes, done.known, len(done.paths)) == (1, 3, 1)
 
 
@@ -128,6 +128,6 @@ def test_secrets_in_an_export_are_masked_and_counted_and_nobody_is_told_one_by_o
         other.export(tmp_path / "all.ndjson", history=history)
     heard: list[str] = []
     with Memory(home / "mine", embedder="none", tell=heard.append) as mine:
-        done = mine.bring(tmp_path / "all.ndjson")
+        done = mine.import_from(tmp_path / "all.ndjson")
         assert (done.masked, heard) == ({"AWS access key": 2}, [])
         assert "AKIA" not in str(mine.beliefs.all())

@@ -36,7 +36,7 @@ def new(tmp_path: Path) -> Path:
 
 def _import(new: Path, given: Path, **options: object):
     with Memory(new / ".chronomemory") as memory:
-        return memory.bring(given, format="chronomemory", **options)
+        return memory.import_from(given, format="chronomemory", **options)
 
 
 def _standing(new: Path) -> dict[str, tuple[str, str, float]]:

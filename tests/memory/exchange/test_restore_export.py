@@ -78,7 +78,7 @@ def ops(memory: Memory) -> list[str]:
 
 
 def test_what_was_approved_asked_and_distrusted_there_is_so_in_an_empty_memory(memory, other, file):
-    done = memory.take_in(file, mine=True)
+    done = memory.import_export(file, mine=True)
 
     assert (done.is_whole, done.beliefs, done.episodes, done.left) == (True, 5, 1, ())
     assert [review.id for review in memory.reviews.waiting()] == [review.id for review in other.reviews.waiting()]
@@ -96,7 +96,7 @@ def test_what_was_approved_asked_and_distrusted_there_is_so_in_an_empty_memory(m
 
 
 def test_times_and_sources_are_those_it_had_and_the_line_itself_says_when_it_came(memory, other, file):
-    memory.take_in(file, mine=True)
+    memory.import_export(file, mine=True)
     [event, *_] = [event for event in memory.log() if event.op == "belief.put/1"]
     line = memory._shelf.ledger.chain().line(event.seq)
 
@@ -109,7 +109,7 @@ def test_times_and_sources_are_those_it_had_and_the_line_itself_says_when_it_cam
 
 
 def test_a_memory_that_was_taken_in_goes_on_and_is_sound(memory, file, tmp_path):
-    memory.take_in(file, mine=True)
+    memory.import_export(file, mine=True)
     memory.revise("tea", "Ana prefers water")
     memory.remember("Here since today")
     memory.erase("tea")
@@ -125,7 +125,7 @@ def test_a_memory_that_was_taken_in_goes_on_and_is_sound(memory, file, tmp_path)
 
 
 def test_a_time_is_a_place_also_between_events_whose_words_are_gone(memory, file):
-    memory.take_in(file, mine=True)
+    memory.import_export(file, mine=True)
     zone = memory._shelf.book.taken_in.zone
     memory.erase("tea", "moon", "sun")
     told = [event for event in memory.log() if zone.holds(event.seq)]
@@ -142,16 +142,16 @@ def test_a_second_user_moves_in_whole_beside_the_first(memory, file, home):
     with Memory(home / "bobs", user="bob", embedder="none") as bobs:
         bobs.remember("Bob likes jazz", key="tea")
         bobs.export(home / "bob.ndjson")
-    memory.take_in(file, mine=True)
+    memory.import_export(file, mine=True)
 
-    done = memory.take_in(home / "bob.ndjson", user="bob", mine=True)
+    done = memory.import_export(home / "bob.ndjson", user="bob", mine=True)
 
     assert done.is_whole
     assert memory.show("tea", user="bob").text == "Bob likes jazz"
     assert memory.show("tea").text == "Ana prefers mate"
     assert memory.get("tea", user="bob", believed_at="2026-01-01") is None
     with pytest.raises(Refused, match="is the memory of 'bob'"):
-        memory.take_in(home / "bob.ndjson", mine=True)
+        memory.import_export(home / "bob.ndjson", mine=True)
 
 
 # -- joined ----------------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def test_where_something_is_what_was_said_and_happened_is_joined_and_nothing_her
     memory.pages.create("person-ana", "Somebody")
     before = memory.beliefs.all()
 
-    done = memory.take_in(file, mine=True)
+    done = memory.import_export(file, mine=True)
 
     assert (done.is_whole, done.beliefs, done.episodes, done.known) == (False, 5, 1, 0)
     assert memory.beliefs.all()[: len(before)] == before
@@ -185,7 +185,7 @@ def test_a_key_that_is_taken_here_is_another_on_every_path(memory, home, tmp_pat
         name = there.show("tea").id
     memory.remember("Ours", key="tea")
 
-    done = memory.take_in(tmp_path / "branched", mine=True)
+    done = memory.import_export(tmp_path / "branched", mine=True)
 
     assert [key for key, _ in done.kept] == ["tea"]
     assert [memory.show("tea", path=path).text for path in ("", "b")] == ["Ours", "Ours"]
@@ -194,7 +194,7 @@ def test_a_key_that_is_taken_here_is_another_on_every_path(memory, home, tmp_pat
 
 def test_no_approval_trust_or_rule_comes_in_beside_what_is_here(memory, file):
     memory.remember("Something is here")
-    memory.take_in(file, mine=True)
+    memory.import_export(file, mine=True)
 
     assert sorted(review.action.target for review in memory.reviews.waiting()) == sorted(
         (memory.show(key).id,) for key in ("moon", "sun")
@@ -206,40 +206,40 @@ def test_no_approval_trust_or_rule_comes_in_beside_what_is_here(memory, file):
 
 def test_joining_again_writes_nothing_and_what_went_on_here_stays(memory, file):
     memory.remember("Something is here")
-    memory.take_in(file, mine=True)
+    memory.import_export(file, mine=True)
     memory.revise("tea", "Ana prefers cocoa")
     memory.forget("sun")
     before = memory.ledger.verify().last
 
-    again = memory.take_in(file, mine=True)
+    again = memory.import_export(file, mine=True)
 
     assert (again.events, again.beliefs, again.episodes, again.known) == (0, 0, 0, 6)
     assert memory.ledger.verify().last == before
     assert memory.show("tea").text == "Ana prefers cocoa"
     assert not memory.show("sun").is_held
     memory.pages.clean()
-    assert memory.take_in(file, mine=True).events == 0, "not even what was said of a page that is cleaned away"
+    assert memory.import_export(file, mine=True).events == 0, "not even what was said of a page that is cleaned away"
 
 
 def test_what_is_newer_there_of_what_is_here_is_named_and_left(memory, other, file, tmp_path):
     memory.remember("Something is here")
-    memory.take_in(file, mine=True)
+    memory.import_export(file, mine=True)
     other.revise("tea", "Ana prefers soup")
     other.remember("Brand new", key="new")
     other.export(tmp_path / "later")
 
-    done = memory.take_in(tmp_path / "later", mine=True)
+    done = memory.import_export(tmp_path / "later", mine=True)
 
     assert (done.beliefs, memory.show("tea").text) == (1, "Ana prefers mate")
     assert (other.show("tea").id, "a version of what is here already, which stays as it is") in done.left
 
 
 def test_what_was_erased_here_does_not_come_back(memory, file):
-    memory.take_in(file, mine=True)
+    memory.import_export(file, mine=True)
     gone = memory.show("tea").id
     memory.erase("tea")
 
-    done = memory.take_in(file, mine=True)
+    done = memory.import_export(file, mine=True)
 
     assert memory.get("tea") is None
     assert (gone, "its words were erased here") in done.left
@@ -249,7 +249,7 @@ def test_a_path_that_ended_here_takes_nothing_more(memory, file):
     memory.remember("Here", path="b")
     memory.paths.abandon("b", "no use")
 
-    done = memory.take_in(file, mine=True)
+    done = memory.import_export(file, mine=True)
 
     assert [why for _, why in done.left if "has ended here" in why]
     assert "On the branch" not in [belief.text for belief in memory.beliefs.query(path="b", status="")]
@@ -262,12 +262,12 @@ def test_a_file_without_history_gives_what_is_held_under_the_same_ids(memory, ot
     other.forget("sun")
     other.export(tmp_path / "now", history=False)
 
-    done = memory.take_in(tmp_path / "now", mine=True)
+    done = memory.import_export(tmp_path / "now", mine=True)
 
     assert (done.is_whole, done.beliefs, done.episodes) == (False, 4, 1)
     assert memory.show("tea").id == other.show("tea").id
     assert ("sun", "it is not held any more") in done.left
-    again = memory.take_in(tmp_path / "now", mine=True)
+    again = memory.import_export(tmp_path / "now", mine=True)
     assert (again.events, again.known) == (0, 5)
 
 
@@ -278,7 +278,7 @@ def test_a_secret_in_a_file_is_masked_unless_the_person_says_otherwise(home, tmp
         there.export(tmp_path / "kept")
     for name, keep in (("one", False), ("two", True)):
         with Memory(home / name, embedder="none", tell=lambda _: None) as here:
-            here.take_in(tmp_path / "kept", keep_secrets=keep, mine=True)
+            here.import_export(tmp_path / "kept", keep_secrets=keep, mine=True)
             assert (key in here.show("secret").text) is keep
 
 
@@ -318,7 +318,7 @@ def test_a_forged_event_refuses_the_whole_file_and_nothing_is_written(memory, fi
     before = memory.ledger.verify().last
     forged = changed(file, lambda line: change(line) if line["n"] in (4, 6) else line)
     with pytest.raises(Refused, match=f"line [0-9]+: .*({why})"):
-        memory.take_in(forged, mine=True)
+        memory.import_export(forged, mine=True)
 
     assert memory.ledger.verify().last == before
     assert memory.beliefs.all() == []
@@ -334,9 +334,9 @@ def test_a_file_cannot_name_what_is_another_users_here(memory, home, file):
         return line
 
     with pytest.raises(Refused, match="is another user's here"):
-        memory.take_in(changed(file, steal), mine=True)
+        memory.import_export(changed(file, steal), mine=True)
     memory.remember("Something of mine")
-    memory.take_in(changed(file, steal), mine=True)
+    memory.import_export(changed(file, steal), mine=True)
 
     assert memory.show("own", user="bob") == bobs
 
@@ -352,7 +352,7 @@ def test_an_approval_in_a_file_approves_nothing_that_waits_here(memory, file):
             line["body"]["approved"] = waiting
         return line
 
-    memory.take_in(changed(file, forge), mine=True)
+    memory.import_export(changed(file, forge), mine=True)
 
     assert waiting in [review.id for review in memory.reviews.waiting()]
     assert not memory.reviews.is_approved(memory.show("web"))
@@ -362,7 +362,7 @@ def test_an_approval_in_a_file_approves_nothing_that_waits_here(memory, file):
 def test_only_a_person_takes_a_memory_in(home, file):
     with Memory(home / "agents", trust="agent", embedder="none") as agents:
         with pytest.raises(Refused, match="agent may not import a memory; ask a person"):
-            agents.take_in(file)
+            agents.import_export(file)
         assert agents.beliefs.all() == []
 
 
@@ -373,8 +373,8 @@ def test_where_a_person_is_asked_a_history_does_not_pass_the_gate(home, file):
     )
     with Memory(home / "strict", embedder="none") as strict:
         with pytest.raises(Refused, match="asks for approval of what a person says"):
-            strict.take_in(file, mine=True)
-        strict.take_in(file)
+            strict.import_export(file, mine=True)
+        strict.import_export(file)
 
         assert not strict.recall("Ana prefers mate")
 
@@ -384,24 +384,24 @@ def test_what_cannot_be_read_is_told_in_one_line(memory, tmp_path, file):
     (tmp_path / "cut").write_bytes(file.read_bytes()[:-20])
     for name, kind in (("none", NotFound), ("empty", Refused), ("cut", Refused)):
         with pytest.raises(kind) as raised:
-            memory.take_in(tmp_path / name, mine=True)
+            memory.import_export(tmp_path / name, mine=True)
         assert "\n" not in str(raised.value)
     with pytest.raises(KeepsakeError):
-        memory.take_in(tmp_path / "nul\0", mine=True)
+        memory.import_export(tmp_path / "nul\0", mine=True)
 
     with file.open("rb") as opened:
-        assert memory.take_in(opened, mine=True).is_whole, "it need not be a file with a name"
+        assert memory.import_export(opened, mine=True).is_whole, "it need not be a file with a name"
 
 
 def test_a_disk_that_fails_half_way_leaves_nothing(memory, file, monkeypatch):
     ledger = memory._shelf.ledger
     monkeypatch.setattr(ledger.disk, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(KeepsakeError, match="No space left"):
-        memory.take_in(file, mine=True)
+        memory.import_export(file, mine=True)
     monkeypatch.undo()
 
     assert memory.beliefs.all() == []
-    assert memory.take_in(file, mine=True).is_whole
+    assert memory.import_export(file, mine=True).is_whole
 
 
 def test_what_was_erased_there_is_no_ground_of_what_is_joined(memory, other, tmp_path):
@@ -411,7 +411,7 @@ def test_what_was_erased_there_is_no_ground_of_what_is_joined(memory, other, tmp
     other.export(tmp_path / "lines")
     memory.remember("Something is here")
 
-    memory.take_in(tmp_path / "lines", mine=True)
+    memory.import_export(tmp_path / "lines", mine=True)
 
     assert memory.show("wet").rests_on == ()
     assert [found.code for found in check(memory.folder)] == []

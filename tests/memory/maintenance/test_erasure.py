@@ -56,7 +56,7 @@ def plant(memory: Memory) -> list[str]:
         f"Ana lives in {word('town').capitalize()}.", id=word("episode"), session=word("session"), agent=word("agent"),
         metadata={word("meta"): word("data")}, source_node=word("node"),
     )  # fmt: skip
-    memory.fade(told.id, reason=word("fade"))
+    memory.archive(told.id, reason=word("fade"))
     memory.observe(word("second"), id=word("episode2"))
     memory.remember(word("wrong"), key=word("invalid2"))
     memory.forget(word("episode2"), reason=word("retract"))
@@ -76,7 +76,7 @@ def plant(memory: Memory) -> list[str]:
     memory.paths.compact(word("path"), summary=word("summary"))
     memory.paths.branch(word("given"))
     memory.distrust(f"agent:{word('source')}", reason=word("distrust"))
-    memory.trust_again(f"agent:{word('source')}", reason=word("again"))
+    memory.restore_trust(f"agent:{word('source')}", reason=word("again"))
     memory.distrust("trust:web", reason=word("why"))
     memory.frames.put(
         word("frame"), {"recency": 1.0}, template=f"{word('template')} {{blocks}}",
@@ -284,7 +284,7 @@ def test_with_a_path_goes_what_was_asked_and_told_of_what_was_said_on_it(memory:
     memory.paths.branch("plan")
     said = memory.remember(word("office"), key="office", path="plan")
     memory.observe(word("told"), id="told", path="plan")
-    memory.fade("told", reason=word("fade"))
+    memory.archive("told", reason=word("fade"))
     memory.recall(word("question"), path="plan", receipt=True, keep_question=True)
     told = Provenance(sources=(said.id,))
     memory.graph.save_node(MemoryNode(id="n", kind="thing", label=word("label"), provenance=told))

@@ -11,13 +11,13 @@ from keepsake import ChronoRecord, ChronoStore, Memory, RolledBack
 
 READS: dict[str, Callable[[Memory], Any]] = {
     "get": lambda m: m.get("port"), "show": lambda m: m.show("port"), "history": lambda m: m.history("port"),
-    "why": lambda m: m.why("port"), "what_rests_on": lambda m: m.what_rests_on("port"),
+    "why": lambda m: m.why("port"), "dependents": lambda m: m.dependents("port"),
     "related": lambda m: m.related("port"), "diff": lambda m: m.diff(0),
     "before": lambda m: m.get("port", believed_at=1), "beliefs": lambda m: list(m.beliefs.all()),
     "query": lambda m: m.beliefs.query(), "episodes": lambda m: m.episodes.recent(), "log": lambda m: list(m.log()),
     "log_page": lambda m: m.log_page(), "recall": lambda m: m.recall("which port?"),
     "frame": lambda m: m.frame("attention", "which port?"), "frames": lambda m: m.frames.all(),
-    "status": lambda m: m.status(), "mark": lambda m: m.mark(), "size": lambda m: m.ledger.size,
+    "status": lambda m: m.status(), "content_version": lambda m: m.content_version(), "size": lambda m: m.ledger.size,
     "verify": lambda m: m.ledger.verify(), "chain files": lambda m: m.ledger.files(),
     "proof": lambda m: m.ledger.proof(1), "checkpoints": lambda m: m.ledger.checkpoints(),
     "pages": lambda m: m.pages.list(), "page": lambda m: m.pages.read("topic-notes"),
@@ -27,7 +27,7 @@ READS: dict[str, Callable[[Memory], Any]] = {
     "paths": lambda m: m.paths.all(), "reviews": lambda m: m.reviews.all(), "rules": lambda m: m.rules.all(),
     "receipts": lambda m: m.receipts.all(), "audit": lambda m: list(m.audit()), "sources": lambda m: m.sources(),
     "export": lambda m: list(m.export_lines()), "tidy": lambda m: m.tidy.proposals(), "hours": lambda m: m.work.hours,
-    "config": lambda m: m.config.all(), "unembedded": lambda m: m.unembedded(),
+    "config": lambda m: m.config.all(), "missing_vectors": lambda m: m.missing_vectors(),
     "withheld": lambda m: m.withheld("port"),
 }  # fmt: skip
 WRITES: dict[str, Callable[[Memory], Any]] = {

@@ -106,7 +106,7 @@ def test_a_flagged_page_on_which_nothing_can_be_folded_stays_flagged(memory):
     memory.pages.flag_compact("user-profile")
     before, events = page_of(memory).read_bytes(), memory.status().events
 
-    done = memory.pages.fold("user-profile")
+    done = memory.pages.compact("user-profile")
 
     assert (done.is_any, done.changes, done.diff) == (False, (), "")
     assert (page_of(memory).read_bytes(), memory.status().events) == (before, events)
@@ -121,7 +121,7 @@ def test_each_user_has_foldings_of_their_own(home, clock):
         [found] = memory.pages.foldings(user="bob")
         assert (found.path, found.user) == ("@bob/topic-work.md", "bob")
 
-        assert memory.pages.fold(found).entries_after == 1
+        assert memory.pages.compact(found).entries_after == 1
         assert FOLDED in (memory.pages.folder / "@bob" / "topic-work.md").read_text()
 
 
@@ -133,7 +133,7 @@ def test_a_chain_becomes_one_statement_under_a_new_id_that_names_the_old_ones(me
     memory.pages.flag_compact("user-profile")
     clock.now += timedelta(days=9)
 
-    done = memory.pages.fold("user-profile")
+    done = memory.pages.compact("user-profile")
 
     [entry] = memory.pages.read("user-profile", include_superseded=True).entries
     assert entry.text == FOLDED
@@ -159,7 +159,7 @@ def test_the_difference_leads_from_the_old_page_to_the_new(memory, clock, newlin
     memory.pages.sync()
     before = path.read_bytes().decode().replace("\r\n", "\n")
 
-    done = memory.pages.fold("user-profile")
+    done = memory.pages.compact("user-profile")
 
     assert done.diff.count("@@ -") > 1
     assert applied(before, done.diff) == path.read_bytes().decode().replace("\r\n", "\n")
@@ -194,7 +194,7 @@ def test_what_is_said_between_looking_and_writing_is_in_the_plan(memory, clock, 
         return plan
 
     monkeypatch.setattr(Compactor, "_decided", slowly)
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
 
     told = [each.text for each in memory.pages.read("user-profile", include_superseded=True).entries]
     assert told == ["Ana likes tea.", f"User retired. (Until 2026-05-21: {NEW}) (Until 2026-05-21: {OLD})"]
@@ -207,7 +207,7 @@ def test_what_a_belief_has_beside_its_words_stays_with_it(memory, clock):
     clock.now += timedelta(days=1)
     memory.revise(old.id, text=NEW)
 
-    memory.pages.fold("user-profile", reason="spring")
+    memory.pages.compact("user-profile", reason="spring")
 
     belief = memory.get(old.id)
     assert belief.text == FOLDED
@@ -222,7 +222,7 @@ def test_it_is_one_group_in_the_ledger(memory, clock):
     memory.pages.flag_compact("user-profile")
     start = memory.status().events
 
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
 
     ops = [event.op for event in memory.log(start)]
     assert ops == ["belief.supersede/1", "belief.supersede/1", "page.fold/1", "page.put/1"]
@@ -232,7 +232,7 @@ def test_it_is_one_group_in_the_ledger(memory, clock):
 
 def test_recall_serves_the_folded_statement_and_history_keeps_the_old_ones(memory, clock):
     old, _ = job(memory, clock)
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
 
     assert [hit.text for hit in memory.recall("Where does the user work?")] == [FOLDED]
     assert [version.belief.text for version in memory.history(old)] == [OLD, NEW, FOLDED]
@@ -247,7 +247,7 @@ def test_what_was_folded_stands_where_it_stood(memory, clock):
     memory.pages.supersede("topic-ports", first.id, "The port is 2.")
     memory.pages.append("topic-ports", "Bob looks after it.", ["who"])
 
-    memory.pages.fold("topic-ports")
+    memory.pages.compact("topic-ports")
 
     told = ["Ana set it up.", "The port is 2. (Until 2026-05-20: The port is 1.)", "Bob looks after it."]
     assert entries(memory, "topic-ports") == told
@@ -259,7 +259,7 @@ def test_repeats_become_the_last_of_them_which_keeps_its_id(memory):
     names = [memory.pages.append("person-ana", text, ["taste"]).id for text in ("Ana likes tea.", "Ana likes the tea")]
     memory.pages.append("person-ana", "Bob likes tea.", ["taste"])
 
-    done = memory.pages.fold("person-ana")
+    done = memory.pages.compact("person-ana")
 
     assert done.changes == ((names[0], names[1]),)
     assert entries(memory, "person-ana") == ["Ana likes the tea", "Bob likes tea."]
@@ -272,7 +272,7 @@ def test_tags_and_evidence_of_repeats_are_kept(memory):
     one = memory.pages.append("person-ana", "Ana likes tea.", ["taste"], evidence=("a note",))
     memory.pages.append("person-ana", "Ana likes tea.", ["drinks"], evidence=("a call",))
 
-    memory.pages.fold("person-ana")
+    memory.pages.compact("person-ana")
 
     belief = memory.get(one.id)
     assert set(belief.tags) == {"taste", "drinks"}
@@ -293,12 +293,12 @@ def test_beliefs_that_differ_in_more_than_their_words_are_not_joined(memory, fie
     memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
     other = memory.pages.append("person-ana", "Ana likes tea.", ["taste"], **fields)
 
-    assert memory.pages.fold("person-ana").changes == ()
+    assert memory.pages.compact("person-ana").changes == ()
     text = page_of(memory, "person-ana").read_text()
     first = memory.pages.read("person-ana").entries[0]
     joined = text.replace(text[text.index("## [") : text.rindex("## [")], "") + f"<!-- supersedes: {first.id} -->\n"
     with pytest.raises(Refused, match=r"differs from .* in more than its words"):
-        memory.pages.fold("person-ana", joined)
+        memory.pages.compact("person-ana", joined)
     assert len(memory.pages.read("person-ana").entries) == 2
     assert memory.get(other.id).id == other.id
 
@@ -308,7 +308,7 @@ def test_what_differs_from_its_repeats_is_still_folded_with_its_own_past(memory,
     old = memory.pages.append("topic-ports", "The port is 1.", ["port"])
     memory.pages.supersede("topic-ports", old.id, "The port is 2.")
 
-    memory.pages.fold("topic-ports")
+    memory.pages.compact("topic-ports")
 
     assert entries(memory, "topic-ports") == ["The port is 2.", "The port is 2. (Until 2026-05-20: The port is 1.)"]
 
@@ -320,7 +320,7 @@ def test_what_callers_gave_keys_to_is_left_as_it_is(memory, clock):
     memory.pages.sync()
     before = page_of(memory, "topic-ports").read_bytes()
 
-    assert memory.pages.fold("topic-ports").changes == ()
+    assert memory.pages.compact("topic-ports").changes == ()
     assert page_of(memory, "topic-ports").read_bytes() == before
 
 
@@ -328,7 +328,7 @@ def test_a_belief_that_got_its_key_later_is_left_as_it_is(memory):
     names = [memory.pages.append("person-ana", "Ana likes tea.", ["taste"]).id for _ in range(2)]
     memory.revise(names[0], key="drink")
 
-    assert memory.pages.fold("person-ana").changes == ()
+    assert memory.pages.compact("person-ana").changes == ()
 
 
 def test_what_was_retracted_stays_struck(memory, clock):
@@ -337,7 +337,7 @@ def test_what_was_retracted_stays_struck(memory, clock):
     job(memory, clock, "person-ana")
     memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
 
-    memory.pages.fold("person-ana")
+    memory.pages.compact("person-ana")
 
     text = page_of(memory, "person-ana").read_text()
     assert f"{{id: {gone.id}}} #taste #retracted\n~~Ana likes tea.~~\n" in text
@@ -348,10 +348,10 @@ def test_folding_twice_is_folding_once(memory, clock):
     job(memory, clock)
     for text in ("Ana likes tea.", "Ana likes tea.", "Bob likes tea."):
         memory.pages.append("user-profile", text, ["taste"])
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
     before, events = page_of(memory).read_bytes(), memory.status().events
 
-    done = memory.pages.fold("user-profile")
+    done = memory.pages.compact("user-profile")
 
     assert not done.is_any
     assert (page_of(memory).read_bytes(), memory.status().events) == (before, events)
@@ -359,11 +359,11 @@ def test_folding_twice_is_folding_once(memory, clock):
 
 def test_what_was_folded_goes_on_and_is_folded_again(memory, clock):
     old, _ = job(memory, clock)
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
     [entry] = memory.pages.read("user-profile").entries
     clock.now += timedelta(days=1)
     memory.pages.supersede("user-profile", entry.id, "User founded Ana Ltd.")
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
 
     [entry] = memory.pages.read("user-profile", include_superseded=True).entries
     assert entry.text == f"User founded Ana Ltd. (Until 2026-05-22: {NEW}) (Until 2026-05-21: {OLD})"
@@ -373,10 +373,10 @@ def test_what_was_folded_goes_on_and_is_folded_again(memory, clock):
 
 def test_what_is_said_again_after_its_past_was_folded_takes_that_past_over(memory, clock):
     job(memory, clock)
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
     again = memory.pages.append("user-profile", NEW, ["work"])
 
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
 
     [entry] = memory.pages.read("user-profile", include_superseded=True).entries
     assert entry.text == FOLDED
@@ -391,7 +391,7 @@ def test_many_pages_at_once(memory, clock):
         memory.pages.flag_compact(f"topic-{number}")
 
     for each in memory.pages.foldings():
-        memory.pages.fold(each)
+        memory.pages.compact(each)
 
     assert memory.pages.foldings() == []
     assert [len(entries(memory, f"topic-{number}")) for number in range(5)] == [1] * 5
@@ -402,7 +402,7 @@ def test_a_page_with_hundreds_of_repeats_is_folded_as_far_as_entries_can_name_th
         for _ in range(400):
             memory.remember("Ana likes tea.", about="person-ana")
 
-    done = memory.pages.fold("person-ana")
+    done = memory.pages.compact("person-ana")
 
     left = memory.pages.read("person-ana", include_superseded=True).entries
     assert (done.entries_before, done.entries_after, len(left)) == (400, 3, 3)
@@ -417,14 +417,14 @@ def test_a_very_long_past_is_folded_as_far_as_an_entry_can_name_it(memory, clock
         clock.now += timedelta(days=1)
         name = memory.revise(name, text=f"The port is {number}.").id
 
-    memory.pages.fold("topic-ports")
+    memory.pages.compact("topic-ports")
 
     left = memory.pages.read("topic-ports", include_superseded=True).entries
     assert len(left) == 51
     assert len(left[-1].supersedes) == 150
     assert left[-1].text.startswith("The port is 199. (Until")
     assert memory.pages.sync().is_clean
-    assert not memory.pages.fold("topic-ports").is_any
+    assert not memory.pages.compact("topic-ports").is_any
 
 
 # -- it stays folded ---------------------------------------------------------------------------------------------------
@@ -434,7 +434,7 @@ def test_the_page_is_the_same_after_a_rebuild_and_after_its_file_was_lost(memory
     job(memory, clock)
     for text in ("Ana likes tea.", "Bob came.", "Ana likes tea."):
         memory.pages.append("user-profile", text, ["taste"])
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
     text, shown = page_of(memory).read_text(), memory.pages.read("user-profile", include_superseded=True).entries
 
     assert memory.pages.rebuild().adopted == ()
@@ -450,9 +450,9 @@ def test_the_rows_that_followed_are_the_rows_made_anew(memory, clock):
     job(memory, clock)
     for text in ("Ana likes tea.", "Bob came.", "Ana likes tea."):
         memory.pages.append("user-profile", text, ["taste"])
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
     job(memory, clock)
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
 
     def rows() -> list[tuple[object, ...]]:
         db = memory._pages_at.level()
@@ -468,7 +468,7 @@ def test_the_rows_that_followed_are_the_rows_made_anew(memory, clock):
 def test_a_file_that_was_put_back_from_before_the_folding_is_folded_again(memory, clock):
     job(memory, clock)
     before = page_of(memory).read_bytes()
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
     after = page_of(memory).read_bytes()
 
     page_of(memory).write_bytes(before)
@@ -480,7 +480,7 @@ def test_a_file_that_was_put_back_from_before_the_folding_is_folded_again(memory
 
 def test_an_edit_of_the_folded_statement_is_an_edit_like_any(memory, clock):
     job(memory, clock)
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
     page_of(memory).write_text(page_of(memory).read_text().replace("senior engineer.", "chief engineer."))
 
     assert len(memory.pages.sync().adopted) == 1
@@ -491,7 +491,7 @@ def test_an_edit_of_the_folded_statement_is_an_edit_like_any(memory, clock):
 def test_erasing_any_of_the_names_takes_the_folded_words_everywhere(memory, clock, which):
     old, new = job(memory, clock)
     memory.pages.append("user-profile", "Ana likes tea.", ["taste"])
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
     name = {"old": old, "new": new, "folded": memory.pages.read("user-profile").entries[0].id}[which]
     assert holds(memory, "Old Corp")
 
@@ -504,7 +504,7 @@ def test_erasing_any_of_the_names_takes_the_folded_words_everywhere(memory, cloc
 def test_erasing_one_of_joined_repeats_takes_the_words_of_all(memory, clock):
     names = [memory.pages.append("person-ana", f"Ana likes {the}rare tea.", ["taste"]).id for the in ("", "the ", "")]
     memory.pages.append("person-ana", "Bob came.", ["visit"])
-    memory.pages.fold("person-ana")
+    memory.pages.compact("person-ana")
 
     memory.erase(names[0])
 
@@ -515,7 +515,7 @@ def test_erasing_one_of_joined_repeats_takes_the_words_of_all(memory, clock):
 def test_the_reason_of_a_refusal_repeats_no_words_that_an_erasure_would_miss(memory, clock):
     old, _ = job(memory, clock)
     with pytest.raises(Refused, match="Acme"):
-        memory.pages.fold("user-profile", page_of(memory).read_text().replace("Acme", "Other"))
+        memory.pages.compact("user-profile", page_of(memory).read_text().replace("Acme", "Other"))
 
     memory.erase(old)
 
@@ -528,7 +528,7 @@ def test_a_dormant_page_that_is_folded_stays_dormant(memory, clock):
     clock.now += timedelta(days=200)
     memory.tidy.apply(next(each for each in memory.tidy.proposals() if each.ids == ("topic-work.md",)))
 
-    memory.pages.fold("topic-work")
+    memory.pages.compact("topic-work")
 
     assert memory.pages.read("topic-work").info.status == "dormant"
     assert "status: dormant" in page_of(memory, "topic-work").read_text()
@@ -545,13 +545,13 @@ def test_what_is_carried_out_is_what_was_shown(memory, clock):
     before, events = page_of(memory).read_bytes(), memory.status().events
 
     with pytest.raises(Moved, match=r"user-profile\.md is not what it was"):
-        memory.pages.fold(shown)
+        memory.pages.compact(shown)
 
     assert (page_of(memory).read_bytes(), memory.status().events) == (before, events)
     [shown] = memory.pages.foldings()
-    assert memory.pages.fold(shown).entries_after == 2
+    assert memory.pages.compact(shown).entries_after == 2
     with pytest.raises(Moved):
-        memory.pages.fold(shown)
+        memory.pages.compact(shown)
 
 
 @pytest.mark.parametrize("trust", ["agent", "tool", "web"])
@@ -561,7 +561,7 @@ def test_pages_are_folded_by_people_or_with_their_approval_exactly_as_asked(home
         before = page_of(memory).read_bytes()
         rewrite = memory.pages.foldings()[0].text if memory.pages.foldings() else before.decode()
     with Memory(clock=clock, trust=trust) as memory, pytest.raises(NeedsApproval) as held:
-        memory.pages.fold("user-profile", rewrite)
+        memory.pages.compact("user-profile", rewrite)
     assert page_of(memory).read_bytes() == before
     with Memory(clock=clock) as memory:
         review = memory.reviews.get(held.value.review)
@@ -573,19 +573,19 @@ def test_pages_are_folded_by_people_or_with_their_approval_exactly_as_asked(home
 def test_nothing_is_folded_inside_a_batch_or_where_nothing_may_be_written(memory, clock):
     job(memory, clock)
     with memory.batch(), pytest.raises(Refused, match="batch"):
-        memory.pages.fold("user-profile")
+        memory.pages.compact("user-profile")
     with Memory(memory.folder, read_only=True) as other:
         with pytest.raises(Refused, match="only be read"):
-            other.pages.fold("user-profile")
+            other.pages.compact("user-profile")
         assert other.pages.foldings() == []
     assert entries(memory) == [OLD, NEW]
 
 
 def test_a_page_that_is_not_there_is_not_folded(memory):
     with pytest.raises(NotFound):
-        memory.pages.fold("person-nobody")
+        memory.pages.compact("person-nobody")
     with pytest.raises(Refused, match="no page's name"):
-        memory.pages.fold("../escape")
+        memory.pages.compact("../escape")
 
 
 def test_a_folding_is_of_a_page():
@@ -601,7 +601,7 @@ def test_a_page_saved_from_before_the_fold_takes_nothing_back(memory):
     held = memory.pages.supersede("user-profile", first.id, "User joined Acme Corp as an engineer.", "new")
     memory.pages.append("user-profile", "User likes tea.", ["taste"])
     stale = page_of(memory).read_text()
-    memory.pages.fold("user-profile")
+    memory.pages.compact("user-profile")
 
     page_of(memory).write_text(stale.replace("likes tea", "likes coffee"))
     done = memory.pages.sync()

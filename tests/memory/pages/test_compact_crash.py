@@ -57,7 +57,7 @@ def state(place: Path) -> tuple[tuple[str, ...], bool, int]:
 
 def fold(place: Path) -> None:
     with Memory(place) as memory:
-        memory.pages.fold("topic-ports")
+        memory.pages.compact("topic-ports")
 
 
 @pytest.mark.parametrize("halfway", [False, True], ids=["before the call", "halfway through it"])
@@ -86,7 +86,7 @@ def fold_when_told(place: Path, line: Connection) -> None:
     with Memory(place) as memory:
         line.send("ready")
         line.recv()
-        line.send(len(memory.pages.fold("topic-ports").changes))
+        line.send(len(memory.pages.compact("topic-ports").changes))
 
 
 def start(place: Path) -> tuple[ForkProcess, Connection]:

@@ -43,7 +43,7 @@ def act(memory: Memory, clock: Clock, what: str, text: str, which: int) -> None:
     elif what == "forget" and one:
         memory.forget(one.id)
     elif what == "fold":
-        memory.pages.fold("topic-x")
+        memory.pages.compact("topic-x")
     elif what == "wait":
         clock.now += timedelta(hours=17)
     elif what == "edit":
@@ -92,7 +92,7 @@ def test_a_fold_keeps_every_word_and_a_second_one_changes_nothing(tmp_path_facto
         for what, text, which in steps:
             act(memory, clock, what, text, which)
         before = memory.pages.read("topic-x", include_superseded=True).entries
-        done = memory.pages.fold("topic-x")
+        done = memory.pages.compact("topic-x")
         after = memory.pages.read("topic-x", include_superseded=True).entries
 
         assert done.losses == ()
@@ -100,5 +100,5 @@ def test_a_fold_keeps_every_word_and_a_second_one_changes_nothing(tmp_path_facto
         known = {each.id for each in after} | {name for each in after for name in each.supersedes}
         assert {each.id for each in before} <= known
         assert [each for each in after if each.is_retracted] == [each for each in before if each.is_retracted]
-        again = memory.pages.fold("topic-x")
+        again = memory.pages.compact("topic-x")
         assert (again.changes, again.diff) == ((), "")

@@ -156,7 +156,7 @@ def test_a_rewrite_that_loses_a_fact_is_refused_and_changes_nothing_but_the_flag
     shown = memory.pages.read("person-ana", include_superseded=True).entries
 
     with pytest.raises(Refused, match=why) as refused:
-        memory.pages.fold("person-ana", rewrite)
+        memory.pages.compact("person-ana", rewrite)
 
     assert "\n" not in str(refused.value)
     assert str(refused.value).startswith("person-ana.md was not folded")
@@ -172,13 +172,13 @@ def test_what_is_refused_twice_is_recorded_once(memory, names):
     wrong = text_of(memory).replace("40 EUR", "41 EUR")
     for _ in range(2):
         with pytest.raises(Refused):
-            memory.pages.fold("person-ana", wrong)
+            memory.pages.compact("person-ana", wrong)
     assert [event.op for event in memory.log()].count("page.put/1") == 1
 
 
 def test_a_refusal_tells_the_first_losses_and_how_many_more(memory, names):
     with pytest.raises(Refused, match=r"; and \d+ more$") as refused:
-        memory.pages.fold("person-ana", text_of(memory).replace("Ana", "Eva"))
+        memory.pages.compact("person-ana", text_of(memory).replace("Ana", "Eva"))
     assert str(refused.value).count("; ") < 10
     assert len(str(refused.value)) < 1500
 
@@ -187,9 +187,9 @@ def test_a_refusal_tells_the_first_losses_and_how_many_more(memory, names):
 def test_what_is_no_page_at_all_is_refused_and_the_page_is_not_even_flagged(memory, names, nothing):
     before, events = text_of(memory), memory.status().events
     with pytest.raises(Refused, match="Markdown of the whole page"):
-        memory.pages.fold("person-ana", nothing)
+        memory.pages.compact("person-ana", nothing)
     with pytest.raises(Refused, match="half a surrogate pair"):
-        memory.pages.fold("person-ana", before.replace("Ana manages", "Ana \udcffmanages"))
+        memory.pages.compact("person-ana", before.replace("Ana manages", "Ana \udcffmanages"))
     assert (text_of(memory), memory.status().events) == (before, events)
 
 
@@ -200,7 +200,7 @@ def test_the_page_as_it_is_is_accepted_and_the_flag_is_gone(memory, names):
     memory.pages.flag_compact("person-ana", "is it all right?")
     before = text_of(memory)
 
-    done = memory.pages.fold("person-ana", before)
+    done = memory.pages.compact("person-ana", before)
 
     assert done.changes == ()
     assert memory.pages.foldings() == []
@@ -211,7 +211,7 @@ def test_our_own_proposal_is_accepted_as_a_rewrite(memory, names):
     memory.pages.flag_compact("person-ana")
     [ours] = memory.pages.foldings()
 
-    done = memory.pages.fold("person-ana", ours.text)
+    done = memory.pages.compact("person-ana", ours.text)
 
     assert done.entries_after == ours.entries_after < ours.entries_before
     shown = [each.text for each in memory.pages.read("person-ana").entries]
@@ -229,7 +229,7 @@ def test_a_rewrite_may_give_an_entry_another_id_if_it_names_the_old_ones(memory,
         f"<!-- supersedes: {names['now']}, {names['job']} -->\n\n"
     )
 
-    memory.pages.fold("person-ana", text[:start] + made + text[end:])
+    memory.pages.compact("person-ana", text[:start] + made + text[end:])
 
     [entry] = [each for each in memory.pages.read("person-ana").entries if "Acme" in each.text]
     assert set(entry.supersedes) == {names["now"], names["job"]}
@@ -243,7 +243,7 @@ def test_statements_may_be_set_after_each_other_and_are_erased_together(memory, 
     joined = f"Ana manages Bob. {SAID['link']}\n<!-- supersedes: {names['pair']} -->\n"
     text = text.replace("#note #link", "#note #link #pair").replace(words, joined)
 
-    memory.pages.fold("person-ana", text)
+    memory.pages.compact("person-ana", text)
 
     assert memory.get(names["pair"]).text == f"Ana manages Bob. {SAID['link']}"
     memory.erase(names["pair"])
@@ -252,7 +252,7 @@ def test_statements_may_be_set_after_each_other_and_are_erased_together(memory, 
 
 
 def test_numbers_and_fillers_may_be_written_otherwise(memory, names):
-    memory.pages.fold("person-ana", text_of(memory).replace("2026-01-03", "3 January 2026").replace(
+    memory.pages.compact("person-ana", text_of(memory).replace("2026-01-03", "3 January 2026").replace(
         "Ana has two dogs", "Ana has 2 dogs"))  # fmt: skip
 
     shown = [each.text for each in memory.pages.read("person-ana").entries]
@@ -266,7 +266,7 @@ def test_what_a_person_edited_meanwhile_is_in_the_page_that_the_rewrite_is_held_
     (memory.pages.folder / "person-ana.md").write_text(before.replace("40 EUR", "50 EUR"))
 
     with pytest.raises(Refused, match="50"):
-        memory.pages.fold("person-ana", before)
+        memory.pages.compact("person-ana", before)
 
     assert "50 EUR" in text_of(memory)
     assert "40 EUR" in text_of(memory)
@@ -279,7 +279,7 @@ def test_a_page_with_its_own_comments_keys_and_line_ends_keeps_them(memory, name
     path.write_bytes(text.replace("\n", "\r\n").encode())
     memory.pages.sync()
 
-    memory.pages.fold("person-ana")
+    memory.pages.compact("person-ana")
 
     kept = path.read_bytes()
     assert b"mood: calm # mine\r\n" in kept
@@ -303,8 +303,8 @@ def test_a_page_that_somebody_wrote_by_hand_is_folded_as_it_is_written(memory):
     memory.pages.sync()
     before = path.read_text()
 
-    assert memory.pages.fold("person-bob", before).changes == ()
-    memory.pages.fold("person-bob")
+    assert memory.pages.compact("person-bob", before).changes == ()
+    memory.pages.compact("person-bob")
 
     text = path.read_text()
     assert "## [2026-04-20T14:02] {id: 20260420-1402-a1b23c}\nBob plays chess.\n\n## [2026-04-21T09:15:00]" in text
@@ -331,7 +331,7 @@ def test_no_rewrite_whatever_breaks_the_page(tmp_path_factory, data):
         come = data.draw(st.one_of(texts, st.sampled_from([*HOSTILE, "## [", "~~", "-->"])))
         rewrite = before[:cut] + come + before[end:]
         try:
-            memory.pages.fold("topic-x", rewrite)
+            memory.pages.compact("topic-x", rewrite)
         except KeepsakeError:
             assert [each.text for each in memory.pages.read("topic-x").entries] == held
             assert path.read_bytes().decode().replace("needs_compact: true", "needs_compact: false") == before

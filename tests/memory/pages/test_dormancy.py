@@ -289,7 +289,7 @@ def test_a_page_that_was_folded_below_the_limit_is_flagged_no_longer(limited):
         last = limited.pages.supersede("person-ana", last.id, f"Ana lives in {town}.")
     assert flagged(limited) == ["person-ana.md"]
 
-    limited.pages.fold("person-ana")
+    limited.pages.compact("person-ana")
 
     assert flagged(limited) == []
     assert "needs_compact: false" in file_of(limited, "person-ana").read_text()

@@ -24,7 +24,7 @@ def test_erasing_reaches_every_path_that_has_the_words(memory: Memory) -> None:
     memory.on("c").revise("a", confidence=0.2)
     memory.paths.merge("c")
     memory.on("d").remember("Bob has the flu", key="other")
-    assert len(memory.what_would_go("a").beliefs) == 3
+    assert len(memory.preview_erase("a").beliefs) == 3
 
     memory.on("b").erase("a")
     assert memory.get("a") is None

@@ -41,13 +41,13 @@ def test_texts_without_a_vector_are_counted_and_made_when_that_is_asked_for(home
                 memory.remember(f"tea {number}")
         memory.remember("rum", user="bea")
 
-        assert (memory.unembedded(), memory.unembedded(user="bea"), memory.unembedded(user="nobody")) == (30, 1, 0)
+        assert (memory.missing_vectors(), memory.missing_vectors(user="bea"), memory.missing_vectors(user="nobody")) == (30, 1, 0)
         assert slow.asked == 0
         memory.embed()
-        assert (memory.unembedded(), memory.unembedded(user="bea")) == (0, 1)
+        assert (memory.missing_vectors(), memory.missing_vectors(user="bea")) == (0, 1)
         memory.remember("coffee")
         memory.remember("tea 3", key="again")
-        assert memory.unembedded() == 1, "what is said again has its vector"
+        assert memory.missing_vectors() == 1, "what is said again has its vector"
         assert memory.embedder == "slow-8-aaaaaaaaaaaaaaaa"
 
 
@@ -58,21 +58,21 @@ def test_an_index_made_anew_loses_no_vectors(home: Path) -> None:
         memory.embed()
         memory.rebuild_index()
 
-        assert memory.unembedded() == 0
+        assert memory.missing_vectors() == 0
 
 
 def test_a_fast_embedder_leaves_none_behind_a_question(memory: Memory) -> None:
     memory.remember("tea")
     memory.recall("tea")
 
-    assert memory.unembedded() == 0
+    assert memory.missing_vectors() == 0
 
 
 def test_without_an_embedder_nothing_is_missing(home: Path) -> None:
     with Memory(embedder="none") as memory:
         memory.remember("tea")
 
-        assert (memory.unembedded(), memory.embedder, memory.embed()) == (0, "", 0)
+        assert (memory.missing_vectors(), memory.embedder, memory.embed()) == (0, "", 0)
 
 
 def test_an_embedder_that_has_just_failed_is_not_asked_again_to_count(home: Path) -> None:
@@ -83,7 +83,7 @@ def test_an_embedder_that_has_just_failed_is_not_asked_again_to_count(home: Path
         assert [hit.text for hit in memory.recall("tea")] == ["tea"]
         asked = slow.asked
 
-        assert memory.unembedded() == 0
+        assert memory.missing_vectors() == 0
         assert slow.asked == asked
         with pytest.raises(Busy, match="nobody answers there"):
             memory.embed()

@@ -68,7 +68,7 @@ def test_nothing_is_found_under_a_name_that_nobody_has_and_the_index_is_no_worse
         assert memory.frame("self", "tea", **{name: odd}).hits == ()
         assert memory.frame("attention", **{name: odd}).hits == ()
         if name == "user":
-            assert (memory.embed(user=odd), memory.unembedded(user=odd)) == (0, 0)
+            assert (memory.embed(user=odd), memory.missing_vectors(user=odd)) == (0, 0)
             assert memory.tidy.proposals(user=odd) == []
             assert memory.receipts.all(user=odd) == []
     assert told == []
@@ -78,14 +78,14 @@ def test_nothing_is_found_under_a_name_that_nobody_has_and_the_index_is_no_worse
 def test_what_is_no_name_is_refused_by_whatever_tends_memories(memory, wrong):
     memory.remember("Ana likes tea", key="tea")
     calls = [
-        lambda: memory.outcome(wrong), lambda: memory.fade(wrong), lambda: memory.tidy.apply(wrong),
+        lambda: memory.outcome(wrong), lambda: memory.archive(wrong), lambda: memory.tidy.apply(wrong),
         lambda: memory.receipts.get(wrong), lambda: memory.replay(wrong), lambda: memory.outcome(["tea"], reason=wrong),
     ]  # fmt: skip
     if wrong is not None:
         calls += [
-            lambda: memory.outcome(["tea"], user=wrong), lambda: memory.fade("tea", user=wrong),
+            lambda: memory.outcome(["tea"], user=wrong), lambda: memory.archive("tea", user=wrong),
             lambda: memory.tidy.proposals(user=wrong), lambda: memory.embed(user=wrong),
-            lambda: memory.unembedded(user=wrong), lambda: memory.receipts.get("x", user=wrong),
+            lambda: memory.missing_vectors(user=wrong), lambda: memory.receipts.get("x", user=wrong),
         ]  # fmt: skip
     for call in calls:
         with pytest.raises(Refused):
@@ -336,7 +336,7 @@ def _as_one_user_sees(folder: Path, seed: int, others: int) -> list[object]:
             frames = [memory.frame(name, question) for name in ("self", "attention", "task")]
             seen += [([hit.text for hit in each.hits], each.used, len(each.dropped)) for each in frames]
         proposals = [(each.texts, each.why) for each in memory.tidy.proposals()]
-        return [*seen, proposals, memory.receipts.all(), memory.unembedded()]
+        return [*seen, proposals, memory.receipts.all(), memory.missing_vectors()]
 
 
 def _say(memory: Memory, drawn: Random, user: str, now: datetime) -> None:

@@ -209,7 +209,7 @@ def test_what_a_memory_is_related_to_can_be_looked_at_from_both_ends(m):
     assert near("museum") == [(parser, "shows why", False)]
 
     m.forget("museum")
-    m.fade("stop")
+    m.archive("stop")
     assert near("parser") == []
 
 
@@ -245,16 +245,16 @@ def test_relations_come_along_where_ones_own_export_is_joined_and_what_is_said_h
     m.export(tmp_path / "own.ndjson")
     with Memory(home / "there") as there:
         there.remember("Bob sails", key="bob")
-        told = there.take_in(tmp_path / "own.ndjson", mine=True)
+        told = there.import_export(tmp_path / "own.ndjson", mine=True)
         assert [each for each in told.left if each[0] == "relation"] == []
         assert [each.relation for each in there.related("parser")] == ["shows why", "was caused by"]
         assert MUSEUM in texts(there.recall(ASKED))
         there.relate("museum", "parser", "")
         there.relate("stop", "parser", "began with")
-        there.take_in(tmp_path / "own.ndjson", mine=True)
+        there.import_export(tmp_path / "own.ndjson", mine=True)
         assert [each.relation for each in there.related("parser")] == ["began with"]
     with Memory(home / "elsewhere") as elsewhere:
-        elsewhere.take_in(tmp_path / "own.ndjson")
+        elsewhere.import_export(tmp_path / "own.ndjson")
         assert rows(elsewhere)["relations"] == []
 
 

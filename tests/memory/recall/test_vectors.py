@@ -186,7 +186,7 @@ def test_one_who_embeds_while_it_is_erased_does_not_bring_it_back(root: Path) ->
         m.embed()
         assert any(SECRET in texts for texts in slow.asked)
         assert traces(root / "vectors", slow.embed([SECRET])) == []
-        assert m.unembedded() == 0
+        assert m.missing_vectors() == 0
 
 
 def test_files_whose_small_file_is_lost_are_erased_too_and_it_is_noted_when_all_is_done(root: Path) -> None:
@@ -437,7 +437,7 @@ def test_no_write_waits_for_a_slow_embedder(root: Path, waits: threading.Event, 
         thread.join(120)
         assert wrong == []
         m.embed()
-        assert m.unembedded() == 0
+        assert m.missing_vectors() == 0
 
 
 def fails(error: Exception) -> Callable[[], None]:
@@ -499,10 +499,10 @@ def test_a_recall_embeds_a_few_and_embed_does_the_rest_and_shows_how_far_it_is(r
                 m.remember(f"tea number{number}")
         m.recall("which tea is number7")
         assert sum(map(len, slow.asked)) == 1 + 16
-        assert m.unembedded() == 600 - 16
+        assert m.missing_vectors() == 600 - 16
         assert m.embed(tick=ticks.append) == 600 - 16 == sum(ticks)
         assert len(ticks) > 2
-        assert m.embed() == m.unembedded() == 0
+        assert m.embed() == m.missing_vectors() == 0
         texts = [text for texts in slow.asked for text in texts]
         assert len(texts) == len(set(texts)) == 601
 

@@ -362,7 +362,7 @@ def test_every_door_to_an_action_is_gated(memory: Memory, write: Write) -> None:
     before = memory.beliefs.all()
 
     for do in (
-        lambda: memory.tidy.apply(repeat), lambda: memory.pages.fold("person-ana"), lambda: memory.outcome(["a"]),
+        lambda: memory.tidy.apply(repeat), lambda: memory.pages.compact("person-ana"), lambda: memory.outcome(["a"]),
         lambda: memory.forget("a"), lambda: memory.facts.unpin("a"),
     ):  # fmt: skip
         with pytest.raises(NeedsApproval):
@@ -405,10 +405,10 @@ def test_the_one_who_may_answer_is_named_by_the_policy(memory: Memory, write: Wr
 def test_what_would_happen_says_which_rule_says_so(memory: Memory, write: Write) -> None:
     write("[[policy.rules]]\naction = 'retract'\ntag = 'pinned'\nthen = 'refuse'\n")
 
-    assert memory.what_would_happen("invalidate", tags=["pinned"]) == (
+    assert memory.check_policy("invalidate", tags=["pinned"]) == (
         "refuse", "agent may not invalidate, by rule 1 of the policy", 1,
     )  # fmt: skip
-    assert memory.what_would_happen("retract", stated="agent").kind == "allow"
-    assert memory.what_would_happen("retract").kind == "review"
-    assert memory.what_would_happen("remember", trust="web").kind == "quarantine"
+    assert memory.check_policy("retract", stated="agent").kind == "allow"
+    assert memory.check_policy("retract").kind == "review"
+    assert memory.check_policy("remember", trust="web").kind == "quarantine"
     assert list(memory.log(op="review")) == []

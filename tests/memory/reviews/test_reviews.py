@@ -293,7 +293,7 @@ def test_erasing_takes_the_words_out_of_questions_and_answers_too(memory: Memory
     memory.backup()
     memory.ledger.compact()
     assert files_with(memory.folder, "secret")
-    going = memory.what_would_go("k")
+    going = memory.preview_erase("k")
     memory.erase("k")
 
     assert going.events == 4

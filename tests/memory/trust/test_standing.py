@@ -78,7 +78,7 @@ def test_use_and_outcomes_move_the_block_and_fading_takes_an_episode_out(memory)
     memory.receipts.flush()
     memory.outcome([belief.id], 1.0, weight=4)
     assert block(memory, "the boat has a sail")[1:3] == (1, 0.75)
-    memory.fade(episode.id)
+    memory.archive(episode.id)
     assert block(memory, "the boat is red")[3] == "archived"
     assert "the boat is red" not in [hit.text for hit in memory.recall("which boat is red?")]
     assert memory.episodes.get(episode.id).content == "the boat is red"

@@ -61,7 +61,7 @@ def test_and_one_event_undoes_that_exactly(doors):
     before = doors["me"].recall("deploy day", k=9)
     doors["me"].distrust("mcp:b")
 
-    doors["me"].trust_again("mcp:b")
+    doors["me"].restore_trust("mcp:b")
 
     assert list(doors["me"].recall("deploy day", k=9)) == list(before)
     assert ops(doors["me"])[-2:] == ["trust.set/1", "trust.set/1"]
@@ -79,7 +79,7 @@ def test_a_question_about_an_earlier_moment_is_answered_as_it_was_then(doors):
     a_story(doors)
     seq = len(ops(doors["me"])) - 1
     doors["me"].distrust("mcp:b")
-    doors["me"].trust_again("mcp:b")
+    doors["me"].restore_trust("mcp:b")
 
     found = doors["me"].recall("deploy day", believed_at=seq)
     assert ([hit.text for hit in found], "withheld" in found[0].why) == (["The deploy day is Monday."], False)
@@ -148,7 +148,7 @@ def test_since_a_moment_only_what_it_said_from_then_on(doors):
         doors["me"].distrust("mcp:b", since=moment)
         assert texts(doors["me"], "word tea") == ["The first word about tea."]
         assert doors["me"].withheld(doors["me"].beliefs.query()[0].id) is None
-        doors["me"].trust_again("mcp:b")
+        doors["me"].restore_trust("mcp:b")
     doors["me"].distrust("mcp:b", since="2026-05-20")
     assert texts(doors["me"], "word tea") == []
 
@@ -209,7 +209,7 @@ def test_it_is_a_persons_word_and_each_users_own(doors):
         with pytest.raises(Refused, match="may not .* a source; ask a person"):
             doors[name].distrust("cli:me")
         with pytest.raises(Refused, match="may not .* a source; ask a person"):
-            doors[name].trust_again("cli:me")
+            doors[name].restore_trust("cli:me")
     doors["me"].distrust("mcp:b")
     assert texts(doors["me"], "tea") == []
     assert texts(doors["me"], "tea", user="ana") == ["Ana has tea."]
@@ -234,7 +234,7 @@ def test_odd_moments_reasons_and_repetitions(doors):
     with pytest.raises(Refused, match="a reason is text"):
         doors["me"].distrust("mcp:b", reason=7)
     with pytest.raises(NotFound, match="is not withheld"):
-        doors["me"].trust_again("mcp:b")
+        doors["me"].restore_trust("mcp:b")
     doors["me"].distrust("mcp:b", reason="one")
     doors["me"].distrust("mcp:b", reason="one")
     doors["me"].distrust("mcp:b", reason="two")
@@ -279,7 +279,7 @@ def test_an_index_made_anew_and_one_after_pruning_leave_it_out_too(doors, tmp_pa
 
     assert texts(doors["me"], "moon") == ["The moon is rock."]
     assert texts(doors["me"]) == []  # the version before was moved away with its event
-    doors["me"].trust_again("mcp:b")
+    doors["me"].restore_trust("mcp:b")
     assert texts(doors["me"]) == ["The deploy day is Monday."]
 
 
@@ -485,7 +485,7 @@ def test_the_graph_leaves_a_source_out_and_has_it_back_with_one_word(doors):
     doors["b"].remember("Bob knows Ana.", key="bob", about="person-bob", triple=("Bob", "knows", "Ana"))
     assert graphed(doors["a"]) == ([], {"lives in": ["Oslo"]})
 
-    doors["me"].trust_again("mcp:b")
+    doors["me"].restore_trust("mcp:b")
     doors["me"].forget("bob")
     assert [graphed(door) for door in doors.values()] == before
 

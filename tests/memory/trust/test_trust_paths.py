@@ -50,5 +50,5 @@ def test_a_source_is_left_out_on_every_path(tmp_path, memory):
     assert "the printer is in the cellar" in found(memory, "b")
     memory.distrust("mcp:evil")
     assert found(memory, "b") == []
-    memory.trust_again("mcp:evil")
+    memory.restore_trust("mcp:evil")
     assert "the printer is in the cellar" in found(memory, "b")

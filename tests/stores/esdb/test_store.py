@@ -236,7 +236,7 @@ def test_a_second_cause_weakens_again(tower: ChronoStore) -> None:
 def test_the_chain_of_reasons_can_be_read(tower: ChronoStore) -> None:
     tower.invalidate("ground", "the scale was off by 2 g")
 
-    assert [r.id for r in tower.what_rests_on("ground")] == ["left", "right", "attic", "roof"]
+    assert [r.id for r in tower.dependents("ground")] == ["left", "right", "attic", "roof"]
     reasons = str(tower.why("roof"))
     assert "weakened: ground is no longer held (the scale was off by 2 g), through left" in reasons
     assert "the scale was calibrated (invalidated, 1)" in reasons

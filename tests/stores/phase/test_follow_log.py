@@ -148,12 +148,12 @@ def test_whatever_happened_an_export_taken_in_elsewhere_is_the_same_workspace(st
             continue
     sent = space.runtime.export().to_bytes()
     other = PhaseMemoryRuntime(InMemoryMemoryGraphStore(), clock=lambda: NINE)
-    taken = other.take_in(GraphEnvelope.from_bytes(sent))
+    taken = other.import_export(GraphEnvelope.from_bytes(sent))
 
     assert not any(taken.records.values())
     assert other.export().to_bytes() == sent
     assert other.compare().is_same
-    assert other.take_in(GraphEnvelope.from_bytes(sent)).events == 0
+    assert other.import_export(GraphEnvelope.from_bytes(sent)).events == 0
 
 
 paths = st.sampled_from(["main", "a", "b"])
@@ -191,7 +191,7 @@ def test_whatever_was_imported_branched_and_saved_an_export_goes_through_an_impo
             one_word(runtime, number, *step)
     other = PhaseMemoryRuntime(InMemoryMemoryGraphStore(), clock=lambda: NINE)
     try:
-        other.take_in(runtime.export())
+        other.import_export(runtime.export())
     except NeedsApproval:
         assert any(what == "save" for what, _, _ in talk), "only what came past the gate is stopped by it"
         return
@@ -240,12 +240,12 @@ def test_an_action_on_record_needs_its_own_yes_wherever_it_comes_from(runtime, t
     ):  # fmt: skip
         forged = replace(applied, payload={**applied.payload, **change})
         with pytest.raises(NeedsApproval, match=f"event {applied.id}"):
-            other.take_in(GraphEnvelope(events=[*TALK, forged]))
+            other.import_export(GraphEnvelope(events=[*TALK, forged]))
     with pytest.raises(NeedsApproval, match="the name of its yes"):
-        other.take_in(GraphEnvelope(events=[*TALK, replace(applied, id="again")]))
+        other.import_export(GraphEnvelope(events=[*TALK, replace(applied, id="again")]))
     assert other.export() == GraphEnvelope()
 
-    other.take_in(runtime.export())
+    other.import_export(runtime.export())
     assert other.store.load_node("b").properties["status"] == "archived"
     with pytest.raises(NeedsApproval, match="used already"):
         other.apply(action, runtime.approve(action, by="ana"))
@@ -288,7 +288,7 @@ def test_an_action_on_record_changes_only_what_it_is_about(runtime, tmp_path):
             other.record([] if number == 0 else TALK)
             before = other.export()
             with pytest.raises(NeedsApproval):
-                other.take_in(GraphEnvelope(events=events))
+                other.import_export(GraphEnvelope(events=events))
             assert other.export() == before
 
 
@@ -321,7 +321,7 @@ def test_the_policy_says_whose_yes_counts_also_for_what_is_brought_over(tmp_path
     runtime.apply(action, runtime.approve(action, by="ana"))
 
     with pytest.raises(NeedsApproval, match="'ana' may not approve"):
-        strict.take_in(runtime.export())
+        strict.import_export(runtime.export())
 
 
 # -- when somebody dies, or the disk is full ---------------------------------------------------------------------------
@@ -355,7 +355,7 @@ def test_a_process_that_dies_anywhere_in_recording_leaves_some_of_the_events_and
 def test_a_process_that_dies_anywhere_in_bringing_over_leaves_what_the_same_again_completes(tmp_path):
     whole = runtime_on(tmp_path / "whole")
     whole.record(TALK[:2])
-    whole.take_in(BARE, at=NINE)
+    whole.import_export(BARE, at=NINE)
     at = 0
     while True:
         at += STEP
@@ -365,7 +365,7 @@ def test_a_process_that_dies_anywhere_in_bringing_over_leaves_what_the_same_agai
         ended = in_a_child(lambda root=root, at=at: runtime_on(root, DyingDisk(at)).take_in(BARE, at=NINE))
 
         after = runtime_on(root)
-        after.take_in(BARE, at=NINE)
+        after.import_export(BARE, at=NINE)
         assert after.export().to_bytes() == whole.export().to_bytes(), at
         if ended == 0:
             break

@@ -232,7 +232,7 @@ def test_approvals_that_come_with_a_history_are_audited_once(runtime):
     applied = archived(runtime)
     other = in_memory()
     for _ in range(2):
-        other.take_in(runtime.export())
+        other.import_export(runtime.export())
 
     assert [(each.action, each.outcome, each.reason) for each in other.audit.read()] == [
         ("archive a", "granted", "imported")
@@ -245,7 +245,7 @@ def test_importing_again_audits_what_an_older_program_imported_without(runtime):
     archived(runtime)
     (runtime.store.root / "audit.jsonl").write_bytes(b"")
     other = in_memory()
-    other.take_in(runtime.export())
+    other.import_export(runtime.export())
     runtime.take_in(other.export())
 
     assert codes(runtime) == []
@@ -473,7 +473,7 @@ def test_what_an_earlier_program_kept_of_a_branch_is_found_and_put_right(forked)
     ]  # fmt: skip
     assert [(each.id, each.how) for each in forked.rebuild().wrong] == [("a", "other"), ("b", "branch")]
     other = in_memory()
-    other.take_in(old)
+    other.import_export(old)
     for runtime in (forked, other):
         assert graph(runtime) == ([TEA], [])
         assert codes(runtime) == []

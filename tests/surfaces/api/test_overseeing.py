@@ -124,7 +124,7 @@ def test_an_export_is_taken_in_elsewhere_whole(api, tmp_path):
     assert told.headers["content-type"] == "application/x-ndjson"
     assert len(told.content) > 2 << 16
     with Memory(tmp_path / "other") as other:
-        assert other.take_in(io.BytesIO(told.content), mine=True).beliefs == 60
+        assert other.import_export(io.BytesIO(told.content), mine=True).beliefs == 60
         assert [each.text for each in other.beliefs] == [each.text for each in api.m.beliefs]
     assert len(api.get("/v1/export?history=false").content) < len(told.content)
 

@@ -60,7 +60,7 @@ def test_fetch_gives_nothing_that_search_would_not_find(chatgpt, memory):
     gone, faded = memory.remember("Ana is tall"), memory.observe("long ago")
     memory.forget(gone.id)
     with Memory(memory.folder) as person:
-        person.fade(faded.id)
+        person.archive(faded.id)
     with Memory(memory.folder, user="bob") as other:
         theirs = other.remember("Bob's own")
 

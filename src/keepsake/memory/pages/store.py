@@ -146,7 +146,7 @@ class PageStore(Recents):
         """What may become of the pages that are flagged or above `soft_limit_tokens`. Nothing is written."""
         return self._folds.proposals(self._user if user is None else user)
 
-    def fold(self, path: str | Compaction, rewrite: str | None = None, *, reason: str = "") -> Compaction:
+    def compact(self, path: str | Compaction, rewrite: str | None = None, *, reason: str = "") -> Compaction:
         """Fold a page: as we propose, as one of `foldings()` shows (Moved, if the page changed since), or as `rewrite`
         has it, the Markdown of the whole page. Refused, if a fact would be lost by it; then the page stays flagged."""
         self._must_be_writable()

@@ -16,7 +16,7 @@ from keepsake.records.errors import KeepsakeError, NotFound
 
 _STATING = frozenset(("remember", "observe", "put", "pin", "append", "branch"))  # they answer with what they state
 _NOUNS = {"PathsOf": "path", "Memory": "record", "EpisodesOf": "record", "FactsOf": "record"}  # what their names name
-_FREE = frozenset((*_STATING, "recall", "frame", "on", "action", "distrust", "trust_again", "bring", "export"))
+_FREE = frozenset((*_STATING, "recall", "frame", "on", "action", "distrust", "restore_trust", "import_from", "export"))
 _NAMES = ("name", "fact_id", "into", "parent", "one", "other")
 
 

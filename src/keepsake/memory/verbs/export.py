@@ -67,7 +67,7 @@ class Leaves(Graphs):
         self._must_read_all(whose)
         yield from self._lines(whose, history)
 
-    def take_in(
+    def import_export(
         self,
         file: str | Path | BinaryIO,
         *,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Brings(Opened):
     """What comes from other systems. `Memory` is one."""
 
-    def bring(
+    def import_from(
         self,
         source: str | Path | bytes,
         *,

@@ -57,7 +57,7 @@ class Looks(Opened):
         """The chain of reasons for a belief's standing."""
         return self._shelf.why(name, user=self._user(user), path=path)
 
-    def what_rests_on(self, name: str, *, user: str | None = None, path: str = "") -> list[Belief]:
+    def dependents(self, name: str, *, user: str | None = None, path: str = "") -> list[Belief]:
         """Everything that stands on a belief, directly or through others."""
         return [held.belief() for held in self._shelf.what_rests_on(name, user=self._user(user), path=path)]
 
@@ -137,7 +137,7 @@ class Looks(Opened):
         sought = Sought(op, by, session, agent)
         return log_page(self._shelf, self.user, sought, before=before, after=after, limit=limit, reach=reach)
 
-    def mark(self) -> tuple[int, str]:
+    def content_version(self) -> tuple[int, str]:
         """Number and hash of the last event that changed what is remembered: another one, whenever anything did.
 
         What only watches over it, such as a receipt, a rule's run or a snapshot, changes nothing.

@@ -65,7 +65,7 @@ class Tends(Learns, Accounts):
         """
         return self._use.relate(one, other, relation, user=user, path=path)
 
-    def fade(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
+    def archive(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
         return self._use.fade(names, reason=reason, user=user)
 

@@ -130,7 +130,7 @@ class Asks(Tends, Trusts):
         """Make the vectors that are missing; return how many texts were looked at. Needed only for slow embedders."""
         return self._recall.embed(user=user, tick=tick)
 
-    def unembedded(self, *, user: str | None = None) -> int:
+    def missing_vectors(self, *, user: str | None = None) -> int:
         """How many texts have no vector yet and are found by their words alone; `embed` makes what is missing."""
         return self._recall.unembedded(user)
 

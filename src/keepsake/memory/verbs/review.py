@@ -112,7 +112,7 @@ class Governs(Opened):
         do_the_rest(self._gated, self._fold, action, has_yes=approval is not None)
         return Applied(action, tuple(events), approval.review if approval else "")
 
-    def what_would_happen(
+    def check_policy(
         self, kind: str, /, *, trust: str = "agent", source: str = "", stated: str = "human", **fields: Any
     ) -> Verdict:
         """What the policy says to an action: allow, quarantine, review or refuse; why; and which rule, by its number.

@@ -55,7 +55,7 @@ class Trusts(Opened):
         assert found is not None
         return found
 
-    def trust_again(self, source: str, *, reason: str = "", user: str | None = None) -> None:
+    def restore_trust(self, source: str, *, reason: str = "", user: str | None = None) -> None:
         """Let a source be recalled as before. What it said meanwhile is recalled too."""
         whose, named = self._user(user), checked_source(source)
 

@@ -193,7 +193,7 @@ async def trust_again(request: Request, said: Again) -> Response:
     """As before, with what it said meanwhile. Only a person does this."""
 
     def work(memory: Memory) -> Any:
-        memory.trust_again(said.source, reason=said.reason)
+        memory.restore_trust(said.source, reason=said.reason)
         return {"sources": plains(memory.sources())}
 
     return Json(await ask(request, work))

@@ -65,7 +65,7 @@ async def unless_known(
 
 def tag_of(request: Request, memory: Memory, also: Callable[[Memory], str] | None = None) -> str:
     """The tag that an answer to this request has now."""
-    seq, mark = memory.mark()
+    seq, mark = memory.content_version()
     asked = [request.url.path, request.url.query, request.headers.get("accept", ""), also(memory) if also else ""]
     digest = blake2b(orjson.dumps([mark, memory.trust, *asked]), digest_size=12).hexdigest()
     return f'"{seq}-{digest}"'

@@ -256,7 +256,7 @@ async def erase(said: Erase, request: Request) -> Response:
     """All versions, here and in the backups of this folder. It cannot be undone, so it is only done with `confirm`."""
 
     def work(memory: Memory) -> dict[str, Any]:
-        going = memory.erase if said.confirm else memory.what_would_go
+        going = memory.erase if said.confirm else memory.preview_erase
         return {"done": said.confirm, **plain(going(*said.names, path=said.path))}
 
     return Json(await ask(request, work))
@@ -320,6 +320,6 @@ async def fade(said: Fade, request: Request) -> Response:
     """What happened stays in history. Only a person does this."""
 
     def work(memory: Memory) -> list[str]:
-        return list(memory.fade(*said.names, reason=said.reason))
+        return list(memory.archive(*said.names, reason=said.reason))
 
     return Json({"ids": await ask(request, work)})

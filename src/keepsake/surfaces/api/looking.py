@@ -116,7 +116,7 @@ class Resting(Shape):
 )  # fmt: skip
 async def belief_resting(request: Request, name: Name, path: OfPath = "") -> Response:
     """Directly or through others: what would be weakened, if it proved wrong."""
-    return await unless_known(request, lambda memory: {"beliefs": plains(memory.what_rests_on(name, path=path))})
+    return await unless_known(request, lambda memory: {"beliefs": plains(memory.dependents(name, path=path))})
 
 
 class Neighbour(Shape):

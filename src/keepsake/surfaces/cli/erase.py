@@ -46,7 +46,7 @@ def erase(call: Call, names: tuple[str, ...], yes: bool, dry_run: bool, trust: s
     """
     with call.memory(user=user, trust=trust) as memory:
         names = tuple(episode_named(memory, name) or name for name in names)
-        going = memory.what_would_go(*names)
+        going = memory.preview_erase(*names)
         if dry_run:
             call.answer({**going.to_dict(), "erased": False}, lambda: _what(going, memory.folder))
             return

@@ -103,7 +103,7 @@ def _brought(
     done = Imported(dry_run=dry_run)
     with progress("Bringing in …", total) as tick:
         for each in given:
-            done += memory.bring(each, format=format_, quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
+            done += memory.import_from(each, format=format_, quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
     return done
 
 
@@ -199,6 +199,6 @@ def _apart(work: Callable[[], object]) -> None:
 
 def _recorded(call: Call, user: str | None, path: str) -> str:
     with call.memory(user=user, make=True) as memory:
-        done = memory.bring(path, format="claude-code")
+        done = memory.import_from(path, format="claude-code")
     new = f"remembered {count(done.episodes, 'turn')} of this session"
     return "nothing new in this session" if done.is_nothing else new

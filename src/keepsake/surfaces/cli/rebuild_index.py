@@ -75,10 +75,10 @@ def _make_index(memory: Memory) -> int:
 
 def _make_vectors(memory: Memory) -> int:
     """Make what is missing; for how many texts."""
-    missing = memory.unembedded()
+    missing = memory.missing_vectors()
     with progress("Making vectors", missing) as tick:
         memory.embed(tick=tick)
-    return missing - memory.unembedded()
+    return missing - memory.missing_vectors()
 
 
 def _page(found: Synced | None, events: int | None, made: int, by: str) -> Iterator[str]:

@@ -116,6 +116,6 @@ def _replay(call: Call, memory: Memory, receipt: str, question: str) -> int:
 def _tell_of_vectors(call: Call, memory: Memory, said: dict[str, Any]) -> None:
     if "words" in said or call.json:
         return
-    if missing := memory.unembedded():
+    if missing := memory.missing_vectors():
         have = "has no vector yet and is" if missing == 1 else "have no vectors yet and are"
         call.note(dim(f"{count(missing, 'text')} {have} found by words alone; `keepsake rebuild-index` makes them"))

@@ -33,7 +33,7 @@ def test(call: Call, memory: Memory, kind: str, trust: str, about: str, given: S
     if about:
         said["about"] = about
     source = said.get("source", "")
-    verdict = memory.what_would_happen(kind, trust=trust, **said)
+    verdict = memory.check_policy(kind, trust=trust, **said)
     found = {"action": kind, "trust": trust, "then": verdict.kind, "rule": verdict.rule, "why": verdict.why}
     by = f"rule {verdict.rule}" if verdict.rule else "no rule of yours fits; the defaults say so"
     who = f"{trust} ({shown(source)})" if source else trust

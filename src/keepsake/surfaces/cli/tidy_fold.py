@@ -111,7 +111,7 @@ def _ask(call: Call, picked: Numbered) -> None:
 
 
 def _apply(call: Call, memory: Memory, picked: Sequence[Compaction], reason: str) -> None:
-    done = one_by_one(call, picked, lambda each: memory.pages.fold(each, reason=reason))
+    done = one_by_one(call, picked, lambda each: memory.pages.compact(each, reason=reason))
     call.answer([each.to_dict() for each in done], lambda: _told(done))
     if failed := len(picked) - len(done):
         raise Refused(f"{count(failed, 'page')} could not be folded; `keepsake tidy --compact` says why")
@@ -121,7 +121,7 @@ def _rewrite(call: Call, memory: Memory, chosen: Sequence[str], file: str, reaso
     if len(chosen) != 1:
         raise click.UsageError("say of which page that is: --rewrite FILE --apply NAME")
     text = from_standard_input() + "\n" if file == "-" else _text_in(Path(file))
-    done = memory.pages.fold(page_name(memory, chosen[0]), text, reason=reason)
+    done = memory.pages.compact(page_name(memory, chosen[0]), text, reason=reason)
     call.answer([done.to_dict()], lambda: _told([done]))
 
 

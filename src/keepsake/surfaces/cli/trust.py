@@ -55,7 +55,7 @@ def trust(
         call.answer(found.to_dict(), lambda: _withheld(found, standings))
     elif usual is not None:
         with call.memory(user=user) as memory:
-            memory.trust_again(usual, reason=reason)
+            memory.restore_trust(usual, reason=reason)
         call.answer({"source": usual, "trust": "usual"}, lambda: [f"{dim('Trusted again:')} {bold(shown(usual))}"])
     else:
         with call.memory(user=user, read_only=True) as memory:

@@ -96,7 +96,7 @@ def shown_of(memory: Memory, name: str, *, path: str = "") -> BeliefView | str:
     return BeliefView(
         belief, html(belief.text), STANDING.get(belief.status, belief.status), withheld.why if withheld else "",
         "" if belief.path else page_of(memory, belief.about), tuple(_reasons(memory.why(belief.id, path=path))),
-        tuple(memory.what_rests_on(belief.id, path=path)[:MOST]), tuple(islice(_steps(versions), MOST)), len(versions),
+        tuple(memory.dependents(belief.id, path=path)[:MOST]), tuple(islice(_steps(versions), MOST)), len(versions),
         tuple(_told(memory, belief)),
         tuple(
             Against(memory.show(each, path=path), why)

@@ -216,12 +216,12 @@ def _going(memory: Memory, name: str, path: str) -> Going:
             raise NotFound(f"nothing is known as {name!r}; recall finds ids")
         return Going(id=episode.id, what="episode", text=episode.content[:_SHOWN])
     stated = "human" if memory.reviews.is_approved(belief) else belief.trust
-    verdict = memory.what_would_happen(
+    verdict = memory.check_policy(
         "forget", trust=memory.trust, stated=stated, **{field: getattr(belief, field) for field in _JUDGED}
     )
     return Going(
         id=belief.id, what="belief", text=belief.text[:_SHOWN], needs_yes=verdict.why or None,
-        resting=[each.id for each in memory.what_rests_on(name, path=path)] or None,
+        resting=[each.id for each in memory.dependents(name, path=path)] or None,
     )  # fmt: skip
 
 
