@@ -234,6 +234,7 @@ class Hands:
             self.check()
         self.resolve()
         self.sync()
+        self.is_busy = True  # nobody saves from here on: what they reworded would stand where it was said
         self.path.unlink()
         self.sync()
         assert stated_in(self.text()) >= self.held
