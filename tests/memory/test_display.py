@@ -134,7 +134,9 @@ CALLS = {
     "why": lambda m: m.why("bob"),
     "beside": lambda m: m.beside("ana"),
     "withheld": withheld,
-    "import_from": lambda m: m.import_from(b'{"type":"entity","name":"Eve","entityType":"person","observations":["x"]}'),
+    "import_from": lambda m: m.import_from(
+        b'{"type":"entity","name":"Eve","entityType":"person","observations":["x"]}'
+    ),
     "export": lambda m: m.export(f"{m.folder}-all", replace=True),
     "import_export": lambda m: taken(m),
     "entities.all": lambda m: (m.entities.create([NamedEntity(EVIL[:200])]), m.entities.all())[1],

@@ -13,7 +13,8 @@ HIT = Hit("b1", "tea", 0.5, "says tea", "belief", "fact", "human", "", 0.7, "202
 
 
 def test_a_frame_reads_as_its_text_and_tells_all_of_itself() -> None:
-    framed = FilledFrame("task", "what?", "- [x] tea\n", (HIT,), (Dropped("b2", "ale", "the budget is used up"),), 4, 10)
+    dropped = Dropped("b2", "ale", "the budget is used up")
+    framed = FilledFrame("task", "what?", "- [x] tea\n", (HIT,), (dropped,), 4, 10)
 
     assert str(framed) == "- [x] tea\n"
     assert repr(framed) == "<Framed task: 1 shown, 1 dropped, 4 of 10 tokens>"

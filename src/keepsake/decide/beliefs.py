@@ -266,7 +266,9 @@ def erase(
     return gone.keys(), speaks
 
 
-def what_goes(known: State, names: Sequence[str], *, user: str = OWNER, path: str = "") -> tuple[list[CurrentVersion], list[str]]:
+def what_goes(
+    known: State, names: Sequence[str], *, user: str = OWNER, path: str = ""
+) -> tuple[list[CurrentVersion], list[str]]:  # fmt: skip
     """The beliefs that an erasure of these names destroys, and which of the names are episodes'."""
     names = [name for name in names if not known.reviews.is_of_words_alone(name, user)]
     episodes = [name for name in names if is_episode(known, name, user=user, path=path)]

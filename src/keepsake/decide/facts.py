@@ -336,7 +336,9 @@ def is_above_its_asker(known: State, plan: Plan, delta: Delta, evidence: Evidenc
     return is_above(standing(known, plan.name, delta.scope.user), evidence.trust)
 
 
-def _targets(known: State, names: Sequence[str], scope: DeltaScope, triple: tuple[str, ...] = ()) -> list[CurrentVersion]:
+def _targets(
+    known: State, names: Sequence[str], scope: DeltaScope, triple: tuple[str, ...] = ()
+) -> list[CurrentVersion]:  # fmt: skip
     met = {name: _named(known, [name], scope, triple) for name in names}
     must_be_met([name for name, found in met.items() if not found], scope.user)
     return list({held.ref: held for found in met.values() for held in found}.values())
@@ -383,7 +385,9 @@ def _lasts(held: CurrentVersion, then: str) -> bool:
     return not until or held_time(until) > then
 
 
-def _is_known(known: State, rivals: Iterable[CurrentVersion], delta: Any, evidence: Evidence, triple: tuple[str, ...]) -> bool:
+def _is_known(
+    known: State, rivals: Iterable[CurrentVersion], delta: Any, evidence: Evidence, triple: tuple[str, ...]
+) -> bool:  # fmt: skip
     """Whether every episode behind a delta has been taken into account for this claim already, if only to note it.
 
     What nobody told here is known by its name; and as long as the same stands, a name says nothing new.

@@ -88,7 +88,8 @@ def merge(user: str, node: RecordFields, into: RecordFields, *, score: float, re
 
 
 def propose(
-    user: str, node: RecordFields, into: RecordFields, asked: Sequence[ProposedMerge], *, score: float, reasons: Sequence[str]
+    user: str, node: RecordFields, into: RecordFields, asked: Sequence[ProposedMerge], *, score: float,
+    reasons: Sequence[str]
 ) -> list[Draft]:
     """A person is asked whether one node is the other. What was `asked` of the two already is not asked again."""
     _must_stand_for_themselves(node, into)

@@ -82,7 +82,8 @@ def items(lines: Lines) -> Iterator[Item]:
         elif words.said and number < len(names):  # a session that goes on may have grown meanwhile
             role = asker if words.side == PERSON else ASSISTANT
             before = names[number - 1] if number else ""
-            yield Message(session, number, Turn(names[number], before, role, words.said, moment(found.get("timestamp"))))
+            at = moment(found.get("timestamp"))
+            yield Message(session, number, Turn(names[number], before, role, words.said, at))
             number += 1
 
 

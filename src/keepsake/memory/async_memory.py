@@ -41,8 +41,10 @@ from keepsake.records.errors import Closed
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 NOUNS = {
-    "beliefs": BeliefStore, "config": ConfigStore, "entities": EntityStore, "episodes": EpisodeStore, "facts": FactService,
-    "files": FileStore, "frames": FrameStore, "graph": GraphService, "ledger": LedgerService, "pages": PageStore, "paths": PathService,
+    "beliefs": BeliefStore, "config": ConfigStore, "entities": EntityStore, "episodes": EpisodeStore,
+    "facts": FactService,
+    "files": FileStore, "frames": FrameStore, "graph": GraphService, "ledger": LedgerService, "pages": PageStore,
+    "paths": PathService,
     "receipts": ReceiptStore, "reviews": ReviewService, "rules": RuleStore, "tidy": TidyService, "work": SessionService,
 }  # fmt: skip
 

@@ -59,7 +59,7 @@ class Belief(Displayable):
     views: dict[str, Any] = field(default_factory=dict)
     seq: int = -1  # the event that recorded this version
     at: str = ""  # when it was recorded
-    answer: RememberResult | None = field(default=None, compare=False, repr=False)  # what `remember` answered; never recorded
+    answer: RememberResult | None = field(default=None, compare=False, repr=False)  # of `remember`; never recorded
     withheld: str | None = field(default=None, compare=False, repr=False)  # why its words are; empty: they are not
 
     def __post_init__(self) -> None:

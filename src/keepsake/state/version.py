@@ -37,7 +37,9 @@ class CurrentVersion(NamedTuple):
         return body
 
     @classmethod
-    def of(cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int, by: str = "") -> CurrentVersion:
+    def of(
+        cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int, by: str = ""
+    ) -> CurrentVersion:  # fmt: skip
         line = to_keep(orjson.dumps([body, ref, first, seq, at, words, by]))
         return cls._of(line, ref, body, first, seq, at, words, by)
 

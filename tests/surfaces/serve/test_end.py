@@ -62,7 +62,8 @@ def play(folder, scene, *, where=ANY, **how):
 
     async def all_of_it():
         task = asyncio.create_task(serve(
-            Holds(page, api, mcp, rules), (), where, told=ServerNotices(said.append), note=said.append, ready=links.append, **how
+            Holds(page, api, mcp, rules), (), where, told=ServerNotices(said.append), note=said.append,
+            ready=links.append, **how
         ))  # fmt: skip
         while not links and not task.done():
             await asyncio.sleep(0.01)

@@ -82,6 +82,7 @@ def test_without_a_rule_no_memory_is_opened_for_them_until_there_is_one(tmp_path
 
 
 def test_it_stops_before_it_began_and_twice(folder):
-    rules = Rules(MemoryWorker(partial(Memory, folder)), MemoryWorker(partial(Memory, folder)), done=print, failed=print)
+    one, other = (MemoryWorker(partial(Memory, folder)) for _ in range(2))
+    rules = Rules(one, other, done=print, failed=print)
     rules.stop()
     rules.stop()

@@ -61,7 +61,8 @@ class EpisodeStore:
     """The episodes of one user. Their words are in the ledger, and nowhere in memory."""
 
     def __init__(
-        self, shelf: OpenFolder, gated: WriteGate, user: str, index: Callable[[], IndexService], propose: Callable[..., Deltas]
+        self, shelf: OpenFolder, gated: WriteGate, user: str, index: Callable[[], IndexService],
+        propose: Callable[..., Deltas]
     ) -> None:
         self._shelf, self._gated, self._user = shelf, gated, user
         self._index, self._propose = index, propose

@@ -275,9 +275,11 @@ _SEEN_ONCE = (  # what has no id
 _ACTS = {
     BELIEF_PUT: ExportMerger._state, BELIEF_SUPERSEDE: ExportMerger._state, BELIEF_TOMBSTONE: ExportMerger._withdraw,
     BELIEF_INVALIDATE: ExportMerger._withdraw,
-    EPISODE_PUT: ExportMerger._observe, EPISODE_RETRACT: ExportMerger._of_ids, EPISODE_FADE: ExportMerger._of_ids, PATH_BRANCH: ExportMerger._branch,
+    EPISODE_PUT: ExportMerger._observe, EPISODE_RETRACT: ExportMerger._of_ids, EPISODE_FADE: ExportMerger._of_ids,
+    PATH_BRANCH: ExportMerger._branch,
     PATH_MERGE: ExportMerger._end_path,
-    PATH_ABANDON: ExportMerger._end_path, PATH_COMPACT: ExportMerger._end_path, PATH_REOPEN: ExportMerger._end_path, PAGE_PUT: ExportMerger._page,
+    PATH_ABANDON: ExportMerger._end_path, PATH_COMPACT: ExportMerger._end_path, PATH_REOPEN: ExportMerger._end_path,
+    PAGE_PUT: ExportMerger._page,
     PAGE_COMPACT: ExportMerger._fold,
     PAGE_RENAME: ExportMerger._rename, RELATION_PUT: ExportMerger._relate,
 }  # fmt: skip

@@ -32,7 +32,9 @@ from keepsake.stores.open_folder import OpenFolder
 class RuleStore:
     """The rules of one user."""
 
-    def __init__(self, shelf: OpenFolder, gated: WriteGate, episodes: EpisodeStore, at_work: ConsolidationService, user: str) -> None:
+    def __init__(
+        self, shelf: OpenFolder, gated: WriteGate, episodes: EpisodeStore, at_work: ConsolidationService, user: str
+    ) -> None:  # fmt: skip
         self._shelf, self._gated, self._episodes = shelf, gated, episodes
         self._at_work, self._user = at_work, user
 

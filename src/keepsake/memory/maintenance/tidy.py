@@ -45,7 +45,8 @@ class TidyService:
     """Proposals for one user's memories, and, if `pages` are given, for those too."""
 
     def __init__(
-        self, shelf: OpenFolder, gated: WriteGate, index: IndexService, use: FeedbackService, user: str, pages: Dormancy | None = None
+        self, shelf: OpenFolder, gated: WriteGate, index: IndexService, use: FeedbackService, user: str,
+        pages: Dormancy | None = None
     ) -> None:
         self._shelf, self._gated, self._index, self._use, self._user = shelf, gated, index, use, user
         self._pages = pages

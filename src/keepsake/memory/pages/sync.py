@@ -125,7 +125,8 @@ class Sync:
             if not raced:
                 break
             wanted = raced
-        self._problems += [SyncNote(path, 0, "it keeps changing; it is taken in the next time") for path in sorted(raced)]
+        later = "it keeps changing; it is taken in the next time"
+        self._problems += [SyncNote(path, 0, later) for path in sorted(raced)]
         self._remember_problems()
         return Synced(
             seen=self._seen_files, adopted=tuple(self._adopted), written=tuple(self._written),
@@ -354,7 +355,8 @@ class Sync:
         why = f"{each.path}: {trouble}"
         review = each.asked or self._holds.answer(each.path, each.user, each.read.digest, target, changes, why)
         if is_text and (review is None or review.status in (APPROVED, REJECTED)):
-            self._problems += [SyncNote(each.path, note.line, note.what) for note in each.found.notes if each.is_in_doubt]
+            notes = each.found.notes if each.is_in_doubt else ()
+            self._problems += [SyncNote(each.path, note.line, note.what) for note in notes]
             each.is_anew = each.page.front.span is None and bool(each.page.front.fault) and not each.page.entries
             if review is not None and review.status == REJECTED:
                 self._put_back(each)

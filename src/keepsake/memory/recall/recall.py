@@ -47,7 +47,8 @@ class RecallService:
     """The questions put to one memory."""
 
     def __init__(
-        self, shelf: OpenFolder, index: IndexService, receipts: ReceiptStore, user: str, *, embedder: Embedder | str | None,
+        self, shelf: OpenFolder, index: IndexService, receipts: ReceiptStore, user: str, *,
+        embedder: Embedder | str | None,
         tell: Callable[[str], None],
     ) -> None:  # fmt: skip
         self._shelf, self._index, self._receipts, self._user, self._tell = shelf, index, receipts, user, tell

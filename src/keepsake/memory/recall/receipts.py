@@ -35,7 +35,9 @@ MOST = 4096  # that wait at most, while a batch is open
 class ReceiptStore:
     """The receipts of one memory, those that wait to be written among them. Safe to use from several threads."""
 
-    def __init__(self, shelf: OpenFolder, gated: WriteGate, user: str, tell: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, shelf: OpenFolder, gated: WriteGate, user: str, tell: Callable[[str], None] | None = None
+    ) -> None:  # fmt: skip
         self._shelf, self._user, self._tell = shelf, user, tell or _log
         self._is_off, self._masks = gated.trust in DEFAULT.quarantined, gated.masks
         self._waiting: list[Receipt] = []

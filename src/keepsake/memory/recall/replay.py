@@ -45,7 +45,9 @@ def replay(recall: RecallService, receipt: Receipt, frames: FrameStore, question
     return Replayed(receipt.id, asked, recorded, tuple(again), differs, tuple(notes))
 
 
-def _again(recall: RecallService, receipt: Receipt, question: str, given: dict[str, Any]) -> tuple[list[Hit], list[str]]:
+def _again(
+    recall: RecallService, receipt: Receipt, question: str, given: dict[str, Any]
+) -> tuple[list[Hit], list[str]]:  # fmt: skip
     budget, frame = given.pop("budget", None), given.pop("frame", None)
     then = datetime.fromisoformat(given.pop(NOW, receipt.at))
     given.setdefault("believed_at", receipt.head[0])

@@ -77,15 +77,18 @@ MADE: dict[type, Mapping[str, schema.Kind]] = {  # of records with words of some
 }  # fmt: skip
 
 OPEN: frozenset[type] = frozenset({  # whose own texts were made here, or written by who is not quarantined
-    Consolidated, GraphEnvelope, Malformed, MemoryPath, Policy, Report, Retraction, RememberResult, Verdict, audit.AuditLine,
-    named.Known, exported.Exported, exported.TakenIn, folding.Compaction, framed.Dropped, framed.FilledFrame, frame.Frame,
+    Consolidated, GraphEnvelope, Malformed, MemoryPath, Policy, Report, Retraction, RememberResult, Verdict,
+    audit.AuditLine,
+    named.Known, exported.Exported, exported.TakenIn, folding.Compaction, framed.Dropped, framed.FilledFrame,
+    frame.Frame,
     graph.MemoryEdge, graph.MemoryNode, graph.MemoryProfile, named.ProposedMerge, health.StoreHealth,
     transfer.Imported, transfer.Skipped, log.LogPage, rule.Finding, memory_event.MemoryEvent, merged.Conflict,
     merged.Merged, merging.Likeness, merging.Outcome, named.NamedEntity, named.Relation, page.PageInfo, page.PageText,
     page.Synced, path.Tree, proof.ChainFile, proof.Kept, Proof, proposal.Proposal, recall.NearMiss,
     recall.Replayed, relation.Neighbour, review.Answered, review.Applied, review.Approval, review.Review,
     rule.ConsolidationRule, rule.RuleStatus, status.Asked, status.Erasure, status.Status, history.Change,
-    history.Version, times.Span, trust.Distrust, trust.SourceStatus, receipt.Receipt, evaluation.Asked, evaluation.Verdict,
+    history.Version, times.Span, trust.Distrust, trust.SourceStatus, receipt.Receipt, evaluation.Asked,
+    evaluation.Verdict,
     walk.Expansion, walk.Way, history.Why,
 })  # fmt: skip
 

@@ -79,7 +79,9 @@ def _steps(told: RecordFields, ways: Mapping[str, list[Merge]]) -> Iterator[tupl
 # -- and back --------------------------------------------------------------------------------------------------------
 
 
-def plain_node(told: RecordFields, shown: RecordFields, own: Merge | None, absorbed: Iterable[Merge], ledger: str) -> RecordFields:
+def plain_node(
+    told: RecordFields, shown: RecordFields, own: Merge | None, absorbed: Iterable[Merge], ledger: str
+) -> RecordFields:  # fmt: skip
     """What somebody saves of a node that was read here: without the merges that are put on, and what follows.
 
     `shown` is the node as it is shown now. What was changed in it is what was saved.

@@ -75,7 +75,7 @@ class MemoryNode(Displayable):
     valid_to: str = ""
     provenance: Provenance = field(default_factory=Provenance)
     merged: RecordFields = field(default_factory=dict)  # into which node, and by whom, when, why
-    absorbed: RecordFields = field(default_factory=dict)  # the nodes that are this one, each with the names that it brought
+    absorbed: RecordFields = field(default_factory=dict)  # nodes that are this one, each with its names
     extra: RecordFields = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -94,7 +94,9 @@ class Gate:
     def _held(self, what: str, name: str) -> RecordFields | None:
         return None if self.held is None else self.held(what, name)
 
-    def _before(self, path: str, what: str, name: str, record: RecordFields, *, is_applied: bool) -> RecordFields | None:
+    def _before(
+        self, path: str, what: str, name: str, record: RecordFields, *, is_applied: bool
+    ) -> RecordFields | None:  # fmt: skip
         """A record as it was. Of what an action found here and no event tells of, all but its outcome is assumed."""
         line = self.fold.seen(what, name, None if self.fold.is_current(path) else path)
         if line is not None:
@@ -109,7 +111,8 @@ class Gate:
 
 
 def needs_approval(
-    policy: PhasePolicy, name: str, before: RecordFields | None, after: RecordFields, action: LifecycleAction | None = None
+    policy: PhasePolicy, name: str, before: RecordFields | None, after: RecordFields,
+    action: LifecycleAction | None = None
 ) -> Effect | None:
     """The first effect on a record that needs an approval, beyond what an approved action covers; None without one."""
     for effect in effects(before, after):

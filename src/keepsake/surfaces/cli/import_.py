@@ -103,7 +103,9 @@ def _brought(
     done = Imported(dry_run=dry_run)
     with progress("Bringing in …", total) as tick:
         for each in given:
-            done += memory.import_from(each, format=format_, quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick)
+            done += memory.import_from(
+                each, format=format_, quarantine=quarantine, mine=mine, dry_run=dry_run, tick=tick
+            )  # fmt: skip
     return done
 
 

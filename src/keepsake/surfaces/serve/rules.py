@@ -26,7 +26,8 @@ class Rules:
     """
 
     def __init__(
-        self, hold: MemoryWorker, other: MemoryWorker, *, done: Callable[[Consolidated], None], failed: Callable[[str], None],
+        self, hold: MemoryWorker, other: MemoryWorker, *, done: Callable[[Consolidated], None],
+        failed: Callable[[str], None],
         every: float = EVERY,
     ) -> None:  # fmt: skip
         self._hold, self._other, self._done, self._failed, self._every = hold, other, done, failed, every

@@ -43,7 +43,9 @@ def shortened(text: str) -> str:
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
-def differences(entry: str, old: Sequence[ContentWord], new: Sequence[ContentWord], known: Collection[str]) -> Iterator[Loss]:
+def differences(
+    entry: str, old: Sequence[ContentWord], new: Sequence[ContentWord], known: Collection[str]
+) -> Iterator[Loss]:  # fmt: skip
     """What the new words of an entry lack, and what they add; nothing where they are the same in the same order.
 
     `known` are the words of the whole page: a word from there stands in the wrong place, any other was made up.
