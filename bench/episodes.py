@@ -48,8 +48,8 @@ from keepsake.records.rule import ConsolidationRule
 from keepsake.records.scope import Scope
 from keepsake.stores.memorystore import episodes as sqlite_episodes
 from keepsake.stores.memorystore.database import PRAGMAS
-from keepsake.stores.memorystore.sqlite_fact import SQLiteFactStore
-from keepsake.stores.memorystore.sqlite_memory import SQLiteMemoryStore
+from keepsake.stores.memorystore.fact_store import SQLiteFactStore
+from keepsake.stores.memorystore.memory_store import SQLiteMemoryStore
 
 FEW, MANY, MOST = sized(1_000, 10), sized(100_000, 120), 1_000_000
 OVER_LEDGER = sized(20_000, 40)  # at most; of each of two users

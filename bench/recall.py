@@ -40,7 +40,7 @@ from measure import TINY, Row, at_most, options_of, per, report, seconds, sized,
 
 from keepsake import Memory
 from keepsake.models.registry import choose
-from keepsake.text.text import STOP
+from keepsake.text.recall_words import STOP
 
 SIZES = (60,) if TINY else (1_000, 20_000)
 MOST = 1_000_000

@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
     from keepsake.records.health import MigrationPlan, StoreHealth
     from keepsake.records.hit import Hit
-    from keepsake.records.named import NamedEntity, Relation
+    from keepsake.records.named_entity import NamedEntity, Relation
     from keepsake.records.path import MemoryPath
     from keepsake.records.record import ChronoRecord, EsdbRecord, WalEvent
     from keepsake.records.review import Action, Approval
     from keepsake.records.rule import ConsolidationRule
     from keepsake.stores.esdb.bridge import EsdbBridge, EsdbStatus
     from keepsake.stores.esdb.store import ChronoStore, open_store
+    from keepsake.stores.memorystore.fact_store import SQLiteFactStore
     from keepsake.stores.memorystore.kg_promotion import PromoteTriplesToFacts
-    from keepsake.stores.memorystore.sqlite_fact import SQLiteFactStore
-    from keepsake.stores.memorystore.sqlite_memory import SQLiteMemoryStore
+    from keepsake.stores.memorystore.memory_store import SQLiteMemoryStore
     from keepsake.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
     from keepsake.stores.phase.event_log.in_memory import InMemoryMemoryEventLog
     from keepsake.stores.phase.event_log.jsonl import JsonlMemoryEventLog
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from keepsake.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
     from keepsake.stores.phase.graph.in_memory import InMemoryMemoryGraphStore
     from keepsake.stores.phase.graph.protocol import MemoryGraphStore
-    from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
+    from keepsake.stores.phase.runtime import PhaseMemoryRuntime
     from keepsake.stores.protocols import FactStore, MemoryStore
 
 __version__ = "0.1.0"
@@ -168,13 +168,13 @@ _HOMES = {
     "MemoryProfile": "records.graph.nodes",
     "MemoryStore": "stores.protocols",
     "MigrationPlan": "records.health",
-    "NamedEntity": "records.named",
+    "NamedEntity": "records.named_entity",
     "NoopDelta": "records.delta",
-    "PhaseMemoryRuntime": "stores.phase.phase_runtime",
+    "PhaseMemoryRuntime": "stores.phase.runtime",
     "PromoteTriplesToFacts": "stores.memorystore.kg_promotion",
-    "Relation": "records.named",
-    "SQLiteFactStore": "stores.memorystore.sqlite_fact",
-    "SQLiteMemoryStore": "stores.memorystore.sqlite_memory",
+    "Relation": "records.named_entity",
+    "SQLiteFactStore": "stores.memorystore.fact_store",
+    "SQLiteMemoryStore": "stores.memorystore.memory_store",
     "StoreHealth": "records.health",
     "UpdateDelta": "records.delta",
     "WalEvent": "records.record",

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from keepsake.records import clock
 from keepsake.records.errors import NeedsApproval
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore
-from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
+from keepsake.stores.phase.runtime import PhaseMemoryRuntime
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "workspace-1"
 GIVEN = GOLDEN / "given"

@@ -28,7 +28,7 @@ from keepsake import (
 from keepsake.records.errors import NeedsApproval, NotFound, Refused
 from keepsake.records.graph.events import APPLIED, DENIED, PATH_KINDS
 from keepsake.records.graph.lifecycle import GATED, LifecycleAction
-from keepsake.stores.phase import phase_paths
+from keepsake.stores.phase import paths as phase_paths
 from keepsake.stores.phase.event_log.replay import replay
 from keepsake.stores.phase.graph.contents import PARTS
 from tests.acceptance.schema import faults

@@ -90,7 +90,7 @@ def test_a_bench_uses_only_public_names(path: Path):
 
 @pytest.mark.parametrize(
     "source",
-    ["memory._index.level()", "from keepsake.projections.followed import _PRAGMAS", "import keepsake._secret",
+    ["memory._index.level()", "from keepsake.projections.follower import _PRAGMAS", "import keepsake._secret",
      "getattr(memory._recall, 'meaning')"],
 )  # fmt: skip
 def test_a_private_name_is_noticed(source):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from keepsake.consolidate.classify import Deltas, classify
 from keepsake.records.delta import read_delta
 from keepsake.records.episode import Episode
-from keepsake.records.extracted import Malformed
+from keepsake.records.extraction import Malformed
 from keepsake.records.rule import ConsolidationRule
 from tests.strategies import json_objects, json_values, names, texts
 

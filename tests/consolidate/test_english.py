@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from keepsake.consolidate.english import MULTI_VALUED, EnglishExtractor
 from keepsake.records.episode import Episode
-from keepsake.records.extracted import Extracted, Extractor
+from keepsake.records.extraction import Extracted, Extractor
 from tests.growth import assert_text_linear
 from tests.strategies import HOSTILE
 

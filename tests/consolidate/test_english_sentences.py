@@ -10,7 +10,7 @@ import pytest
 
 from keepsake.consolidate.english import MULTI_VALUED, PREDICATES, EnglishExtractor
 from keepsake.records.episode import Episode
-from keepsake.records.extracted import Extracted
+from keepsake.records.extraction import Extracted
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 

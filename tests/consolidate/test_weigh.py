@@ -8,7 +8,7 @@ from keepsake.consolidate.classify import Nonsense
 from keepsake.consolidate.compare import CurrentFact, ReadAhead, Weigher
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Busy, Refused
-from keepsake.records.extracted import Extracted, Malformed
+from keepsake.records.extraction import Extracted, Malformed
 from keepsake.records.rule import ConsolidationRule
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)

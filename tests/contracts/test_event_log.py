@@ -12,7 +12,7 @@ from keepsake.records.errors import NotFound, Refused
 from keepsake.records.graph.events import CUSTOM, EDGE_PUT, KINDS, NODE_PUT, MemoryEvent
 from keepsake.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog, MemoryEventLog
 from keepsake.stores.phase.event_log.replay import replay
-from keepsake.stores.phase.phase_paths import branch
+from keepsake.stores.phase.paths import branch
 from tests.strategies import HOSTILE, json_objects, names, texts
 
 NOON = "2026-05-18T12:00:00.000000Z"

@@ -11,8 +11,8 @@ from keepsake.records.graph.events import MemoryEvent
 from keepsake.records.graph.nodes import MemoryNode
 from keepsake.stores.phase.event_log import JsonlMemoryEventLog
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, layout
-from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
-from keepsake.stores.phase.phase_turn import Turn
+from keepsake.stores.phase.recovery import Turn
+from keepsake.stores.phase.runtime import PhaseMemoryRuntime
 from tests.crash.power import PowerCut, PowerDisk
 from tests.crash.shelf import SOAK
 

@@ -21,8 +21,8 @@ from keepsake.decide.graph import (
 from keepsake.ledger.format import MAX_LINE
 from keepsake.records.errors import Refused
 from keepsake.records.event import Event
-from keepsake.records.graph.graph_fields import line_of
-from keepsake.records.named import ProposedMerge
+from keepsake.records.graph.fields import line_of
+from keepsake.records.named_entity import ProposedMerge
 from keepsake.records.operations import GRAPH_MERGE, GRAPH_PUT
 
 ASKED = ProposedMerge("a", "b", 0.5, (), "cli:local", "")

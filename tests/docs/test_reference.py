@@ -32,11 +32,11 @@ from keepsake.memory.recall.sessions import ConfigStore, FrameStore, SessionServ
 from keepsake.memory.reviews.reviews import ReviewService
 from keepsake.records import errors
 from keepsake.records.audit import AuditLine
+from keepsake.records.compaction import Compaction
 from keepsake.records.episode import Episode
-from keepsake.records.exported import Exported, TakenIn
-from keepsake.records.folding import Compaction
+from keepsake.records.export import Exported, TakenIn
+from keepsake.records.filled_frame import Dropped, FilledFrame
 from keepsake.records.frame import Frame
-from keepsake.records.framed import Dropped, FilledFrame
 from keepsake.records.health import StoreHealth
 from keepsake.records.hit import Hit
 from keepsake.records.page import PageEntry, PageInfo, PageText, Synced

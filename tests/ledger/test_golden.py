@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from keepsake.ledger.lift import LIFTS
+from keepsake.ledger.upgrade import LIFTS
 from keepsake.ledger.verify import verify
 from keepsake.records.errors import NotWritable
 from keepsake.records.event import Draft

@@ -13,7 +13,7 @@ from keepsake.memory.maintenance.check import check
 from keepsake.records.clock import stamp
 from keepsake.records.errors import NotApproved
 from keepsake.records.rule import ConsolidationRule
-from keepsake.surfaces.mcp.tools.past import recent
+from keepsake.surfaces.mcp.tools.history import recent
 from keepsake.surfaces.present.events import event_line
 from tests.memory.conftest import Clock
 from tests.memory.told import tell

@@ -16,7 +16,7 @@ from keepsake.records.delta import AddDelta, DeltaScope
 from keepsake.records.display import LONGEST, MOST_ROWS, Displayable, DisplayList, plain, rows_html
 from keepsake.records.episode import Episode
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.named import NamedEntity, Relation
+from keepsake.records.named_entity import NamedEntity, Relation
 from tests.memory.told import NEW_YEAR
 
 EVIL = "<script>alert(1)</script> & \"quoted\" 'too'"

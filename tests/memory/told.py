@@ -9,7 +9,7 @@ import orjson
 
 from keepsake import Memory
 from keepsake.records.episode import Episode
-from keepsake.records.extracted import Extracted
+from keepsake.records.extraction import Extracted
 from keepsake.records.rule import ConsolidationRule
 from keepsake.state.state import State
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.models import shared
+from keepsake.models import cache as shared
 from keepsake.records.protocols import Embedder
 from tests.models import tiny
 from tests.models.server import Server, serving

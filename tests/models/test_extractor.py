@@ -19,7 +19,7 @@ from keepsake.models import http_client as wire
 from keepsake.models.openai_extractor import MOST, EndpointExtractor, _claims_in, _reading, extractor_named
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Busy, KeepsakeError, Refused
-from keepsake.records.extracted import Extracted, Extractor
+from keepsake.records.extraction import Extracted, Extractor
 from tests.growth import assert_text_linear
 from tests.models.server import Say, Server, send, serving, status
 from tests.strategies import json_values, texts

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.models import shared
+from keepsake.models import cache as shared
 from keepsake.models.fastembed import FastEmbed
 from keepsake.records.errors import Refused
 

@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.models import shared, wordllama
+from keepsake.models import cache as shared
+from keepsake.models import wordllama
 from keepsake.models.wordllama import WordLlama
 from keepsake.records.errors import Refused
 from tests.models.conftest import need

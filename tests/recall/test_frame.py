@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from keepsake.recall.frame import framed
 from keepsake.records.errors import Refused
+from keepsake.records.filled_frame import Dropped, FilledFrame
 from keepsake.records.frame import Frame
-from keepsake.records.framed import Dropped, FilledFrame
 from keepsake.records.hit import Hit
 from tests.growth import assert_text_linear
 from tests.recall.test_render import hit as _hit

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from keepsake.recall import fusion
-from keepsake.recall.rest import Rest
+from keepsake.recall.residual import Rest
 from keepsake.recall.signals import SIGNALS, Measured
 
 KINDS = ("static", "model", "model-alone", "none")

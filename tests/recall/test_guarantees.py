@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from keepsake import Memory
 from keepsake.memory.recall.frames import Compared
-from keepsake.recall import sayings
+from keepsake.recall import statements as sayings
 from keepsake.records.frame import Frame
 from keepsake.records.hit import Hit
 from tests.conftest import SOAK

@@ -24,7 +24,7 @@ from keepsake.recall.index_cache import IndexCache
 from keepsake.recall.pipeline import Ask, answer
 from keepsake.recall.question import take_apart
 from keepsake.recall.signals import _each_once
-from keepsake.text.text import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words
+from keepsake.text.recall_words import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words
 from tests.projections.vectors.doubles import ids
 
 SAID = ("We don't paint", "Painting, painted, paints", "they don", "the t in don't", "Ünïcödé", "co-op o'clock o'clock")

@@ -26,7 +26,7 @@ from keepsake.records.display import plain
 from keepsake.records.episode import Episode
 from keepsake.records.errors import KeepsakeError
 from keepsake.records.fact import Fact
-from keepsake.records.named import NamedEntity, Relation
+from keepsake.records.named_entity import NamedEntity, Relation
 from keepsake.records.rule import ConsolidationRule
 from keepsake.surfaces.cli.root import keepsake
 from keepsake.surfaces.mcp.completion import PAGE_TEMPLATE

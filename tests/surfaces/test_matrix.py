@@ -25,7 +25,7 @@ from keepsake.records.belief import TRUST
 from keepsake.records.delta import DeltaScope, NoopDelta
 from keepsake.records.policy import CELLS, DEFAULT
 from keepsake.records.rule import ConsolidationRule
-from keepsake.surfaces.api.api import made
+from keepsake.surfaces.api.router import made
 from keepsake.surfaces.cli.root import keepsake as program
 from keepsake.surfaces.mcp.dispatch import _read
 from keepsake.surfaces.mcp.tools import TOOLS

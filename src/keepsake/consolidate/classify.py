@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, Protocol
 from keepsake.consolidate.confidence import earned
 from keepsake.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta, check_provenance
 from keepsake.records.display import plain, rows_html
-from keepsake.records.extracted import Malformed
+from keepsake.records.extraction import Malformed
 from keepsake.records.rule import ConsolidationRule
 
 Key = tuple[str, str, str, str, str]  # user, agent, path, subject, predicate

@@ -26,7 +26,7 @@ from keepsake.records.clock import stamp
 from keepsake.records.delta import AddDelta, DeleteDelta, Delta, DeltaScope, NoopDelta, UpdateDelta, check_provenance
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
-from keepsake.records.extracted import Extracted, Extractor, Malformed
+from keepsake.records.extraction import Extracted, Extractor, Malformed
 from keepsake.records.policy import is_above
 from keepsake.records.rule import ConsolidationRule
 

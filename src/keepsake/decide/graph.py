@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft, Event
-from keepsake.records.graph.graph_fields import RecordFields, line_of
-from keepsake.records.named import ProposedMerge
+from keepsake.records.graph.fields import RecordFields, line_of
+from keepsake.records.named_entity import ProposedMerge
 from keepsake.records.operations import GRAPH, GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
 
 PERSON = "human"

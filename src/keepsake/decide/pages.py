@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keepsake.decide import beliefs as decide
-from keepsake.decide import rule
+from keepsake.decide import rules as rule
 from keepsake.records.event import Draft
 from keepsake.records.operations import EPISODE_RETRACT, PAGE_CLEAN, PAGE_COMPACT, PAGE_PUT, PAGE_RENAME
 from keepsake.state.state import State

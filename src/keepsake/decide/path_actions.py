@@ -16,7 +16,7 @@ from keepsake.decide import paths as decide
 from keepsake.decide.beliefs import Draw
 from keepsake.records.errors import Moved, Refused
 from keepsake.records.event import Draft
-from keepsake.records.merged import REVIEW
+from keepsake.records.path_merge import REVIEW
 from keepsake.records.policy import Policy
 from keepsake.records.review import Action
 from keepsake.state.state import State

@@ -14,19 +14,19 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from keepsake.decide.asking import ask
 from keepsake.decide.beliefs import Draw, carried, in_its_place
 from keepsake.decide.gate import gate
 from keepsake.decide.paths import must_be_a_branch, must_go_on, named
-from keepsake.decide.refusal import refuse
+from keepsake.decide.refusals import refuse
+from keepsake.decide.review_request import ask
 from keepsake.decide.subjects import subjects
 from keepsake.records.belief import recorded
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
-from keepsake.records.merged import BRANCH, BY_MERGE, NEWEST, RULES, Conflict
-from keepsake.records.merged import REVIEW as ASKED
 from keepsake.records.operations import BELIEF_PUT, PATH_MERGE, RELATION_PUT
 from keepsake.records.path import ABANDONED, MERGED, shown
+from keepsake.records.path_merge import BRANCH, BY_MERGE, NEWEST, RULES, Conflict
+from keepsake.records.path_merge import REVIEW as ASKED
 from keepsake.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, is_above, lower
 from keepsake.records.review import Action
 from keepsake.records.schema import WRITER_TRUST

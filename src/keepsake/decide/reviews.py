@@ -15,10 +15,10 @@ from collections.abc import Iterable
 from keepsake.decide import beliefs as decide
 from keepsake.decide import path_actions as path_action
 from keepsake.decide.actions import as_stated, carried_out
-from keepsake.decide.asking import ask, quarantine, question
 from keepsake.decide.beliefs import Draw
 from keepsake.decide.gate import gate, refuse_claims
-from keepsake.decide.refusal import refuse
+from keepsake.decide.refusals import refuse
+from keepsake.decide.review_request import ask, quarantine, question
 from keepsake.decide.subjects import subjects
 from keepsake.records.belief import OWNER
 from keepsake.records.errors import Moved, Refused

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 
 from keepsake.ledger.disk import Disk, ensure_folder, replace
 from keepsake.ledger.genesis import ledger_id
+from keepsake.ledger.kept_checkpoint import IN_FOLDER as IN_FOLDER
+from keepsake.ledger.kept_checkpoint import PIN as PIN
+from keepsake.ledger.kept_checkpoint import CheckpointWitness
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.lock import Lock, Witness
-from keepsake.ledger.seen import IN_FOLDER as IN_FOLDER
-from keepsake.ledger.seen import PIN as PIN
-from keepsake.ledger.seen import CheckpointWitness
 from keepsake.records.errors import Damaged, NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and not needed where nothing was ever signed

@@ -16,12 +16,12 @@ from keepsake.ledger import recover, snapshot
 from keepsake.ledger.chain import first_line, missing, raw_lines
 from keepsake.ledger.erase import erased_in_copy
 from keepsake.ledger.layout import Folder, Segment
-from keepsake.ledger.lift import lift
 from keepsake.ledger.lock import Witness
 from keepsake.ledger.merkle import Range, leaf_hash
 from keepsake.ledger.metadata import LedgerMetadata
 from keepsake.ledger.recover import Verdict
 from keepsake.ledger.scan import Bad, Place, Progress, Scan, scan
+from keepsake.ledger.upgrade import lift
 from keepsake.records.errors import Damaged, KeepsakeError, Missing
 from keepsake.records.event import Event
 

@@ -24,6 +24,7 @@ from keepsake.ledger import genesis as begin
 from keepsake.ledger import recover
 from keepsake.ledger.chain import Chain, last_line, raw_lines
 from keepsake.ledger.disk import Disk, ensure_folder
+from keepsake.ledger.kept_checkpoint import PIN
 from keepsake.ledger.layout import Folder
 from keepsake.ledger.load import START, Folded, Loaded, fold_line, load
 from keepsake.ledger.lock import Lock, Witness
@@ -31,7 +32,6 @@ from keepsake.ledger.merkle import Range, leaf_hash
 from keepsake.ledger.metadata import LedgerMetadata
 from keepsake.ledger.restore import left_in
 from keepsake.ledger.scan import Place, scan
-from keepsake.ledger.seen import PIN
 from keepsake.ledger.snapshot import Snapshot
 from keepsake.ledger.threads import Gate
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound, NotWritten, Refused, RolledBack

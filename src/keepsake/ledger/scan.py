@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
 
+from keepsake.ledger import block_scan as glance
 from keepsake.ledger import format as fmt
-from keepsake.ledger import glance
 
 BLOCK = 1 << 16  # what a glance takes in: small enough to stay in the processor's cache
 

@@ -28,11 +28,11 @@ from keepsake.ledger import parallel_scan as parts
 from keepsake.ledger import recover
 from keepsake.ledger.chain import first_line, raw_lines
 from keepsake.ledger.erase import erased_in_copy
+from keepsake.ledger.kept_checkpoint import IN_FOLDER, CheckpointWitness
 from keepsake.ledger.layout import Folder, Segment
 from keepsake.ledger.lock import Witness, look
 from keepsake.ledger.parallel_scan import Roots
 from keepsake.ledger.scan import NAMING, Bad, LedgerNote, Place, Progress, finished_erasures, names, settle
-from keepsake.ledger.seen import IN_FOLDER, CheckpointWitness
 from keepsake.ledger.segments import Finding, Read, finding, hash_at, name_of, read_all, stretches_of
 from keepsake.records.display import Displayable
 from keepsake.records.errors import Busy, NotFound

@@ -28,7 +28,7 @@ from keepsake.ledger.layout import Folder
 from keepsake.ledger.load import Folded
 from keepsake.ledger.reader import LedgerReader, Pins
 from keepsake.ledger.scan import Place
-from keepsake.ledger.ticket import Decide, Ticket
+from keepsake.ledger.write_group import Decide, Ticket
 from keepsake.records import ids
 from keepsake.records.clock import Clock, read_clock, system_clock
 from keepsake.records.errors import Closed, KeepsakeError, NotWritable, NotWritten, Refused

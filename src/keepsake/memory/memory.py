@@ -27,7 +27,7 @@ from keepsake.memory.episodes.store import EpisodeStore
 from keepsake.memory.maintenance.ledger import LedgerService, is_old
 from keepsake.memory.maintenance.restore import restore
 from keepsake.memory.recall.sessions import ConfigStore, SessionService
-from keepsake.memory.trust.answering import answering
+from keepsake.memory.trust.filtered_calls import answering
 from keepsake.memory.verbs.compat import Keeps
 from keepsake.memory.verbs.export import Leaves
 from keepsake.memory.verbs.import_ import Brings
@@ -53,7 +53,7 @@ from keepsake.stores.open_folder import OpenFolder
 if TYPE_CHECKING:
     from keepsake.consolidate.classify import Deltas
     from keepsake.memory.core.index import IndexService
-    from keepsake.records.extracted import Extractor
+    from keepsake.records.extraction import Extractor
     from keepsake.records.protocols import Embedder
     from keepsake.records.rule import ConsolidationRule
     from keepsake.records.status import Erasure
@@ -147,7 +147,7 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
 
         A program that is not a person's gets no others: see `docs/how-to/trust.md`.
         """
-        from keepsake.memory.trust.outlet import Outlet
+        from keepsake.memory.trust.call_filter import Outlet
         from keepsake.memory.trust.reader import Reader
 
         self._shelf.outlet = Outlet(Reader(self._shelf, self._gated, self.user))

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.models import optional as packages
 from keepsake.models.arrays import estimated_tokens, readable, rows_for
-from keepsake.models.digest import digest_of
-from keepsake.models.shared import shared
+from keepsake.models.cache import shared
+from keepsake.models.vector_key import digest_of
 from keepsake.records.errors import Refused
 from keepsake.records.protocols import Identity
 

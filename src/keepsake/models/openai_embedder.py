@@ -15,9 +15,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from keepsake.models.arrays import estimated_tokens, rows_for
-from keepsake.models.digest import digest_of
 from keepsake.models.http_client import HttpClient, address
 from keepsake.models.optional import one_line
+from keepsake.models.vector_key import digest_of
 from keepsake.records.errors import Refused
 from keepsake.records.protocols import Identity
 

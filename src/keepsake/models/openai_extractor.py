@@ -31,7 +31,7 @@ from keepsake.models.optional import one_line
 from keepsake.records.clock import stamp
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
-from keepsake.records.extracted import Extracted, Extractor
+from keepsake.records.extraction import Extracted, Extractor
 
 MOST = 0.6  # confidence
 

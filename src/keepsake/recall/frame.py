@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from keepsake.recall.render import Line, Page, line_of, safe, shortened
-from keepsake.recall.sayings import OTHER, STANDING, Compare, Saying, sayings_of
+from keepsake.recall.statements import OTHER, STANDING, Compare, Saying, sayings_of
+from keepsake.records.filled_frame import Dropped, FilledFrame
 from keepsake.records.frame import Frame
-from keepsake.records.framed import Dropped, FilledFrame
 from keepsake.records.hit import Hit
 
 STANDING_SHARE = 0.3  # of the budget goes to standing memory first; more of it comes in by its score

@@ -13,7 +13,7 @@ from keepsake.projections.index.segmentation import has_no_spaces
 from keepsake.recall.filters import tags_of
 from keepsake.recall.question import Question
 from keepsake.records.hit import Hit
-from keepsake.text.text import stem, words
+from keepsake.text.recall_words import stem, words
 
 _MOST_WORDS = 6
 _ALIKE = 3  # letters with which words of one stem begin

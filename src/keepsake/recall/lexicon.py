@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from keepsake.projections.vectors.product import steady
 from keepsake.records.protocols import Embedder, TokenVectors
-from keepsake.text.text import STOP, is_short, parts_of, share_asked, spelled, stem, without_possessive
+from keepsake.text.recall_words import STOP, is_short, parts_of, share_asked, spelled, stem, without_possessive
 
 MOST_WORDS = 60_000  # each may have a vector: of 256 numbers, 60 MB
 MOST_READ = 16_000_000  # letters of texts; what is kept of them takes about four bytes for each

@@ -24,19 +24,19 @@ from keepsake.projections.index import statements as sql
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.rows import STANDARD, Source
 from keepsake.projections.index.search import NOW, Scope, count_of, count_on
-from keepsake.recall.asked import as_answers
 from keepsake.recall.candidates import POOL, Candidates, Gathering
 from keepsake.recall.filters import Filters, bears, tags_of
 from keepsake.recall.fusion import floor_of, floor_of_beliefs, similarity
 from keepsake.recall.hits import SIGNALS, hits_of
 from keepsake.recall.index_cache import IndexCache, View, edges_of
-from keepsake.recall.judged import Floors, Judged, judge
 from keepsake.recall.neighbours import Bond
+from keepsake.recall.own_questions import as_answers
 from keepsake.recall.path_view import hidden, nearest_alone, out_of_sight, proofs_of, with_use
 from keepsake.recall.question import Question, take_apart
 from keepsake.recall.render import named
 from keepsake.recall.signals import Measured, measure
 from keepsake.recall.support import State, Support, backing, degrees, proven, support_of, weighed
+from keepsake.recall.threshold import Floors, Judged, judge
 from keepsake.recall.vectors import Vectors, VectorSearch
 from keepsake.records.frame import Frame
 from keepsake.records.hit import Hit

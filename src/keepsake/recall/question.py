@@ -15,9 +15,9 @@ import orjson
 from keepsake.projections.index import statements as sql
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.search import MOST_WORDS, Scope
-from keepsake.recall.rest import called_in
+from keepsake.recall.residual import called_in
 from keepsake.text.dates.find import Span, spans_in, wants_a_time
-from keepsake.text.text import STOP, telling, without_names, words
+from keepsake.text.recall_words import STOP, telling, without_names, words
 
 _LONGEST_NAME = 4  # words
 _MOST_READ = 10_000  # characters: a question that is longer is read up to here

@@ -28,10 +28,10 @@ from keepsake.recall.candidates import Candidates
 from keepsake.recall.index_cache import Link
 from keepsake.recall.lexicon import Lexicon, Reading
 from keepsake.recall.question import Question
-from keepsake.recall.rest import Rest, covers_of_rest, names_someone
+from keepsake.recall.residual import Rest, covers_of_rest, names_someone
 from keepsake.recall.support import State
 from keepsake.text.dates.find import fit, spans_in
-from keepsake.text.text import words as words_of
+from keepsake.text.recall_words import words as words_of
 
 SIGNALS = (
     "words", "session", "text", "meaning", "pair", "speaker", "date", "when", "naming", "answers", "asks",

@@ -36,7 +36,7 @@ from keepsake.recall.index_cache import IndexCache
 from keepsake.recall.lexicon import Lexicon, weighted
 from keepsake.records.errors import Busy, KeepsakeError, NotWritten
 from keepsake.records.protocols import Embedder, Identity, TokenVectors
-from keepsake.text.text import parts_of
+from keepsake.text.recall_words import parts_of
 
 Said = TypeVar("Said")
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused
-from keepsake.records.said import RememberResult
+from keepsake.records.remember_result import RememberResult
 
 Check = Callable[[str, object], None]
 

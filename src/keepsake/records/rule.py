@@ -11,7 +11,7 @@ from keepsake.records.belief import OWNER
 from keepsake.records.delta import Delta
 from keepsake.records.display import Displayable, html_of, plain
 from keepsake.records.errors import ConsolidationRuleError
-from keepsake.records.extracted import Malformed
+from keepsake.records.extraction import Malformed
 from keepsake.records.fact import Fact
 
 _FIELDS = ("id", "cadence", "when_filter", "then_emits")

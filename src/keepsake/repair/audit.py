@@ -12,7 +12,7 @@ import orjson
 
 from keepsake.ledger.chain import Chain
 from keepsake.ledger.layout import Folder
-from keepsake.ledger.lift import lift
+from keepsake.ledger.upgrade import lift
 from keepsake.records.audit import NAME, AuditLine, Auditor
 from keepsake.records.errors import Refused
 from keepsake.repair.findings import Finding, found

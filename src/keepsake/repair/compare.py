@@ -19,13 +19,13 @@ from pathlib import Path
 
 from keepsake.ledger.chain import Chain
 from keepsake.ledger.layout import Folder
-from keepsake.ledger.lift import lift
+from keepsake.ledger.upgrade import lift
 from keepsake.projections.index.compare import Difference, differences, file_trouble, text_trouble
 from keepsake.projections.index.file import SHAPE, Bookmark, IndexFile
 from keepsake.projections.index.fold import Stale
 from keepsake.records.event import Event
-from keepsake.repair.aside import looking_at
 from keepsake.repair.findings import Finding, found
+from keepsake.repair.readonly_copy import looking_at
 from keepsake.repair.scan import Survey
 
 ASIDE = ""  # SQLite's word for a file without a name

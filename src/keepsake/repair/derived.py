@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from keepsake.ledger.chain import Chain
 from keepsake.ledger.layout import Folder
-from keepsake.ledger.lift import lift
+from keepsake.ledger.upgrade import lift
 from keepsake.projections.markdown import parse
 from keepsake.projections.markdown.zone import zone_named
 from keepsake.projections.pages.base import mark_of
@@ -32,9 +32,9 @@ from keepsake.projections.pages.fold import Stale
 from keepsake.projections.pages.queries import PagesFile
 from keepsake.projections.pages.rows import File
 from keepsake.projections.pages.schema import SHAPE, digest_of
-from keepsake.repair.aside import looking_at
 from keepsake.repair.compare import steadily
 from keepsake.repair.findings import Finding, found
+from keepsake.repair.readonly_copy import looking_at
 
 _ASIDE = ""  # SQLite's word for a file without a name
 _SHOWN = 20

@@ -25,9 +25,9 @@ from keepsake.ledger.load import fold_line
 from keepsake.ledger.metadata import LedgerMetadata
 from keepsake.ledger.scan import Place, scan
 from keepsake.records.errors import Damaged
-from keepsake.repair import graft
+from keepsake.repair import from_backup as graft
 from keepsake.repair.check import Look, contradictions
-from keepsake.repair.graft import Graft, Spare
+from keepsake.repair.from_backup import Graft, Spare
 from keepsake.repair.salvage import Behind, gather
 from keepsake.repair.scan import Flaw, Item, Reading, bytes_of, items
 from keepsake.state.state import State

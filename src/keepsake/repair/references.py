@@ -51,7 +51,7 @@ from keepsake.records.operations import (
     RULE_FOUND,
     RULE_PUT,
 )
-from keepsake.repair.rings import Ring, rings
+from keepsake.repair.cycles import Ring, rings
 from keepsake.state.beliefs import Beliefs
 from keepsake.state.version import CurrentVersion
 

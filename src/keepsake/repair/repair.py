@@ -28,7 +28,8 @@ from keepsake.ledger.reader import Pins
 from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.errors import NotWritable, Refused
 from keepsake.records.event import Draft
-from keepsake.repair import check, content, files, settle
+from keepsake.repair import check, content, files
+from keepsake.repair import fix_references as settle
 from keepsake.repair import lines as surgery
 from keepsake.repair.check import Look
 from keepsake.repair.findings import CODES, OF_DERIVED, OF_INDEX, OF_PAGES, OF_VECTORS, Finding, check_codes

@@ -28,7 +28,7 @@ from keepsake.ledger.snapshot import Snapshot
 from keepsake.records.errors import Damaged
 from keepsake.records.event import Event
 from keepsake.repair.references import Spot, Surveyor
-from keepsake.repair.told import says_the_same
+from keepsake.repair.snapshot import says_the_same
 from keepsake.state.state import State
 
 _PRUNED = f'"op":"{fmt.PRUNE}"'.encode()

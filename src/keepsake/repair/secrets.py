@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple
 
 from keepsake.ledger.chain import Chain
 from keepsake.ledger.layout import Folder
-from keepsake.ledger.lift import lift
 from keepsake.ledger.settings_file import read_toml
+from keepsake.ledger.upgrade import lift
 from keepsake.records.event import Event
-from keepsake.records.masked import told
+from keepsake.records.secret_count import told
 from keepsake.repair.findings import Finding, found
 from keepsake.text.secrets.nested import kind_under, kinds_in
 

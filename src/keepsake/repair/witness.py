@@ -26,7 +26,7 @@ def seen_by_the_index(folder: Path) -> list[Witness]:
     path = Folder(folder).index
     if not path.exists():
         return []
-    from keepsake.projections.index.peek import peek  # sqlite3: not for whoever has no index
+    from keepsake.projections.index.read_bookmark import peek  # sqlite3: not for whoever has no index
 
     seen = peek(path)
     return [Witness(seen[0], seen[1], name="the index")] if seen else []
@@ -48,7 +48,7 @@ def seen_by_others(folder: Path) -> list[Witness]:
 def _in_database(path: Path) -> Seen:
     import sqlite3
 
-    from keepsake.repair.aside import looking_at
+    from keepsake.repair.readonly_copy import looking_at
 
     try:
         with looking_at(path) as connection:
@@ -72,7 +72,7 @@ def _in_last_line(path: Path) -> Seen:
 
 
 def _mark(seq: object, hashed: object) -> Seen:
-    from keepsake.projections.index.peek import is_hash
+    from keepsake.projections.index.read_bookmark import is_hash
 
     return (seq, hashed) if type(seq) is int and isinstance(hashed, str) and is_hash(hashed) else None
 

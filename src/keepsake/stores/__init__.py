@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from keepsake.records.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from keepsake.stores.memorystore.sqlite_fact import SQLiteFactStore
-    from keepsake.stores.memorystore.sqlite_memory import SQLiteMemoryStore
+    from keepsake.stores.memorystore.fact_store import SQLiteFactStore
+    from keepsake.stores.memorystore.memory_store import SQLiteMemoryStore
     from keepsake.stores.phase.audit import AuditSink, InMemoryAuditSink, JsonlAuditSink
     from keepsake.stores.phase.event_log.in_memory import InMemoryMemoryEventLog
     from keepsake.stores.phase.event_log.jsonl import JsonlMemoryEventLog
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from keepsake.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
     from keepsake.stores.phase.graph.in_memory import InMemoryMemoryGraphStore
     from keepsake.stores.phase.graph.protocol import MemoryGraphStore
-    from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
+    from keepsake.stores.phase.runtime import PhaseMemoryRuntime
     from keepsake.stores.protocols import FactStore, MemoryStore
 
 __all__ = [
@@ -53,8 +53,8 @@ __getattr__ = lazy_names(
         "MemoryEventLog": "phase.event_log.protocol",
         "MemoryGraphStore": "phase.graph.protocol",
         "MemoryStore": "protocols",
-        "PhaseMemoryRuntime": "phase.phase_runtime",
-        "SQLiteFactStore": "memorystore.sqlite_fact",
-        "SQLiteMemoryStore": "memorystore.sqlite_memory",
+        "PhaseMemoryRuntime": "phase.runtime",
+        "SQLiteFactStore": "memorystore.fact_store",
+        "SQLiteMemoryStore": "memorystore.memory_store",
     },
 )

@@ -27,9 +27,9 @@ from keepsake.records.times import Times
 from keepsake.state import history as timeline
 from keepsake.state.beliefs import Beliefs
 from keepsake.state.imports import Taken
+from keepsake.state.reasons import what_rests_on, why
 from keepsake.state.state import State
 from keepsake.state.version import CurrentVersion
-from keepsake.state.why import what_rests_on, why
 
 # Events that belong to a user.
 _SOMEONES = (
@@ -164,7 +164,7 @@ class OpenFolder:
 
 def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
     """What is erased is cut out of the pages too."""
-    from keepsake.stores.page_reach import cut_out  # only where something is erased
+    from keepsake.stores.page_erasure import cut_out  # only where something is erased
 
     cut_out(disk, folder, ids)
 

@@ -65,8 +65,8 @@ def _place(name: str, address: object) -> str:
 
 
 def _opened(places: Mapping[str, Path]) -> Wired:
-    from keepsake.stores.memorystore.sqlite_fact import SQLiteFactStore
-    from keepsake.stores.memorystore.sqlite_memory import SQLiteMemoryStore
+    from keepsake.stores.memorystore.fact_store import SQLiteFactStore
+    from keepsake.stores.memorystore.memory_store import SQLiteMemoryStore
 
     return Wired(
         memory=SQLiteMemoryStore(places["memory"]) if "memory" in places else None,

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake import Memory, NeedsApproval, Refused
-from keepsake.records.said import RememberResult
+from keepsake.records.remember_result import RememberResult
 from tests.growth import seconds
 
 

@@ -11,7 +11,7 @@ import pytest
 from keepsake import Memory
 from keepsake.records.errors import NeedsApproval, Refused
 from keepsake.records.event import Draft
-from keepsake.records.extracted import Extracted
+from keepsake.records.extraction import Extracted
 from keepsake.records.fact import Fact
 from keepsake.records.rule import ConsolidationRule
 from keepsake.repair.check import check

@@ -204,6 +204,6 @@ def test_a_shape_that_somebody_set_by_hand_and_that_says_nothing_is_passed_over(
 
 
 def _config(memory, said):
-    from keepsake.decide.work import set_config
+    from keepsake.decide.sessions import set_config
 
     return set_config(memory._book.work, "episodes.columns", said)

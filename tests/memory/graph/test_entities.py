@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from keepsake import Memory, NeedsApproval, NotFound, Refused
 from keepsake.memory.graph.entity_names import Naming
-from keepsake.records.named import LONGEST, NamedEntity, Relation
+from keepsake.records.named_entity import LONGEST, NamedEntity, Relation
 from tests.strategies import HOSTILE, names
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from keepsake import Memory
 from keepsake.memory.pages.compact import Compactor
+from keepsake.records.compaction import Compaction
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
-from keepsake.records.folding import Compaction
 
 OLD, NEW = "User works at Old Corp as a principal engineer.", "User joined Acme Corp as a senior engineer."
 FOLDED = f"{NEW} (Until 2026-05-21: {OLD})"

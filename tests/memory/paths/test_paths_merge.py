@@ -8,7 +8,7 @@ import pytest
 
 from keepsake import Memory, Refused
 from keepsake.records.belief import Belief
-from keepsake.records.merged import Merged
+from keepsake.records.path_merge import Merged
 
 Door = Callable[..., Memory]
 

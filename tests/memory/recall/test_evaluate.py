@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake import Memory, NotFound, Refused
-from keepsake.memory.recall.question_file import read_questions
+from keepsake.memory.recall.evaluation_file import read_questions
 from keepsake.records.errors import Closed
 from keepsake.records.evaluation import Verdicts
 from tests.growth import assert_text_linear

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from keepsake import Memory, Refused
 from keepsake.projections.index import batch as desk
-from keepsake.projections.index.address import address
+from keepsake.projections.index.block_ids import address
 from keepsake.projections.index.rows import Block
 from keepsake.records.hit import Hit
 from keepsake.state.history import beliefs_at

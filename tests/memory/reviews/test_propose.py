@@ -494,7 +494,7 @@ def test_a_flood_of_refusals_does_not_fill_the_ledger(
 def test_a_source_that_tries_everything_is_recorded_so_often_and_no_more(
     memory: Memory, agent: Memory, asked: tuple[Action, Review], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("keepsake.decide.refusal.MOST", 3)
+    monkeypatch.setattr("keepsake.decide.refusals.MOST", 3)
     yes = memory.reviews.grant(asked[1].id)
     names = [memory.remember(f"belief {number}").id for number in range(6)]
     before = memory.status().events

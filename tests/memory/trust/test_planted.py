@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from keepsake import KeyReused, Memory
-from keepsake.records.named import NamedEntity
+from keepsake.records.named_entity import NamedEntity
 from keepsake.surfaces.cli.root import keepsake as program
 
 

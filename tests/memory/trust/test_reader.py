@@ -8,9 +8,9 @@ import pytest
 
 from keepsake import Memory
 from keepsake.memory import async_memory as aio
+from keepsake.memory.trust.field_kinds import MADE, OPEN, emptied
 from keepsake.memory.trust.quarantine import PENDING
 from keepsake.memory.trust.reader import _ACTS
-from keepsake.memory.trust.reader_fields import MADE, OPEN, emptied
 from keepsake.records.belief import Belief
 from keepsake.records.errors import NotApproved, NotFound
 from keepsake.records.event import Draft

@@ -14,9 +14,9 @@ from keepsake.decide import facts as decide_fact
 from keepsake.decide import path_merge
 from keepsake.decide import paths as decide_path
 from keepsake.decide import reviews as review
-from keepsake.decide import rule as decide_rule
+from keepsake.decide import rules as decide_rule
+from keepsake.decide import sessions as decide_work
 from keepsake.decide import usage as decide_use
-from keepsake.decide import work as decide_work
 from keepsake.decide.actions import targets
 from keepsake.decide.episodes import put as tell
 from keepsake.decide.episodes import retract as take_back

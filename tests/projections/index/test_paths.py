@@ -8,7 +8,7 @@ from hypothesis import given
 from keepsake.projections.database import IN_MEMORY
 from keepsake.projections.index import batch as desk
 from keepsake.projections.index import search as fulltext
-from keepsake.projections.index.address import address
+from keepsake.projections.index.block_ids import address
 from keepsake.projections.index.compare import differences
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.search import Scope, count_of, rarity, search, search_letters, shown

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.peek import is_hash, only_looking, peek
+from keepsake.projections.index.read_bookmark import is_hash, only_looking, peek
 from tests.projections.index.ledgers import MadeUp
 
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from keepsake.projections.markdown.compact.check import preserved
-from keepsake.projections.markdown.compact.preserve_notes import Note, joined, parted
+from keepsake.projections.markdown.compact.notes import Note, joined, parted
 from keepsake.projections.markdown.compact.propose import Statement
 from tests.growth import assert_linear
 from tests.strategies import texts

@@ -13,9 +13,9 @@ from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.graph import envelope as module
 from keepsake.records.graph.envelope import GraphEnvelope, Records, record_in
 from keepsake.records.graph.events import MemoryEvent
-from keepsake.records.graph.graph_fields import SCHEMA_VERSION, line_of
+from keepsake.records.graph.fields import SCHEMA_VERSION, line_of
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance, edge_id
-from keepsake.records.graph.normal import is_normal
+from keepsake.records.graph.normal_form import is_normal
 from keepsake.records.path import MemoryPath
 from tests.strategies import json_objects, names, texts
 

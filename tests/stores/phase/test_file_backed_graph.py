@@ -16,7 +16,7 @@ from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.events import CUSTOM, MemoryEvent
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.path import MemoryPath
-from keepsake.stores.phase import phase_findings
+from keepsake.stores.phase import findings as phase_findings
 from keepsake.stores.phase.event_log.protocol import DUPLICATE, MALFORMED, UNKNOWN_SCHEMA
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, layout
 from keepsake.stores.phase.graph.contents import PARTS

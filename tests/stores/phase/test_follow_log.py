@@ -19,8 +19,8 @@ from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.audit import JsonlAuditSink
 from keepsake.stores.phase.event_log import JsonlMemoryEventLog
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
-from keepsake.stores.phase.phase_turn import Turn
+from keepsake.stores.phase.recovery import Turn
+from keepsake.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import at_most
 from tests.crash.disks import DIED, DyingDisk, FailingDisk, at_once, in_a_child
 from tests.crash.shelf import SOAK

@@ -19,7 +19,7 @@ from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.audit import AuditRecord
 from keepsake.stores.phase.event_log import InMemoryMemoryEventLog
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
+from keepsake.stores.phase.runtime import PhaseMemoryRuntime
 from keepsake.surfaces.cli.root import keepsake as program
 from tests.conftest import at_most
 

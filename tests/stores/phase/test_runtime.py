@@ -17,12 +17,12 @@ from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
 from keepsake.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
+from keepsake.stores.phase.findings import rings
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from keepsake.stores.phase.graph.diagnostics import diagnose
 from keepsake.stores.phase.graph.merge import unmerge
-from keepsake.stores.phase.phase_findings import rings
-from keepsake.stores.phase.phase_paths import branch
-from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
+from keepsake.stores.phase.paths import branch
+from keepsake.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import at_most
 from tests.crash.disks import FailingDisk
 from tests.growth import assert_linear, seconds

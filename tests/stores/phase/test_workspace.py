@@ -23,12 +23,12 @@ from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.events import APPLIED, CUSTOM, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent
 from keepsake.records.graph.lifecycle import KINDS, LifecycleAction
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.stores.phase import phase_paths
+from keepsake.stores.phase import paths as phase_paths
 from keepsake.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
 from keepsake.stores.phase.event_log import JsonlMemoryEventLog
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
-from keepsake.stores.phase.phase_turn import Turn
+from keepsake.stores.phase.recovery import Turn
+from keepsake.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import ROOT
 from tests.crash.disks import DIED, DyingDisk, in_a_child
 

@@ -16,7 +16,7 @@ from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
 from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, layout
 from keepsake.stores.phase.graph.diagnostics import diagnose
-from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
+from keepsake.stores.phase.runtime import PhaseMemoryRuntime
 from keepsake.stores.phase.workspace import create
 from tests.conftest import SOAK
 from tests.strategies import HOSTILE

@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from keepsake import Memory
-from keepsake.surfaces.api.api import made
 from keepsake.surfaces.api.errors import answer
+from keepsake.surfaces.api.router import made
 from keepsake.surfaces.server.worker import MemoryWorker
 
 TOKEN = "the-token-of-these-tests"

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from keepsake.surfaces.connect.errors import Unclear
 from keepsake.surfaces.connect.hooks import hooks_in, is_ours, wanted, with_hooks, without_hooks
 from keepsake.surfaces.connect.json_edit import read
-from keepsake.surfaces.connect.unclear import Unclear
 
 OURS = wanted(["/opt/my tools/keepsake"], "/home/ana/a memory")
 OTHERS = """\

@@ -7,8 +7,8 @@ from hypothesis import given
 
 from keepsake.surfaces.connect.clients import BY_NAME
 from keepsake.surfaces.connect.edits import checked, entry_in, with_entry, without_entry
+from keepsake.surfaces.connect.errors import Unclear
 from keepsake.surfaces.connect.json_edit import append, drop, put, read
-from keepsake.surfaces.connect.unclear import Unclear
 from tests.growth import assert_linear, assert_text_linear, seconds
 from tests.surfaces.connect.json_texts import texts
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from keepsake.surfaces.connect.clients import BY_NAME
 from keepsake.surfaces.connect.edits import entry_in, with_entry, without_entry
+from keepsake.surfaces.connect.errors import Unclear
 from keepsake.surfaces.connect.toml_edit import read
-from keepsake.surfaces.connect.unclear import Unclear
 
 CODEX = BY_NAME["codex"]
 ENTRY = {"command": "/bin/keepsake", "args": ["mcp", "--agent", "codex"]}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from keepsake import Memory, NeedsApproval, NotFound, Refused
-from keepsake.surfaces.mcp.words import NOTICE
+from keepsake.surfaces.mcp.wording import NOTICE
 from tests.surfaces.mcp.profiles import Profile
 
 

@@ -9,9 +9,9 @@ from mcp.shared.exceptions import MCPError
 
 from keepsake import Memory
 from keepsake.surfaces.mcp.prompts import START
-from keepsake.surfaces.mcp.quoted import NOTHING, quoted
+from keepsake.surfaces.mcp.quote import NOTHING, quoted
 from keepsake.surfaces.mcp.resources import FRAMES, PAGES, STATUS, is_ours, name_in
-from keepsake.surfaces.mcp.words import NOTICE
+from keepsake.surfaces.mcp.wording import NOTICE
 from tests.strategies import texts
 from tests.surfaces.mcp.offered import ERAS, LEGACY, MODERN, play
 

@@ -4,7 +4,7 @@ import pytest
 
 from keepsake import Moved, NotFound, Refused
 from keepsake.records.errors import NeedsApproval
-from keepsake.surfaces.mcp.words import NOTICE
+from keepsake.surfaces.mcp.wording import NOTICE
 
 
 def test_what_is_remembered_is_recalled_with_where_it_comes_from(call, tea):

@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from keepsake.records.hit import Hit
 from keepsake.surfaces.mcp.format import Note, of_hit
-from keepsake.surfaces.mcp.tools.past import Entry
+from keepsake.surfaces.mcp.tools.history import Entry
 from keepsake.surfaces.mcp.tools.read import Got, Recalled, Timeline
 from keepsake.surfaces.mcp.tools.write import RememberArgs
-from keepsake.surfaces.mcp.words import NOTICE, fenced, one_line, wrong_arguments
+from keepsake.surfaces.mcp.wording import NOTICE, fenced, one_line, wrong_arguments
 from keepsake.surfaces.present.text import shown
 from tests.strategies import HOSTILE, texts
 

@@ -15,7 +15,7 @@ import pytest
 
 from keepsake import Memory, Refused
 from keepsake.surfaces.serve.app import Holds, serve
-from keepsake.surfaces.serve.told import ServerNotices
+from keepsake.surfaces.serve.notices import ServerNotices
 from keepsake.surfaces.server.listen import Where
 from keepsake.surfaces.server.worker import MemoryWorker
 

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from keepsake import Memory
-from keepsake.surfaces.serve.told import ServerNotices
+from keepsake.surfaces.serve.notices import ServerNotices
 from keepsake.surfaces.server.changes import Feed
 from keepsake.surfaces.server.worker import MemoryWorker
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from keepsake import Memory
 from keepsake.surfaces.present.text import cells
 from keepsake.surfaces.web.graph_layout import Box, line, named, placed, width_of
-from keepsake.surfaces.web.graph_shown import EXPANDED, MOST, ROOM, picture
+from keepsake.surfaces.web.graph_view import EXPANDED, MOST, ROOM, picture
 from tests.surfaces.web.conftest import Page
 
 

@@ -15,7 +15,8 @@ from starlette.testclient import TestClient
 from keepsake import Memory
 from keepsake.records.errors import Busy, Missing
 from keepsake.surfaces.server.worker import MemoryWorker
-from keepsake.surfaces.web import errands, integrity
+from keepsake.surfaces.web import background as errands
+from keepsake.surfaces.web import integrity
 from keepsake.surfaces.web.app import made
 from tests.surfaces.web.conftest import LetIn, Page, Web
 from tests.surfaces.web.test_timeline import HOSTILE, is_harmless

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.masked import told
+from keepsake.records.secret_count import told
 from keepsake.text.secrets import nested as secrets_fields
 from keepsake.text.secrets.detect import Secret, find, masked
 from keepsake.text.secrets.nested import kind_under, kinds_in, masked_fields

@@ -12,8 +12,8 @@ from keepsake.consolidate.english.predications import Draft, Part, Predication
 from keepsake.consolidate.english.times import birth_said, date_said
 from keepsake.consolidate.english.verbs import intent, up_to_comma
 from keepsake.text.claims import claim_of
-from keepsake.text.lists import DIETS, JOBS, KIN_ADJECTIVES, NOT_A_JOB, PETS, RELATIONS, SECRETS, SETTINGS, UNITS
 from keepsake.text.tokens import Token
+from keepsake.text.word_lists import DIETS, JOBS, KIN_ADJECTIVES, NOT_A_JOB, PETS, RELATIONS, SECRETS, SETTINGS, UNITS
 from keepsake.text.words import EXACT, NAME
 
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")

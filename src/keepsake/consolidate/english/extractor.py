@@ -15,10 +15,10 @@ from keepsake.consolidate.english.subjects import Cast, Subject, owner_at, peopl
 from keepsake.consolidate.english.times import Times, times_in
 from keepsake.consolidate.english.verbs import read_verb
 from keepsake.records.episode import Episode
-from keepsake.records.extracted import Extracted
+from keepsake.records.extraction import Extracted
 from keepsake.text.grammar import BARE, THIRD
-from keepsake.text.lists import RELATIONS, TAILS, set_of
 from keepsake.text.tokens import BLOT, Phrases, Token, tokens_of
+from keepsake.text.word_lists import RELATIONS, TAILS, set_of
 
 _LEAST = 0.3
 _CORRECTS = Phrases(

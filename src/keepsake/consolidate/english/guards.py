@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from keepsake.text.lists import ASKS, EXAMPLES, HEDGES, LEADS, MAKES_UP, ORDERS, SAID, UNREAL, set_of
 from keepsake.text.tokens import Phrases, Token
+from keepsake.text.word_lists import ASKS, EXAMPLES, HEDGES, LEADS, MAKES_UP, ORDERS, SAID, UNREAL, set_of
 
 _SUBJECTS = set_of("i you we he she they it there this that my your the anyone anybody someone")
 _KIDDING = Phrases(

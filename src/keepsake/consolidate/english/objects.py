@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from keepsake.text.grammar import FORMS, GOING
-from keepsake.text.lists import (
+from keepsake.text.tokens import BLOT, Token
+from keepsake.text.word_lists import (
     CITIES,
     GROUPS,
     KNOWN_AS,
@@ -24,7 +25,6 @@ from keepsake.text.lists import (
     TRAILING,
     set_of,
 )
-from keepsake.text.tokens import BLOT, Token
 
 Kind = Callable[[list[Token]], str]  # the object, or ""
 

@@ -5,7 +5,7 @@ Beside these there is only `favourite_…`, one for each thing that may be a fav
 
 from __future__ import annotations
 
-from keepsake.text.lists import set_of
+from keepsake.text.word_lists import set_of
 
 PREDICATES = {
     "name": "what the subject is called: a name",

@@ -8,8 +8,8 @@ from datetime import datetime
 from keepsake.consolidate.english.clauses import Verb
 from keepsake.consolidate.english.objects import Kind
 from keepsake.consolidate.english.times import Times
-from keepsake.text.lists import PREPOSITIONS, STOPS
 from keepsake.text.tokens import Token
+from keepsake.text.word_lists import PREPOSITIONS, STOPS
 
 CONNECTS = frozenset(("and", "&"))
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from keepsake.text.lists import set_of
 from keepsake.text.tokens import BLOT
+from keepsake.text.word_lists import set_of
 
 READ = 20_000  # characters of a content
 LONGEST = 600  # characters of a sentence

@@ -9,8 +9,8 @@ from keepsake.consolidate.english.clauses import BE, form_of, name_at
 from keepsake.consolidate.english.copula import pet_at, relation_at
 from keepsake.consolidate.english.predications import Draft
 from keepsake.text.grammar import PAST, THIRD
-from keepsake.text.lists import MEN, RELATIONS, WOMEN, set_of
 from keepsake.text.tokens import Token
+from keepsake.text.word_lists import MEN, RELATIONS, WOMEN, set_of
 
 
 class Person(NamedTuple):

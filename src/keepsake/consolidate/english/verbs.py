@@ -17,8 +17,8 @@ from keepsake.consolidate.english.objects import Kind, text_of, trimmed
 from keepsake.consolidate.english.predications import Draft, Predication
 from keepsake.consolidate.english.times import day_of, since, until
 from keepsake.text.grammar import GOING
-from keepsake.text.lists import PETS_MANY, TRAILERS, set_of
 from keepsake.text.tokens import Token
+from keepsake.text.word_lists import PETS_MANY, TRAILERS, set_of
 
 HOLDS, BEGAN, ENDED = "holds", "began", "ended"
 

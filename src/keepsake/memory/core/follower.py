@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 
 from keepsake.ledger.disk import remove_all
 from keepsake.projections.database import IN_MEMORY, has_no_room
-from keepsake.projections.followed import Bookmark, Followed
+from keepsake.projections.follower import Bookmark, Followed
 from keepsake.records.errors import Busy, NotWritten
 from keepsake.stores.open_folder import OpenFolder
 

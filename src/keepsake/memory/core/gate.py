@@ -17,18 +17,20 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from keepsake.decide import asking, erasure, refusal
 from keepsake.decide import beliefs as decide
+from keepsake.decide import erasure
 from keepsake.decide import path_actions as path_action
+from keepsake.decide import refusals as refusal
+from keepsake.decide import review_request as asking
 from keepsake.decide import reviews as review
 from keepsake.decide import trust as worth
 from keepsake.decide.actions import carried_out, on_page, targets
 from keepsake.decide.beliefs import Draw
 from keepsake.decide.gate import gate
 from keepsake.decide.subjects import standing, subject_of
+from keepsake.memory.core.caller import Caller, Decision
 from keepsake.memory.core.echo import NO_ECHO, Echo
 from keepsake.memory.core.masking import Cleared, Masker, refuse_name
-from keepsake.memory.core.speaker import Caller, Decision
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.event import ELSEWHERE, Draft, Event

@@ -28,13 +28,13 @@ from typing import TypeVar
 from keepsake.ledger import format as fmt
 from keepsake.ledger.disk import remove_all, remove_if_there
 from keepsake.ledger.ledger import Ledger
-from keepsake.memory.core.events import events_from
+from keepsake.memory.core.event_stream import events_from
 from keepsake.memory.core.follower import RETRY
 from keepsake.projections.database import IN_MEMORY, has_no_room
 from keepsake.projections.index.file import CHUNK, NOTHING, SHAPE, Bookmark, IndexFile
 from keepsake.projections.index.fold import Stale
 from keepsake.projections.index.from_snapshot import held_now, related_now
-from keepsake.projections.index.peek import is_hash
+from keepsake.projections.index.read_bookmark import is_hash
 from keepsake.records.errors import Busy, Closed, Damaged, KeepsakeError, NotWritable, NotWritten, RolledBack
 from keepsake.records.event import Event
 from keepsake.records.operations import (

@@ -17,7 +17,7 @@ from typing import Any
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Refused
 from keepsake.records.event import Draft
-from keepsake.records.masked import told
+from keepsake.records.secret_count import told
 from keepsake.state.state import State
 from keepsake.text.secrets.detect import find, masked
 from keepsake.text.secrets.nested import masked_fields, texts_in

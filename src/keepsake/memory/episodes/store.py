@@ -14,11 +14,11 @@ import orjson
 from keepsake.decide import episodes as decide
 from keepsake.decide.trust import is_in_doubt
 from keepsake.memory.core.arguments import can_be_written, check_names
+from keepsake.memory.core.caller import episode_subject
 from keepsake.memory.core.echo import NO_ECHO
 from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.core.masking import Cleared
-from keepsake.memory.core.speaker import episode_subject
-from keepsake.memory.trust.answering import answering
+from keepsake.memory.trust.filtered_calls import answering
 from keepsake.projections.index import statements as sql
 from keepsake.records.belief import OWNER
 from keepsake.records.clock import parse_moment, stamp
@@ -38,9 +38,9 @@ from keepsake.stores.open_folder import OpenFolder
 if TYPE_CHECKING:
     from keepsake.consolidate.classify import Deltas
     from keepsake.memory.core.index import IndexService
-    from keepsake.memory.episodes.shape import EpisodeShape
+    from keepsake.memory.episodes.schema import EpisodeShape
     from keepsake.projections.index.file import IndexFile
-    from keepsake.records.extracted import Extractor
+    from keepsake.records.extraction import Extractor
     from keepsake.records.health import MigrationPlan, StoreHealth
     from keepsake.records.rule import ConsolidationRule
 
@@ -69,7 +69,7 @@ class EpisodeStore:
 
     @cached_property
     def _shape(self) -> EpisodeShape:
-        from keepsake.memory.episodes.shape import EpisodeShape
+        from keepsake.memory.episodes.schema import EpisodeShape
 
         return EpisodeShape(self._shelf, self._gated, "episodes")
 

@@ -17,7 +17,7 @@ import orjson
 from keepsake.exchange import ndjson as ndjson
 from keepsake.exchange.ndjson_events import OF_ALL
 from keepsake.ledger.scan import Place
-from keepsake.memory.core.events import events_from
+from keepsake.memory.core.event_stream import events_from
 from keepsake.records.episode import Episode
 from keepsake.records.errors import Missing
 from keepsake.records.event import Event

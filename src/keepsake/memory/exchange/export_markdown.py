@@ -18,7 +18,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import takewhile
 from urllib.parse import quote
 
-from keepsake.memory.core.events import events_from
+from keepsake.memory.core.event_stream import events_from
 from keepsake.memory.pages.files import PagesAt
 from keepsake.projections.markdown.names import file_name
 from keepsake.projections.markdown.zone import on_the_clock
@@ -26,7 +26,7 @@ from keepsake.projections.pages import render
 from keepsake.projections.pages.rows import File
 from keepsake.records.episode import Episode
 from keepsake.records.event import Event
-from keepsake.records.exported import MARK
+from keepsake.records.export import MARK
 from keepsake.records.operations import EPISODE_PUT
 from keepsake.stores.open_folder import OpenFolder
 from keepsake.stores.page_files import NoPage

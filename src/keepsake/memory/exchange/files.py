@@ -22,8 +22,8 @@ from keepsake.decide import trust as worth
 from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.core.masking import refuse_name
 from keepsake.memory.exchange.file_parts import Part, cut
-from keepsake.memory.trust.answering import answering
-from keepsake.memory.trust.shown import is_shown
+from keepsake.memory.trust.filtered_calls import answering
+from keepsake.memory.trust.recallable import is_shown
 from keepsake.projections.markdown.names import is_plain
 from keepsake.records.entity import PREFIXES, name_key
 from keepsake.records.errors import NeedsApproval, NotFound, Refused

@@ -30,7 +30,7 @@ from keepsake.exchange.conversation import (
     named_after,
 )
 from keepsake.memory.context import Opened
-from keepsake.memory.exchange.noted import Noting
+from keepsake.memory.exchange.import_notes import Noting
 from keepsake.records.errors import Refused
 from keepsake.records.path import ROOT
 from keepsake.records.policy import is_above

@@ -21,7 +21,7 @@ from typing import Any
 from keepsake.exchange.ndjson import Reader
 from keepsake.memory.exchange.export_reader import ExportReader
 from keepsake.records.event import Draft, Event
-from keepsake.records.exported import TakenIn
+from keepsake.records.export import TakenIn
 from keepsake.records.operations import (
     BELIEF_INVALIDATE,
     BELIEF_PUT,

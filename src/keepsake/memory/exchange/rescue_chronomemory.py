@@ -20,7 +20,7 @@ from keepsake.exchange import chronomemory
 from keepsake.exchange.chronomemory import Snapshot, Step
 from keepsake.exchange.chronomemory_values import fitted
 from keepsake.exchange.conversation import DOCUMENT
-from keepsake.memory.exchange.noted import imported_with
+from keepsake.memory.exchange.import_notes import imported_with
 from keepsake.records import ids
 from keepsake.records.event import Draft
 from keepsake.records.operations import IMPORT_DONE, IMPORT_TAKE

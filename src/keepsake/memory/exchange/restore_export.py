@@ -28,12 +28,12 @@ from keepsake.exchange import ndjson_events as events
 from keepsake.exchange.ndjson import Reader
 from keepsake.ledger.format import HOUSEKEEPING
 from keepsake.memory.exchange.export_reader import ExportReader
+from keepsake.memory.exchange.import_snapshot import SnapshotImporter
 from keepsake.memory.exchange.merge_export import ExportMerger
-from keepsake.memory.exchange.taken_plain import SnapshotImporter
 from keepsake.memory.settings import place_of
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.event import Event
-from keepsake.records.exported import TakenIn
+from keepsake.records.export import TakenIn
 from keepsake.records.operations import BELIEF_PUT, EPISODE_PUT
 from keepsake.records.policy import ALLOW
 

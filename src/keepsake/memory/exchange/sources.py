@@ -19,7 +19,7 @@ from typing import IO
 from keepsake.exchange.agent_memory import INDEX
 from keepsake.memory.maintenance.ledger import is_old
 from keepsake.records.errors import NotFound, Refused
-from keepsake.records.exported import MARK
+from keepsake.records.export import MARK
 from keepsake.records.transfer import Skipped
 
 WHOLE = 1 << 30  # bytes of a file that has to be read as a whole

@@ -15,7 +15,7 @@ from keepsake.consolidate.classify import Deltas
 from keepsake.consolidate.compare import CurrentFact, ReadAhead, Weigher
 from keepsake.consolidate.filter import Filter, Row, parse
 from keepsake.consolidate.scoring import Candidate, SalienceScorer, is_worth
-from keepsake.decide import rule as decide
+from keepsake.decide import rules as decide
 from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.episodes.store import EpisodeStore
 from keepsake.memory.facts.store import FactService
@@ -24,7 +24,7 @@ from keepsake.records.clock import held_time
 from keepsake.records.delta import Delta, DeltaScope
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NeedsApproval, Refused
-from keepsake.records.extracted import Malformed
+from keepsake.records.extraction import Malformed
 from keepsake.records.fact_view import claims_in
 from keepsake.records.rule import Consolidated, ConsolidationRule
 from keepsake.records.scope import Scope
@@ -33,7 +33,7 @@ from keepsake.stores.open_folder import OpenFolder
 
 if TYPE_CHECKING:
     from keepsake.memory.core.index import IndexService
-    from keepsake.records.extracted import Extractor
+    from keepsake.records.extraction import Extractor
 
 PORTION = 500  # episodes that are considered, and whose deltas are applied, in one group
 

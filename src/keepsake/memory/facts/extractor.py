@@ -6,7 +6,7 @@ from pathlib import Path
 
 from keepsake.memory import settings
 from keepsake.records.errors import Refused
-from keepsake.records.extracted import Extractor
+from keepsake.records.extraction import Extractor
 
 ENGLISH = "english"
 

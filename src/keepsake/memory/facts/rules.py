@@ -12,11 +12,11 @@ from typing import Any
 
 from keepsake.consolidate.cadence import Cadence, is_due, next_after
 from keepsake.consolidate.filter import parse
-from keepsake.decide import rule as decide
+from keepsake.decide import rules as decide
 from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.episodes.store import EpisodeStore
 from keepsake.memory.facts.consolidate import ConsolidationService
-from keepsake.memory.trust.answering import answering
+from keepsake.memory.trust.filtered_calls import answering
 from keepsake.records.clock import stamp
 from keepsake.records.display import display_lists
 from keepsake.records.errors import KeepsakeError, NotFound

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from keepsake.consolidate.confidence import earned
 from keepsake.decide import facts as decide
-from keepsake.decide.asking import needs_approval
 from keepsake.decide.facts import Evidence, Plan
+from keepsake.decide.review_request import needs_approval
 from keepsake.decide.trust import SET_ASIDE
 from keepsake.memory.core.gate import WriteGate
-from keepsake.memory.episodes.shape import EpisodeShape
+from keepsake.memory.episodes.schema import EpisodeShape
 from keepsake.memory.episodes.store import EpisodeStore
 from keepsake.memory.facts import channels
 from keepsake.memory.facts import history as versions
-from keepsake.memory.trust.answering import answering
+from keepsake.memory.trust.filtered_calls import answering
 from keepsake.memory.trust.visibility import brought_back, withheld_among
 from keepsake.records.belief import Belief
 from keepsake.records.clock import comparable, held_time, parse_moment, said_time, stamp

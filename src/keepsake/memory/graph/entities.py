@@ -11,11 +11,11 @@ from contextlib import AbstractContextManager, nullcontext
 
 from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.graph.entity_names import EntityStatement, Everyone, Names, Naming
-from keepsake.memory.trust.answering import answering
+from keepsake.memory.trust.filtered_calls import answering
 from keepsake.records.belief import texts
 from keepsake.records.display import display_lists
 from keepsake.records.errors import NotFound
-from keepsake.records.named import Known, NamedEntity, Relation
+from keepsake.records.named_entity import Known, NamedEntity, Relation
 from keepsake.stores.open_folder import OpenFolder
 
 _SHOWN = 200  # characters of a name in a message

@@ -20,10 +20,10 @@ import orjson
 
 from keepsake.decide.trust import is_outranked
 from keepsake.memory.core.gate import WriteGate
-from keepsake.memory.trust.shown import is_shown
+from keepsake.memory.trust.recallable import is_shown
 from keepsake.projections.markdown.names import file_of
 from keepsake.records.entity import kind_of, name_key, spoken, thing_key
-from keepsake.records.named import LONGEST, NamedEntity, Relation, is_name, must_say_something
+from keepsake.records.named_entity import LONGEST, NamedEntity, Relation, is_name, must_say_something
 from keepsake.records.page import NOTES
 from keepsake.state.version import CurrentVersion
 from keepsake.stores.open_folder import OpenFolder

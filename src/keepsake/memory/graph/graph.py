@@ -19,17 +19,17 @@ from keepsake.decide import graph as decide
 from keepsake.decide.graph import Saved
 from keepsake.ledger.disk import replace as put_in_place
 from keepsake.memory.core.gate import WriteGate
-from keepsake.memory.graph.graph_rows import GraphRows, is_text
 from keepsake.memory.graph.index import GraphAt
+from keepsake.memory.graph.rows import GraphRows, is_text
 from keepsake.memory.graph.store import GraphStore
-from keepsake.memory.trust.answering import answering
+from keepsake.memory.trust.filtered_calls import answering
 from keepsake.projections.graph.queries import GraphFile
 from keepsake.records.display import display_lists
 from keepsake.records.errors import NotFound, NotWritten, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph.envelope import KINDS, GraphEnvelope
 from keepsake.records.graph.nodes import MemoryNode
-from keepsake.records.named import ProposedMerge
+from keepsake.records.named_entity import ProposedMerge
 from keepsake.records.policy import ALLOW
 from keepsake.stores.phase.graph import merge as merging
 from keepsake.stores.phase.graph.merge import WORTH_ASKING, Likeness, Outcome

@@ -16,9 +16,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from keepsake.memory.core.events import events_from
+from keepsake.memory.core.event_stream import events_from
 from keepsake.memory.core.follower import Follower
-from keepsake.projections.followed import Bookmark
+from keepsake.projections.follower import Bookmark
 from keepsake.projections.graph.fold import Stale
 from keepsake.projections.graph.queries import GraphFile
 from keepsake.projections.index.from_snapshot import held_now

@@ -20,15 +20,15 @@ import orjson
 from keepsake.decide import graph as decide
 from keepsake.decide.graph import Saved
 from keepsake.memory.core.gate import WriteGate
-from keepsake.memory.graph.graph_rows import GraphRows, is_text
 from keepsake.memory.graph.index import GraphAt
+from keepsake.memory.graph.rows import GraphRows, is_text
 from keepsake.projections.graph.merge import is_derived_here, plain_edge, plain_node
 from keepsake.projections.graph.queries import GraphFile
 from keepsake.records.errors import Busy, NotApproved, Refused
 from keepsake.records.event import Draft, Event
 from keepsake.records.graph.envelope import KEYS, KINDS, GraphEnvelope, Records, key_of, keys_in, record_in, record_of
 from keepsake.records.graph.events import MemoryEvent
-from keepsake.records.graph.graph_fields import RecordFields, line_of
+from keepsake.records.graph.fields import RecordFields, line_of
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.path import MemoryPath
 from keepsake.records.policy import ALLOW, thing

@@ -20,10 +20,10 @@ from keepsake.repair.witness import seen_by_the_index
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from keepsake.ledger.checkpoint import Keyring
+    from keepsake.ledger.kept_checkpoint import CheckpointWitness
     from keepsake.ledger.ledger import Ledger
     from keepsake.ledger.proof import Proof, Tree
     from keepsake.ledger.scan import Progress
-    from keepsake.ledger.seen import CheckpointWitness
     from keepsake.ledger.verify import Report
     from keepsake.records.proof import ChainFile, Kept
     from keepsake.records.times import Span
@@ -59,8 +59,8 @@ def _given(folder: Path, note: str, key: str) -> CheckpointWitness:
     """A checkpoint that somebody brought, checked by their key or by the one that is here."""
     from keepsake.ledger.checkpoint import verifier_of
     from keepsake.ledger.genesis import ledger_id
+    from keepsake.ledger.kept_checkpoint import CheckpointWitness
     from keepsake.ledger.layout import Folder
-    from keepsake.ledger.seen import CheckpointWitness
     from keepsake.ledger.signed_note import NoteError, Verifier
 
     try:

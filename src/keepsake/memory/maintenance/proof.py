@@ -19,9 +19,9 @@ from keepsake.records.proof import ChainFile, Kept
 
 if TYPE_CHECKING:
     from keepsake.ledger.checkpoint import Keyring
+    from keepsake.ledger.kept_checkpoint import CheckpointWitness
     from keepsake.ledger.ledger import Ledger
     from keepsake.ledger.proof import Tree
-    from keepsake.ledger.seen import CheckpointWitness
 
 
 def files_of(ledger: Ledger) -> list[ChainFile]:

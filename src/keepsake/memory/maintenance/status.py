@@ -75,7 +75,7 @@ def _last_door(shelf: OpenFolder, user: str) -> str:
 
 
 def _entities(folder: Folder, user: str) -> int | None:
-    from keepsake.projections.index.peek import entities
+    from keepsake.projections.index.read_bookmark import entities
 
     return entities(folder.index, user)
 

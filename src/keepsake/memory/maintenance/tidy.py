@@ -22,7 +22,7 @@ from keepsake.memory.core.index import IndexService
 from keepsake.memory.pages.dormancy import Dormancy
 from keepsake.memory.recall.feedback import FeedbackService
 from keepsake.memory.recall.sessions import ConfigStore, FrameStore
-from keepsake.memory.trust.answering import answering
+from keepsake.memory.trust.filtered_calls import answering
 from keepsake.projections.index import tidy as tidying
 from keepsake.projections.index.file import IndexFile
 from keepsake.projections.index.tidy import Kept

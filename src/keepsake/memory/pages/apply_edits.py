@@ -13,9 +13,9 @@ from datetime import datetime
 from hashlib import blake2s
 from typing import Any
 
-from keepsake.decide import asking
 from keepsake.decide import beliefs as decide
 from keepsake.decide import pages as decide_page
+from keepsake.decide import review_request as asking
 from keepsake.memory.pages.files import PagesAt
 from keepsake.projections.markdown import Entry as Written
 from keepsake.projections.markdown.heading import is_id
@@ -31,10 +31,10 @@ from keepsake.records.clock import stamp
 from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
 from keepsake.records.event import Draft
 from keepsake.records.history import Version
-from keepsake.records.masked import told
 from keepsake.records.operations import REVIEW_ASK
 from keepsake.records.page import NOTES, SyncNote
 from keepsake.records.review import Action
+from keepsake.records.secret_count import told
 from keepsake.state import history as timeline
 from keepsake.state.pages import PAGE_EDIT
 from keepsake.state.version import CurrentVersion

@@ -18,15 +18,15 @@ import orjson
 from keepsake.decide import beliefs as decide
 from keepsake.decide import pages as decide_page
 from keepsake.memory.beliefs.duplicates import merged
+from keepsake.memory.pages.compact_plan import Take, folded_ids, planned, proposed, unfit
+from keepsake.memory.pages.diff import unified
 from keepsake.memory.pages.files import PagesAt
-from keepsake.memory.pages.page_diff import unified
-from keepsake.memory.pages.page_fold_plan import Take, folded_ids, planned, proposed, unfit
-from keepsake.memory.pages.page_rewrite import around, read_rewrite, statements
+from keepsake.memory.pages.rewrite import around, read_rewrite, statements
 from keepsake.memory.settings import Settings
 from keepsake.projections.markdown import Edit, Page, parse
 from keepsake.projections.markdown.compact.check import preserved
 from keepsake.projections.markdown.compact.losses import Loss
-from keepsake.projections.markdown.compact.preserve_notes import Statement
+from keepsake.projections.markdown.compact.notes import Statement
 from keepsake.projections.markdown.heading import is_id
 from keepsake.projections.markdown.tag import tag_of
 from keepsake.projections.markdown.zone import on_the_clock
@@ -34,9 +34,9 @@ from keepsake.projections.pages import render
 from keepsake.projections.pages.queries import PagesFile
 from keepsake.projections.pages.render import moment
 from keepsake.projections.pages.rows import Entry, File, tokens_in
+from keepsake.records.compaction import Compaction
 from keepsake.records.errors import Moved, NotFound, Refused
 from keepsake.records.event import Draft
-from keepsake.records.folding import Compaction
 from keepsake.records.policy import DEFAULT
 from keepsake.state.state import State
 from keepsake.state.version import CurrentVersion

@@ -20,10 +20,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from keepsake.memory.core.events import events_from
+from keepsake.memory.core.event_stream import events_from
 from keepsake.memory.core.follower import Follower
 from keepsake.memory.core.masking import Masker
-from keepsake.projections.followed import Bookmark
+from keepsake.projections.follower import Bookmark
 from keepsake.projections.index.from_snapshot import held_now
 from keepsake.projections.markdown import Page, parse
 from keepsake.projections.markdown.zone import zone_name, zone_named

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from keepsake.decide import asking
+from keepsake.decide import review_request as asking
 from keepsake.decide import reviews as decide
 from keepsake.memory.pages.files import PagesAt
 from keepsake.records.operations import REVIEW_ASK

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from keepsake.decide import pages as decide
 from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.pages.files import PagesAt
-from keepsake.memory.pages.page_recent import Recents, matched
+from keepsake.memory.pages.recent import Recents, matched
 from keepsake.memory.pages.schema import SCHEMA
 from keepsake.memory.pages.sync import NOBODYS, Sync
 from keepsake.memory.settings import Settings
-from keepsake.memory.trust.answering import answering
+from keepsake.memory.trust.filtered_calls import answering
 from keepsake.projections.markdown import entity_of
 from keepsake.projections.markdown.fields import checked
 from keepsake.projections.markdown.page import to_text
@@ -32,10 +32,10 @@ from keepsake.projections.pages.fold import tags_shown
 from keepsake.projections.pages.rows import Entry, File, path_of
 from keepsake.projections.pages.search import search, span_of
 from keepsake.records.belief import OWNER, Belief, texts
+from keepsake.records.compaction import Compaction
 from keepsake.records.display import display_lists
 from keepsake.records.entity import PREFIXES
 from keepsake.records.errors import Busy, Moved, NotFound, Refused
-from keepsake.records.folding import Compaction
 from keepsake.records.operations import BELIEF_TOMBSTONE, EPISODE_RETRACT
 from keepsake.records.page import NOTES, PageEntry, PageInfo, PageText, Synced
 from keepsake.stores.open_folder import OpenFolder

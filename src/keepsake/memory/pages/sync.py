@@ -25,7 +25,7 @@ from keepsake.memory.pages.files import PagesAt, is_blank
 from keepsake.memory.pages.pending import APPROVED, REJECTED, Holds
 from keepsake.memory.pages.rename import renamed
 from keepsake.projections.database import has_no_room
-from keepsake.projections.followed import Bookmark
+from keepsake.projections.follower import Bookmark
 from keepsake.projections.markdown import Page, Span, entity_of
 from keepsake.projections.pages.base import Base, mark_of
 from keepsake.projections.pages.damage import conflict_line, is_truncated, loses_most, same_words, unreadable

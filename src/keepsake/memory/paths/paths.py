@@ -18,13 +18,13 @@ from keepsake.decide import paths as decide
 from keepsake.decide.beliefs import Draw
 from keepsake.decide.path_actions import action_on
 from keepsake.memory.core.gate import WriteGate
-from keepsake.memory.trust.answering import answering
+from keepsake.memory.trust.filtered_calls import answering
 from keepsake.records.belief import Belief
 from keepsake.records.display import display_lists
 from keepsake.records.event import Draft, Event
-from keepsake.records.merged import REVIEW, Conflict, Merged
 from keepsake.records.operations import REVIEW_ASK
 from keepsake.records.path import MAIN, ROOT, MemoryPath, Tree
+from keepsake.records.path_merge import REVIEW, Conflict, Merged
 from keepsake.records.review import Action
 from keepsake.stores.open_folder import OpenFolder
 

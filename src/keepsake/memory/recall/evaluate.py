@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from keepsake.memory.episodes.store import EpisodeStore
-from keepsake.memory.recall.question_file import read_questions
+from keepsake.memory.recall.evaluation_file import read_questions
 from keepsake.memory.settings import place_of
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Closed, Refused
 from keepsake.records.evaluation import Asked, Verdict, Verdicts
-from keepsake.records.framed import FilledFrame
+from keepsake.records.filled_frame import FilledFrame
 from keepsake.records.hit import Hit
 
 Tick = Callable[[int], None]

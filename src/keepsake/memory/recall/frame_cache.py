@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple
 
-from keepsake.records.framed import FilledFrame
+from keepsake.records.filled_frame import FilledFrame
 
 _MOST = 64
 

@@ -18,8 +18,8 @@ from keepsake.memory.recall.frame_cache import FrameCache
 from keepsake.memory.recall.receipts import ReceiptStore
 from keepsake.records.clock import parse_moment, said_time, stamp
 from keepsake.records.errors import Missing, Refused
+from keepsake.records.filled_frame import FilledFrame
 from keepsake.records.frame import Frame
-from keepsake.records.framed import FilledFrame
 from keepsake.records.history import Moment
 from keepsake.records.hit import Hit
 from keepsake.records.recall import RecallResult

@@ -18,7 +18,7 @@ from dataclasses import replace
 from keepsake.decide import usage as decide
 from keepsake.memory.core.arguments import check_names
 from keepsake.memory.core.gate import WriteGate
-from keepsake.memory.trust.answering import answering
+from keepsake.memory.trust.filtered_calls import answering
 from keepsake.records.display import display_lists
 from keepsake.records.errors import Damaged, KeepsakeError, NotFound, Refused
 from keepsake.records.operations import RECEIPT_PUT

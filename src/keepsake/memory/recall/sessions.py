@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from keepsake.decide import work as decide
+from keepsake.decide import sessions as decide
 from keepsake.memory.core.gate import WriteGate
-from keepsake.memory.trust.answering import answering
+from keepsake.memory.trust.filtered_calls import answering
 from keepsake.projections.index.builtin import CONFIG, FRAMES
 from keepsake.records import ids
 from keepsake.records.display import display_lists

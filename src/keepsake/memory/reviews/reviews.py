@@ -14,7 +14,7 @@ from os import urandom
 
 from keepsake.decide.trust import quarantined_episodes
 from keepsake.memory.core.gate import WriteGate
-from keepsake.memory.trust.answering import answering
+from keepsake.memory.trust.filtered_calls import answering
 from keepsake.records.belief import Belief
 from keepsake.records.clock import parse_moment, stamp
 from keepsake.records.display import display_lists

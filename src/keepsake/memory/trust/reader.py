@@ -21,33 +21,33 @@ from pydantic import BaseModel
 from keepsake.consolidate.classify import Deltas
 from keepsake.decide.actions import on_page
 from keepsake.memory.core.gate import WriteGate
+from keepsake.memory.trust.field_kinds import OPEN, emptied, is_record, names_in, remade
 from keepsake.memory.trust.quarantine import NOT_TRUSTED, PENDING, Quarantine
-from keepsake.memory.trust.reader_fields import OPEN, emptied, is_record, names_in, remade
 from keepsake.projections.pages.rows import title_of
 from keepsake.records import schema
 from keepsake.records.audit import AuditLine
 from keepsake.records.belief import Belief
+from keepsake.records.compaction import Compaction
 from keepsake.records.display import DisplayList
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NotFound
 from keepsake.records.evaluation import Verdicts
 from keepsake.records.event import Event
-from keepsake.records.extracted import Malformed
+from keepsake.records.extraction import Malformed
 from keepsake.records.fact import Fact
-from keepsake.records.folding import Compaction
 from keepsake.records.graph.envelope import GraphEnvelope, Records
-from keepsake.records.graph.graph_fields import line_of
+from keepsake.records.graph.fields import line_of
 from keepsake.records.history import Change, Why
 from keepsake.records.hit import Hit
-from keepsake.records.merged import Conflict, Merged, without_quote
 from keepsake.records.operations import DELTA_NOOP
 from keepsake.records.page import NOTES, PageEntry, PageInfo
 from keepsake.records.path import ABANDONED, MemoryPath, Tree
+from keepsake.records.path_merge import Conflict, Merged, without_quote
 from keepsake.records.recall import RecallResult, Replayed
 from keepsake.records.receipt import Receipt
+from keepsake.records.remember_result import RememberResult
 from keepsake.records.review import Action, Review
 from keepsake.records.rule import Finding
-from keepsake.records.said import RememberResult
 from keepsake.stores.open_folder import OpenFolder
 
 T = TypeVar("T")

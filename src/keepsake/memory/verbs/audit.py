@@ -20,7 +20,7 @@ from typing import NamedTuple
 import orjson
 
 from keepsake.memory.context import Opened
-from keepsake.memory.core.events import events_from
+from keepsake.memory.core.event_stream import events_from
 from keepsake.memory.core.masking import Masker
 from keepsake.records.audit import NAME, AuditLine, Auditor
 from keepsake.records.errors import Closed, KeepsakeError, Refused

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from keepsake.memory.context import Opened
 from keepsake.memory.episodes.store import is_episode_shown
-from keepsake.memory.trust.shown import is_shown
+from keepsake.memory.trust.recallable import is_shown
 
 if TYPE_CHECKING:
     from keepsake.memory.exchange.files import FileStore

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from keepsake.memory.facts.consolidate import ConsolidationService, Tick
     from keepsake.memory.facts.rules import RuleStore
     from keepsake.memory.facts.store import FactService
-    from keepsake.records.extracted import Extractor
+    from keepsake.records.extraction import Extractor
     from keepsake.records.rule import Consolidated, ConsolidationRule
 
 

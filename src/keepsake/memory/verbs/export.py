@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from keepsake.memory.verbs.graph import Graphs
 from keepsake.records.errors import NotApproved, Refused
-from keepsake.records.exported import MARK, Exported, TakenIn
+from keepsake.records.export import MARK, Exported, TakenIn
 from keepsake.records.scope import checked
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Leaves(Graphs):
         It is there whole or not at all; what is in its place already is kept, unless `replace` is said. Without
         `history`, only what is there now is told, and not how it came to be so.
         """
-        from keepsake.memory.exchange.export_file import settled, write_file, write_folder
+        from keepsake.memory.exchange.export_files import settled, write_file, write_folder
 
         if format not in FORMATS:
             raise Refused(f"format is one of {', '.join(FORMATS)}, not {format!r}")
@@ -95,7 +95,7 @@ class Leaves(Graphs):
             return take_in(taking, lines)
 
     def _take_in_pages(self, folder: Path, user: str, *, mine: bool) -> TakenIn:
-        from keepsake.memory.exchange.taken_pages import TakingPages
+        from keepsake.memory.exchange.restore_pages import TakingPages
         from keepsake.memory.pages.store import PageStore
 
         self._gated.must("memory", "import", user=user)

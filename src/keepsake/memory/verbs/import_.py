@@ -87,8 +87,8 @@ class Brings(Opened):
 
     def _bring_folder(self, bringing: ImportRun, folder: Path, skipped: Iterable[Skipped]) -> Imported:
         """The pages of a folder that `export` wrote: each entry under its own id, and what is struck stays so."""
-        from keepsake.memory.exchange.bring_export import tell
-        from keepsake.memory.exchange.taken_pages import TakingPages
+        from keepsake.memory.exchange.import_export import tell
+        from keepsake.memory.exchange.restore_pages import TakingPages
         from keepsake.memory.pages.store import PageStore
 
         pages = PageStore(self._shelf, self._gated, self._pages_at, bringing.user, self._settings)
@@ -131,7 +131,8 @@ class _Own(NamedTuple):
 
 
 def _own() -> dict[str, _Own]:
-    from keepsake.memory.exchange import bring_export, bring_pages
+    from keepsake.memory.exchange import import_export as bring_export
+    from keepsake.memory.exchange import import_pages as bring_pages
     from keepsake.memory.exchange import rescue_chronomemory as bring_chronomemory
 
     return {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from keepsake.memory.recall.evaluate import Questioned
     from keepsake.memory.recall.recall import RecallService
     from keepsake.records.evaluation import Verdicts
-    from keepsake.records.framed import FilledFrame
+    from keepsake.records.filled_frame import FilledFrame
     from keepsake.records.history import Moment
     from keepsake.records.protocols import Embedder
     from keepsake.records.recall import RecallResult, Replayed

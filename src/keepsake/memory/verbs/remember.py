@@ -22,7 +22,7 @@ from keepsake.memory.verbs.trust import Trusts
 from keepsake.records.belief import Belief
 from keepsake.records.operations import BELIEF_SUPERSEDE
 from keepsake.records.policy import DEFAULT, is_above
-from keepsake.records.said import CORRECTED, KNOWN, NEW, REVISED, RememberResult
+from keepsake.records.remember_result import CORRECTED, KNOWN, NEW, REVISED, RememberResult
 from keepsake.state.version import CurrentVersion
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class States(Tends, Trusts):
 
     def _around(self, fields: dict[str, Any]) -> _Around:
         """What is held in the same words, or speaks of the same thing."""
-        from keepsake.projections.index.address import address, ids_for
+        from keepsake.projections.index.block_ids import address, ids_for
         from keepsake.projections.index.claims import claim_key
 
         if not all(isinstance(fields[name], str) for name in ("text", "user", "path", "session", "agent")):

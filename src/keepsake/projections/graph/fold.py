@@ -20,7 +20,7 @@ from keepsake.projections.graph.rows import Rows
 from keepsake.records.belief import OWNER
 from keepsake.records.event import Event
 from keepsake.records.graph.envelope import KEYS, KINDS, keys_in
-from keepsake.records.named import ProposedMerge
+from keepsake.records.named_entity import ProposedMerge
 from keepsake.records.operations import (
     BELIEF_INVALIDATE,
     BELIEF_PUT,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from keepsake.records.graph.graph_fields import RecordFields
+from keepsake.records.graph.fields import RecordFields
 
 MARK = "derived"
 

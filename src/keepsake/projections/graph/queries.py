@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 
-from keepsake.projections.followed import Followed
+from keepsake.projections.follower import Followed
 from keepsake.projections.graph import fold
 from keepsake.projections.graph.merge import Merge
 from keepsake.projections.graph.merges import merge_of, merges_into
@@ -20,8 +20,8 @@ from keepsake.projections.graph.schema import NAMES, SHAPE, TABLES
 from keepsake.records.entity import thing_key
 from keepsake.records.event import Event
 from keepsake.records.graph.envelope import KINDS
-from keepsake.records.graph.graph_fields import RecordFields
-from keepsake.records.named import ProposedMerge
+from keepsake.records.graph.fields import RecordFields
+from keepsake.records.named_entity import ProposedMerge
 from keepsake.records.trust import Distrust
 
 

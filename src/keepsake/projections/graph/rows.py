@@ -18,7 +18,7 @@ from keepsake.projections.graph.merges import family_of, is_there, merge_of, mer
 from keepsake.projections.pages.rows import title_of
 from keepsake.records.entity import THING, kind_of
 from keepsake.records.event import Event
-from keepsake.records.graph.graph_fields import RecordFields, line_of
+from keepsake.records.graph.fields import RecordFields, line_of
 from keepsake.records.trust import Distrust
 
 _SHOWN = 20  # beliefs of a node that are named as its sources

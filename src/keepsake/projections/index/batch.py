@@ -16,7 +16,7 @@ from functools import cached_property
 import orjson
 
 from keepsake.projections.index import statements as sql
-from keepsake.projections.index.address import DIGITS, address, ids_for
+from keepsake.projections.index.block_ids import DIGITS, address, ids_for
 from keepsake.projections.index.rows import Block, Source, Tie
 from keepsake.projections.index.segmentation import has_no_spaces, spread
 from keepsake.records.entity import called

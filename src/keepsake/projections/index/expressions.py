@@ -28,9 +28,12 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from keepsake.projections.index import asking, leaving, telling
-from keepsake.projections.index.asking import BLOCK, LIFE, ROW
+from keepsake.projections.index import read_statements as asking
+from keepsake.projections.index import recent_statements as telling
+from keepsake.projections.index import tidy_statements as leaving
 from keepsake.projections.index.models import block_tags, blocks, edges, frames, metadata, sessions, system_config
+from keepsake.projections.index.path_statements import EMPTY, among
+from keepsake.projections.index.read_statements import BLOCK, LIFE, ROW
 from keepsake.projections.index.schema import (
     ASIDE_LETTERS,
     ASIDES,
@@ -59,7 +62,6 @@ from keepsake.projections.index.schema import (
     texts,
     ties,
 )  # fmt: skip
-from keepsake.projections.index.sight import EMPTY, among
 
 _DIALECT = sqlite.dialect(paramstyle="qmark")
 _NAMED = sqlite.dialect(paramstyle="named")  # where a parameter occurs twice

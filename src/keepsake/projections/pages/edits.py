@@ -21,7 +21,7 @@ import orjson
 from keepsake.projections.markdown import Entry as Written
 from keepsake.projections.markdown import Page
 from keepsake.projections.markdown.entry import read_body
-from keepsake.projections.markdown.loose import loose_in, paragraphs
+from keepsake.projections.markdown.free_text import loose_in, paragraphs
 from keepsake.projections.markdown.zone import moment, zone_named
 from keepsake.projections.pages.base import Base
 from keepsake.projections.pages.damage import same_words

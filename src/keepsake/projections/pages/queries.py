@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from keepsake.projections.followed import Followed
+from keepsake.projections.follower import Followed
 from keepsake.projections.pages import fold
 from keepsake.projections.pages.base import Base
 from keepsake.projections.pages.rows import ENTRIES, FILES, Entry, File, Rows, digest_of_words

@@ -20,9 +20,9 @@ import orjson
 from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.graph.events import MemoryEvent
-from keepsake.records.graph.graph_fields import SCHEMA_VERSION, RecordFields, check_record, line_of
+from keepsake.records.graph.fields import SCHEMA_VERSION, RecordFields, check_record, line_of
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.graph.normal import is_normal
+from keepsake.records.graph.normal_form import is_normal
 from keepsake.records.json import check as check_json
 from keepsake.records.json import parse
 from keepsake.records.path import MemoryPath

@@ -20,7 +20,7 @@ import orjson
 
 from keepsake.records.display import Displayable
 from keepsake.records.errors import Refused, UnknownVersion
-from keepsake.records.graph.graph_fields import (
+from keepsake.records.graph.fields import (
     SCHEMA_VERSION,
     RecordFields,
     as_list,

@@ -26,7 +26,7 @@ from keepsake.records.clock import stamp
 from keepsake.records.episode import Episode
 from keepsake.records.errors import ConsolidationRuleError, Damaged, Refused
 from keepsake.records.scope import Scope
-from keepsake.stores.memorystore.sqlite_shape import Shape, cell
+from keepsake.stores.memorystore.schema import Shape, cell
 
 NOBODY = OWNER  # the user of an episode that does not say whose it is
 

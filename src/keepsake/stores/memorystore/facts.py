@@ -34,7 +34,7 @@ from keepsake.records.belief import OWNER
 from keepsake.records.clock import parse_moment, stamp
 from keepsake.records.errors import Damaged, Refused
 from keepsake.records.fact import Fact, FactPattern
-from keepsake.stores.memorystore.sqlite_shape import Shape, cell, columns
+from keepsake.stores.memorystore.schema import Shape, cell, columns
 
 SUPERSEDED, ENDED, RETRACTED = "superseded", "deprecated", "invalidated"
 

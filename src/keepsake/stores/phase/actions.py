@@ -24,7 +24,7 @@ from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.graph import merge as merging
 from keepsake.stores.phase.graph.in_memory import InMemoryMemoryGraphStore
 from keepsake.stores.phase.graph.protocol import MemoryGraphStore
-from keepsake.stores.phase.phase_paths import compact
+from keepsake.stores.phase.paths import compact
 
 Thing = MemoryNode | MemoryEdge
 

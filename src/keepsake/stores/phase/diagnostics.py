@@ -29,9 +29,9 @@ from keepsake.records.graph.events import (
     MemoryEvent,
     shown,
 )
-from keepsake.records.graph.graph_fields import RecordFields, line_of
+from keepsake.records.graph.fields import RecordFields, line_of
 from keepsake.records.path import MemoryPath
-from keepsake.stores.phase.event_log.path_book import PathBook
+from keepsake.stores.phase.event_log.path_states import PathBook
 from keepsake.stores.phase.event_log.protocol import MemoryEventLog
 from keepsake.stores.phase.event_log.replay import Fold, GraphSnapshot, path_event_in, puts_of, why_unusable
 from keepsake.stores.phase.gate import Gate, Held

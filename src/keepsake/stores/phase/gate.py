@@ -20,7 +20,7 @@ from keepsake.decide.effect import ARCHIVED, RETRACTED, SUPERSEDED, Effect, effe
 from keepsake.decide.gate import gate
 from keepsake.records.errors import Refused
 from keepsake.records.graph.events import APPLIED, COMPACT, MERGE, MemoryEvent, shown
-from keepsake.records.graph.graph_fields import RecordFields, as_moment
+from keepsake.records.graph.fields import RecordFields, as_moment
 from keepsake.records.graph.lifecycle import GATED, LifecycleAction, LifecycleApproval, PhasePolicy
 from keepsake.records.path import MemoryPath
 from keepsake.records.policy import ALLOW, DEFAULT, REVIEW, Rule, Subject

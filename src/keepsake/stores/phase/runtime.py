@@ -1,413 +1,236 @@
-"""A graph that follows its log: what is recorded is carried out, what is brought over is recorded first.
+"""A graph store with a gate before it: what may be done to memories, who said yes, and what became of it.
 
-The log is the truth; profiles, nodes, edges and paths follow from it and can be written again. Log first, graph after.
-Before the first line is written its event is noted (see `phase_turn`), so what a crash leaves in between is carried out
-by whoever comes next. Doing it twice is the same as doing it once. A file of records that cannot be read is kept aside
-and written again before anything else is, and the audit says so.
+Every attempt is in the audit before anything happens, granted or denied; if the audit cannot be written, nothing is
+done. A granted action is then one event in the log, which carries the records as they are after it; then the store is
+changed, all of it or nothing. What a crash leaves in between, an event that the store lacks, is told by `diagnostics`
+and carried out by `finish`, or before the next action. What is recorded has happened: the audit never calls it failed.
 
-What is recorded is recorded: if the graph cannot follow at once, that is `Unfinished`, and nothing is to be said twice.
-What a newer program wrote is not written to.
-
-`take_in` brings an envelope over as a whole. Its events go into the log as they are; a record that the log, with these,
-does not explain becomes an event of its own. So a replay of the log gives the graph. What no event can say (metadata, a
-path without its events) is saved beside it. What a store was told directly, past the log, stays there untold.
+A yes is used once: the event of an action bears the name of its yes, and the log refuses a name twice, whichever
+process tries. Without a log of its own, a runtime over a folder writes to `events.jsonl` and `audit.jsonl` in that
+folder; over a store in memory it keeps both in memory, and then "once" means as long as it lives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
-from itertools import chain
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
-import orjson
-
-from keepsake.records.clock import Clock, stamp
-from keepsake.records.errors import Damaged, KeepsakeError, NeedsApproval, NotFound, NotWritten, Refused, Unfinished
-from keepsake.records.fields import moment
+from keepsake.records.clock import Clock, stamp, system_clock
+from keepsake.records.errors import Damaged, KeepsakeError, Moved, NeedsApproval, NotWritable, Refused, Unfinished
+from keepsake.records.fields import names
 from keepsake.records.graph.envelope import GraphEnvelope, Records
-from keepsake.records.graph.events import ABANDON, MERGE, MemoryEvent, shown
-from keepsake.records.graph.graph_fields import RecordFields, line_of
-from keepsake.records.graph.lifecycle import PhasePolicy
-from keepsake.records.path import CLOSED, OPEN, MemoryPath
-from keepsake.stores.phase.actions import concerned
-from keepsake.stores.phase.audit import AuditSink, JsonlAuditSink
-from keepsake.stores.phase.audit_check import lines_of, unaudited
-from keepsake.stores.phase.diagnostics import (
-    RECORDS,
-    Comparison,
-    compared,
-    following,
-    held_in,
-    imported,
-    is_on_a_branch,
-    is_own,
-    must_make_sense,
-    paths_after,
-    stored,
-)
+from keepsake.records.graph.events import APPLIED, DENIED, MemoryEvent
+from keepsake.records.graph.lifecycle import A_DAY, LifecycleAction, LifecycleApproval, PhasePolicy
+from keepsake.stores.phase.actions import Effects, concerned, digest_now, effects_of
+from keepsake.stores.phase.activation import LIMIT, ActivationPlan, plan_activation
+from keepsake.stores.phase.audit import AuditSink, InMemoryAuditSink, JsonlAuditSink
+from keepsake.stores.phase.diagnostics import is_own, must_pass, without_imported
+from keepsake.stores.phase.event_log.in_memory import InMemoryMemoryEventLog
 from keepsake.stores.phase.event_log.jsonl import JsonlMemoryEventLog
-from keepsake.stores.phase.event_log.line import must_be_free, must_fit
-from keepsake.stores.phase.event_log.path_book import PathBook
+from keepsake.stores.phase.event_log.path_states import PathBook
 from keepsake.stores.phase.event_log.protocol import MemoryEventLog
-from keepsake.stores.phase.event_log.replay import Fold, GraphSnapshot, puts_of
+from keepsake.stores.phase.findings import findings_in, in_the_way, with_events
+from keepsake.stores.phase.follow_log import Follows
 from keepsake.stores.phase.gate import Gate
-from keepsake.stores.phase.graph import layout
-from keepsake.stores.phase.graph.base import KeptGraph
-from keepsake.stores.phase.graph.contents import Lines
-from keepsake.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
-from keepsake.stores.phase.graph.in_memory import InMemoryMemoryGraphStore
+from keepsake.stores.phase.graph.diagnostics import Diagnostic
+from keepsake.stores.phase.graph.layout import AUDIT, EVENTS, RUNTIME
 from keepsake.stores.phase.graph.protocol import MemoryGraphStore
-from keepsake.stores.phase.phase_turn import Turn
+from keepsake.stores.phase.recovery import Turn
 
-_IMPORTED = "import it with the events that carry the approval, or without that change; nothing was imported"
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What an envelope brings: events that are new here, records that become events, paths that no event tells of."""
-
-    events: int
-    records: dict[str, int]  # by part
-    paths: tuple[MemoryPath, ...]
-    known: int  # events that were here already
-    replaced: int  # records that were here and were other
+_SHOWN = 500  # letters of a reason
+_NAMED = 100  # of what an attempt in vain was about
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
-    """An envelope that was judged: its events, the records that become events, and what the log comes to with both."""
+class Applied:
+    """An action that was carried out, and the event that says so, with every record that it changed."""
 
-    taken: Taken
-    lines: dict[str, bytes]
-    records: Lines
-    when: str
-    fold: Fold  # without the records
-
-    def events(self) -> Iterator[tuple[str, bytes]]:
-        """What is to be appended to the log, made as it is asked for: ids and lines."""
-        yield from ((name, line + b"\n") for name, line in self.lines.items())
-        yield from _imported(self.records, self.when)
+    action: LifecycleAction
+    event: MemoryEvent
 
 
-class Follows:
-    """A graph store and the log that it follows."""
+class PhaseMemoryRuntime(Follows):
+    """Lifecycle actions on a graph store, under a policy."""
 
-    store: MemoryGraphStore
-    log: MemoryEventLog
-    audit: AuditSink
-    policy: PhasePolicy
-    rebuilt: list[str]  # files that could not be read and were written again, and why
-    _clock: Clock
-    _turn: Turn
+    def __init__(
+        self,
+        store: MemoryGraphStore,
+        event_log: MemoryEventLog | None = None,
+        audit: AuditSink | None = None,
+        *,
+        clock: Clock = system_clock,
+        policy: PhasePolicy | None = None,
+    ) -> None:
+        root = getattr(store, "root", None)
+        folder = Path(root) if isinstance(root, str | Path) else None
+        self.store, self.policy, self._clock, self.rebuilt = store, policy or PhasePolicy(), clock, []
+        self.log = event_log if event_log is not None else _log_in(folder)
+        self.audit = audit if audit is not None else _audit_in(folder)
+        path = getattr(self.log, "path", None)
+        lock = path.with_name(path.name + ".turn") if isinstance(path, Path) else None
+        self._turn = Turn(lock, folder / RUNTIME if folder else None)
 
-    # -- before anything is written ------------------------------------------------------------------------------------
+    # -- looking -------------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _held(self) -> Iterator[MemoryEvent | None]:
-        """The turn, with all done that a crash or a damaged file left undone; the event that was under way, if any."""
-        self._must_be_known()
-        with self._turn.held():
-            self._must_be_known()
-            yield self._caught_up()
+    def export(self) -> GraphEnvelope:
+        """All that the store holds, and every event that it or the log has but those that repeat an imported record.
 
-    def _must_be_known(self) -> None:
-        """NotWritable, if a newer program wrote any of it; Damaged, if the log is gone."""
-        for place in (self.store, self.log, self.audit):
-            if isinstance(place, FileBackedMemoryGraphStore | JsonlMemoryEventLog | JsonlAuditSink):
-                place.must_be_known()
-        self._turn.under_way()
-        if is_own(self.store, self.log) and layout.lacks_log(self.log.path.parent):  # type: ignore[attr-defined]
-            way = "restore it from a copy; if there is none, `keepsake store export` and import that elsewhere"
-            raise Damaged(f"{layout.EVENTS} is missing: {way}; nothing was written")
-
-    def _caught_up(self) -> MemoryEvent | None:
-        name, broken = self._turn.under_way(), self._broken()
-        event = self.log.get(name) if name and name in self.log else None
-        if broken or event is not None or name is None:
-            self._put_back(self._folded().fold, rewrite=True)
-            self._note_rebuilt(broken)
-        if name != "":
-            self._turn.note("")
-        return event
-
-    def _broken(self) -> dict[str, str]:
-        """The files of records that cannot be read, and why."""
-        store = self.store
-        if not isinstance(store, FileBackedMemoryGraphStore):
-            return {}
-        store.refresh()
-        broken = store.broken()
-        return {each.file: f"{each.place}: {each.reason}" for each in store.problems() if each.file in broken}
-
-    def _note_rebuilt(self, broken: dict[str, str]) -> None:
-        for place, why in broken.items():
-            self.audit.record(f"rebuild {place}", "keepsake", stamp(self._clock()), "rebuilt", reason=why[:500])
-            source = "what could be read" if place.startswith("activation_plans/") else "the log"
-            self.rebuilt.append(f"{place} was written again from {source}, and is kept in {layout.DAMAGED}/: {why}")
-
-    # -- recording -----------------------------------------------------------------------------------------------------
-
-    def record(self, events: Iterable[MemoryEvent]) -> None:
-        """Append events and let the graph follow: all of them or, if one is refused, none.
-
-        Refused, if an id is taken, a path is not open, or a put carries no record. NeedsApproval, if it would do what
-        stands behind the gate: that is done by `apply`. Unfinished, if they are recorded and the graph cannot follow.
+        So an envelope that is taken in by an empty workspace comes out as it was.
         """
-        fresh = list(events)
-        with self._held():
-            judge = self._judge(fresh)
-            must_make_sense(judge, fresh)
-            self._record_all(fresh, judge)
+        envelope = self.store.export_envelope()
+        if not is_own(self.store, self.log):
+            envelope = with_events(envelope, self.log)
+        events = without_imported(envelope.records("events").lines, self.store)
+        return replace(envelope, events=Records[MemoryEvent]("events", events))
 
-    def _judge(self, events: Iterable[MemoryEvent]) -> Gate:
-        """The gate before the graph as it is. Where a branch is concerned, it knows all that the log says."""
-        paths = self.store.list_paths()
-        if not is_on_a_branch(PathBook(paths), events):
-            return Gate(self.policy, held_in(self.store), paths)
-        judge = self._folded()
-        judge.held = held_in(self.store)
-        return judge
-
-    def _folded(self) -> Gate:
-        """All that the log says, by the gate."""
-        judge = Gate(self.policy)
-        for event in self.log:
-            judge.why_not(event)
-        judge.fold.lend(self.store.list_paths())
-        return judge
-
-    def _record_all(self, fresh: list[MemoryEvent], judge: Gate) -> None:
-        """Note it, record it, carry it out, clear the note."""
-        if not fresh:
-            return
-        must_be_free((fresh[0].id,), self.log)  # what is noted is what is new
-        with self._recording(fresh[0].id):
-            self.log.extend(fresh)
-        with self._carrying_out():
-            if any(event.kind in (MERGE, ABANDON) for event in fresh):
-                self._put_back(self._folded().fold)
-            else:
-                self._put(judge.fold, fresh)
-        self._clear()
-
-    @contextmanager
-    def _recording(self, name: str) -> Iterator[None]:
-        if isinstance(self.log, JsonlMemoryEventLog):
-            self.log.create()  # so that one which is missing later was lost
-        self._turn.note(name)
+    def diagnostics(self) -> list[Diagnostic]:
+        """What is wrong with the graph and its log: where, how bad, and the way out. Nothing is changed."""
+        blocked = in_the_way(self.store)
+        if blocked:
+            return blocked
         try:
-            yield
-        except KeepsakeError:
-            self._clear()
+            under_way = self._turn.under_way() or ""
+        except (Damaged, NotWritable):
+            under_way = ""  # what is wrong with the note is found with the other files
+        return findings_in(self.store, self.log, self.audit, under_way, self.policy, self._folded().fold)
+
+    def plan_activation(self, purpose: str, seeds: Iterable[str] = (), limit: int = LIMIT) -> ActivationPlan:
+        """What would be brought to mind for a purpose, and why. The plan is kept where the store keeps plans."""
+        plan = plan_activation(self.store, purpose, seeds, limit, now=stamp(self._clock()))
+        keep = getattr(self.store, "save_activation_plan", None)
+        if keep is not None:
+            keep(plan.to_dict())
+        return plan
+
+    # -- asking --------------------------------------------------------------------------------------------------------
+
+    def propose(
+        self,
+        kind: str,
+        subject_ids: Iterable[str],
+        *,
+        by: str,
+        changes: Mapping[str, Any] | None = None,
+        reason: str = "",
+        path_id: str = "",
+    ) -> LifecycleAction:
+        """An action as it would be shown to a person: it holds what the records are now. Nothing is changed.
+
+        With a `path_id`, it is about the records as they are seen from there, and is done there. Refused, if it could
+        not be carried out anyway: nobody is asked about that.
+        """
+        action = LifecycleAction(
+            kind=kind,
+            subject_ids=names(subject_ids, "subject_ids"),
+            by=by,
+            changes=dict(changes or {}),
+            reason=reason,
+            path_id=path_id,
+        )
+        store, is_path = self.seen_from(path_id), kind == "compact"
+        effects_of(store, action, stamp(self._clock()))
+        return replace(action, seen={name: digest_now(store, name, is_path=is_path) for name in concerned(action)})
+
+    def approve(self, action: LifecycleAction, *, by: str, lasts: timedelta = A_DAY) -> LifecycleApproval:
+        """The yes of `by` to an action, from now on for a while. It is a marker; what it is worth, `apply` decides."""
+        return LifecycleApproval.of(action, by, self._clock(), lasts=lasts)
+
+    # -- doing ---------------------------------------------------------------------------------------------------------
+
+    def apply(self, action: LifecycleAction, approval: LifecycleApproval | None = None) -> Applied:
+        """Carry out an action, if the policy lets it pass.
+
+        NeedsApproval, if it lacks a yes or the yes does not count; Refused or Moved, if it cannot be done. Either way
+        nothing was changed but that the audit and the log say so. NotWritten, if a disk refuses; Unfinished, if it does
+        so when the action is recorded.
+        """
+        if type(action) is not LifecycleAction:
+            raise Refused(f"an action is a LifecycleAction, not {type(action).__name__}")
+        if approval is not None and type(approval) is not LifecycleApproval:
+            raise Refused(f"an approval is a LifecycleApproval, not {type(approval).__name__}")
+        with self._held():
+            now = stamp(self._clock())
+            shown = approval if self.policy.needs_review(action) else None
+            event, judge = self._judged(action, shown, now)
+            self._note(action, shown, now, "granted")
+            try:
+                self._record_all([event], judge)
+            except Unfinished:
+                raise
+            except KeepsakeError as error:
+                self._note(action, shown, now, "failed", str(error))
+                raise
+            return Applied(action, event)
+
+    def _judged(
+        self, action: LifecycleAction, approval: LifecycleApproval | None, now: str
+    ) -> tuple[MemoryEvent, Gate]:  # fmt: skip
+        """What would be recorded. An attempt that is turned down is in the audit and in the log."""
+        try:
+            self._must_pass(action, approval, now)
+            if action.path_id:
+                PathBook(self.store.list_paths()).must_be_open(action.path_id)
+            event = _applied(action, approval, effects_of(self.seen_from(action.path_id), action, now), now)
+            judge = self._judge([event])
+            must_pass(judge, event)
+            return event, judge
+        except (Refused, Moved) as error:
+            self._note(action, approval, now, "denied", str(error))
+            self._log_denied(action, now, str(error))
+            raise
+        except KeepsakeError as error:
+            self._note(action, approval, now, "failed", str(error))
             raise
 
-    @contextmanager
-    def _carrying_out(self) -> Iterator[None]:
-        try:
-            yield
-        except KeepsakeError as error:
-            why = str(error).removesuffix(" and try again")
-            said = "it is recorded, not to be repeated, and the graph follows with the next call"
-            raise Unfinished(f"{said}: {why}") from error
+    def _must_pass(self, action: LifecycleAction, approval: LifecycleApproval | None, now: str) -> None:
+        why = self.policy.why_not(action, approval, now)
+        if not why and approval is not None and _name_of(approval) in self.log:
+            why = "the approval was used already; a yes counts once"
+        if why:
+            raise NeedsApproval(f"{action.label}: {why}; nothing was changed", action.digest)
 
-    def _clear(self) -> None:
-        """Nothing is under way any more. A disk that refuses to note that is no reason to fail: it is done."""
-        with suppress(NotWritten):
-            self._turn.note("")
+    def _log_denied(self, action: LifecycleAction, now: str, why: str) -> None:
+        """That it was tried, as often as it was: each attempt has a number."""
+        told = {"kind": action.kind, "by": action.by, "digest": action.digest, "why": why[:_SHOWN]}
+        payload = {**told, "attempt": len(self.log)}
+        self.log.append(MemoryEvent.new(DENIED, now, subject_ids=action.subject_ids[:_NAMED], payload=payload))
 
-    def _put(self, fold: Fold, events: list[MemoryEvent]) -> None:
-        """Put what is current of the records that events put, and the paths that they change."""
-        lines: Lines = {}
-        for event in events:
-            for what, name, _ in puts_of(event):
-                line = fold.seen(what, name)
-                if line is not None:
-                    lines.setdefault(f"{what}s", {})[name] = line
-        lines["paths"] = {path.path_id: line_of(path.to_dict()) for path in paths_after(self.store, events)}
-        _put_into(self.store, lines, {})
-
-    def _put_back(self, fold: Fold, *, rewrite: bool = False) -> None:
-        """Put every record that the log tells of as the log says, and drop what is of a branch alone."""
-        _put_into(self.store, *following(self.store, fold), rewrite=rewrite)
-
-    def finish(self) -> MemoryEvent | None:
-        """Carry out what a crash left on record and not done; which event it begins with. None, if there is nothing."""
-        with self._held() as event:
-            return event
-
-    def seen_from(self, path: str) -> MemoryGraphStore:
-        """The graph as it is seen from a path: the store itself, if all begins there, else a copy in memory."""
-        paths = {each.path_id: each for each in self.store.list_paths()}
-        begin = [name for name, each in paths.items() if not each.parent_id and each.state in (OPEN, CLOSED)]
-        if not path or begin == [path]:
-            return self.store
-        if path not in paths:
-            raise NotFound(f"there is no path {path!r}; branch it first")
-        copy = InMemoryMemoryGraphStore()
-        copy.import_envelope(replace(self.store.export_envelope(), events=()))
-        copy.put_back(*following(copy, self._folded().fold, path))
-        return copy
-
-    # -- bringing over -------------------------------------------------------------------------------------------------
-
-    def take_in(self, envelope: GraphEnvelope, *, at: datetime | str | None = None, dry_run: bool = False) -> Taken:
-        """Bring over all of an envelope, or nothing; `at` is when that is said to happen, now if left out.
-
-        What is here under the same id is replaced, and the log says so; an event never is. NeedsApproval, if anything
-        would be done by it that needs an approval, and it brings none that counts. Those that it brings are audited.
-        """
-        when = moment(self._clock() if at is None else at)
-        if dry_run:
-            return self._judged_envelope(envelope, when).taken
-        with self._held():
-            brought = self._judged_envelope(envelope, when)
-            self._audit_imported(envelope.events)
-            first = next(brought.events(), None)
-            if first is not None:
-                with self._recording(first[0]):
-                    _extend(self.log, brought.events())
-                with self._carrying_out():
-                    lines, gone = following(self.store, brought.fold)
-                    for part, some in brought.records.items():
-                        lines[part] = lines[part] | some if lines[part] else some
-                    _put_into(self.store, lines, gone)
-                self._clear()
-            self._save_beside(envelope, brought.taken.paths)
-        return brought.taken
-
-    def _judged_envelope(self, envelope: GraphEnvelope, when: str) -> Brought:
-        """What an envelope brings, judged: by what the log says, and for what no event tells of by what is here."""
-        envelope.check()
-        lines = {name: line for name, line, _ in envelope.settled("events")}
-        given, here = len(lines), {what: stored(self.store, f"{what}s") for what in RECORDS}
-        judge = self._judged_events(lines, here)
-        records, first = ({f"{what}s": dict[str, bytes]() for what in RECORDS} for _ in range(2))
-        count, replaced = len(lines), 0
-        for what, name, line, record in _untold(envelope, judge.fold):
-            why = judge.why_not_put(what, name, record)
-            if why:
-                raise NeedsApproval(f"{why}; {_IMPORTED}")
-            is_of_branch = judge.fold.told(what, name) and judge.fold.seen(what, name) is None
-            (first if is_of_branch else records)[f"{what}s"][name] = line  # what branched off it comes after it
-            replaced += here[what].get(name, line) != line
-        counts = {part: len(records[part]) + len(first[part]) for part in records}
-        if any(first.values()):
-            lines = {name: line[:-1] for name, line in _imported(first, when)} | lines
-            judge = self._judged_events(lines, here)
-        paths = tuple(path for path in envelope.paths if path.path_id not in judge.fold.book)
-        _must_leave_open(self.store.list_paths(), paths)
-        judge.fold.lend((*self.store.list_paths(), *paths))
-        taken = Taken(count, counts, paths, given - count, replaced)
-        return Brought(taken, lines, records, when, judge.fold)
-
-    def _judged_events(self, lines: dict[str, bytes], here: Lines) -> Gate:
-        """The gate after the log and those of `lines` that are not in it; the others are taken out of `lines`."""
-        judge = Gate(self.policy)
-        for event in self.log:
-            judge.why_not(event)
-            if event.id in lines and lines.pop(event.id) != event.to_line()[:-1]:
-                raise Refused(f"event {shown(event.id)} is here already and says otherwise; an event is never changed")
-        judge.held = lambda what, name: _loaded(here[what].get(name))
-        for name, line in lines.items():
-            must_fit(name, line)
-            why = judge.why_not(MemoryEvent.judged(orjson.loads(line)))
-            if why:
-                raise NeedsApproval(f"event {shown(name)}: {why}; {_IMPORTED}")
-        return judge
-
-    def _audit_imported(self, events: Iterable[MemoryEvent]) -> None:
-        """Note the approvals that an envelope brings, also of events that are here already: each once."""
-        for event, action in unaudited(events, lines_of(self.audit), self.policy):
-            approval = event.payload["approval"]
-            self.audit.record(
-                action.label, action.by, event.at, "granted", approval, concerned(action), reason="imported"
-            )
-
-    def _save_beside(self, envelope: GraphEnvelope, paths: tuple[MemoryPath, ...]) -> None:
-        """What no event says: which profile is the first, paths without events, metadata."""
-        rest = replace(envelope, nodes=(), edges=(), events=(), paths=paths)
-        if paths or rest.metadata or rest.extra or rest.profiles:
-            self.store.import_envelope(rest)
-
-    # -- replaying -----------------------------------------------------------------------------------------------------
-
-    def compare(self) -> Comparison:
-        """The stored graph beside the one that the log makes. Nothing is changed."""
-        return compared(self.store, self._folded().fold)
-
-    def replay(self, path: str | None = None) -> GraphSnapshot:
-        """The graph that the log makes, without what the gate does not let pass; with a path, as seen from there."""
-        return self._folded().fold.snapshot(path)
-
-    def rebuild(self) -> Comparison:
-        """Put every record that the log tells of as the log says. What no event tells of stays as it is.
-
-        What was found before is returned. An event that needs an approval and has none is not carried out:
-        `snapshot.refused` of what is returned names it.
-        """
-        found = self.compare()
-        with self._held():
-            if not found.is_same:
-                self._put_back(self._folded().fold)
-            return found
+    def _note(
+        self, action: LifecycleAction, approval: LifecycleApproval | None, now: str, outcome: str, reason: str = ""
+    ) -> None:
+        shown = None if approval is None else approval.to_dict()
+        self.audit.record(action.label, action.by, now, outcome, shown, concerned(action), reason=reason[:_SHOWN])
 
 
-def _put_into(store: MemoryGraphStore, lines: Lines, gone: dict[str, set[str]], *, rewrite: bool = False) -> None:
-    """Let a store follow. One of another make cannot drop anything: there, what is gone stays."""
-    if isinstance(store, KeptGraph):
-        store.put_back(lines, gone, rewrite=rewrite)
-        return
-    for line in lines.pop("profiles", {}).values():
-        store.import_envelope(GraphEnvelope(profile=orjson.loads(line)))
-    parts = {part: Records[Any](part, some.values(), is_judged=True) for part, some in lines.items()}
-    store.import_envelope(GraphEnvelope(**parts))  # type: ignore[arg-type]
+def _log_in(folder: Path | None) -> MemoryEventLog:
+    return InMemoryMemoryEventLog() if folder is None else JsonlMemoryEventLog(folder / EVENTS)
 
 
-def _extend(log: MemoryEventLog, lines: Iterable[tuple[str, bytes]]) -> None:
-    """Append events that were judged, all or none; as they are, if the log can take lines."""
-    extend = getattr(log, "extend_lines", None)
-    if extend is not None:
-        extend(lines)
-    else:
-        log.extend(MemoryEvent.judged(orjson.loads(line)) for _, line in lines)
+def _audit_in(folder: Path | None) -> AuditSink:
+    return InMemoryAuditSink() if folder is None else JsonlAuditSink(folder / AUDIT)
 
 
-def _loaded(line: bytes | None) -> RecordFields | None:
-    return None if line is None else orjson.loads(line)
+def _name_of(approval: LifecycleApproval) -> str:
+    """How the event of an approved action is called: a second one of that name is refused by the log."""
+    return f"applied-{approval.marker}"
 
 
-def _must_leave_open(here: Iterable[MemoryPath], given: Iterable[MemoryPath]) -> None:
-    """NeedsApproval, if a record that no event explains would end a path that is here, or open it again."""
-    states = {path.path_id: path.state for path in here}
-    for path in given:
-        if states.get(path.path_id, path.state) != path.state:
-            ends = f"path {shown(path.path_id)} is {states[path.path_id]} here; only an event or an action changes that"
-            raise NeedsApproval(f"{ends}; {_IMPORTED}")
-
-
-def _untold(envelope: GraphEnvelope, fold: Fold) -> Iterator[tuple[str, str, bytes, RecordFields]]:
-    """The records that the log does not explain: what each is, its id, its line, what it says.
-
-    Earlier programs exported what was on a branch as if it were current; the envelope's own events tell it apart.
-    """
-    branches = {
-        (what, name, line_of(record)) for _, _, told in envelope.settled("events")
-        if told["path_id"] and not fold.is_current(told["path_id"])
-        for what, name, record in puts_of(MemoryEvent.judged(told))
-    }  # fmt: skip
-    for what in RECORDS:
-        first = envelope.profile if what == "profile" else None
-        head = [] if first is None else [(first.id, first.to_line(), first.to_dict())]
-        for name, line, record in chain(head, envelope.settled(f"{what}s")):
-            if fold.seen(what, name) != line and (what, name, line) not in branches:
-                yield what, name, line, record
-
-
-def _imported(records: Lines, when: str) -> Iterator[tuple[str, bytes]]:
-    """The events that records become: their ids and lines."""
-    for what in RECORDS:
-        for name, line in records[f"{what}s"].items():
-            yield imported(what, name, line, when)
+def _applied(
+    action: LifecycleAction, approval: LifecycleApproval | None, effects: Effects, now: str
+) -> MemoryEvent:  # fmt: skip
+    payload = {
+        "action": action.to_dict(),
+        "approval": None if approval is None else approval.to_dict(),
+        "nodes": {node.id: node.to_dict() for node in effects.nodes},
+        "edges": {edge.id: edge.to_dict() for edge in effects.edges},
+    }
+    if effects.path_event is not None:
+        moved = effects.path_event.to_dict()
+        payload["path_event"] = {name: moved[name] for name in ("kind", "path_id", "payload")}
+    told: dict[str, Any] = {"path_id": action.path_id, "subject_ids": action.subject_ids, "payload": payload}
+    if approval is None:
+        return MemoryEvent.new(APPLIED, now, **told)
+    return MemoryEvent(id=_name_of(approval), kind=APPLIED, at=now, **told)

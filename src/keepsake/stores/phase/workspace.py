@@ -18,12 +18,12 @@ from keepsake.records.clock import Clock, system_clock
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.graph.events import shown
-from keepsake.records.graph.graph_fields import SCHEMA_VERSION
+from keepsake.records.graph.fields import SCHEMA_VERSION
 from keepsake.stores.phase.event_log.protocol import TORN
 from keepsake.stores.phase.graph import layout
 from keepsake.stores.phase.graph.contents import PARTS
 from keepsake.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
-from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
+from keepsake.stores.phase.runtime import PhaseMemoryRuntime
 
 LAST = 5
 

@@ -16,13 +16,13 @@ from starlette.responses import Response, StreamingResponse
 from keepsake.memory.maintenance import check as care
 from keepsake.memory.maintenance.ledger import verify_folder
 from keepsake.records.errors import NotFound
-from keepsake.surfaces.api.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.api.cursor import Cursor, Limit, Part, listed, part, place_in
+from keepsake.surfaces.api.json_response import Json, ask, plain, plains, unless_known
+from keepsake.surfaces.api.model import Shape, shaped
+from keepsake.surfaces.api.models_history import EVENT, AuditLine, Event, Findings, Note, Proof, Report
+from keepsake.surfaces.api.responses import When, also
 from keepsake.surfaces.api.route import router as made
 from keepsake.surfaces.api.schemas import REVIEW, Distrust, Review, Source
-from keepsake.surfaces.api.shape import Shape, shaped
-from keepsake.surfaces.api.shapes_story import EVENT, AuditLine, Event, Findings, Note, Proof, Report
-from keepsake.surfaces.api.tells import When, also
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

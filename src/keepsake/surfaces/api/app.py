@@ -8,8 +8,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from keepsake.surfaces.api.errors import PROBLEM, Problem, Wrong
-from keepsake.surfaces.api.shape import VALUE
-from keepsake.surfaces.api.tells import REASONS
+from keepsake.surfaces.api.model import VALUE
+from keepsake.surfaces.api.responses import REASONS
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -12,11 +12,11 @@ from starlette.responses import Response
 
 from keepsake.records.belief import Belief as Held
 from keepsake.records.errors import Moved
-from keepsake.surfaces.api.answers import Json, ask, plain, plains
+from keepsake.surfaces.api.json_response import Json, ask, plain, plains
+from keepsake.surfaces.api.model import Shape, Values, shaped
+from keepsake.surfaces.api.models import Erasure, Gone, Ids, Observed, Related, Said, Trust, Weakened
+from keepsake.surfaces.api.responses import IfMatch, also
 from keepsake.surfaces.api.route import router as made
-from keepsake.surfaces.api.shape import Shape, Values, shaped
-from keepsake.surfaces.api.shapes import Erasure, Gone, Ids, Observed, Related, Said, Trust, Weakened
-from keepsake.surfaces.api.tells import IfMatch, also
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

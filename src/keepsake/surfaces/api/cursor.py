@@ -16,7 +16,7 @@ import orjson
 from fastapi import Query
 
 from keepsake.records.errors import Refused
-from keepsake.surfaces.api.answers import Json, unless_known
+from keepsake.surfaces.api.json_response import Json, unless_known
 
 if TYPE_CHECKING:
     from starlette.requests import Request

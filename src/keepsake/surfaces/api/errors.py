@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from keepsake.records.errors import Busy, KeepsakeError, NeedsApproval
-from keepsake.surfaces.api.shape import shaped
+from keepsake.surfaces.api.model import shaped
 from keepsake.surfaces.server.errors import allowed, status_of
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from starlette.responses import Response
 
 from keepsake.records.errors import KeepsakeError, Refused
 from keepsake.surfaces.api.admin import Op
-from keepsake.surfaces.api.answers import ask, plains
+from keepsake.surfaces.api.json_response import ask, plains
+from keepsake.surfaces.api.responses import also
 from keepsake.surfaces.api.route import router as made
-from keepsake.surfaces.api.tells import also
 
 if TYPE_CHECKING:
     from keepsake.surfaces.server.changes import Feed

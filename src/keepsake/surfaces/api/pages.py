@@ -10,12 +10,12 @@ from fastapi import Path as InPath
 from pydantic import Field
 from starlette.responses import Response
 
-from keepsake.surfaces.api.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.api.cursor import Cursor, Limit, Part, listed_unless_known, part, place_in
+from keepsake.surfaces.api.json_response import Json, ask, plain, plains, unless_known
+from keepsake.surfaces.api.model import Shape, shaped
+from keepsake.surfaces.api.responses import also, several
 from keepsake.surfaces.api.route import router as made
 from keepsake.surfaces.api.schemas import PAGE, Entry, Found, Page, PageText
-from keepsake.surfaces.api.shape import Shape, shaped
-from keepsake.surfaces.api.tells import also, several
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -9,15 +9,15 @@ from fastapi import Query, Request
 from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
-from keepsake.surfaces.api.answers import Json, ask, plain, plains
 from keepsake.surfaces.api.cursor import Cursor, Limit, Part, listed, listed_unless_known, part, place_in
 from keepsake.surfaces.api.errors import must_be_a_person
+from keepsake.surfaces.api.json_response import Json, ask, plain, plains
+from keepsake.surfaces.api.model import Shape, shaped, whole
+from keepsake.surfaces.api.models import Framed, Recalled
+from keepsake.surfaces.api.models_history import RECEIPT, Receipt, Replayed
+from keepsake.surfaces.api.responses import When, also, moment, several
 from keepsake.surfaces.api.route import router as made
 from keepsake.surfaces.api.schemas import Frame
-from keepsake.surfaces.api.shape import Shape, shaped, whole
-from keepsake.surfaces.api.shapes import Framed, Recalled
-from keepsake.surfaces.api.shapes_story import RECEIPT, Receipt, Replayed
-from keepsake.surfaces.api.tells import When, also, moment, several
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from keepsake.surfaces.api.shape import Shape, shaped
-from keepsake.surfaces.api.shapes import BELIEF, EPISODE, FACT, Belief, Episode, Fact
-from keepsake.surfaces.api.shapes_story import AT, HASH
+from keepsake.surfaces.api.model import Shape, shaped
+from keepsake.surfaces.api.models import BELIEF, EPISODE, FACT, Belief, Episode, Fact
+from keepsake.surfaces.api.models_history import AT, HASH
 
 ENTRY = {
     "id": "20260503-1400-c4f1a5", "path": "person-ana.md", "at": AT, "tags": ["taste"], "text": "Ana prefers tea",

@@ -14,7 +14,7 @@ from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.tab import complete
 from keepsake.surfaces.present.names import episode_named, handle, short_id
-from keepsake.surfaces.present.said import said
+from keepsake.surfaces.present.remembered import said
 from keepsake.surfaces.present.terminal import bold, dim, width
 from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.present.time import ago

@@ -139,7 +139,7 @@ def _details(done: Imported) -> Iterator[str]:
     if done.known:
         yield dim(f"  {done.known:,} known already")
     if done.masked:
-        from keepsake.records.masked import told
+        from keepsake.records.secret_count import told
 
         kinds = [kind for kind, number in done.masked.items() for _ in range(number)]
         yield warn(f"  masked {told(kinds)}")

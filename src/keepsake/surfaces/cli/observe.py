@@ -13,7 +13,7 @@ from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.present.names import short_id
-from keepsake.surfaces.present.said import remembered
+from keepsake.surfaces.present.remembered import remembered
 from keepsake.surfaces.present.terminal import bold, dim, width
 from keepsake.surfaces.present.text import cells, short, shown
 from keepsake.surfaces.present.time import count

@@ -13,7 +13,7 @@ from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.present.time import ago, count
 
 if TYPE_CHECKING:
-    from keepsake.records.framed import FilledFrame
+    from keepsake.records.filled_frame import FilledFrame
     from keepsake.records.hit import Hit
     from keepsake.records.recall import RecallResult, Replayed
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from keepsake.memory.pages.page_of import page_of
+from keepsake.memory.pages.page_of_belief import page_of
 from keepsake.records.policy import DEFAULT
 from keepsake.surfaces.cli.belief_options import belief_options, by_line, given, said_lines, text_or_input
 from keepsake.surfaces.cli.call import Call, is_there, pass_call
@@ -15,7 +15,7 @@ from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.patience import waiting
 from keepsake.surfaces.present.names import handle
-from keepsake.surfaces.present.said import DONE, beside, remembered
+from keepsake.surfaces.present.remembered import DONE, beside, remembered
 from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import DAILY
 from keepsake.surfaces.cli.tab import complete
-from keepsake.surfaces.present.said import said
+from keepsake.surfaces.present.remembered import said
 from keepsake.surfaces.present.text import shown
 
 

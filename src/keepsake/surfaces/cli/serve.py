@@ -21,7 +21,7 @@ from keepsake.surfaces.mcp.profiles import PROFILES
 
 if TYPE_CHECKING:
     from keepsake.surfaces.serve.app import Holds
-    from keepsake.surfaces.serve.told import ServerNotices
+    from keepsake.surfaces.serve.notices import ServerNotices
     from keepsake.surfaces.server.listen import Where
 
 _NEEDED = ("fastapi", "mcp", "markdown_it", "nh3", "prometheus_client", "sse_starlette", "uvicorn")
@@ -91,7 +91,7 @@ def serve(
 
     from keepsake.surfaces.serve.app import serve as serve_all
     from keepsake.surfaces.serve.limits import RATE
-    from keepsake.surfaces.serve.told import ServerNotices
+    from keepsake.surfaces.serve.notices import ServerNotices
 
     speak_on_standard_error()
     chosen, told = tools(profiles), ServerNotices(call.note)

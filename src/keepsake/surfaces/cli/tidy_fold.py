@@ -21,7 +21,7 @@ from keepsake.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory
-    from keepsake.records.folding import Compaction
+    from keepsake.records.compaction import Compaction
 
 Numbered = Sequence[tuple[int, "Compaction"]]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from keepsake.surfaces.connect import json_edit, toml_edit
 from keepsake.surfaces.connect.clients import HOW, NAME, Client, Entry
-from keepsake.surfaces.connect.unclear import Unclear
+from keepsake.surfaces.connect.errors import Unclear
 
 _FORMS = {"json": json_edit, "toml": toml_edit}
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from keepsake.records.errors import Moved, NotWritable, Refused
-from keepsake.surfaces.connect.unclear import Unclear
+from keepsake.surfaces.connect.errors import Unclear
 
 COPY = ".before-keepsake"
 MOST = 1 << 26  # bytes of a configuration

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Any
 
 from keepsake.surfaces.connect import json_edit
-from keepsake.surfaces.connect.unclear import Unclear
+from keepsake.surfaces.connect.errors import Unclear
 
 BUDGET = 800  # tokens before a session has begun: enough for what is always wanted, and not in the way
 QUICK, PATIENT = 10, 60  # seconds

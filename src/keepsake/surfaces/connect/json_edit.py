@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from keepsake.surfaces.connect.unclear import Unclear
+from keepsake.surfaces.connect.errors import Unclear
 
 BOM = "\ufeff"
 Keys = Sequence[str | int]

@@ -9,9 +9,9 @@ from pathlib import Path
 from keepsake.records.errors import Refused
 from keepsake.surfaces.connect import edits, files, hooks
 from keepsake.surfaces.connect.clients import Client, Entry
+from keepsake.surfaces.connect.errors import Unclear
 from keepsake.surfaces.connect.files import FileState
 from keepsake.surfaces.connect.hooks import Groups
-from keepsake.surfaces.connect.unclear import Unclear
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from keepsake.surfaces.connect.unclear import Unclear
+from keepsake.surfaces.connect.errors import Unclear
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _GAP = re.compile(r"(\r?\n)\r?\n\Z")  # the empty line before a table at the end

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from keepsake.records.errors import Refused
 from keepsake.surfaces.mcp.resources import PAGES, frame_names, name_in, page_names
-from keepsake.surfaces.server.glance import ChangeDetector
+from keepsake.surfaces.server.change_detector import ChangeDetector
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Refused
 from keepsake.records.review import Applied, Review
-from keepsake.surfaces.mcp.words import fenced, label
+from keepsake.surfaces.mcp.wording import fenced, label
 from keepsake.surfaces.server.worker import Person
 
 if TYPE_CHECKING:

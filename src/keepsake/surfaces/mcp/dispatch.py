@@ -24,7 +24,7 @@ from keepsake.surfaces.mcp import consent
 from keepsake.surfaces.mcp.consent import Question
 from keepsake.surfaces.mcp.definition import names_of
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
-from keepsake.surfaces.mcp.words import one_line, texts_in, wrong_arguments
+from keepsake.surfaces.mcp.wording import one_line, texts_in, wrong_arguments
 from keepsake.surfaces.server.worker import MemoryWorker, Person
 
 Context = ServerRequestContext[Any, Any]

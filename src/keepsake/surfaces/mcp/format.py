@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from keepsake.records.clock import stamp
 from keepsake.surfaces.mcp.fields import maybe
-from keepsake.surfaces.mcp.words import exactly, fenced, label, named
+from keepsake.surfaces.mcp.wording import exactly, fenced, label, named
 from keepsake.surfaces.present.text import short
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from keepsake.surfaces.mcp.completion import Completion
 from keepsake.surfaces.mcp.prompts import Prompts
 from keepsake.surfaces.mcp.resources import Resources
 from keepsake.surfaces.mcp.subscriptions import EVERY, Watch
-from keepsake.surfaces.mcp.words import one_line
+from keepsake.surfaces.mcp.wording import one_line
 
 if TYPE_CHECKING:
     from keepsake.surfaces.server.worker import MemoryWorker

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from keepsake.records.clock import parse_moment, stamp, system_clock
 from keepsake.records.errors import Refused
-from keepsake.surfaces.mcp.quoted import quoted
+from keepsake.surfaces.mcp.quote import quoted
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from keepsake.records.errors import NotFound, Refused
-from keepsake.surfaces.mcp.quoted import quoted
+from keepsake.surfaces.mcp.quote import quoted
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

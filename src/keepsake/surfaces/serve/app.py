@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 
 from keepsake.memory.core.token import Token, new_token, token_of
 from keepsake.records.json import DEPTH
-from keepsake.surfaces.api import api
+from keepsake.surfaces.api import router as api
 from keepsake.surfaces.mcp.http import PATH, App
 from keepsake.surfaces.present.text import shown
 from keepsake.surfaces.serve.front_door import AccessControl, Key, Place
 from keepsake.surfaces.serve.limits import RATE, Limits
 from keepsake.surfaces.serve.login import Sessions
 from keepsake.surfaces.serve.metrics import Metrics
+from keepsake.surfaces.serve.notices import ServerNotices
 from keepsake.surfaces.serve.routes import Front
 from keepsake.surfaces.serve.rules import Rules
-from keepsake.surfaces.serve.told import ServerNotices
 from keepsake.surfaces.server.changes import Feed
 from keepsake.surfaces.server.guard import Names, is_loopback
 from keepsake.surfaces.server.listen import PORT, Hurried, Server, Where, address, bound, warned

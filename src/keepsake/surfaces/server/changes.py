@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from keepsake.records.errors import Closed, KeepsakeError
-from keepsake.surfaces.server.glance import ChangeDetector
+from keepsake.surfaces.server.change_detector import ChangeDetector
 
 if TYPE_CHECKING:
     from keepsake.records.event import Event

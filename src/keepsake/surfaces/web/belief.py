@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from starlette.routing import BaseRoute, Route
 
 from keepsake.records.errors import Refused
-from keepsake.surfaces.web.belief_shown import shown_of
+from keepsake.surfaces.web.belief_view import shown_of
 from keepsake.surfaces.web.filters import segment
 from keepsake.surfaces.web.render import ask, form_of, shown, then
 from keepsake.surfaces.web.revise import DONE, begin, forgotten, reworded, shown_form

@@ -13,7 +13,7 @@ from keepsake.records.errors import NotFound
 from keepsake.records.fact_view import text_of
 from keepsake.records.operations import EPISODE_PUT
 from keepsake.surfaces.present.text import one_line
-from keepsake.surfaces.web.plain import visible
+from keepsake.surfaces.web.plain_text import visible
 from keepsake.surfaces.web.render import ask, shown
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute, Route
 
-from keepsake.surfaces.web.graph_shown import EXPANDED, listed, picture
+from keepsake.surfaces.web.graph_view import EXPANDED, listed, picture
 from keepsake.surfaces.web.render import ask, is_piece, shown
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from keepsake.memory.memory import Memory
-    from keepsake.surfaces.web.graph_shown import Known, Picture
+    from keepsake.surfaces.web.graph_view import Known, Picture
 
 
 async def _graph(request: Request) -> Response:

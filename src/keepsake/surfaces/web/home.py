@@ -14,12 +14,12 @@ from starlette.routing import BaseRoute, Route
 
 from keepsake.records.belief import Belief
 from keepsake.records.errors import Refused
+from keepsake.surfaces.present.remembered import DONE
 from keepsake.surfaces.present.reviews import ASKS
-from keepsake.surfaces.present.said import DONE
 from keepsake.surfaces.server.errors import status_of
 from keepsake.surfaces.web.filters import several
-from keepsake.surfaces.web.lately import Day, lately
 from keepsake.surfaces.web.page_view import page_of
+from keepsake.surfaces.web.recent import Day, lately
 from keepsake.surfaces.web.render import ask, command_of, form_of, is_piece, shown, then
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 from keepsake.memory.maintenance import check as care
 from keepsake.memory.maintenance.ledger import verify_folder
 from keepsake.records.errors import KeepsakeError, NotWritable
-from keepsake.surfaces.web.errands import errands_of
+from keepsake.surfaces.web.background import errands_of
 from keepsake.surfaces.web.health import Health, health, unopened
 from keepsake.surfaces.web.render import ask, form_of, is_piece, shown, then
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from keepsake.memory.memory import Memory
     from keepsake.surfaces.server.worker import MemoryWorker
-    from keepsake.surfaces.web.errands import Tick
+    from keepsake.surfaces.web.background import Tick
 
 VERIFY, CHECK, BACKUP = "verify", "check", "backup"
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from keepsake.surfaces.web.plain import visible
+from keepsake.surfaces.web.plain_text import visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -16,7 +16,7 @@ from keepsake.records.errors import Damaged, KeepsakeError
 from keepsake.surfaces.present.diff import Piece
 from keepsake.surfaces.present.page_names import called, page_name
 from keepsake.surfaces.web.markdown import all_html
-from keepsake.surfaces.web.plain import differing, visible
+from keepsake.surfaces.web.plain_text import differing, visible
 
 if TYPE_CHECKING:
     from markupsafe import Markup

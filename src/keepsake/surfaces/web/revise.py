@@ -16,7 +16,7 @@ from keepsake.records.review import Applied
 from keepsake.surfaces.present.diff import Piece
 from keepsake.surfaces.server.errors import status_of
 from keepsake.surfaces.web.filters import segment
-from keepsake.surfaces.web.plain import differing
+from keepsake.surfaces.web.plain_text import differing
 from keepsake.surfaces.web.render import ask, is_piece, shown, then
 
 if TYPE_CHECKING:

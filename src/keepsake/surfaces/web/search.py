@@ -20,14 +20,14 @@ from keepsake.records.errors import KeepsakeError, Refused
 from keepsake.surfaces.server.errors import status_of
 from keepsake.surfaces.web.page_view import page_of
 from keepsake.surfaces.web.render import ask, form_of, is_piece, shown, then
-from keepsake.surfaces.web.search_asked import Asked, plainly, read
+from keepsake.surfaces.web.search_query import Asked, plainly, read
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
     from keepsake.memory.memory import Memory
-    from keepsake.records.framed import FilledFrame
+    from keepsake.records.filled_frame import FilledFrame
     from keepsake.records.hit import Hit
     from keepsake.records.recall import RecallResult
 

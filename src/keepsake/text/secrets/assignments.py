@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from keepsake.text.secrets.patterns import WALL, Span
-from keepsake.text.secrets.secrets_words import ABOUT, ENDINGS, FUNCTION, NONE, OWN_NAMES, UNITS
+from keepsake.text.secrets.vocabulary import ABOUT, ENDINGS, FUNCTION, NONE, OWN_NAMES, UNITS
 
 _NAMED = re.compile(
     r"(?P<phrase>passphrase|seed phrase|recovery phrase)"

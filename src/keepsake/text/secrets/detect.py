@@ -45,9 +45,9 @@ def find(text: str) -> list[Secret]:
 def _looked_for(text: str, low: str, is_long: bool) -> list[Secret]:
     """What `find` gives where there may be something. The shapes are loaded here: most commands never need them."""
     from keepsake.text.secrets.assignments import stated
+    from keepsake.text.secrets.cards import cards
     from keepsake.text.secrets.patterns import WALL, shaped
-    from keepsake.text.secrets.secrets_cards import cards
-    from keepsake.text.secrets.secrets_wire import passed_on
+    from keepsake.text.secrets.transport import passed_on
 
     if "[secret: " in text:
         text = _MASK.sub(lambda mask: WALL * len(mask[0]), text)

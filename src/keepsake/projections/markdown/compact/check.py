@@ -20,9 +20,9 @@ from functools import cached_property
 from itertools import pairwise
 
 from keepsake.projections.markdown.compact.losses import Loss, differences, loss
-from keepsake.projections.markdown.compact.preserve_notes import Statement
-from keepsake.projections.markdown.compact.preserve_pairs import Pairs
-from keepsake.projections.markdown.compact.preserve_texts import Key, Part, Spare, Texts, one_after_the_other
+from keepsake.projections.markdown.compact.notes import Statement
+from keepsake.projections.markdown.compact.pairs import Pairs
+from keepsake.projections.markdown.compact.texts import Key, Part, Spare, Texts, one_after_the_other
 from keepsake.projections.markdown.compact.words import is_same
 
 FLOOR = 0.05  # of the noun phrases of a page: a rewrite that loses more is far off

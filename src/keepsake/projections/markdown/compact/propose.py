@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from keepsake.projections.markdown.compact.check import preserved
-from keepsake.projections.markdown.compact.preserve_notes import Note, Statement, is_day, joined, parted, words_in
-from keepsake.projections.markdown.compact.preserve_pairs import ends
-from keepsake.projections.markdown.compact.preserve_texts import Key, Texts
+from keepsake.projections.markdown.compact.notes import Note, Statement, is_day, joined, parted, words_in
+from keepsake.projections.markdown.compact.pairs import ends
+from keepsake.projections.markdown.compact.texts import Key, Texts
 from keepsake.text.claims import gist
 
 __all__ = ["Statement", "fold", "words_in"]

@@ -29,7 +29,7 @@ from keepsake.ledger.chain import raw_lines
 from keepsake.ledger.disk import Disk, pread_range
 from keepsake.records.errors import NotFound, NotWritable
 from keepsake.records.graph.events import MemoryEvent
-from keepsake.records.graph.graph_fields import line_of
+from keepsake.records.graph.fields import line_of
 from keepsake.stores.phase.event_log.filters import wanted
 from keepsake.stores.phase.event_log.line import Bad, event_of, fields_of, lines_of, must_be_free, must_fit, new_ones
 from keepsake.stores.phase.event_log.line_file import LineFile, Pen, batched

@@ -27,9 +27,9 @@ import orjson
 from keepsake.records.errors import Refused
 from keepsake.records.graph.envelope import settled_line
 from keepsake.records.graph.events import APPLIED, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent, shown
-from keepsake.records.graph.graph_fields import line_of
+from keepsake.records.graph.fields import line_of
 from keepsake.records.path import MemoryPath
-from keepsake.stores.phase.event_log.path_book import PathBook
+from keepsake.stores.phase.event_log.path_states import PathBook
 
 Told = dict[str, Any]
 

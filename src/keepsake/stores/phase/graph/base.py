@@ -13,7 +13,7 @@ import orjson
 from keepsake.records.errors import NotFound, Refused
 from keepsake.records.graph.envelope import GraphEnvelope, Records, key_of, record_in
 from keepsake.records.graph.events import MemoryEvent
-from keepsake.records.graph.graph_fields import RecordFields, check_record, line_of
+from keepsake.records.graph.fields import RecordFields, check_record, line_of
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from keepsake.records.path import MemoryPath
 from keepsake.stores.phase.event_log.line import must_fit

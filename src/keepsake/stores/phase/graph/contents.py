@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import orjson
 
-from keepsake.records.graph.graph_fields import RecordFields
+from keepsake.records.graph.fields import RecordFields
 
 PARTS = ("profiles", "nodes", "edges", "paths", "activation_plans")
 

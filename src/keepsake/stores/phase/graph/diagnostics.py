@@ -18,7 +18,7 @@ from keepsake.ledger.chain import raw_lines
 from keepsake.records.errors import Refused
 from keepsake.records.graph.envelope import KEYS, GraphEnvelope, settled_line
 from keepsake.records.graph.events import BRANCH, DENIED, EDGE_PUT, NODE_PUT, PROFILE_PUT
-from keepsake.records.graph.graph_fields import SCHEMA_VERSION, RecordFields
+from keepsake.records.graph.fields import SCHEMA_VERSION, RecordFields
 from keepsake.records.json import loads
 from keepsake.stores.phase.audit import AuditRecord
 from keepsake.stores.phase.event_log import protocol as log

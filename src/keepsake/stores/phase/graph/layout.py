@@ -39,7 +39,7 @@ import orjson
 
 from keepsake.records.errors import Refused, UnknownVersion
 from keepsake.records.graph.envelope import KEYS, KINDS, key_of, settled_line
-from keepsake.records.graph.graph_fields import SCHEMA_VERSION, line_of
+from keepsake.records.graph.fields import SCHEMA_VERSION, line_of
 from keepsake.records.json import loads
 from keepsake.stores.phase.graph.contents import PARTS, Row, row_of
 

@@ -17,7 +17,7 @@ from keepsake.surfaces.present.text import short, shown
 from keepsake.surfaces.present.time import ago
 
 if TYPE_CHECKING:
-    from keepsake.records.named import ProposedMerge
+    from keepsake.records.named_entity import ProposedMerge
     from keepsake.stores.phase.graph.merge import Likeness
 
 _NAME, _WHY = 60, 200

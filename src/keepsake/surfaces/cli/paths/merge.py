@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from keepsake.records.merged import REVIEW, RULES
 from keepsake.records.path import shown as called
+from keepsake.records.path_merge import REVIEW, RULES
 from keepsake.surfaces.cli.belief_options import speaker, whose
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.command import command

@@ -13,8 +13,8 @@ from keepsake.surfaces.present.text import cells, short, shown
 from keepsake.surfaces.present.time import ago, count
 
 if TYPE_CHECKING:
-    from keepsake.records.merged import Merged
     from keepsake.records.path import Tree
+    from keepsake.records.path_merge import Merged
 
 _NAME_ROOM = 40
 

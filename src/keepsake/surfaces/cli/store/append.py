@@ -8,7 +8,7 @@ import click
 
 from keepsake.records.clock import stamp, system_clock
 from keepsake.records.graph.events import MemoryEvent
-from keepsake.stores.phase.phase_given import events_in
+from keepsake.stores.phase.input_files import events_in
 from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import STANDARD_INPUT, read_given

@@ -8,8 +8,8 @@ from dataclasses import replace
 import click
 
 from keepsake.records.graph.lifecycle import LifecycleAction, LifecycleApproval
-from keepsake.stores.phase.phase_given import action_in, approval_in
-from keepsake.stores.phase.phase_runtime import Applied
+from keepsake.stores.phase.input_files import action_in, approval_in
+from keepsake.stores.phase.runtime import Applied
 from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import read_given, summed

@@ -8,7 +8,7 @@ from datetime import timedelta
 import click
 
 from keepsake.records.errors import Refused
-from keepsake.stores.phase.phase_given import action_in
+from keepsake.stores.phase.input_files import action_in
 from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call, print_json
 from keepsake.surfaces.cli.given_files import read_given

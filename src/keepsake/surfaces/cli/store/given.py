@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from keepsake.stores.phase.phase_runtime import PhaseMemoryRuntime
+from keepsake.stores.phase.runtime import PhaseMemoryRuntime
 from keepsake.surfaces.cli.call import Call
 from keepsake.surfaces.cli.command import command
 from keepsake.surfaces.cli.map import STORE

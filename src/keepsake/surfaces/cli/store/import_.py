@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from keepsake.stores.phase.phase_given import Given, given_in, joined
-from keepsake.stores.phase.runtime import Taken
+from keepsake.stores.phase.follow_log import Taken
+from keepsake.stores.phase.input_files import Given, given_in, joined
 from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import read_given, summed

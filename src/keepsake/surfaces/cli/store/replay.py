@@ -10,8 +10,8 @@ import click
 
 from keepsake.stores.phase.diagnostics import Comparison
 from keepsake.stores.phase.event_log.replay import GraphSnapshot
+from keepsake.stores.phase.findings import refused_in
 from keepsake.stores.phase.graph.diagnostics import Diagnostic
-from keepsake.stores.phase.phase_findings import refused_in
 from keepsake.stores.phase.workspace import open_workspace
 from keepsake.surfaces.cli.call import Call, pass_call
 from keepsake.surfaces.cli.given_files import summed

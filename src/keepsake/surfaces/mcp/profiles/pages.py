@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from keepsake.surfaces.mcp.fields import Names, maybe
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.mcp.tools.read import Data
-from keepsake.surfaces.mcp.words import NOTICE, exactly, fenced, label, named
+from keepsake.surfaces.mcp.wording import NOTICE, exactly, fenced, label, named
 from keepsake.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:

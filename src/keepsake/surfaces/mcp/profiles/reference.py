@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from keepsake.records.named import Known, NamedEntity, Relation
+from keepsake.records.named_entity import Known, NamedEntity, Relation
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
 from keepsake.surfaces.server.worker import CallContext
 

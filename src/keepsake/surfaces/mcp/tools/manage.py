@@ -10,7 +10,7 @@ from keepsake.records.errors import Refused
 from keepsake.records.review import Applied, Review
 from keepsake.surfaces.mcp.fields import Names, Path, maybe
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
-from keepsake.surfaces.mcp.words import exactly
+from keepsake.surfaces.mcp.wording import exactly
 from keepsake.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from keepsake.records.errors import NotFound, Refused
 from keepsake.surfaces.mcp.fields import Agent, Count, Name, Names, Path, Session, When, maybe, moment
 from keepsake.surfaces.mcp.format import Note, numbered, of_belief, of_episode, of_hit
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
-from keepsake.surfaces.mcp.tools.past import Entry, recent, versions
-from keepsake.surfaces.mcp.words import NOTICE, exactly, fenced, label, named
+from keepsake.surfaces.mcp.tools.history import Entry, recent, versions
+from keepsake.surfaces.mcp.wording import NOTICE, exactly, fenced, label, named
 from keepsake.surfaces.present.time import read_date, read_time
 from keepsake.surfaces.server.worker import CallContext
 

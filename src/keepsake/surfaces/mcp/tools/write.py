@@ -11,7 +11,7 @@ from keepsake.records.operations import BELIEF_SUPERSEDE
 from keepsake.surfaces.mcp.fields import Agent, Name, Names, Path, Session, Texts, maybe
 from keepsake.surfaces.mcp.format import recorded_at
 from keepsake.surfaces.mcp.tool import Answer, Args, Tool
-from keepsake.surfaces.mcp.words import exactly, fenced
+from keepsake.surfaces.mcp.wording import exactly, fenced
 from keepsake.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from keepsake.ledger.ledger import Ledger
-from keepsake.ledger.lift import lift
+from keepsake.ledger.upgrade import lift
 from keepsake.records.event import Event
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from keepsake.projections.markdown.compact.losses import Loss, loss
-from keepsake.projections.markdown.compact.preserve_notes import Statement, parted
-from keepsake.projections.markdown.compact.preserve_pairs import Pairs, ends
+from keepsake.projections.markdown.compact.notes import Statement, parted
+from keepsake.projections.markdown.compact.pairs import Pairs, ends
 from keepsake.projections.markdown.compact.propose import fold
 from keepsake.text.claims import gist
 

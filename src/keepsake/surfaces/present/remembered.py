@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from keepsake.records.belief import Belief
-from keepsake.records.said import RememberResult
+from keepsake.records.remember_result import RememberResult
 from keepsake.surfaces.present.names import handle
 from keepsake.surfaces.present.places import short_path
 from keepsake.surfaces.present.terminal import bold, dim, warn, width

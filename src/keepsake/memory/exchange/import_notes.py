@@ -12,7 +12,7 @@ from typing import Any
 from keepsake.exchange.conversation import ASSISTANT, Note, named_after
 from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.graph.entity_names import Naming
-from keepsake.records.named import Relation
+from keepsake.records.named_entity import Relation
 from keepsake.stores.open_folder import OpenFolder
 
 _LONGEST = 300  # letters of where a note stood

@@ -9,7 +9,7 @@ from keepsake.exchange.ndjson import LONGEST
 from keepsake.exchange.ndjson import looks_like as looks_like
 from keepsake.memory.exchange.export_reader import ExportReader
 from keepsake.memory.exchange.restore_export import take_in
-from keepsake.records.exported import TakenIn
+from keepsake.records.export import TakenIn
 
 if TYPE_CHECKING:
     from keepsake.memory.exchange.importer import ImportRun

@@ -18,7 +18,7 @@ from keepsake.records.clock import parse_moment
 from keepsake.records.episode import Episode
 from keepsake.records.errors import NeedsApproval, Refused
 from keepsake.records.event import Event
-from keepsake.records.exported import TakenIn
+from keepsake.records.export import TakenIn
 from keepsake.records.policy import lower
 
 BRANCHED = "it was said on a branch of that memory; its main line alone comes in"

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keepsake.projections.vectors.product import steady
-from keepsake.text.text import STOP, without_possessive
+from keepsake.text.recall_words import STOP, without_possessive
 
 Floats = NDArray[np.float32]
 

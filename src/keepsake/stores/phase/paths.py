@@ -32,7 +32,7 @@ from keepsake.records.graph.events import (
     MemoryEvent,
 )
 from keepsake.records.path import MemoryPath
-from keepsake.stores.phase.event_log.path_book import PathBook
+from keepsake.stores.phase.event_log.path_states import PathBook
 
 Paths = Mapping[str, MemoryPath] | Iterable[MemoryPath]
 

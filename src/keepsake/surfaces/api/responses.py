@@ -8,7 +8,7 @@ from fastapi import Header, Query
 from fastapi import Path as InPath
 from pydantic import BeforeValidator, Field
 
-from keepsake.surfaces.api.shape import whole
+from keepsake.surfaces.api.model import whole
 
 REASONS = {
     202: "Nothing was changed yet: a person must say yes, and the question waits at `Location`.",

@@ -27,13 +27,13 @@ from keepsake.records.clock import Clock, stamp, system_clock
 from keepsake.records.delta import Delta
 from keepsake.records.episode import Episode
 from keepsake.records.errors import MemoryScopeError, Refused
-from keepsake.records.extracted import Malformed
+from keepsake.records.extraction import Malformed
 from keepsake.records.health import MigrationPlan, StoreHealth
 from keepsake.records.rule import ConsolidationRule
 from keepsake.records.scope import Scope, checked
 from keepsake.stores.memorystore import episodes as rows
 from keepsake.stores.memorystore.database import OneFile, SQLiteFile, telling
-from keepsake.stores.memorystore.sqlite_shape import checked_plan, health_of
+from keepsake.stores.memorystore.schema import checked_plan, health_of
 
 MOST_ROWS = 1_000_000
 MOST_SECONDS = 60.0

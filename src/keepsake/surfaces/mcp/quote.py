@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keepsake.surfaces.mcp.words import NOTICE, fenced
+from keepsake.surfaces.mcp.wording import NOTICE, fenced
 
 NOTHING = "Nothing is stored for this yet."
 

@@ -15,15 +15,10 @@ from keepsake.ledger.verify import Report
 from keepsake.records import (
     audit,
     evaluation,
-    exported,
-    folding,
     frame,
-    framed,
     health,
     history,
     log,
-    merged,
-    named,
     page,
     path,
     proof,
@@ -39,9 +34,14 @@ from keepsake.records import (
     transfer,
     trust,
 )
+from keepsake.records import compaction as folding
+from keepsake.records import export as exported
+from keepsake.records import filled_frame as framed
+from keepsake.records import named_entity as named
+from keepsake.records import path_merge as merged
 from keepsake.records.belief import Belief
 from keepsake.records.episode import Episode, Retraction
-from keepsake.records.extracted import Malformed
+from keepsake.records.extraction import Malformed
 from keepsake.records.fact import Fact
 from keepsake.records.graph import events as memory_event
 from keepsake.records.graph import nodes as graph
@@ -49,8 +49,8 @@ from keepsake.records.graph.envelope import GraphEnvelope
 from keepsake.records.hit import Hit
 from keepsake.records.path import MemoryPath
 from keepsake.records.policy import Policy
+from keepsake.records.remember_result import RememberResult
 from keepsake.records.rule import Consolidated
-from keepsake.records.said import RememberResult
 from keepsake.stores.phase.graph import merge as merging
 from keepsake.stores.phase.graph import traverse as walk
 

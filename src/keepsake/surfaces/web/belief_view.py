@@ -13,7 +13,7 @@ from keepsake.surfaces.present.beliefs import STANDING, STEPS
 from keepsake.surfaces.present.diff import Piece
 from keepsake.surfaces.web.markdown import html
 from keepsake.surfaces.web.page_view import page_of
-from keepsake.surfaces.web.plain import differing
+from keepsake.surfaces.web.plain_text import differing
 
 if TYPE_CHECKING:
     from markupsafe import Markup

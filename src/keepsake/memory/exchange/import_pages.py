@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from keepsake.decide import pages as decide
 from keepsake.exchange.conversation import named_after
 from keepsake.memory.core.gate import WriteGate
-from keepsake.memory.exchange.noted import imported_with
+from keepsake.memory.exchange.import_notes import imported_with
 from keepsake.memory.exchange.sources import CannotRead
 from keepsake.projections.markdown import entity_of
 from keepsake.projections.markdown.page import Entry, Page

@@ -10,14 +10,14 @@ from pydantic import Field
 from starlette.responses import Response
 
 from keepsake.records.clock import stamp
-from keepsake.surfaces.api.answers import Json, ask, plain, plains, unless_known
 from keepsake.surfaces.api.cursor import Cursor, Limit, Part, listed, listed_unless_known, part, place_in
+from keepsake.surfaces.api.json_response import Json, ask, plain, plains, unless_known
+from keepsake.surfaces.api.model import Shape, shaped
+from keepsake.surfaces.api.models import BELIEF, EPISODE, FACT, Belief, Episode, Fact
+from keepsake.surfaces.api.models_history import AT, Change, Status, Version, Why
+from keepsake.surfaces.api.responses import BelievedAt, Name, OfPath, also, moment
 from keepsake.surfaces.api.route import router as made
 from keepsake.surfaces.api.schemas import Retraction
-from keepsake.surfaces.api.shape import Shape, shaped
-from keepsake.surfaces.api.shapes import BELIEF, EPISODE, FACT, Belief, Episode, Fact
-from keepsake.surfaces.api.shapes_story import AT, Change, Status, Version, Why
-from keepsake.surfaces.api.tells import BelievedAt, Name, OfPath, also, moment
 
 if TYPE_CHECKING:
     from keepsake.memory.memory import Memory

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from keepsake.projections.markdown import Entry, Page, parse
 from keepsake.projections.markdown.compact.losses import Loss, loss
-from keepsake.projections.markdown.compact.preserve_notes import Statement
+from keepsake.projections.markdown.compact.notes import Statement
 from keepsake.projections.markdown.zone import on_the_clock
 from keepsake.projections.pages.fold import tags_shown
 from keepsake.records.errors import Refused

@@ -21,7 +21,7 @@ from keepsake.records.operations import (
 )
 from keepsake.surfaces.mcp.fields import maybe
 from keepsake.surfaces.mcp.format import cut
-from keepsake.surfaces.mcp.words import exactly, fenced, label
+from keepsake.surfaces.mcp.wording import exactly, fenced, label
 from keepsake.surfaces.present.time import read_time
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from sqlalchemy import Select, bindparam, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from keepsake.projections.index.models import blocks
+from keepsake.projections.index.path_statements import EMPTY, among
 from keepsake.projections.index.schema import sources
-from keepsake.projections.index.sight import EMPTY, among
 
 _WIDTHS = {"": (), "_SESSION": ("session",), "_AGENT": ("agent",), "_SCOPE": ("session", "agent")}
 

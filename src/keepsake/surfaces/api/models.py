@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from keepsake.surfaces.api.shape import Shape, shaped
+from keepsake.surfaces.api.model import Shape, shaped
 
 Trust = Literal["human", "agent", "import", "tool", "web"]
 

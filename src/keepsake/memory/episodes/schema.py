@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import orjson
 
-from keepsake.decide import work as decide
+from keepsake.decide import sessions as decide
 from keepsake.ledger.lock import is_held
 from keepsake.memory.core.gate import WriteGate
 from keepsake.memory.settings import unsafe_place

@@ -24,6 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 
 from keepsake.projections.index.models import block_tags, blocks, edges
+from keepsake.projections.index.path_statements import EMPTY, among, hidden_by, in_earshot, in_sight
 from keepsake.projections.index.rows import OFTEN
 from keepsake.projections.index.schema import (
     aside_letters,
@@ -41,7 +42,6 @@ from keepsake.projections.index.schema import (
     texts,
     ties,
 )
-from keepsake.projections.index.sight import EMPTY, among, hidden_by, in_earshot, in_sight
 
 ROW: ColumnElement[int] = literal_column("blocks.rowid")
 BLOCK = (

@@ -28,7 +28,7 @@ from keepsake.records.health import MigrationPlan, StoreHealth
 from keepsake.records.scope import checked
 from keepsake.stores.memorystore import facts as rows
 from keepsake.stores.memorystore.database import OneFile, SQLiteFile
-from keepsake.stores.memorystore.sqlite_shape import checked_plan, health_of
+from keepsake.stores.memorystore.schema import checked_plan, health_of
 
 
 class SQLiteFactStore(OneFile):

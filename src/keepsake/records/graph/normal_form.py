@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from keepsake.records.graph.graph_fields import RecordFields, is_settled
+from keepsake.records.graph.fields import RecordFields, is_settled
 from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
 from keepsake.records.json import DEPTH
 

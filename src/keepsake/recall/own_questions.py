@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from keepsake.recall.question import Question
 from keepsake.recall.signals import Measured
 from keepsake.recall.support import State
-from keepsake.text.text import stem, telling
+from keepsake.text.recall_words import stem, telling
 
 _ONLY_ASKED = 0.1  # what is left of its likeness
 _WHOLLY = 0.99

@@ -13,10 +13,10 @@ from fastapi import FastAPI
 
 from keepsake.surfaces.api import admin as overseeing
 from keepsake.surfaces.api import beliefs as saying
+from keepsake.surfaces.api import browse as looking
 from keepsake.surfaces.api import errors as problems
 from keepsake.surfaces.api import event_stream as follow
 from keepsake.surfaces.api import graph as relating
-from keepsake.surfaces.api import looking
 from keepsake.surfaces.api import pages as paging
 from keepsake.surfaces.api import recall as asking
 from keepsake.surfaces.api.app import described

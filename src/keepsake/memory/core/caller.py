@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from keepsake.decide import asking, refusal
+from keepsake.decide import refusals as refusal
+from keepsake.decide import review_request as asking
 from keepsake.decide import trust as worth
 from keepsake.decide.beliefs import Draw
 from keepsake.decide.gate import Verdict, gate

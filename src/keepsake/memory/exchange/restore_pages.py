@@ -18,7 +18,7 @@ from keepsake.memory.pages.store import PageStore
 from keepsake.projections.markdown import Page, entity_of, parse
 from keepsake.projections.pages.rows import path_of
 from keepsake.records.errors import NotFound, NotWritten, Refused
-from keepsake.records.exported import TakenIn
+from keepsake.records.export import TakenIn
 from keepsake.stores.page_files import NoPage, PageFolder, Raced, Read
 
 _SHOWN = 60

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from keepsake.projections.markdown.compact.preserve_notes import Statement
+from keepsake.projections.markdown.compact.notes import Statement
 
 _Name = tuple[str, int]  # an id, and how many of the same stand before it
 

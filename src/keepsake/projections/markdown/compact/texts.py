@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from keepsake.projections.markdown.compact.preserve_notes import Statement, parted
+from keepsake.projections.markdown.compact.notes import Statement, parted
 from keepsake.projections.markdown.compact.words import NEGATIONS, ContentWord, phrases, telling, to_the_letter
 from keepsake.text.words import COMMA
 
