@@ -26,6 +26,10 @@ test: .venv/ready ## the everyday check: lint, types, tests
 	@echo 'mypy, pytest ...'; $(PY) -m mypy --strict --no-error-summary src & $(PYTEST); \
 	  tested=$$?; wait $$! && exit $$tested
 
+quick: .venv/ready ## lint, types, the import map and the tests of the pure packages: under 90 seconds
+	@$(PY) -m ruff check --quiet . && $(PY) -m mypy --strict --no-error-summary src
+	@$(PYTEST) tests/test_import_map.py tests/records tests/text tests/state tests/decide tests/consolidate tests/exchange
+
 soak: .venv/ready ## the deep check: every property at length, kill loops (takes a good while)
 	@HYPOTHESIS_PROFILE=deep KEEPSAKE_SOAK=1 $(PYTEST) -m 'soak or hypothesis' --durations 10 -o faulthandler_timeout=3600
 
