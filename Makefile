@@ -31,7 +31,7 @@ quick: .venv/ready ## lint, types, the import map and the tests of the pure pack
 	@$(PYTEST) tests/test_import_map.py tests/records tests/text tests/state tests/decide tests/consolidate tests/exchange
 
 soak: .venv/ready ## the deep check: every property at length, kill loops (takes a good while)
-	@HYPOTHESIS_PROFILE=deep KEEPSAKE_SOAK=1 $(PYTEST) -m 'soak or hypothesis' --durations 10 -o faulthandler_timeout=3600
+	@HYPOTHESIS_PROFILE=deep TALLYSTICK_SOAK=1 $(PYTEST) -m 'soak or hypothesis' --durations 10 -o faulthandler_timeout=3600
 
 bench: .venv/ready ## measure every part on this machine (takes a good while)
 	@for each in $(BENCHES); do echo; echo "$$each ..."; $(PY) $$each || exit 1; done
@@ -49,7 +49,7 @@ clean: ## remove whatever the others made
 
 .venv/pinned: requirements/dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo 'keepsake needs Python 3.11 or newer: make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	  || { echo 'tallystick needs Python 3.11 or newer: make PYTHON=/path/to/python3.11' >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 	  || { echo 'Python cannot make environments here: apt-get install python3-venv' >&2; exit 1; }
 	@echo 'making .venv, once (needs the package index, takes about a minute) ...'

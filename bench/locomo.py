@@ -31,14 +31,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from measure import TINY, options_of
 
-from keepsake import Memory
-from keepsake.models.registry import choose
-from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.search import Scope, search, shown, words_of
-from keepsake.recall.pipeline import Ask, Ranking, answer, rank
-from keepsake.recall.signals import SIGNALS
-from keepsake.recall.vectors import VectorSearch
-from keepsake.records.clock import stamp
+from tallystick import Memory
+from tallystick.models.registry import choose
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.search import Scope, search, shown, words_of
+from tallystick.recall.pipeline import Ask, Ranking, answer, rank
+from tallystick.recall.signals import SIGNALS
+from tallystick.recall.vectors import VectorSearch
+from tallystick.records.clock import stamp
 
 K = 20
 _MONTHS = (

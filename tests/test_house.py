@@ -5,7 +5,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-import keepsake
+import tallystick
 from tests.conftest import has_room
 
 ROOT = Path(__file__).parent.parent
@@ -14,10 +14,10 @@ LONGEST_FILE = 700
 
 
 def test_the_public_names_are_one_sorted_list_and_each_is_there():
-    names = list(keepsake.__all__)
+    names = list(tallystick.__all__)
 
     assert names == sorted(set(names))
-    assert [name for name in names if not hasattr(keepsake, name)] == []
+    assert [name for name in names if not hasattr(tallystick, name)] == []
 
 
 def test_no_source_file_is_too_long_to_read():
@@ -36,9 +36,9 @@ def test_no_pattern_repeats_a_group_possessively():
 def test_the_wheel_carries_the_types_and_every_module(wheel):
     shipped = set(zipfile.ZipFile(wheel).namelist())
     modules = {path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py")}
-    pages = {path.relative_to(SRC).as_posix() for path in (SRC / "keepsake/surfaces/web").rglob("*.*")}
+    pages = {path.relative_to(SRC).as_posix() for path in (SRC / "tallystick/surfaces/web").rglob("*.*")}
 
-    assert "keepsake/py.typed" in shipped
+    assert "tallystick/py.typed" in shipped
     assert modules - shipped == set()
     assert {path for path in pages if not path.endswith(".pyc")} - shipped == set()
 

@@ -11,8 +11,8 @@ import sys
 import orjson
 import pytest
 
-import keepsake
-from keepsake import (
+import tallystick
+from tallystick import (
     FileBackedMemoryGraphStore,
     GraphEnvelope,
     JsonlAuditSink,
@@ -25,12 +25,12 @@ from keepsake import (
     PhaseMemoryRuntime,
     stores,
 )
-from keepsake.records.errors import NeedsApproval, NotFound, Refused
-from keepsake.records.graph.events import APPLIED, DENIED, PATH_KINDS
-from keepsake.records.graph.lifecycle import GATED, LifecycleAction
-from keepsake.stores.phase import paths as phase_paths
-from keepsake.stores.phase.event_log.replay import replay
-from keepsake.stores.phase.graph.contents import PARTS
+from tallystick.records.errors import NeedsApproval, NotFound, Refused
+from tallystick.records.graph.events import APPLIED, DENIED, PATH_KINDS
+from tallystick.records.graph.lifecycle import GATED, LifecycleAction
+from tallystick.stores.phase import paths as phase_paths
+from tallystick.stores.phase.event_log.replay import replay
+from tallystick.stores.phase.graph.contents import PARTS
 from tests.acceptance.schema import faults
 from tests.acceptance.story import GOLDEN, NINE, command, content, made, runtime_of
 from tests.conftest import ROOT
@@ -151,7 +151,8 @@ MemoryGraphStore MemoryEventLog InMemoryMemoryGraphStore InMemoryMemoryEventLog 
 
 
 def test_every_name_of_the_document_is_imported_from_the_front():
-    assert [name for name in SEED_NAMES.split() if name not in keepsake.__all__ or not hasattr(keepsake, name)] == []
+    names = SEED_NAMES.split()
+    assert [name for name in names if name not in tallystick.__all__ or not hasattr(tallystick, name)] == []
 
 
 # -- an event log ------------------------------------------------------------------------------------------------------
@@ -291,7 +292,7 @@ def test_the_guide_shows_every_step_and_the_readme_points_to_it():
     guide = (DOCS / "local-persistence.md").read_text(encoding="utf-8")
 
     for step in ("create", "import", "append", "inspect", "replay", "apply", "export", "diagnose"):
-        assert f"$ keepsake store {step} " in guide or f"| keepsake store {step} " in guide
+        assert f"$ tallystick store {step} " in guide or f"| tallystick store {step} " in guide
     assert "(docs/local-persistence.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert "(local-persistence.md)" in (DOCS / "index.md").read_text(encoding="utf-8")
 
@@ -302,9 +303,9 @@ def test_the_guide_shows_every_step_and_the_readme_points_to_it():
 @pytest.mark.parametrize(
     ("protocol", "in_memory", "in_files"),
     [
-        (keepsake.MemoryGraphStore, keepsake.InMemoryMemoryGraphStore, keepsake.FileBackedMemoryGraphStore),
-        (keepsake.MemoryEventLog, keepsake.InMemoryMemoryEventLog, keepsake.JsonlMemoryEventLog),
-        (stores.AuditSink, keepsake.InMemoryAuditSink, keepsake.JsonlAuditSink),
+        (tallystick.MemoryGraphStore, tallystick.InMemoryMemoryGraphStore, tallystick.FileBackedMemoryGraphStore),
+        (tallystick.MemoryEventLog, tallystick.InMemoryMemoryEventLog, tallystick.JsonlMemoryEventLog),
+        (stores.AuditSink, tallystick.InMemoryAuditSink, tallystick.JsonlAuditSink),
     ],
     ids=["graph", "event log", "audit"],
 )
@@ -474,11 +475,11 @@ def test_what_was_imported_before_it_was_changed_is_kept_as_history(tmp_path):
 IMPORT = """
 import sys, tracemalloc
 from click.testing import CliRunner
-from keepsake.surfaces.cli.root import keepsake
+from tallystick.surfaces.cli.root import tallystick
 
-assert CliRunner().invoke(keepsake, ["store", "create", sys.argv[1]]).exit_code == 0
+assert CliRunner().invoke(tallystick, ["store", "create", sys.argv[1]]).exit_code == 0
 tracemalloc.start()
-done = CliRunner().invoke(keepsake, ["store", "import", *sys.argv[1:]])
+done = CliRunner().invoke(tallystick, ["store", "import", *sys.argv[1:]])
 assert done.exit_code == 0, done.output
 print(tracemalloc.get_traced_memory()[1])
 """

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.consolidate.cadence import Cadence, is_due, next_after
-from keepsake.records.errors import ConsolidationRuleError, Refused
+from tallystick.consolidate.cadence import Cadence, is_due, next_after
+from tallystick.records.errors import ConsolidationRuleError, Refused
 from tests.growth import assert_no_slower
 from tests.strategies import json_values, texts
 
@@ -146,7 +146,7 @@ def test_a_cadence_of_utc_needs_no_zones_on_the_machine(
     def missing(name: str) -> None:
         raise error(name)
 
-    monkeypatch.setattr("keepsake.consolidate.cadence.ZoneInfo", missing)
+    monkeypatch.setattr("tallystick.consolidate.cadence.ZoneInfo", missing)
 
     assert next_after(MONDAYS, at("2026-11-14 12:00")) == at("2026-11-16 09:00")
     with pytest.raises(ConsolidationRuleError, match="knows no zone 'Europe/Berlin'"):

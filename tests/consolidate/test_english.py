@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.consolidate.english import MULTI_VALUED, EnglishExtractor
-from keepsake.records.episode import Episode
-from keepsake.records.extraction import Extracted, Extractor
+from tallystick.consolidate.english import MULTI_VALUED, EnglishExtractor
+from tallystick.records.episode import Episode
+from tallystick.records.extraction import Extracted, Extractor
 from tests.growth import assert_text_linear
 from tests.strategies import HOSTILE
 

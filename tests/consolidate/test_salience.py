@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.consolidate import scoring as salience
-from keepsake.consolidate.scoring import WORTH, Candidate, SalienceScorer, UsualSalience, is_worth
-from keepsake.records.episode import Episode
-from keepsake.records.errors import Refused
+from tallystick.consolidate import scoring as salience
+from tallystick.consolidate.scoring import WORTH, Candidate, SalienceScorer, UsualSalience, is_worth
+from tallystick.records.episode import Episode
+from tallystick.records.errors import Refused
 
 EPISODE = Episode(content="Ana likes tea", timestamp=datetime(2026, 11, 14, tzinfo=UTC))
 OLD = 24.0 * 365 * 10

@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from keepsake.consolidate.classify import Nonsense
-from keepsake.consolidate.compare import CurrentFact, ReadAhead, Weigher
-from keepsake.records.episode import Episode
-from keepsake.records.errors import Busy, Refused
-from keepsake.records.extraction import Extracted, Malformed
-from keepsake.records.rule import ConsolidationRule
+from tallystick.consolidate.classify import Nonsense
+from tallystick.consolidate.compare import CurrentFact, ReadAhead, Weigher
+from tallystick.records.episode import Episode
+from tallystick.records.errors import Busy, Refused
+from tallystick.records.extraction import Extracted, Malformed
+from tallystick.records.rule import ConsolidationRule
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
 RULE = ConsolidationRule(id="r", then_emits=["c"])

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.errors import NotFound, Refused
-from keepsake.records.graph.events import CUSTOM, EDGE_PUT, KINDS, NODE_PUT, MemoryEvent
-from keepsake.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog, MemoryEventLog
-from keepsake.stores.phase.event_log.replay import replay
-from keepsake.stores.phase.paths import branch
+from tallystick.records.errors import NotFound, Refused
+from tallystick.records.graph.events import CUSTOM, EDGE_PUT, KINDS, NODE_PUT, MemoryEvent
+from tallystick.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog, MemoryEventLog
+from tallystick.stores.phase.event_log.replay import replay
+from tallystick.stores.phase.paths import branch
 from tests.strategies import HOSTILE, json_objects, names, texts
 
 NOON = "2026-05-18T12:00:00.000000Z"

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
-from keepsake.records.errors import ConsolidationRuleError, MemoryScopeError, NotFound, Refused
-from keepsake.records.fact import Fact, FactPattern
-from keepsake.stores import FactStore
+from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
+from tallystick.records.errors import ConsolidationRuleError, MemoryScopeError, NotFound, Refused
+from tallystick.records.fact import Fact, FactPattern
+from tallystick.stores import FactStore
 from tests.contracts.providers import NOON, promote, put, told
 
 ANA = DeltaScope(user="ana", agent="rag")

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.records.clock import stamp
-from keepsake.records.errors import NotFound, Refused
-from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.graph.events import KINDS, NODE_PUT, MemoryEvent
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
-from keepsake.records.path import MemoryPath
-from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, MemoryGraphStore
-from keepsake.stores.phase.graph.diagnostics import diagnose
-from keepsake.stores.phase.graph.merge import find_same, likeness, merge, name_key, unmerge
-from keepsake.stores.phase.graph.traverse import Limits, expand, neighbourhood, resolve, shortest_path
+from tallystick import Memory
+from tallystick.records.clock import stamp
+from tallystick.records.errors import NotFound, Refused
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.events import KINDS, NODE_PUT, MemoryEvent
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
+from tallystick.records.path import MemoryPath
+from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, MemoryGraphStore
+from tallystick.stores.phase.graph.diagnostics import diagnose
+from tallystick.stores.phase.graph.merge import find_same, likeness, merge, name_key, unmerge
+from tallystick.stores.phase.graph.traverse import Limits, expand, neighbourhood, resolve, shortest_path
 from tests.conftest import SOAK, at_most
 from tests.strategies import HOSTILE, json_objects, names, texts
 
@@ -257,7 +257,7 @@ def test_an_event_is_never_changed_and_a_refused_import_leaves_nothing(store):
 
 
 def test_an_envelope_with_a_record_that_is_none_is_refused_whole_with_the_place(store):
-    from keepsake.records.graph.envelope import Records
+    from tallystick.records.graph.envelope import Records
 
     lines = [b'{"id":"a","kind":"person"}', b'{"id":"b","kind":"person","weight":-1.0}']
 

@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from keepsake.records.episode import Episode
-from keepsake.records.errors import ConsolidationRuleError, MemoryScopeError, MigrationNotSupported, Refused
-from keepsake.records.health import ADD_COLUMN_ONLY, NON_NULLABLE, MigrationPlan, StoreHealth
-from keepsake.records.rule import ConsolidationRule
-from keepsake.stores import MemoryStore
-from keepsake.stores.memorystore._delta import _validate_delta_provenance
+from tallystick.records.episode import Episode
+from tallystick.records.errors import ConsolidationRuleError, MemoryScopeError, MigrationNotSupported, Refused
+from tallystick.records.health import ADD_COLUMN_ONLY, NON_NULLABLE, MigrationPlan, StoreHealth
+from tallystick.records.rule import ConsolidationRule
+from tallystick.stores import MemoryStore
+from tallystick.stores.memorystore._delta import _validate_delta_provenance
 from tests.contracts.providers import ALL, NOON, put, told
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import (
+from tallystick import (
     FileBackedMemoryGraphStore,
     InMemoryMemoryEventLog,
     InMemoryMemoryGraphStore,

@@ -17,13 +17,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from keepsake.ledger.backup import back_up, restore_from
-from keepsake.ledger.disk import Disk
-from keepsake.ledger.ledger import Ledger
-from keepsake.records.errors import KeepsakeError
+from tallystick.ledger.backup import back_up, restore_from
+from tallystick.ledger.disk import Disk
+from tallystick.ledger.ledger import Ledger
+from tallystick.records.errors import TallystickError
 from tests.ledger.books import DROP, PUT, Tally, drop, put, speaks_of
 
-SOAK = os.environ.get("KEEPSAKE_SOAK") == "1"
+SOAK = os.environ.get("TALLYSTICK_SOAK") == "1"
 
 
 def some_of(calls: Sequence[int]) -> Sequence[int]:
@@ -259,7 +259,7 @@ class World:
         """As after a write when one is due: a disk that refuses is no reason to fail."""
 
         def work() -> None:
-            with self.ledger._writing(), suppress(OSError, KeepsakeError):
+            with self.ledger._writing(), suppress(OSError, TallystickError):
                 self.ledger._take_snapshot()
 
         self._do(self.now, work)

@@ -15,12 +15,12 @@ from typing import IO
 
 import pytest
 
-from keepsake import Memory
-from keepsake.ledger.ledger import Ledger
-from keepsake.memory.facts import consolidate as consolidation
-from keepsake.records.errors import NotWritten, Unfinished
-from keepsake.records.rule import ConsolidationRule
-from keepsake.stores import open_folder as shelf
+from tallystick import Memory
+from tallystick.ledger.ledger import Ledger
+from tallystick.memory.facts import consolidate as consolidation
+from tallystick.records.errors import NotWritten, Unfinished
+from tallystick.records.rule import ConsolidationRule
+from tallystick.stores import open_folder as shelf
 from tests.crash.disks import DIED, Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
 from tests.crash.shelf import SOAK
 

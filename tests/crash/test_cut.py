@@ -2,8 +2,8 @@
 
 import pytest
 
-from keepsake.ledger import format as fmt
-from keepsake.records.errors import RolledBack
+from tallystick.ledger import format as fmt
+from tallystick.records.errors import RolledBack
 from tests.crash.shelf import SOAK, chain_of, fresh_copy, held, lines, lose_witness, opened, set_wal, wal
 from tests.ledger.books import put
 
@@ -76,7 +76,7 @@ def test_an_acknowledged_write_cut_at_any_byte_is_a_rollback_and_not_written_ove
             assert "event 5" in str(ledger.trouble)
             assert ledger.book.held == BEFORE
             assert [event.seq for event in ledger.events()] == [0, 1, 2, 3]
-            with pytest.raises(RolledBack, match="keepsake restore"):
+            with pytest.raises(RolledBack, match="tallystick restore"):
                 ledger.append([put("next", "is refused")])
 
         assert wal(root) == cut

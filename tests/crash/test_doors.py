@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.ledger.backup import back_up, restore_from
-from keepsake.records.errors import Closed, KeepsakeError, NotFound, NotWritable, Refused
+from tallystick.ledger.backup import back_up, restore_from
+from tallystick.records.errors import Closed, NotFound, NotWritable, Refused, TallystickError
 from tests.crash.disks import in_a_child
 from tests.crash.shelf import chain_of, fill, held, lose_witness, one_line, open_ledger, opened, set_wal, wal
 from tests.ledger.books import PUT, put, speaks_of
@@ -71,7 +71,7 @@ def test_a_child_forked_in_the_middle_of_a_batch_writes_nothing_and_unlocks_noth
 @pytest.fixture
 def place():
     """A folder that others can reach: pytest's own are for one user alone."""
-    path = Path(tempfile.mkdtemp(prefix="keepsake-doors-"))
+    path = Path(tempfile.mkdtemp(prefix="tallystick-doors-"))
     path.chmod(0o755)
     yield path
     shutil.rmtree(path)
@@ -115,7 +115,7 @@ def refuses_to_write(ledger) -> None:
         with pytest.raises(NotWritable, match="may only be read here") as error:
             attempt()
         assert one_line(error.value)
-    with pytest.raises(KeepsakeError) as error:
+    with pytest.raises(TallystickError) as error:
         back_up(ledger)
     assert one_line(error.value)
 
@@ -225,7 +225,7 @@ def test_a_user_who_may_not_read_is_told_in_one_line(place, hidden):
     (root / hidden).chmod(0o700 if (root / hidden).is_dir() else 0o600)
 
     def work() -> None:
-        with pytest.raises(KeepsakeError) as error:
+        with pytest.raises(TallystickError) as error:
             open_ledger(root)
         assert isinstance(error.value, Refused)
         assert one_line(error.value)
@@ -246,7 +246,7 @@ def test_a_user_who_may_not_make_a_folder_is_told_so(place):
 def test_a_folder_that_is_a_file_is_told_in_one_line(tmp_path):
     (tmp_path / "file").write_text("not a folder")
     for root in (tmp_path / "file", tmp_path / "file" / "memory"):
-        with pytest.raises(KeepsakeError) as error:
+        with pytest.raises(TallystickError) as error:
             open_ledger(root)
         assert one_line(error.value)
     assert (tmp_path / "file").read_text() == "not a folder"

@@ -7,12 +7,12 @@ import shutil
 
 import pytest
 
-from keepsake.ledger.disk import Disk
-from keepsake.records.errors import Busy, NotFound, NotWritable, NotWritten, Refused
-from keepsake.records.graph.events import CUSTOM, MemoryEvent
-from keepsake.stores.phase.audit import JsonlAuditSink
-from keepsake.stores.phase.event_log import JsonlMemoryEventLog
-from keepsake.stores.phase.event_log.line_file import LineFile
+from tallystick.ledger.disk import Disk
+from tallystick.records.errors import Busy, NotFound, NotWritable, NotWritten, Refused
+from tallystick.records.graph.events import CUSTOM, MemoryEvent
+from tallystick.stores.phase.audit import JsonlAuditSink
+from tallystick.stores.phase.event_log import JsonlMemoryEventLog
+from tallystick.stores.phase.event_log.line_file import LineFile
 from tests.crash.disks import DIED, Child, DyingDisk, FailingDisk, ShortDisk, in_a_child
 from tests.crash.power import PowerCut, PowerDisk
 from tests.growth import assert_linear, seconds
@@ -229,7 +229,7 @@ def test_an_id_that_a_newer_program_took_stays_taken(log, file):
     with file.open("ab") as more:
         more.write(said("e").to_line().replace(b'"schema_version":1', b'"schema_version":99'))
 
-    with pytest.raises(Refused, match="upgrade keepsake: nothing was written"):
+    with pytest.raises(Refused, match="upgrade tallystick: nothing was written"):
         log.append(said("e"))
 
     assert "e" not in log

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from keepsake.ledger.ledger import Ledger
-from keepsake.records.errors import Closed, KeepsakeError, NotWritten
+from tallystick.ledger.ledger import Ledger
+from tallystick.records.errors import Closed, NotWritten, TallystickError
 from tests.conftest import ROOT
 from tests.crash.disks import FailingDisk, ShortDisk, Watched
 from tests.crash.shelf import SOAK, Step, chain_of, held, one_line, opened, wal
@@ -24,7 +24,7 @@ def attempt(work):
     """What came of it: nothing, or an error that a person can read."""
     try:
         work()
-    except KeepsakeError as error:
+    except TallystickError as error:
         return readable(error)
     return None
 
@@ -301,7 +301,7 @@ def test_a_full_disk_that_is_real_is_told_and_taken_back(tmp_path):
         f"""
         import resource
         from pathlib import Path
-        from keepsake.records.errors import NotWritten
+        from tallystick.records.errors import NotWritten
         from tests.crash.shelf import open_ledger
         from tests.ledger.books import put
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from keepsake.ledger.ledger import Ledger
-from keepsake.records.errors import Damaged
+from tallystick.ledger.ledger import Ledger
+from tallystick.records.errors import Damaged
 from tests.crash.shelf import SOAK, lose_witness, opened, wal
 from tests.ledger.books import Tally, put, speaks_of
 

@@ -19,9 +19,9 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from keepsake import Memory, Unfinished
-from keepsake.memory.maintenance.check import check
-from keepsake.surfaces.cli.root import keepsake as program
+from tallystick import Memory, Unfinished
+from tallystick.memory.maintenance.check import check
+from tallystick.surfaces.cli.root import tallystick as program
 from tests.crash.shelf import SOAK
 from tests.surfaces.cli.test_map import ALL
 
@@ -72,7 +72,7 @@ def run(args, stdin=None):
 def at_home(root: Path, to: pytest.MonkeyPatch) -> None:
     """Everything that the program has is below `root`: memory, keys and pins, where it is started."""
     for name, place in {
-        "HOME": "home", "XDG_CONFIG_HOME": "home/config", "XDG_STATE_HOME": "home/state", "KEEPSAKE_HOME": "memory",
+        "HOME": "home", "XDG_CONFIG_HOME": "home/config", "XDG_STATE_HOME": "home/state", "TALLYSTICK_HOME": "memory",
     }.items():  # fmt: skip
         to.setenv(name, str(root / place))
     to.chdir(root)
@@ -113,7 +113,7 @@ def filled(tmp_path_factory):
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory):
     place = tmp_path_factory.mktemp("disk")
-    order = ["mount", "-t", "tmpfs", "-o", "size=3m", "keepsake-tests", str(place)]
+    order = ["mount", "-t", "tmpfs", "-o", "size=3m", "tallystick-tests", str(place)]
     if subprocess.run(order, capture_output=True).returncode:
         pytest.skip("only root can make a small disk; run the suite as root to try this")
     yield place
@@ -154,9 +154,9 @@ def events_on(disk: Path) -> dict[str, str]:
 
 def is_said_well(args: list[str], status: int, err: str) -> None:
     assert status in (0, 1, 3), (args, status, err)
-    assert "a fault of keepsake" not in err, (args, err)
+    assert "a fault of tallystick" not in err, (args, err)
     assert "Traceback" not in err, (args, err)
-    assert not status or err.splitlines()[-1].startswith("keepsake: "), (args, err)
+    assert not status or err.splitlines()[-1].startswith("tallystick: "), (args, err)
 
 
 def is_true(args: list[str], status: int, err: str, before: dict[str, str], after: dict[str, str]) -> None:
@@ -238,7 +238,7 @@ def test_a_pin_that_cannot_be_told_of_an_erasure_is_told_by_the_next_checkpoint(
     at_home(disk, monkeypatch)
     filler = prepare(disk, filled, "all is level", 0)
     filler.unlink()
-    pins = disk / "home/state/keepsake/pins"
+    pins = disk / "home/state/tallystick/pins"
     shutil.rmtree(pins, ignore_errors=True)
     assert run(["ledger", "checkpoint"])[0] == 0
 
@@ -248,10 +248,10 @@ def test_a_pin_that_cannot_be_told_of_an_erasure_is_told_by_the_next_checkpoint(
     told = []
     with Memory(tell=told.append) as memory:
         with monkeypatch.context() as full:
-            full.setattr("keepsake.ledger.checkpoint.replace", refuse)
+            full.setattr("tallystick.ledger.checkpoint.replace", refuse)
             memory.erase("tea")
         assert told == ["it is erased, but the pin could not be told (No space left on device);"
-                        " `keepsake ledger checkpoint` tells it"]  # fmt: skip
+                        " `tallystick ledger checkpoint` tells it"]  # fmt: skip
         assert memory._keyring.erased(memory.ledger.id) == set()
         memory.ledger.checkpoint()
         assert memory._keyring.erased(memory.ledger.id)

@@ -17,15 +17,15 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Hit, Memory
-from keepsake.ledger import backup as backup_module
-from keepsake.ledger import writer as append
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index.compare import differences, text_trouble
-from keepsake.projections.index.file import IndexFile
-from keepsake.repair import repair as mend_module
-from keepsake.repair.check import check
-from keepsake.state.sessions import IDLE
+from tallystick import Hit, Memory
+from tallystick.ledger import backup as backup_module
+from tallystick.ledger import writer as append
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index.compare import differences, text_trouble
+from tallystick.projections.index.file import IndexFile
+from tallystick.repair import repair as mend_module
+from tallystick.repair.check import check
+from tallystick.state.sessions import IDLE
 from tests.crash.disks import DIED, Child, DyingDisk, in_a_child
 from tests.crash.shelf import SOAK, files_with
 from tests.crash.test_doors import as_nobody, everything_in, let_read
@@ -36,7 +36,7 @@ TRACES = (WORD, WORD.lower(), "zwiebelfischereien"[:12])
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
@@ -402,7 +402,7 @@ def test_a_repair_that_dies_anywhere_is_finished_and_the_index_raises_no_alarm(
 @pytest.fixture
 def place() -> Iterator[Path]:
     """A folder that others can reach: pytest's own are for one user alone."""
-    path = Path(tempfile.mkdtemp(prefix="keepsake-index-"))
+    path = Path(tempfile.mkdtemp(prefix="tallystick-index-"))
     path.chmod(0o755)
     yield path
     shutil.rmtree(path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.ledger.ledger import Ledger
+from tallystick.ledger.ledger import Ledger
 from tests.crash.disks import Child, Watched
 from tests.crash.shelf import SOAK, chain_of, held, opened
 from tests.crash.writers import write

@@ -2,9 +2,9 @@
 
 import pytest
 
-from keepsake.ledger import format as fmt
-from keepsake.records.errors import Damaged, Refused
-from keepsake.records.event import Draft
+from tallystick.ledger import format as fmt
+from tallystick.records.errors import Damaged, Refused
+from tallystick.records.event import Draft
 from tests.crash.shelf import chain_of, fill, fresh_copy, held, lines, lose_witness, opened, set_wal, wal
 from tests.ledger.books import PUT, put
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.records.errors import Refused
+from tallystick import Memory
+from tallystick.records.errors import Refused
 from tests.conftest import ROOT
 from tests.crash.shelf import fresh_copy, lose_witness, set_wal, wal
 
@@ -61,7 +61,7 @@ def test_a_merge_cut_at_any_byte_is_there_as_a_whole_or_not_at_all(shelf, tmp_pa
 
 KILLED = """
 import os, sys
-from keepsake import Memory
+from tallystick import Memory
 memory = Memory(sys.argv[1])
 memory.status()
 write = os.write
@@ -95,7 +95,7 @@ def test_whoever_dies_in_a_merge_leaves_the_path_open(tmp_path):
 
 MERGING = """
 import sys
-from keepsake import Memory, Refused
+from tallystick import Memory, Refused
 with Memory(sys.argv[1]) as memory:
     try:
         print(len(memory.paths.merge("p").brought))

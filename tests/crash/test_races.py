@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepsake.ledger import format as fmt
-from keepsake.ledger.backup import back_up, restore_from
-from keepsake.ledger.ledger import Ledger
-from keepsake.ledger.restore import check_copy
-from keepsake.records.errors import Busy, KeepsakeError, Missing, NotWritable, Refused, RolledBack
-from keepsake.records.event import Draft
+from tallystick.ledger import format as fmt
+from tallystick.ledger.backup import back_up, restore_from
+from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.restore import check_copy
+from tallystick.records.errors import Busy, Missing, NotWritable, Refused, RolledBack, TallystickError
+from tallystick.records.event import Draft
 from tests.conftest import ROOT
 from tests.crash.disks import DIED, DyingDisk, Watched, in_a_child
 from tests.crash.shelf import (
@@ -74,7 +74,7 @@ def test_backups_made_at_once_by_several_processes_are_all_whole(tmp_path):
     fill(root, 200, "words " * 50)
     work = f"""
         from pathlib import Path
-        from keepsake.ledger.backup import back_up
+        from tallystick.ledger.backup import back_up
         from tests.crash.shelf import opened
         with opened(Path({str(root)!r})) as ledger:
             for _ in range(5):
@@ -436,12 +436,12 @@ def test_an_older_program_reads_a_newer_ledger_and_does_not_write(tmp_path):
     with opened(tmp_path / "memory") as ledger:
         assert ledger.book.held.keys() == {"a"}
         before = wal(tmp_path / "memory")
-        with pytest.raises(NotWritable, match="a newer keepsake .tally.multiply/1."):
+        with pytest.raises(NotWritable, match="a newer tallystick .tally.multiply/1."):
             ledger.append([put("b")])
         assert wal(tmp_path / "memory") == before
 
     Ledger(tmp_path / "other", Newer(), begin_with={"format": 2}).close()
-    with opened(tmp_path / "other") as ledger, pytest.raises(NotWritable, match="a newer keepsake .format 2."):
+    with opened(tmp_path / "other") as ledger, pytest.raises(NotWritable, match="a newer tallystick .format 2."):
         ledger.append([put("b")])
 
 
@@ -450,6 +450,6 @@ def test_every_error_of_a_closed_ledger_says_to_open_it_again(tmp_path):
     ledger.close()
     ledger.close()
     for attempt in (lambda: ledger.append([put("a")]), ledger.refresh, ledger.compact, lambda: back_up(ledger)):
-        with pytest.raises(KeepsakeError, match="is closed; open it again"):
+        with pytest.raises(TallystickError, match="is closed; open it again"):
             attempt()
     assert sorted(os.listdir(tmp_path / "memory")) == ["events.wal", "lock"]

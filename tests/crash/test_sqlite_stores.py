@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.records.delta import AddDelta, DeltaScope, UpdateDelta
-from keepsake.records.fact import FactPattern
-from keepsake.stores import SQLiteFactStore, SQLiteMemoryStore
+from tallystick.records.delta import AddDelta, DeltaScope, UpdateDelta
+from tallystick.records.fact import FactPattern
+from tallystick.stores import SQLiteFactStore, SQLiteMemoryStore
 from tests.contracts.providers import ALL, NOON, told
 from tests.crash.disks import Child
 from tests.crash.shelf import SOAK

@@ -24,7 +24,7 @@ class Told(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.base = Path(tempfile.mkdtemp(prefix="keepsake-told-"))
+        self.base = Path(tempfile.mkdtemp(prefix="tallystick-told-"))
         self.world = World(self.base)
         self.second = open_ledger(self.world.root)
         self.old_snapshots: list[bytes] = []

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from keepsake.records.errors import Damaged, Missing, RolledBack
+from tallystick.records.errors import Damaged, Missing, RolledBack
 from tests.crash.shelf import held, lines, lose_witness, one_line, opened, set_wal, wal
 from tests.ledger.books import put
 

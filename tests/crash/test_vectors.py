@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keepsake import Memory
-from keepsake.projections.vectors.file import VectorFile
+from tallystick import Memory
+from tallystick.projections.vectors.file import VectorFile
 from tests.crash.disks import DIED, Child, in_a_child
 from tests.crash.shelf import SOAK
 from tests.projections.vectors.doubles import SIZE, Fast, Slow, traces
@@ -26,7 +26,7 @@ TOUCHES = ("open", "os.rename", "os.remove", "os.truncate", "os.mkdir")
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.graph.events import MemoryEvent
-from keepsake.records.graph.nodes import MemoryNode
-from keepsake.stores.phase.event_log import JsonlMemoryEventLog
-from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, layout
-from keepsake.stores.phase.recovery import Turn
-from keepsake.stores.phase.runtime import PhaseMemoryRuntime
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.events import MemoryEvent
+from tallystick.records.graph.nodes import MemoryNode
+from tallystick.stores.phase.event_log import JsonlMemoryEventLog
+from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, layout
+from tallystick.stores.phase.recovery import Turn
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.crash.power import PowerCut, PowerDisk
 from tests.crash.shelf import SOAK
 

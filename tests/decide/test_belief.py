@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.decide import beliefs as decide
-from keepsake.records.errors import KeyReused, Moved, NotFound, Refused
-from keepsake.records.event import Draft, Event
-from keepsake.state.beliefs import Beliefs
+from tallystick.decide import beliefs as decide
+from tallystick.records.errors import KeyReused, Moved, NotFound, Refused
+from tallystick.records.event import Draft, Event
+from tallystick.state.beliefs import Beliefs
 from tests.strategies import confidences, names, texts
 
 

@@ -5,14 +5,14 @@ from itertools import count
 
 import pytest
 
-from keepsake.consolidate.confidence import earned
-from keepsake.decide import beliefs as decide_belief
-from keepsake.decide.facts import Evidence, asked_before, is_above_its_asker, plans
-from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
-from keepsake.records.errors import MemoryScopeError, NotFound, Refused
-from keepsake.records.event import Draft, Event
-from keepsake.records.operations import EPISODE_PUT
-from keepsake.state.state import State
+from tallystick.consolidate.confidence import earned
+from tallystick.decide import beliefs as decide_belief
+from tallystick.decide.facts import Evidence, asked_before, is_above_its_asker, plans
+from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
+from tallystick.records.errors import MemoryScopeError, NotFound, Refused
+from tallystick.records.event import Draft, Event
+from tallystick.records.operations import EPISODE_PUT
+from tallystick.state.state import State
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
 THEN = "2026-05-03T12:00:00.000000Z"

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.decide.gate import gate, refuse_claims
-from keepsake.records.belief import TRUST
-from keepsake.records.errors import Refused
-from keepsake.records.policy import DEFAULT, Policy, Rule, Subject
-from keepsake.records.review import Action
+from tallystick.decide.gate import gate, refuse_claims
+from tallystick.records.belief import TRUST
+from tallystick.records.errors import Refused
+from tallystick.records.policy import DEFAULT, Policy, Rule, Subject
+from tallystick.records.review import Action
 from tests.strategies import json_objects, texts
 
 trusts = st.sampled_from(TRUST)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.decide.graph import (
+from tallystick.decide.graph import (
     ROOM,
     Saved,
     dismiss,
@@ -18,12 +18,12 @@ from keepsake.decide.graph import (
     tells_of,
     unmerge,
 )
-from keepsake.ledger.format import MAX_LINE
-from keepsake.records.errors import Refused
-from keepsake.records.event import Event
-from keepsake.records.graph.fields import line_of
-from keepsake.records.named_entity import ProposedMerge
-from keepsake.records.operations import GRAPH_MERGE, GRAPH_PUT
+from tallystick.ledger.format import MAX_LINE
+from tallystick.records.errors import Refused
+from tallystick.records.event import Event
+from tallystick.records.graph.fields import line_of
+from tallystick.records.named_entity import ProposedMerge
+from tallystick.records.operations import GRAPH_MERGE, GRAPH_PUT
 
 ASKED = ProposedMerge("a", "b", 0.5, (), "cli:local", "")
 

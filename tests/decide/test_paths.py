@@ -6,13 +6,13 @@ from itertools import count
 
 import pytest
 
-from keepsake.decide import beliefs as decide
-from keepsake.decide import path_merge as merging
-from keepsake.decide import paths as paths
-from keepsake.records.errors import NotFound, Refused
-from keepsake.records.event import Draft, Event
-from keepsake.records.policy import DEFAULT
-from keepsake.state.state import State
+from tallystick.decide import beliefs as decide
+from tallystick.decide import path_merge as merging
+from tallystick.decide import paths as paths
+from tallystick.records.errors import NotFound, Refused
+from tallystick.records.event import Draft, Event
+from tallystick.records.policy import DEFAULT
+from tallystick.state.state import State
 
 
 class Desk:

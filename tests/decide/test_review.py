@@ -9,14 +9,14 @@ from typing import Any
 import orjson
 import pytest
 
-from keepsake.decide import beliefs as belief
-from keepsake.decide import reviews as review
-from keepsake.decide.actions import targets
-from keepsake.records.errors import NeedsApproval, NotFound, Refused
-from keepsake.records.event import Draft, Event
-from keepsake.records.policy import DEFAULT
-from keepsake.records.review import Action
-from keepsake.state.state import State
+from tallystick.decide import beliefs as belief
+from tallystick.decide import reviews as review
+from tallystick.decide.actions import targets
+from tallystick.records.errors import NeedsApproval, NotFound, Refused
+from tallystick.records.event import Draft, Event
+from tallystick.records.policy import DEFAULT
+from tallystick.records.review import Action
+from tallystick.state.state import State
 
 
 class Desk:
@@ -71,7 +71,7 @@ def test_the_same_action_is_not_asked_twice_while_it_waits(desk: Desk) -> None:
     desk.put(key="k", text="tea")
     name = desk.hold("forget", belief.tombstone(desk.known, "k"))
 
-    with pytest.raises(NeedsApproval, match=f"forget 000000 needs a person's yes: .*keepsake review {name}") as held:
+    with pytest.raises(NeedsApproval, match=f"forget 000000 needs a person's yes: .*tallystick review {name}") as held:
         desk.hold("forget", belief.tombstone(desk.known, "k"))
     assert held.value.review == name
     assert desk.hold("forget", belief.tombstone(desk.known, "k", reason="x"), reason="x") != name

@@ -2,11 +2,11 @@
 
 import pytest
 
-from keepsake.decide import trust as decide
-from keepsake.records.errors import NotFound
-from keepsake.records.event import Draft, Event
-from keepsake.records.operations import BELIEF_PUT
-from keepsake.state.state import State
+from tallystick.decide import trust as decide
+from tallystick.records.errors import NotFound
+from tallystick.records.event import Draft, Event
+from tallystick.records.operations import BELIEF_PUT
+from tallystick.state.state import State
 
 
 def known(*beliefs: tuple[str, str, str]) -> State:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.decide import beliefs as decide_belief
-from keepsake.decide import usage as decide
-from keepsake.records.errors import NotFound, Refused
-from keepsake.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
-from keepsake.records.receipt import Receipt
+from tallystick.decide import beliefs as decide_belief
+from tallystick.decide import usage as decide
+from tallystick.records.errors import NotFound, Refused
+from tallystick.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
+from tallystick.records.receipt import Receipt
 from tests.projections.index.ledgers import MadeUp
 
 AT = "2026-05-03T14:00:00.000000Z"
@@ -157,7 +157,7 @@ def test_an_episode_fades_once(made):
 
 
 def test_a_belief_does_not_fade_but_is_forgotten(made):
-    with pytest.raises(Refused, match="keepsake forget"):
+    with pytest.raises(Refused, match="tallystick forget"):
         decide.fade(made.book, ["key-7"])
 
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from keepsake.exchange.conversation import ConversationStart, Item, Lines, Message, Note, lines_of
-from keepsake.records.transfer import Skipped
+from tallystick.exchange.conversation import ConversationStart, Item, Lines, Message, Note, lines_of
+from tallystick.records.transfer import Skipped
 
 
 def told(*lines: dict[str, Any]) -> bytes:

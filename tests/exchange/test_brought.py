@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.exchange import claude_code, markdown_notes
-from keepsake.exchange.branches import branches_of, items_of
-from keepsake.exchange.conversation import (
+from tallystick.exchange import claude_code, markdown_notes
+from tallystick.exchange.branches import branches_of, items_of
+from tallystick.exchange.conversation import (
     ASSISTANT,
     PERSON,
     TOOL,
@@ -22,7 +22,7 @@ from keepsake.exchange.conversation import (
     loaded,
     moment,
 )
-from keepsake.exchange.detect import FORMATS, detected
+from tallystick.exchange.detect import FORMATS, detected
 from tests.exchange.reading import Read, exported, line, lines, node, told
 from tests.growth import assert_linear, assert_text_linear, seconds
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.exchange import chronomemory
-from keepsake.exchange.chronomemory import (
+from tallystick.exchange import chronomemory
+from tallystick.exchange.chronomemory import (
     OldLedger,
     Snapshot,
     Step,

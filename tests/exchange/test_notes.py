@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.exchange import markdown_notes, mcp_memory
-from keepsake.exchange.conversation import ASSISTANT, Note
+from tallystick.exchange import markdown_notes, mcp_memory
+from tallystick.exchange.conversation import ASSISTANT, Note
 from tests.exchange.reading import Read, lines, told
 
 # -- the MCP reference server ------------------------------------------------------------------------------------------

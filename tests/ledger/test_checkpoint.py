@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from keepsake.ledger import checkpoint
-from keepsake.ledger.checkpoint import Keyring, check, origin, take, witness_of
-from keepsake.ledger.signed_note import Checkpoint
-from keepsake.records.errors import Damaged, NotFound, Refused, RolledBack
+from tallystick.ledger import checkpoint
+from tallystick.ledger.checkpoint import Keyring, check, origin, take, witness_of
+from tallystick.ledger.signed_note import Checkpoint
+from tallystick.records.errors import Damaged, NotFound, Refused, RolledBack
 from tests.ledger.books import put, speaks_of
 from tests.ledger.forge import copy_of, keyring, lines, opened, rewrite
 
@@ -40,7 +40,7 @@ def test_a_key_is_made_on_first_use_and_stays(ring, root):
     assert ring.verifier(name) is None
     first = ring.signer(name)
     assert ring.signer(name) == first
-    assert first.name == origin(name) == f"keepsake/{name}"
+    assert first.name == origin(name) == f"tallystick/{name}"
     assert ring.verifier(name).key == first.verifier_key
 
 

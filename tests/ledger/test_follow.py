@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.ledger import reader as follow
-from keepsake.ledger.ledger import Ledger
-from keepsake.records.event import Draft
-from keepsake.state.state import State
+from tallystick.ledger import reader as follow
+from tallystick.ledger.ledger import Ledger
+from tallystick.records.event import Draft
+from tallystick.state.state import State
 
 
 def test_a_file_that_is_taken_away_and_comes_back_may_be_written(

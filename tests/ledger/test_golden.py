@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from keepsake.ledger.upgrade import LIFTS
-from keepsake.ledger.verify import verify
-from keepsake.records.errors import NotWritable
-from keepsake.records.event import Draft
-from keepsake.stores.open_folder import OpenFolder
+from tallystick.ledger.upgrade import LIFTS
+from tallystick.ledger.verify import verify
+from tallystick.records.errors import NotWritable
+from tallystick.records.event import Draft
+from tallystick.stores.open_folder import OpenFolder
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ledger-1"
 
@@ -73,7 +73,7 @@ def test_an_event_of_a_newer_program_is_passed_over_and_nothing_is_written(golde
 
     old = OpenFolder(golden)
     assert "ana-drinks" in _held(old)
-    with pytest.raises(NotWritable, match=r"belief\.dream/7.*upgrade keepsake"):
+    with pytest.raises(NotWritable, match=r"belief\.dream/7.*upgrade tallystick"):
         old.ledger.append([Draft("belief.put/1", {})])
     assert (golden / "events.wal").read_bytes() == before
 

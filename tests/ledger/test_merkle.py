@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from keepsake.ledger.merkle import (
+from tallystick.ledger.merkle import (
     EMPTY_ROOT,
     Range,
     consistency_proof,

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake.ledger import format as fmt
-from keepsake.ledger import proof as prove
-from keepsake.ledger.checkpoint import take
-from keepsake.ledger.signed_note import InclusionNote, Signer, Verifier
-from keepsake.records.errors import Missing, NotFound, Refused, RolledBack
+from tallystick.ledger import format as fmt
+from tallystick.ledger import proof as prove
+from tallystick.ledger.checkpoint import take
+from tallystick.ledger.signed_note import InclusionNote, Signer, Verifier
+from tallystick.records.errors import Missing, NotFound, Refused, RolledBack
 from tests.ledger.books import put, speaks_of
 from tests.ledger.forge import keyring, lines, opened, rewrite
 
@@ -71,8 +71,8 @@ def test_it_is_checked_with_nothing_but_the_text_and_the_key(shelf, tmp_path):
     ledger, notes, key = shelf
     (tmp_path / "proof").write_text(prove.inclusion(ledger, 3, notes[-1], key))
     code = (
-        "import sys, json; from pathlib import Path; from keepsake.ledger.signed_note import Verifier;"
-        "from keepsake.ledger import prove;"
+        "import sys, json; from pathlib import Path; from tallystick.ledger.signed_note import Verifier;"
+        "from tallystick.ledger import prove;"
         "print(json.dumps(prove.check_inclusion(Path(sys.argv[1]).read_text(), Verifier(sys.argv[2]))))"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "proof"), key.key]
@@ -120,7 +120,7 @@ def test_no_byte_of_a_proof_can_be_changed(data):
 
 
 def _a_proof():
-    signer = Signer("keepsake/" + "ab" * 16, bytes(32))
+    signer = Signer("tallystick/" + "ab" * 16, bytes(32))
     rows, prev = [], fmt.ZERO
     for seq in range(5):
         _, head, prev = fmt.encode(
@@ -139,7 +139,7 @@ PROOF = _a_proof()
 
 
 def test_a_leaf_that_is_no_event_or_stands_elsewhere_proves_nothing():
-    signer = Signer("keepsake/" + "ab" * 16, bytes(32))
+    signer = Signer("tallystick/" + "ab" * 16, bytes(32))
     key = Verifier(signer.verifier_key)
     head = fmt.encode(7, "2026-01-02T03:04:05.000000Z", "tally.put/1", "0" * 26, "a:b", 7, 0, fmt.ZERO, b"{}")[1]
     for line, why in ((b"anything", "not the header"), (head, "not its place"), (head + b' ', "not the header")):
@@ -153,7 +153,7 @@ def test_a_checkpoint_of_another_ledger_under_the_same_key_proves_nothing(shelf)
     ledger, notes, key = shelf
     signed, ring = key.open(notes[-1]), keyring(ledger.folder.root.parent)
     signer = ring.signer(ledger.standing.ledger)
-    false = signer.sign(prove.Checkpoint("keepsake/" + "cd" * 16, signed.size, signed.root, signed.head))
+    false = signer.sign(prove.Checkpoint("tallystick/" + "cd" * 16, signed.size, signed.root, signed.head))
 
     with pytest.raises(Refused, match="the key is that of"):
         prove.inclusion(ledger, 3, false, key)

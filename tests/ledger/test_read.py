@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.ledger import chain as read
-from keepsake.ledger.chain import raw_lines
+from tallystick.ledger import chain as read
+from tallystick.ledger.chain import raw_lines
 
 
 def lines_of(path: Path, start: int = 0, end: int | None = None) -> list[tuple[int, bytes]]:

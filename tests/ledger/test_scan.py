@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake.ledger import format as fmt
-from keepsake.ledger import scan as scanning
-from keepsake.ledger.ledger import Ledger
-from keepsake.ledger.merkle import Range, leaf_hash
-from keepsake.ledger.scan import Place, Walk, scan
+from tallystick.ledger import format as fmt
+from tallystick.ledger import scan as scanning
+from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.merkle import Range, leaf_hash
+from tallystick.ledger.scan import Place, Walk, scan
 from tests.ledger.books import Tally, put, speaks_of
 
 START = Place(0, -1, fmt.ZERO)

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keepsake.ledger.ledger import Ledger
-from keepsake.ledger.verify import verify
-from keepsake.records.clock import stamp
-from keepsake.records.errors import NotWritten, Refused
-from keepsake.records.event import TIME, Event
-from keepsake.records.times import LIMIT, Times, seconds
+from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.verify import verify
+from tallystick.records.clock import stamp
+from tallystick.records.errors import NotWritten, Refused
+from tallystick.records.event import TIME, Event
+from tallystick.records.times import LIMIT, Times, seconds
 from tests.ledger.books import Tally, put
 
 NOON = datetime(2026, 5, 20, 12, tzinfo=UTC)

@@ -7,17 +7,17 @@ from itertools import combinations
 
 import pytest
 
-from keepsake.ledger import checkpoint
-from keepsake.ledger import format as fmt
-from keepsake.ledger import genesis as begin
-from keepsake.ledger import parallel_scan as parts
-from keepsake.ledger.backup import back_up
-from keepsake.ledger.disk import Disk
-from keepsake.ledger.erase import hollow_out_file
-from keepsake.ledger.lock import Witness
-from keepsake.ledger.signed_note import Checkpoint
-from keepsake.ledger.verify import NO_WITNESS, verify
-from keepsake.records.errors import Damaged, NotFound
+from tallystick.ledger import checkpoint
+from tallystick.ledger import format as fmt
+from tallystick.ledger import genesis as begin
+from tallystick.ledger import parallel_scan as parts
+from tallystick.ledger.backup import back_up
+from tallystick.ledger.disk import Disk
+from tallystick.ledger.erase import hollow_out_file
+from tallystick.ledger.lock import Witness
+from tallystick.ledger.signed_note import Checkpoint
+from tallystick.ledger.verify import NO_WITNESS, verify
+from tallystick.records.errors import Damaged, NotFound
 from tests.conftest import SOAK
 from tests.ledger.books import put, speaks_of
 from tests.ledger.forge import copy_of, encoded, everything, files, keyring, lines, opened, rewrite
@@ -78,7 +78,7 @@ def test_without_a_witness_outside_it_says_plainly_what_it_could_not_notice(root
     assert report.notes == (NO_WITNESS,)
     assert "cut off" in NO_WITNESS
     assert "rewritten" in NO_WITNESS
-    assert "keepsake ledger checkpoint" in NO_WITNESS
+    assert "tallystick ledger checkpoint" in NO_WITNESS
 
 
 def test_a_copy_without_a_lock_file_is_read_and_gets_none(root):

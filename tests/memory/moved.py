@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from keepsake import ConsolidationRule, KeepsakeError, Memory, MemoryEdge, MemoryNode
+from tallystick import ConsolidationRule, Memory, MemoryEdge, MemoryNode, TallystickError
 from tests import strategies
 
 said = strategies.texts.filter(str.strip)
@@ -35,7 +35,7 @@ class Life:
         """Live through one step. What is refused did not happen."""
         try:
             live(self.memory, *step)
-        except KeepsakeError:
+        except TallystickError:
             return
 
 

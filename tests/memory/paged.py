@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from keepsake import Memory
-from keepsake.projections.markdown import Page, parse
-from keepsake.projections.markdown.zone import zone_named
+from tallystick import Memory
+from tallystick.projections.markdown import Page, parse
+from tallystick.projections.markdown.zone import zone_named
 
 SETTINGS = '[recall]\nembedder = "none"\n\n[pages]\nzone = "UTC"\n'
 
@@ -23,7 +23,7 @@ _LEFT_OUT = {
 def folder_in(place: Path, more: str = "") -> Path:
     """A memory's folder with settings of its own: no embedder, one clock."""
     place.mkdir(parents=True, exist_ok=True)
-    (place / "keepsake.toml").write_text(SETTINGS + more)
+    (place / "tallystick.toml").write_text(SETTINGS + more)
     return place
 
 

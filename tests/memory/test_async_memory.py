@@ -6,13 +6,13 @@ import threading
 
 import pytest
 
-from keepsake import Memory, Refused
-from keepsake.memory.async_memory import LEFT_OUT, NOUNS, AsyncMemory, methods_of
-from keepsake.records.delta import AddDelta, DeltaScope
-from keepsake.records.episode import Episode
-from keepsake.records.errors import Closed, MemoryScopeError, NotWritable
-from keepsake.records.fact import FactPattern
-from keepsake.stores.protocols import FactStore, MemoryStore
+from tallystick import Memory, Refused
+from tallystick.memory.async_memory import LEFT_OUT, NOUNS, AsyncMemory, methods_of
+from tallystick.records.delta import AddDelta, DeltaScope
+from tallystick.records.episode import Episode
+from tallystick.records.errors import Closed, MemoryScopeError, NotWritable
+from tallystick.records.fact import FactPattern
+from tallystick.stores.protocols import FactStore, MemoryStore
 from tests.memory.told import ALL, NEW_YEAR
 
 
@@ -226,7 +226,7 @@ def test_a_closed_memory_says_so_and_closing_twice_is_closing_once(home):
 
     play(scene)
     for thread in threading.enumerate():
-        if thread.name.startswith("keepsake"):
+        if thread.name.startswith("tallystick"):
             thread.join(120)
             assert not thread.is_alive()
 

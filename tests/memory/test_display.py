@@ -9,14 +9,14 @@ from html.parser import HTMLParser
 
 import pytest
 
-from keepsake import ConsolidationRule, Memory
-from keepsake.memory.async_memory import NOUNS
-from keepsake.records.belief import Belief
-from keepsake.records.delta import AddDelta, DeltaScope
-from keepsake.records.display import LONGEST, MOST_ROWS, Displayable, DisplayList, plain, rows_html
-from keepsake.records.episode import Episode
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.named_entity import NamedEntity, Relation
+from tallystick import ConsolidationRule, Memory
+from tallystick.memory.async_memory import NOUNS
+from tallystick.records.belief import Belief
+from tallystick.records.delta import AddDelta, DeltaScope
+from tallystick.records.display import LONGEST, MOST_ROWS, Displayable, DisplayList, plain, rows_html
+from tallystick.records.episode import Episode
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from tallystick.records.named_entity import NamedEntity, Relation
 from tests.memory.told import NEW_YEAR
 
 EVIL = "<script>alert(1)</script> & \"quoted\" 'too'"
@@ -55,7 +55,7 @@ def shared(filled, tmp_path_factory):
 
 @pytest.fixture
 def m(home, filled):
-    shutil.copytree(filled, home / ".keepsake")
+    shutil.copytree(filled, home / ".tallystick")
     with Memory() as memory:
         yield memory
 

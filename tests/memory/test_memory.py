@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import ChronoRecord, ChronoStore, Memory, Moved, NotFound, Refused, RolledBack
-from keepsake.memory.maintenance.ledger import verify_folder
-from keepsake.records.errors import Closed, Damaged, Missing
+from tallystick import ChronoRecord, ChronoStore, Memory, Moved, NotFound, Refused, RolledBack
+from tallystick.memory.maintenance.ledger import verify_folder
+from tallystick.records.errors import Closed, Damaged, Missing
 
 
 def _texts(memory: Memory, **query: str) -> list[str]:
@@ -25,8 +25,8 @@ def _texts(memory: Memory, **query: str) -> list[str]:
 def test_a_memory_is_made_on_first_use_for_its_owner_alone(memory: Memory, home: Path) -> None:
     memory.remember("tea")
 
-    assert memory.folder == home / ".keepsake"
-    assert (home / ".keepsake").stat().st_mode & 0o777 == 0o700
+    assert memory.folder == home / ".tallystick"
+    assert (home / ".tallystick").stat().st_mode & 0o777 == 0o700
     modes = {path.name: path.stat().st_mode & 0o777 for path in memory.folder.iterdir() if path.is_file()}
     assert set(modes.values()) == {0o600}
 
@@ -38,11 +38,11 @@ def test_the_folder_is_the_given_one_then_the_environments_then_the_nearest_then
     deep.mkdir(parents=True)
     monkeypatch.chdir(deep)
     with Memory() as m:
-        assert m.folder == home / ".keepsake"
-    (tmp_path / "project" / ".keepsake").mkdir()
+        assert m.folder == home / ".tallystick"
+    (tmp_path / "project" / ".tallystick").mkdir()
     with Memory() as m:
-        assert m.folder == tmp_path / "project" / ".keepsake"
-    monkeypatch.setenv("KEEPSAKE_HOME", str(tmp_path / "elsewhere"))
+        assert m.folder == tmp_path / "project" / ".tallystick"
+    monkeypatch.setenv("TALLYSTICK_HOME", str(tmp_path / "elsewhere"))
     with Memory() as m:
         assert m.folder == tmp_path / "elsewhere"
     with Memory(tmp_path / "given") as m:
@@ -51,9 +51,9 @@ def test_the_folder_is_the_given_one_then_the_environments_then_the_nearest_then
 
 def test_a_setting_that_makes_no_sense_is_refused_with_the_line(tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
-    settings = tmp_path / "m" / "keepsake.toml"
+    settings = tmp_path / "m" / "tallystick.toml"
     settings.write_text('[ledger]\ndurability = "sometimes"\n')
-    with pytest.raises(Refused, match="keepsake.toml.*sometimes"):
+    with pytest.raises(Refused, match="tallystick.toml.*sometimes"):
         Memory(tmp_path / "m")
     settings.write_text("[ledger\n")
     with pytest.raises(Refused, match="cannot be read"):
@@ -449,16 +449,16 @@ def test_a_pinned_ledger_is_not_made_twice(memory: Memory, tmp_path: Path) -> No
 
 
 def test_settings_come_back_only_where_there_are_none(memory: Memory, tmp_path: Path) -> None:
-    (memory.folder / "keepsake.toml").write_text('[ledger]\ndurability = "group"\n')
+    (memory.folder / "tallystick.toml").write_text('[ledger]\ndurability = "group"\n')
     memory.remember("one")
     copy = memory.backup(tmp_path / "usb")
-    (memory.folder / "keepsake.toml").write_text('[ledger]\ndurability = "full"\n')
+    (memory.folder / "tallystick.toml").write_text('[ledger]\ndurability = "full"\n')
     memory.close()
 
     Memory.restore(copy).close()
-    assert "full" in (memory.folder / "keepsake.toml").read_text()
+    assert "full" in (memory.folder / "tallystick.toml").read_text()
     Memory.restore(copy, tmp_path / "new").close()
-    assert "group" in (tmp_path / "new" / "keepsake.toml").read_text()
+    assert "group" in (tmp_path / "new" / "tallystick.toml").read_text()
     assert not (tmp_path / "new" / "backup").exists()
 
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from keepsake import Memory
-from keepsake.memory.scheduler import Schedule
-from keepsake.records.errors import Busy
-from keepsake.records.rule import ConsolidationRule
+from tallystick import Memory
+from tallystick.memory.scheduler import Schedule
+from tallystick.records.errors import Busy
+from tallystick.records.rule import ConsolidationRule
 from tests.memory.told import held, tell
 
 
@@ -57,7 +57,7 @@ def test_what_goes_wrong_is_told_and_tried_again(memory, monkeypatch):
 
 
 def test_settings_that_cannot_be_read_are_told_too(memory):
-    (memory.folder / "keepsake.toml").write_text('[consolidate]\nextractor = "no such reader"\n')
+    (memory.folder / "tallystick.toml").write_text('[consolidate]\nextractor = "no such reader"\n')
     memory.rules.put(ConsolidationRule(id="r", cadence={"every": 1}))
     tell(memory, "Ana likes tea")
     failed = []
@@ -72,7 +72,7 @@ def test_the_thread_looks_from_time_to_time_and_ends_promptly(memory):
         tell(memory, "Ana likes tea")
         assert heard.wait(120)
     assert held(memory) == ["Ana likes tea"]
-    assert not any(thread.name == "keepsake-schedule" for thread in threading.enumerate())
+    assert not any(thread.name == "tallystick-schedule" for thread in threading.enumerate())
 
 
 def test_stopping_does_not_wait_for_the_next_look(memory):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from keepsake import Memory, Refused
-from keepsake.memory.settings import locate
-from keepsake.records.episode import Episode
+from tallystick import Memory, Refused
+from tallystick.memory.settings import locate
+from tallystick.records.episode import Episode
 
 HELD = "Ana prefers tea over coffee"
 
@@ -117,8 +117,8 @@ def test_the_belief_is_meant_where_an_episode_has_the_same_name(m):
 def test_an_address_is_no_folder_and_its_password_is_not_repeated(home, address, monkeypatch):
     with pytest.raises(Refused, match="name a folder instead") as said:
         Memory(address)
-    monkeypatch.setenv("KEEPSAKE_HOME", address)
-    with pytest.raises(Refused, match="KEEPSAKE_HOME is a folder"):
+    monkeypatch.setenv("TALLYSTICK_HOME", address)
+    with pytest.raises(Refused, match="TALLYSTICK_HOME is a folder"):
         locate()
 
     assert "secret" not in str(said.value)

@@ -7,11 +7,11 @@ from typing import Any
 
 import orjson
 
-from keepsake import Memory
-from keepsake.records.episode import Episode
-from keepsake.records.extraction import Extracted
-from keepsake.records.rule import ConsolidationRule
-from keepsake.state.state import State
+from tallystick import Memory
+from tallystick.records.episode import Episode
+from tallystick.records.extraction import Extracted
+from tallystick.records.rule import ConsolidationRule
+from tallystick.state.state import State
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 ALL = ConsolidationRule(id="all", then_emits=["people"])

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.models.fastembed import FastEmbed
-from keepsake.models.onnx import Onnx
-from keepsake.models.openai_embedder import Endpoint
-from keepsake.models.registry import choose
-from keepsake.models.wordllama import WordLlama
-from keepsake.records.errors import Refused
+from tallystick.models.fastembed import FastEmbed
+from tallystick.models.onnx import Onnx
+from tallystick.models.openai_embedder import Endpoint
+from tallystick.models.registry import choose
+from tallystick.models.wordllama import WordLlama
+from tallystick.records.errors import Refused
 from tests.models import tiny
 from tests.models.conftest import need
 from tests.models.server import Server

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keepsake.models.arrays import rows_for, unit
-from keepsake.records.errors import Refused
-from keepsake.records.protocols import Identity
+from tallystick.models.arrays import rows_for, unit
+from tallystick.records.errors import Refused
+from tallystick.records.protocols import Identity
 from tests.models.conftest import need
 
 SRC = Path(__file__).parents[2] / "src"
@@ -44,10 +44,10 @@ def test_an_identity_that_makes_no_sense_cannot_be_made(name: str, dimensions: i
 @pytest.mark.parametrize(
     "line",
     [
-        "import keepsake.records.protocols",
-        "from keepsake.models.registry import choose; choose('none')",
-        "from keepsake.models.registry import choose; choose('http://localhost:1/v1#m')",
-        "from keepsake.models.registry import choose; choose('wordllama')",
+        "import tallystick.records.protocols",
+        "from tallystick.models.registry import choose; choose('none')",
+        "from tallystick.models.registry import choose; choose('http://localhost:1/v1#m')",
+        "from tallystick.models.registry import choose; choose('wordllama')",
     ],
 )
 def test_importing_and_choosing_load_neither_numpy_nor_a_model(line: str) -> None:

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from keepsake.models.arrays import unit
-from keepsake.models.http_client import address
-from keepsake.models.openai_embedder import Endpoint
-from keepsake.records.errors import Busy, KeepsakeError, Refused
+from tallystick.models.arrays import unit
+from tallystick.models.http_client import address
+from tallystick.models.openai_embedder import Endpoint
+from tallystick.records.errors import Busy, Refused, TallystickError
 from tests.models.server import DIMENSIONS, Say, Server, changed, says, send, serving, status, vector
 
 KEY = "sk-live-0123456789abcdef"
@@ -270,7 +270,7 @@ def test_the_key_stands_in_no_error_and_no_log_even_if_the_server_echoes_it(
     caplog.set_level(logging.DEBUG)
     server.script = [say] * 4
 
-    with pytest.raises(KeepsakeError) as error:
+    with pytest.raises(TallystickError) as error:
         endpoint.embed(["tea"])
 
     out = capfd.readouterr()

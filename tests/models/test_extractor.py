@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keepsake.models import http_client as wire
-from keepsake.models.openai_extractor import MOST, EndpointExtractor, _claims_in, _reading, extractor_named
-from keepsake.records.episode import Episode
-from keepsake.records.errors import Busy, KeepsakeError, Refused
-from keepsake.records.extraction import Extracted, Extractor
+from tallystick.models import http_client as wire
+from tallystick.models.openai_extractor import MOST, EndpointExtractor, _claims_in, _reading, extractor_named
+from tallystick.records.episode import Episode
+from tallystick.records.errors import Busy, Refused, TallystickError
+from tallystick.records.extraction import Extracted, Extractor
 from tests.growth import assert_text_linear
 from tests.models.server import Say, Server, send, serving, status
 from tests.strategies import json_values, texts
@@ -573,7 +573,7 @@ def test_the_key_stands_in_no_error_and_no_log_even_if_the_server_echoes_it(
     caplog.set_level(logging.DEBUG)
     server.script = [status(code, f'{{"error": "{KEY}", "choices": [{{"message": {{"content": "{KEY}"}}}}]}}')] * 4
 
-    with pytest.raises(KeepsakeError) as error:
+    with pytest.raises(TallystickError) as error:
         extractor.extract(episode())
 
     out = capfd.readouterr()

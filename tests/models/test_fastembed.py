@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.models import cache as shared
-from keepsake.models.fastembed import FastEmbed
-from keepsake.records.errors import Refused
+from tallystick.models import cache as shared
+from tallystick.models.fastembed import FastEmbed
+from tallystick.records.errors import Refused
 
 
 def test_a_model_is_loaded_on_first_use_with_what_was_asked(fastembed: None, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_name_it_does_not_know_is_refused_in_one_line(fastembed: None) -> None
 def test_without_the_package_its_install_line_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastembed", None)
 
-    with pytest.raises(Refused, match=r"^fastembed is not installed: pip install 'keepsake\[fastembed\]'$"):
+    with pytest.raises(Refused, match=r"^fastembed is not installed: pip install 'tallystick\[fastembed\]'$"):
         FastEmbed("some/model")
 
 

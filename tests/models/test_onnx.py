@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keepsake.models.arrays import unit
-from keepsake.models.onnx import Onnx
-from keepsake.records.errors import Refused
+from tallystick.models.arrays import unit
+from tallystick.models.onnx import Onnx
+from tallystick.records.errors import Refused
 from tests.models import tiny
 from tests.models.conftest import need
 
@@ -172,7 +172,7 @@ def test_without_the_extra_its_install_line_is_given(tmp_path: Path, monkeypatch
     tiny.folder(tmp_path)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
 
-    with pytest.raises(Refused, match=r"^onnxruntime is not installed: pip install 'keepsake\[onnx\]'$"):
+    with pytest.raises(Refused, match=r"^onnxruntime is not installed: pip install 'tallystick\[onnx\]'$"):
         Onnx(tmp_path)
 
 

@@ -17,19 +17,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.models import cache as shared
-from keepsake.models import wordllama
-from keepsake.models.wordllama import WordLlama
-from keepsake.records.errors import Refused
+from tallystick.models import cache as shared
+from tallystick.models import wordllama
+from tallystick.models.wordllama import WordLlama
+from tallystick.records.errors import Refused
 from tests.models.conftest import need
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 
 
-def test_the_default_is_installed_with_keepsake_as_the_printed_line_installs_it() -> None:
+def test_the_default_is_installed_with_tallystick_as_the_printed_line_installs_it() -> None:
     assert find_spec("wordllama")
     assert find_spec("tokenizers")
-    wanted = [each for each in requires("keepsake") or [] if each.startswith("wordllama")]
+    wanted = [each for each in requires("tallystick") or [] if each.startswith("wordllama")]
     assert [f"pip install {each}" for each in wanted] == [wordllama.INSTALL]
 
 

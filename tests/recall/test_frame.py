@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.recall.frame import framed
-from keepsake.records.errors import Refused
-from keepsake.records.filled_frame import Dropped, FilledFrame
-from keepsake.records.frame import Frame
-from keepsake.records.hit import Hit
+from tallystick.recall.frame import framed
+from tallystick.records.errors import Refused
+from tallystick.records.filled_frame import Dropped, FilledFrame
+from tallystick.records.frame import Frame
+from tallystick.records.hit import Hit
 from tests.growth import assert_text_linear
 from tests.recall.test_render import hit as _hit
 from tests.recall.test_render import hostile

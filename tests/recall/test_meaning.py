@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index.file import IndexFile
-from keepsake.recall.vectors import NoVectors, VectorSearch
+from tallystick import Memory
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index.file import IndexFile
+from tallystick.recall.vectors import NoVectors, VectorSearch
 from tests.projections.vectors.doubles import SIZE, Fast, Slow
 
 LONG = " ".join(f"Sentence number{n} is about tea and the cat of Ana." for n in range(60))
@@ -135,7 +135,7 @@ def test_a_disk_that_was_full_is_tried_again_with_the_next_index(
 
     meaning = VectorSearch(Fast(), None, root / "vectors")
     with monkeypatch.context() as patch:
-        patch.setattr("keepsake.projections.vectors.file.open", full, raising=False)
+        patch.setattr("tallystick.projections.vectors.file.open", full, raising=False)
         assert len(vectors_by_block(meaning, index)) == 11
     assert [*(root / "vectors").rglob("*.f32")] == []
     with closing(IndexFile(root / "index.db")) as other:

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.projections.index import statements as sql
-from keepsake.projections.index.search import EVERY_ROW, NOW, Scope, SourceRow, count_of, rarity, shown, told
-from keepsake.projections.vectors.rows import Rows, rows_for
-from keepsake.recall import render
-from keepsake.recall.candidates import Gathering
-from keepsake.recall.decay import recencies, recency, share, shares
-from keepsake.recall.hits import _ALIKE
-from keepsake.recall.index_cache import IndexCache
-from keepsake.recall.pipeline import Ask, answer
-from keepsake.recall.question import take_apart
-from keepsake.recall.signals import _each_once
-from keepsake.text.recall_words import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words
+from tallystick import Memory
+from tallystick.projections.index import statements as sql
+from tallystick.projections.index.search import EVERY_ROW, NOW, Scope, SourceRow, count_of, rarity, shown, told
+from tallystick.projections.vectors.rows import Rows, rows_for
+from tallystick.recall import render
+from tallystick.recall.candidates import Gathering
+from tallystick.recall.decay import recencies, recency, share, shares
+from tallystick.recall.hits import _ALIKE
+from tallystick.recall.index_cache import IndexCache
+from tallystick.recall.pipeline import Ask, answer
+from tallystick.recall.question import take_apart
+from tallystick.recall.signals import _each_once
+from tallystick.text.recall_words import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words
 from tests.projections.vectors.doubles import ids
 
 SAID = ("We don't paint", "Painting, painted, paints", "they don", "the t in don't", "Ünïcödé", "co-op o'clock o'clock")
@@ -295,7 +295,7 @@ def test_many_blocks_fade_as_each_does(rows):
 )  # fmt: skip
 def test_the_first_row_of_a_block_is_where_all_its_rows_are(held, wanted, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("keepsake.projections.vectors.rows._FEW", 3)
+        patch.setattr("tallystick.projections.vectors.rows._FEW", 3)
         rows = Rows()
         for start in range(0, len(held), at_once):
             some = [(number, part) for number, parts in held[start : start + at_once] for part in range(parts)]

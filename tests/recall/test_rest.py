@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.recall.residual import called_in, covers_of_rest, names_someone
-from keepsake.text.recall_words import telling
+from tallystick.recall.residual import called_in, covers_of_rest, names_someone
+from tallystick.text.recall_words import telling
 
 
 def names(asked: str) -> list[str]:

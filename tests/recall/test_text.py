@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.text.recall_words import CHUNK_WORDS, parts_of, share_asked, stem, telling, without_names, words
+from tallystick.text.recall_words import CHUNK_WORDS, parts_of, share_asked, stem, telling, without_names, words
 from tests.growth import assert_linear
 
 

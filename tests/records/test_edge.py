@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.edge import Edge
-from keepsake.records.errors import Refused
+from tallystick.records.edge import Edge
+from tallystick.records.errors import Refused
 from tests.strategies import names
 
 

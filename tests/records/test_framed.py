@@ -5,9 +5,9 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from keepsake.records.errors import Refused
-from keepsake.records.filled_frame import Dropped, FilledFrame
-from keepsake.records.hit import Hit
+from tallystick.records.errors import Refused
+from tallystick.records.filled_frame import Dropped, FilledFrame
+from tallystick.records.hit import Hit
 
 HIT = Hit("b1", "tea", 0.5, "says tea", "belief", "fact", "human", "", 0.7, "2026-05-03", 1, ("b1",), {"words": 1.0})
 

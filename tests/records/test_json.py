@@ -1,4 +1,4 @@
-"""What JSON keepsake takes in and gives out, and that a refusal is one line that names the place."""
+"""What JSON tallystick takes in and gives out, and that a refusal is one line that names the place."""
 
 import enum
 import json
@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keepsake.records.json import DEPTH, LEAST, MOST, check, loads, parse
-from keepsake.state.version import CurrentVersion
+from tallystick.records.json import DEPTH, LEAST, MOST, check, loads, parse
+from tallystick.state.version import CurrentVersion
 
 LONE = "\ud800"
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.belief import TRUST
-from keepsake.records.errors import Refused
-from keepsake.records.policy import ACTIONS, DEFAULT, SAME, Policy, Rule, Subject, cells_of, kind_of, named_cell
+from tallystick.records.belief import TRUST
+from tallystick.records.errors import Refused
+from tallystick.records.policy import ACTIONS, DEFAULT, SAME, Policy, Rule, Subject, cells_of, kind_of, named_cell
 
 trusts = st.sampled_from(TRUST)
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.errors import Refused
-from keepsake.records.event import Event
-from keepsake.records.ids import event_id
-from keepsake.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
-from keepsake.records.receipt import LONGEST_QUESTION, Receipt
-from keepsake.state.state import State
+from tallystick.records.errors import Refused
+from tallystick.records.event import Event
+from tallystick.records.ids import event_id
+from tallystick.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
+from tallystick.records.receipt import LONGEST_QUESTION, Receipt
+from tallystick.state.state import State
 from tests.projections.index.ledgers import MadeUp, steps
 from tests.strategies import json_objects, names, texts
 

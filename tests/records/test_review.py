@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.errors import NotFound, Refused
-from keepsake.records.event import Event
-from keepsake.records.operations import REVIEW_ANSWER, REVIEW_ASK, REVIEW_GRANT, REVIEW_REFUSE
-from keepsake.records.policy import DEFAULT, Policy
-from keepsake.records.review import Action, Approval, Review
-from keepsake.state.state import State
+from tallystick.records.errors import NotFound, Refused
+from tallystick.records.event import Event
+from tallystick.records.operations import REVIEW_ANSWER, REVIEW_ASK, REVIEW_GRANT, REVIEW_REFUSE
+from tallystick.records.policy import DEFAULT, Policy
+from tallystick.records.review import Action, Approval, Review
+from tallystick.state.state import State
 from tests.strategies import json_objects, names, texts
 
 FORGET = Action(kind="forget", target=("20260101-0000-c4f1a5",), reason="old", by="mcp:1", trust="agent")

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from keepsake.decide import beliefs as decide
-from keepsake.ledger import checkpoint
-from keepsake.ledger.backup import back_up
-from keepsake.ledger.checkpoint import Keyring
-from keepsake.ledger.disk import Disk
-from keepsake.repair.check import check
-from keepsake.repair.findings import Finding
-from keepsake.stores.open_folder import OpenFolder
+from tallystick.decide import beliefs as decide
+from tallystick.ledger import checkpoint
+from tallystick.ledger.backup import back_up
+from tallystick.ledger.checkpoint import Keyring
+from tallystick.ledger.disk import Disk
+from tallystick.repair.check import check
+from tallystick.repair.findings import Finding
+from tallystick.stores.open_folder import OpenFolder
 
 LINE = "line-damaged"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from keepsake.ledger.ledger import Ledger
-from keepsake.records.event import Draft, Event
-from keepsake.state.state import State
+from tallystick.ledger.ledger import Ledger
+from tallystick.records.event import Draft, Event
+from tallystick.state.state import State
 
 NEIGHBOURS = (
     "path.branch/1", "path.merge/1", "path.abandon/1", "path.compact/1", "graph.put/1", "graph.merge/1",

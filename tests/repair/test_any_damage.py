@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keepsake.ledger import format as fmt
-from keepsake.ledger.verify import verify
-from keepsake.records.errors import Refused
-from keepsake.repair.check import check
-from keepsake.repair.findings import CODES
-from keepsake.repair.repair import apply
+from tallystick.ledger import format as fmt
+from tallystick.ledger.verify import verify
+from tallystick.records.errors import Refused
+from tallystick.repair.check import check
+from tallystick.repair.findings import CODES
+from tallystick.repair.repair import apply
 from tests.conftest import at_most
 from tests.repair.folders import backup, compact, erase, fill, lines, opened, rebuilt, say_together, texts, wal
 
@@ -69,7 +69,7 @@ def test_any_damage_is_noticed_and_costs_no_line_that_can_be_read(folder, damage
     codes = list(dict.fromkeys(finding.code for finding in check(root)))
     assert codes
     if "rolled-back" in codes:
-        with pytest.raises(Refused, match="keepsake restore"):
+        with pytest.raises(Refused, match="tallystick restore"):
             apply(root, codes)
         return
     apply(root, [code for code in codes if CODES[code].mend])

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.memory.maintenance import check as care
-from keepsake.memory.memory import Memory
-from keepsake.records.errors import Refused
+from tallystick.memory.maintenance import check as care
+from tallystick.memory.memory import Memory
+from tallystick.records.errors import Refused
 from tests.repair.folders import LINE, damage_header, damage_words, everything, line_of, lines, set_lines, wal
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     return tmp_path / "home"
@@ -83,7 +83,7 @@ def test_after_the_restore_that_was_advised_all_is_well(root):
         memory.ledger.checkpoint()
     damage_header(wal(root), line_of(wal(root), "too late"))
 
-    with pytest.raises(Refused, match=f"keepsake restore {copied.name}"):
+    with pytest.raises(Refused, match=f"tallystick restore {copied.name}"):
         care.repair(root, [LINE])
     Memory.restore(copied.name, root).close()
 
@@ -103,9 +103,9 @@ def test_a_place_that_is_not_safe_is_warned_of(tmp_path):
 
 @pytest.mark.parametrize("text", ['[ledger]\ndurability = "none"\n', "[ledger"])
 def test_settings_that_mean_nothing_are_an_error(root, text):
-    (root / "keepsake.toml").write_text(text)
-    (root / "keepsake.toml").chmod(0o600)
+    (root / "tallystick.toml").write_text(text)
+    (root / "tallystick.toml").chmod(0o600)
 
     assert checked(root) == ["settings-unreadable"]
-    with pytest.raises(Refused, match="keepsake.toml"):
+    with pytest.raises(Refused, match="tallystick.toml"):
         care.repair(root, ["settings-unreadable"])

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.ledger import format as fmt
-from keepsake.ledger.backup import back_up, restore_from
-from keepsake.ledger.disk import Disk
-from keepsake.ledger.layout import Folder
-from keepsake.ledger.lock import Lock
-from keepsake.records.errors import NotFound
-from keepsake.records.event import Draft
-from keepsake.repair.check import check
-from keepsake.repair.findings import CODES, SHOWN, Finding, found
-from keepsake.repair.salvage import Scribe
+from tallystick import Memory
+from tallystick.ledger import format as fmt
+from tallystick.ledger.backup import back_up, restore_from
+from tallystick.ledger.disk import Disk
+from tallystick.ledger.layout import Folder
+from tallystick.ledger.lock import Lock
+from tallystick.records.errors import NotFound
+from tallystick.records.event import Draft
+from tallystick.repair.check import check
+from tallystick.repair.findings import CODES, SHOWN, Finding, found
+from tallystick.repair.salvage import Scribe
 from tests.conftest import SOAK
 from tests.repair.folders import (
     LINE,
@@ -169,7 +169,7 @@ def test_damaged_words_are_named_by_file_line_byte_and_event(root):
     assert (finding.code, finding.severity) == (LINE, "error")
     assert finding.place == f"events.wal, line {where + 1}, byte {offset}"
     assert finding.text == f"event {where}: its data does not fit its digest; the rest of the chain holds"
-    assert finding.remedy == "keepsake repair line-damaged"
+    assert finding.remedy == "tallystick repair line-damaged"
 
 
 def test_every_damaged_line_is_reported_not_only_the_first(root):
@@ -417,7 +417,7 @@ def test_a_cut_tail_is_noticed_by_the_lock_file(root):
 
     assert finding.code == "rolled-back"
     assert finding.text == "it ends at event 5, and the lock file has seen event 8"
-    assert finding.remedy == f"keepsake restore {copied.name}"
+    assert finding.remedy == f"tallystick restore {copied.name}"
 
 
 def test_a_missing_living_stretch_is_not_a_new_beginning(root):
@@ -643,12 +643,12 @@ def test_events_of_a_newer_program_are_warned_of(root):
 
 def test_settings_that_cannot_be_read_are_an_error(root):
     fill(root, 3)
-    (root / "keepsake.toml").write_text("[ledger\n")
-    (root / "keepsake.toml").chmod(0o600)
+    (root / "tallystick.toml").write_text("[ledger\n")
+    (root / "tallystick.toml").chmod(0o600)
 
     finding = one(checked(root))
 
-    assert (finding.code, finding.place) == ("settings-unreadable", "keepsake.toml")
+    assert (finding.code, finding.place) == ("settings-unreadable", "tallystick.toml")
 
 
 @pytest.mark.parametrize(("is_compacted", "is_living"), [(True, False), (True, True), (False, True)])
@@ -678,7 +678,7 @@ def test_every_code_has_a_meaning_and_a_way_out():
 
 def test_a_code_that_can_be_mended_says_so_in_its_remedy():
     for name, code in CODES.items():
-        assert (f"keepsake repair {name}" in code.remedy) == bool(code.mend)
+        assert (f"tallystick repair {name}" in code.remedy) == bool(code.mend)
 
 
 def test_a_copied_folder_is_as_well_as_the_first(root, tmp_path):

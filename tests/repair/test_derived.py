@@ -17,21 +17,21 @@ import numpy as np
 import orjson
 import pytest
 
-from keepsake.ledger import format as fmt
-from keepsake.ledger import snapshot
-from keepsake.memory.maintenance import check as care
-from keepsake.memory.memory import Memory
-from keepsake.records.errors import Refused
-from keepsake.repair import compare
-from keepsake.repair import derived as pages
-from keepsake.repair.findings import CODES, Finding
+from tallystick.ledger import format as fmt
+from tallystick.ledger import snapshot
+from tallystick.memory.maintenance import check as care
+from tallystick.memory.memory import Memory
+from tallystick.records.errors import Refused
+from tallystick.repair import compare
+from tallystick.repair import derived as pages
+from tallystick.repair.findings import CODES, Finding
 from tests.repair.folders import LINE, erase, everything, fill, lines, opened, set_lines, wal
 from tests.repair.hand_made import put, record
 
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+    for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
@@ -41,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A memory in use. Nobody changes it: each test has a copy."""
     place = tmp_path_factory.mktemp("derived")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("KEEPSAKE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        for name in ("TALLYSTICK_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
             patch.delenv(name, raising=False)
         patch.setenv("HOME", str(place / "home"))
         use(place / "memory")
@@ -249,8 +249,8 @@ def test_a_page_that_is_not_as_it_was_seen_waits_for_a_sync(root, how):
 
     assert (finding.code, finding.place) == ("page-unsynced", "memory/person-ana.md")
     assert finding.text.startswith(why)
-    assert finding.remedy == "keepsake sync"
-    with pytest.raises(Refused, match="keepsake sync"):
+    assert finding.remedy == "tallystick sync"
+    with pytest.raises(Refused, match="tallystick sync"):
         care.repair(root, ["page-unsynced"])
     with Memory(root) as memory:
         memory.pages.sync()
@@ -434,7 +434,7 @@ def test_what_an_editor_keeps_beside_the_pages_is_its_own(root):
     assert codes(root) == []
 
 
-@pytest.mark.parametrize("name", ["keepsake.toml", "memory/person-cy.md", "sealed", "notes"])
+@pytest.mark.parametrize("name", ["tallystick.toml", "memory/person-cy.md", "sealed", "notes"])
 def test_a_link_is_told_of_and_not_followed(root, tmp_path, name):
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (root / name).symlink_to(tmp_path / "elsewhere")
@@ -487,13 +487,13 @@ def test_events_of_an_unknown_version_are_told_of_at_their_place(root, monkeypat
 
 
 def record_draft(op: str):
-    from keepsake.records.event import Draft
+    from tallystick.records.event import Draft
 
     return Draft(op, {"anything": 1})
 
 
 def checked_without_home(root: Path) -> list[Finding]:
-    from keepsake.repair.check import check
+    from tallystick.repair.check import check
 
     return check(root)
 
@@ -503,7 +503,7 @@ def test_every_code_has_a_severity_a_meaning_and_a_remedy():
         assert code == code.lower()
         assert told.meaning
         assert told.remedy
-        assert bool(told.mend) == (f"keepsake repair {code}" in told.remedy), code
+        assert bool(told.mend) == (f"tallystick repair {code}" in told.remedy), code
     assert LINE in CODES
 
 
@@ -515,13 +515,15 @@ def test_the_lines_of_a_check_name_no_words(root):
     assert "private" not in str(checked(root))
 
 
-@pytest.mark.parametrize("name", ["events.wal", "lock", "keepsake.toml", "sealed/000000000000-000000000009.wal", "odd"])
+@pytest.mark.parametrize(
+    "name", ["events.wal", "lock", "tallystick.toml", "sealed/000000000000-000000000009.wal", "odd"]
+)
 def test_nobody_waits_for_a_pipe(root, name):
     (root / name).parent.mkdir(mode=0o700, exist_ok=True)
     (root / name).unlink(missing_ok=True)
     os.mkfifo(root / name, 0o600)
 
-    also = [("settings-unreadable", name)] if name == "keepsake.toml" else []
+    also = [("settings-unreadable", name)] if name == "tallystick.toml" else []
     assert [(each.code, each.place) for each in checked(root)] == [("file-unreadable", name), *also]
     with pytest.raises(Refused, match="it is no file"):
         care.repair(root, ["torn-end"])

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from keepsake.memory.memory import Memory
-from keepsake.records.errors import Refused
-from keepsake.records.event import Draft, Event
-from keepsake.repair.findings import CODES
-from keepsake.repair.references import Spot, Surveyor
-from keepsake.repair.repair import apply, plan
-from keepsake.state.state import State
+from tallystick.memory.memory import Memory
+from tallystick.records.errors import Refused
+from tallystick.records.event import Draft, Event
+from tallystick.repair.findings import CODES
+from tallystick.repair.references import Spot, Surveyor
+from tallystick.repair.repair import apply, plan
+from tallystick.state.state import State
 from tests.repair.folders import backup, checked, codes, damage_words, erase, lines, opened, wal
 from tests.repair.hand_made import NEIGHBOURS, belief, episode, put, record, supersede, version
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.ledger import format as fmt
-from keepsake.ledger.backup import back_up, restore_from
-from keepsake.ledger.checkpoint import take
-from keepsake.ledger.disk import Disk
-from keepsake.ledger.lock import Lock
-from keepsake.ledger.verify import verify
-from keepsake.records.errors import Damaged, Refused
-from keepsake.records.event import Draft, Event
-from keepsake.repair.repair import apply, plan
+from tallystick.ledger import format as fmt
+from tallystick.ledger.backup import back_up, restore_from
+from tallystick.ledger.checkpoint import take
+from tallystick.ledger.disk import Disk
+from tallystick.ledger.lock import Lock
+from tallystick.ledger.verify import verify
+from tallystick.records.errors import Damaged, Refused
+from tallystick.records.event import Draft, Event
+from tallystick.repair.repair import apply, plan
 from tests.repair.folders import (
     LINE,
     backup,
@@ -536,7 +536,7 @@ def test_a_broken_sealed_stretch_without_a_backup_is_refused_with_the_way_out(ro
     [stretch] = (root / "sealed").iterdir()
     damage_header(stretch, 3)
 
-    refused(root, LINE, "keepsake restore BACKUP")
+    refused(root, LINE, "tallystick restore BACKUP")
 
 
 def test_a_broken_sealed_stretch_names_the_backup_to_restore(root):
@@ -547,7 +547,7 @@ def test_a_broken_sealed_stretch_names_the_backup_to_restore(root):
     [stretch] = (root / "sealed").iterdir()
     damage_header(stretch, 8)
 
-    refused(root, LINE, f"keepsake restore {copied.name}")
+    refused(root, LINE, f"tallystick restore {copied.name}")
 
 
 def test_a_ledger_that_was_rolled_back_is_refused_with_the_way_out(root):
@@ -555,7 +555,7 @@ def test_a_ledger_that_was_rolled_back_is_refused_with_the_way_out(root):
     copied = backup(root)
     set_lines(wal(root), lines(wal(root))[:-2])
 
-    refused(root, "rolled-back", f"keepsake restore {copied.name}")
+    refused(root, "rolled-back", f"tallystick restore {copied.name}")
 
 
 def test_nothing_else_is_mended_in_a_ledger_that_was_rolled_back(root):
@@ -571,7 +571,7 @@ def test_other_things_wait_until_the_damaged_lines_are_mended(root):
     root.chmod(0o755)
     damage_words(wal(root), 3)
 
-    refused(root, "modes-wide", "keepsake repair line-damaged")
+    refused(root, "modes-wide", "tallystick repair line-damaged")
 
 
 def test_a_chain_that_a_checkpoint_has_seen_is_not_recorded_anew(root):
@@ -581,7 +581,7 @@ def test_a_chain_that_a_checkpoint_has_seen_is_not_recorded_anew(root):
     pin(root)
     damage_header(wal(root), line_of(wal(root), "the words of later1"))
 
-    refused(root, LINE, f"only a restore sets a checkpoint anew: keepsake restore {copied.name}", keyring=ring(root))
+    refused(root, LINE, f"only a restore sets a checkpoint anew: tallystick restore {copied.name}", keyring=ring(root))
 
 
 def test_damaged_words_are_mended_under_a_checkpoint(root):
@@ -638,14 +638,14 @@ def test_events_of_a_newer_program_are_not_recorded_anew_by_an_older_one(root):
         shelf.ledger.append([Draft("dream.put/7", {"dream": "electric sheep"})])
     damage_header(wal(root), 3)
 
-    refused(root, LINE, "upgrade keepsake")
+    refused(root, LINE, "upgrade tallystick")
 
 
 def test_what_only_a_person_can_set_right_is_refused_with_the_remedy(root):
     fill(root, 8)
     damage_words(backup(root) / "events.wal", 3)
 
-    refused(root, "backup-damaged", "keepsake backup")
+    refused(root, "backup-damaged", "tallystick backup")
 
 
 def test_a_code_that_is_none_is_refused_with_the_list(root):

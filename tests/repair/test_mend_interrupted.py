@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.ledger.ledger import Ledger
-from keepsake.ledger.verify import verify
-from keepsake.memory.memory import Memory
-from keepsake.records.errors import KeepsakeError
-from keepsake.repair.check import check
-from keepsake.repair.findings import CODES
-from keepsake.repair.repair import apply
-from keepsake.state.beliefs import Beliefs
+from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.verify import verify
+from tallystick.memory.memory import Memory
+from tallystick.records.errors import TallystickError
+from tallystick.repair.check import check
+from tallystick.repair.findings import CODES
+from tallystick.repair.repair import apply
+from tallystick.state.beliefs import Beliefs
 from tests.crash.disks import DIED, DyingDisk, Listing, in_a_child
 from tests.repair.folders import (
     LINE,
@@ -162,7 +162,7 @@ def mend(root: Path) -> list[str]:
 
 def look_in(root: Path) -> None:
     """Somebody opens the folder in between, as one does."""
-    with suppress(KeepsakeError):
+    with suppress(TallystickError):
         Ledger(root, Beliefs(), patience=5.0).close()
 
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.errors import Refused
-from keepsake.records.event import Event
-from keepsake.records.operations import (
+from tallystick.records.errors import Refused
+from tallystick.records.event import Event
+from tallystick.records.operations import (
     BELIEF_INVALIDATE,
     BELIEF_PUT,
     EPISODE_PUT,
@@ -17,8 +17,8 @@ from keepsake.records.operations import (
     PATH_COMPACT,
     PATH_MERGE,
 )
-from keepsake.state.paths import Paths
-from keepsake.state.state import State
+from tallystick.state.paths import Paths
+from tallystick.state.state import State
 
 
 class Teller:

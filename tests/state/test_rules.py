@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.event import Event
-from keepsake.records.operations import (
+from tallystick.records.event import Event
+from tallystick.records.operations import (
     DELTA_NOOP,
     EPISODE_PUT,
     EPISODE_RETRACT,
@@ -18,8 +18,8 @@ from keepsake.records.operations import (
     RULE_PUT,
     RULE_RAN,
 )
-from keepsake.state.rules import Mark, Rules
-from keepsake.state.state import State
+from tallystick.state.rules import Mark, Rules
+from tallystick.state.state import State
 
 USERS = st.sampled_from(["me", "ana"])
 RULES = st.sampled_from(["r", "s"])
@@ -91,7 +91,7 @@ def test_an_event_whose_words_are_gone_is_as_if_it_had_been_about_nothing(told, 
     assert all(told.seq != which for each in book.episodes._told.values() for told in each)
 
 
-def test_a_snapshot_of_an_older_keepsake_has_none_of_this():
+def test_a_snapshot_of_an_older_tallystick_has_none_of_this():
     book = folded([(RULE_PUT, {"user": "me", "rule": {"id": "r"}})])
     older = orjson.loads(book.dump())
     older["parts"] = {"episodes": {"told": [["me", "e1", [["s1", 3, "", "", "gist"]]]]}}
@@ -109,7 +109,7 @@ def test_a_mark_never_goes_back():
 
 
 def test_of_very_many_findings_the_newest_are_at_hand(monkeypatch):
-    monkeypatch.setattr("keepsake.state.rules._FINDINGS", 3)
+    monkeypatch.setattr("tallystick.state.rules._FINDINGS", 3)
     book = folded([(RULE_FOUND, {"user": "me", "id": "r", "ids": [f"s{n}"], "reason": str(n)}) for n in range(5)])
     assert [each.reason for each in book.rules.findings("me")] == ["2", "3", "4"]
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from keepsake.records.belief import TRUST
-from keepsake.records.errors import Refused
-from keepsake.records.event import Event
-from keepsake.records.trust import Distrust, checked_source
-from keepsake.state.state import State
+from tallystick.records.belief import TRUST
+from tallystick.records.errors import Refused
+from tallystick.records.event import Event
+from tallystick.records.trust import Distrust, checked_source
+from tallystick.state.state import State
 
 
 def event(seq: int, op: str, body: dict | None, by: str = "web:1") -> Event:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from keepsake.ledger.disk import Disk
-from keepsake.stores import page_files as page_folder
-from keepsake.stores.page_files import NoPage, PageFolder, Raced
+from tallystick.ledger.disk import Disk
+from tallystick.stores import page_files as page_folder
+from tallystick.stores.page_files import NoPage, PageFolder, Raced
 
 WORDS = b"# What stands elsewhere\n"
 

@@ -1,8 +1,8 @@
 """The whole policy: for every verb on every noun and every trust, what really happens is what the matrix says.
 
-`keepsake review policy --matrix` prints what becomes of a verb on something of a person's. Here each of these is done,
-through every surface that offers it: Python, the command line, HTTP and MCP. A call that changes a memory and is in no
-row fails the last test.
+`tallystick review policy --matrix` prints what becomes of a verb on something of a person's. Here each of these is
+done, through every surface that offers it: Python, the command line, HTTP and MCP. A call that changes a memory and is
+in no row fails the last test.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
-from keepsake import Memory, MemoryNode, NeedsApproval, NotApproved
-from keepsake.memory.async_memory import NOUNS
-from keepsake.records.belief import TRUST
-from keepsake.records.delta import DeltaScope, NoopDelta
-from keepsake.records.policy import CELLS, DEFAULT
-from keepsake.records.rule import ConsolidationRule
-from keepsake.surfaces.api.router import made
-from keepsake.surfaces.cli.root import keepsake as program
-from keepsake.surfaces.mcp.dispatch import _read
-from keepsake.surfaces.mcp.tools import TOOLS
-from keepsake.surfaces.server.worker import CallContext, MemoryWorker
+from tallystick import Memory, MemoryNode, NeedsApproval, NotApproved
+from tallystick.memory.async_memory import NOUNS
+from tallystick.records.belief import TRUST
+from tallystick.records.delta import DeltaScope, NoopDelta
+from tallystick.records.policy import CELLS, DEFAULT
+from tallystick.records.rule import ConsolidationRule
+from tallystick.surfaces.api.router import made
+from tallystick.surfaces.cli.root import tallystick as program
+from tallystick.surfaces.mcp.dispatch import _read
+from tallystick.surfaces.mcp.tools import TOOLS
+from tallystick.surfaces.server.worker import CallContext, MemoryWorker
 
 QUIET = "[pages]\nfollow = false\n[audit]\nfollow = false\n"
 BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -41,7 +41,7 @@ class World:
     def __init__(self, folder: Path, trust: str, opened: ExitStack) -> None:
         self.folder, self.trust, self._names = folder, trust, count()
         folder.mkdir(parents=True)
-        (folder / "keepsake.toml").write_text(QUIET)
+        (folder / "tallystick.toml").write_text(QUIET)
         self.m = opened.enter_context(Memory(folder, by="cli:ana"))
         self.p = opened.enter_context(Memory(folder, by="mcp:1", trust=trust))
         self.hold = MemoryWorker(partial(Memory, folder, by="http:1", trust=trust))
@@ -442,13 +442,13 @@ def test_what_happens_is_what_the_matrix_says(world, trust):
     assert not differing, f"the matrix says the first, and the second happened: {differing}"
 
 
-def test_every_row_is_done_here_and_the_command_prints_it(world, keepsake):
+def test_every_row_is_done_here_and_the_command_prints_it(world, tallystick):
     w = world("human")
-    printed = keepsake("--folder", str(w.folder), "review", "policy", "--matrix", "--json").json
+    printed = tallystick("--folder", str(w.folder), "review", "policy", "--matrix", "--json").json
 
     assert list(DO) == list(CELLS) == list(printed)
     assert printed == w.m.matrix()
-    page = keepsake("--folder", str(w.folder), "review", "policy", "--matrix").out
+    page = tallystick("--folder", str(w.folder), "review", "policy", "--matrix").out
     assert "path\n  branch                allow       allow       allow       allow       allow\n" in page
     assert "  abandon               allow       review      review      review      review\n" in page
 

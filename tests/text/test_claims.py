@@ -2,8 +2,8 @@
 
 import pytest
 
-from keepsake.text.claims import claim_of, conflict, corrects, is_repeat
-from keepsake.text.words import words_of
+from tallystick.text.claims import claim_of, conflict, corrects, is_repeat
+from tallystick.text.words import words_of
 
 # Old statement, new statement, the kind of their conflict, whether the new one corrects the old one by itself.
 CONTRADICT = [

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from keepsake.text.claims import Claim, claim_of, conflict, corrects, gist, is_repeat
+from tallystick.text.claims import Claim, claim_of, conflict, corrects, gist, is_repeat
 from tests.growth import assert_text_linear
 
 subjects = st.sampled_from(["the port", "Ana", "Ana's phone", "room 1", "the favourite colour of Ana", "I",

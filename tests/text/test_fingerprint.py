@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.text.fingerprint import KEPT, exactly, mark_of, marks_of, whole_marks
+from tallystick.text.fingerprint import KEPT, exactly, mark_of, marks_of, whole_marks
 from tests.growth import assert_linear
 
 

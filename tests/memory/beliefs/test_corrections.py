@@ -2,8 +2,8 @@
 
 import pytest
 
-from keepsake import Memory
-from keepsake.projections.index.file import IndexFile
+from tallystick import Memory
+from tallystick.projections.index.file import IndexFile
 
 
 @pytest.fixture

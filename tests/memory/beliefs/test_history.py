@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.ledger import format as fmt
-from keepsake.records.errors import KeepsakeError
-from keepsake.records.history import Version
-from keepsake.state import history as timeline
+from tallystick import Memory
+from tallystick.ledger import format as fmt
+from tallystick.records.errors import TallystickError
+from tallystick.records.history import Version
+from tallystick.state import history as timeline
 
 KEYS = ("a", 'q"uote', "back\\slash", "né", "a/b")
 STEPS = st.tuples(
@@ -38,7 +38,7 @@ def done(m: Memory, what: str, key: str, number: int) -> None:
     }
     try:
         doing[what]()
-    except KeepsakeError:
+    except TallystickError:
         return
 
 

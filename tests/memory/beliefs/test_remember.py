@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory, NeedsApproval, Refused
-from keepsake.records.remember_result import RememberResult
+from tallystick import Memory, NeedsApproval, Refused
+from tallystick.records.remember_result import RememberResult
 from tests.growth import seconds
 
 
@@ -202,7 +202,7 @@ def test_on_a_branch_what_it_has_from_above_may_be_said_there_once_more(m):
 
 def test_where_the_policy_asks_for_a_yes_saying_it_again_asks_too(m, home):
     m.remember("Ana drinks tea")
-    (m.folder / "keepsake.toml").write_text('[[policy.rules]]\naction = "reinforce"\nthen = "review"\n')
+    (m.folder / "tallystick.toml").write_text('[[policy.rules]]\naction = "reinforce"\nthen = "review"\n')
     with Memory() as again, pytest.raises(NeedsApproval):
         again.remember("Ana drinks tea")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.memory.core.echo import EchoDetector
+from tallystick import Memory
+from tallystick.memory.core.echo import EchoDetector
 from tests.growth import assert_linear, seconds
 
 TEA = "Ana likes green tea in the morning."
@@ -134,7 +134,7 @@ def test_an_echo_of_a_source_that_was_set_aside_is_kept_out(doors):
 
 
 def test_an_agent_cannot_put_an_echo_of_what_waits_in_the_place_of_what_is_recalled(doors):
-    from keepsake import NeedsApproval
+    from tallystick import NeedsApproval
 
     doors["web"].remember("The bank wants your number today.")
     doors["agent"].remember("The bank never calls.", key="bank")
@@ -153,7 +153,7 @@ def test_an_echo_bears_nothing_out(doors):
 
 
 def test_a_fact_is_not_made_surer_by_an_echo_of_it(doors):
-    from keepsake import ConsolidationRule
+    from tallystick import ConsolidationRule
 
     said = {"subject": "Ana", "predicate": "likes", "object": "green tea"}
     doors["agent"].observe("Ana likes green tea", id="e1", session="one", metadata=said)
@@ -221,7 +221,7 @@ def test_no_text_is_slow_or_too_much(doors, text):
 @given(st.text(max_size=200), st.text(max_size=40))
 @example("0; ¼", "0")  # of several sentences, each of which is too short to be known by itself
 def test_whatever_is_served_is_known_again_by_itself_and_inside_a_page(text, around):
-    from keepsake.text.fingerprint import marks_of, whole_marks
+    from tallystick.text.fingerprint import marks_of, whole_marks
 
     own = marks_of(text)
     assert set(whole_marks(text)) <= set(own)
@@ -231,7 +231,7 @@ def test_whatever_is_served_is_known_again_by_itself_and_inside_a_page(text, aro
 
 
 def test_what_is_kept_of_what_was_served_is_bounded(doors, monkeypatch):
-    monkeypatch.setattr("keepsake.memory.core.echo.MOST", 50)
+    monkeypatch.setattr("tallystick.memory.core.echo.MOST", 50)
     echoes: EchoDetector = doors["agent"]._echoes
     for number in range(120):
         doors["me"].remember(f"Memory number {number} of the long list.")

@@ -22,9 +22,9 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from keepsake import Event, Memory, Moved, NeedsApproval, NotFound, Refused
-from keepsake.records.errors import NotApproved
-from keepsake.records.review import Action, Approval, Review
+from tallystick import Event, Memory, Moved, NeedsApproval, NotFound, Refused
+from tallystick.records.errors import NotApproved
+from tallystick.records.review import Action, Approval, Review
 from tests.conftest import at_most
 
 PROGRAMS = {
@@ -296,9 +296,9 @@ class Gate(RuleBasedStateMachine):
 
     @rule(policy=policies)
     def another_policy(self, policy: dict[str, Any]) -> None:
-        fresh = self.root / "m" / "keepsake.toml.new"
+        fresh = self.root / "m" / "tallystick.toml.new"
         fresh.write_text(in_toml(policy))
-        fresh.replace(self.root / "m" / "keepsake.toml")
+        fresh.replace(self.root / "m" / "tallystick.toml")
         self.auditor.policy = policy
 
     @rule(minutes=waits)

@@ -18,9 +18,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from keepsake import Belief, Memory, Moved, NeedsApproval, NotFound, Refused
-from keepsake.records.errors import NotApproved
-from keepsake.records.review import Review
+from tallystick import Belief, Memory, Moved, NeedsApproval, NotFound, Refused
+from tallystick.records.errors import NotApproved
+from tallystick.records.review import Review
 from tests.conftest import at_most
 
 RANK = {"human": 3, "agent": 2, "import": 2, "tool": 1, "web": 0}

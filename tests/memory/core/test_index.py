@@ -14,19 +14,19 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory, RolledBack
-from keepsake.ledger.layout import Folder
-from keepsake.memory.core import index as lifecycle
-from keepsake.projections import database as file_module
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index import fold as fold_module
-from keepsake.projections.index.compare import differences, text_trouble
-from keepsake.projections.index.file import IndexFile
-from keepsake.records.errors import Closed, Damaged, KeepsakeError, Missing, NotWritable, NotWritten, Refused
-from keepsake.records.event import Event
-from keepsake.repair.check import check
-from keepsake.repair.repair import apply as mend
-from keepsake.state.state import State
+from tallystick import Memory, RolledBack
+from tallystick.ledger.layout import Folder
+from tallystick.memory.core import index as lifecycle
+from tallystick.projections import database as file_module
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index import fold as fold_module
+from tallystick.projections.index.compare import differences, text_trouble
+from tallystick.projections.index.file import IndexFile
+from tallystick.records.errors import Closed, Damaged, Missing, NotWritable, NotWritten, Refused, TallystickError
+from tallystick.records.event import Event
+from tallystick.repair.check import check
+from tallystick.repair.repair import apply as mend
+from tallystick.state.state import State
 from tests.crash.disks import Watched, in_a_child
 
 COUNT = 16
@@ -1036,7 +1036,7 @@ def test_an_error_of_the_index_is_one_line(folder: Path, monkeypatch: pytest.Mon
         m._shelf.ledger.then = None
         m.remember("tea")
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(KeepsakeError, match="try again") as error:
+        with pytest.raises(TallystickError, match="try again") as error:
             m.recall("tea", words=True)
         assert "\n" not in str(error.value)
         other.execute("ROLLBACK")

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.records.errors import NeedsApproval, Refused
-from keepsake.records.event import Draft
-from keepsake.records.extraction import Extracted
-from keepsake.records.fact import Fact
-from keepsake.records.rule import ConsolidationRule
-from keepsake.repair.check import check
-from keepsake.repair.secrets import secrets_in
+from tallystick import Memory
+from tallystick.records.errors import NeedsApproval, Refused
+from tallystick.records.event import Draft
+from tallystick.records.extraction import Extracted
+from tallystick.records.fact import Fact
+from tallystick.records.rule import ConsolidationRule
+from tallystick.repair.check import check
+from tallystick.repair.secrets import secrets_in
 from tests.memory.paged import page_at
 from tests.text.secrets.leaks import card, drawn
 
@@ -185,14 +185,14 @@ def test_nobody_else_may_whatever_they_say(home, trust):
     assert leaks_in(home / "m") == leaks_in(home / "n") == []
 
 
-def test_keepsake_toml_may_keep_all_or_some_kinds_of_what_a_person_says(home):
+def test_tallystick_toml_may_keep_all_or_some_kinds_of_what_a_person_says(home):
     Memory(home / "m").close()
-    (home / "m" / "keepsake.toml").write_text('[policy]\nkeep_secrets = ["card number", "password"]\n')
-    (home / "m" / "keepsake.toml").chmod(0o600)
+    (home / "m" / "tallystick.toml").write_text('[policy]\nkeep_secrets = ["card number", "password"]\n')
+    (home / "m" / "tallystick.toml").chmod(0o600)
     with Memory(home / "m") as memory:
         assert memory.remember(SAID).text == SAID.replace(TOKEN, "[secret: GitHub token]")
     assert check(home / "m") == []
-    (home / "m" / "keepsake.toml").write_text("[policy]\nkeep_secrets = true\n")
+    (home / "m" / "tallystick.toml").write_text("[policy]\nkeep_secrets = true\n")
     with Memory(home / "m") as memory:
         assert memory.remember(SAID).text == SAID
     with Memory(home / "m", trust="agent") as memory:
@@ -203,7 +203,7 @@ def test_keepsake_toml_may_keep_all_or_some_kinds_of_what_a_person_says(home):
 @pytest.mark.parametrize("wrong", ['"yes"', "1", "[1]"])
 def test_a_policy_that_makes_no_sense_is_refused(home, wrong):
     (home / "m").mkdir()
-    (home / "m" / "keepsake.toml").write_text(f"[policy]\nkeep_secrets = {wrong}\n")
+    (home / "m" / "tallystick.toml").write_text(f"[policy]\nkeep_secrets = {wrong}\n")
     with pytest.raises(Refused, match="policy.keep_secrets is true, false or a list"):
         Memory(home / "m")
 
@@ -258,7 +258,7 @@ def test_check_finds_older_secrets_and_erase_removes_them_everywhere_also_from_b
     found = {finding.place: finding for finding in check(home / "m")}
 
     first = found[f"event {kept.seq}"]
-    assert (first.code, first.severity, first.remedy) == ("secret-found", "warning", f"keepsake erase {kept.id}")
+    assert (first.code, first.severity, first.remedy) == ("secret-found", "warning", f"tallystick erase {kept.id}")
     assert first.text == "1 GitHub token, 1 password, 1 card number in belief.text"
     assert found[f"event {episode.seq}"].text == "1 GitHub token in episode.metadata.api_key"
     assert not any(secret in str(finding) for finding in found.values() for secret in (TOKEN, PASSWORD, CARD))

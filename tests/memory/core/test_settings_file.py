@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.memory.maintenance.check import check
-from keepsake.memory.settings import read_settings
-from keepsake.records.errors import Refused
+from tallystick import Memory
+from tallystick.memory.maintenance.check import check
+from tallystick.memory.settings import read_settings
+from tallystick.records.errors import Refused
 
 DEEP = "{a = " * 300 + "1" + "}" * 300  # as deep as is read at all
 UNREADABLE = {
@@ -53,7 +53,7 @@ POLICY = {
 
 def put(folder: Path, content: str | bytes) -> Path:
     folder.mkdir(exist_ok=True)
-    path = folder / "keepsake.toml"
+    path = folder / "tallystick.toml"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
@@ -108,7 +108,7 @@ def test_a_policy_of_the_wrong_kind_is_named_by_its_key_and_reading_goes_on(tmp_
 )
 def test_what_is_no_file_is_refused_and_nobody_waits_for_it(tmp_path, make, says):
     (tmp_path / "m").mkdir()
-    make(tmp_path / "m" / "keepsake.toml")
+    make(tmp_path / "m" / "tallystick.toml")
     with pytest.raises(Refused) as error:
         Memory(tmp_path / "m")
-    is_one_line(error.value, tmp_path / "m" / "keepsake.toml", says)
+    is_one_line(error.value, tmp_path / "m" / "tallystick.toml", says)

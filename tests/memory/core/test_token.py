@@ -7,9 +7,9 @@ from hashlib import sha256
 
 import pytest
 
-from keepsake import Refused
-from keepsake.memory.core.token import Token, new_token, token_of
-from keepsake.memory.settings import tokens_folder
+from tallystick import Refused
+from tallystick.memory.core.token import Token, new_token, token_of
+from tallystick.memory.settings import tokens_folder
 
 LEDGER, OTHER = "a" * 32, "b" * 32
 
@@ -19,7 +19,7 @@ def test_it_is_made_once_for_each_ledger_outside_the_memory_and_for_its_owner_al
     one, again, other = token_of(LEDGER), token_of(LEDGER), token_of(OTHER)
     assert one == again
     assert one.secret != other.secret
-    assert one.path.parent == tokens_folder() == home / ".config/keepsake/tokens"
+    assert one.path.parent == tokens_folder() == home / ".config/tallystick/tokens"
     assert (stat.S_IMODE(one.path.stat().st_mode), stat.S_IMODE(one.path.parent.stat().st_mode)) == (0o600, 0o700)
     assert one.path.read_text() == f"{one.secret}\n"
 
@@ -62,7 +62,7 @@ def test_it_is_not_shown_where_it_is_printed(home):
 def test_one_that_others_may_read_is_refused_until_it_is_made_anew(home, mode):
     old = token_of(LEDGER)
     old.path.chmod(mode)
-    with pytest.raises(Refused, match="can be read by others, and nobody knows who did; `keepsake mcp --http --new-"):
+    with pytest.raises(Refused, match="can be read by others, and nobody knows who did; `tallystick mcp --http --new-"):
         token_of(LEDGER)
     assert stat.S_IMODE(new_token(LEDGER).path.stat().st_mode) == 0o600
     assert token_of(LEDGER).secret != old.secret
@@ -72,7 +72,7 @@ def test_one_that_others_may_read_is_refused_until_it_is_made_anew(home, mode):
 def test_a_file_that_holds_no_token_opens_nothing(home, held):
     path = token_of(LEDGER).path
     path.write_bytes(held)
-    with pytest.raises(Refused, match="holds no token; `keepsake mcp --http --new-token` makes a new one"):
+    with pytest.raises(Refused, match="holds no token; `tallystick mcp --http --new-token` makes a new one"):
         token_of(LEDGER)
 
 

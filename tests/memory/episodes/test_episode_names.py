@@ -2,9 +2,9 @@
 
 import pytest
 
-from keepsake import Memory, Refused
-from keepsake.records.episode import Episode
-from keepsake.state.episodes import mark_of
+from tallystick import Memory, Refused
+from tallystick.records.episode import Episode
+from tallystick.state.episodes import mark_of
 
 WORDS = "the first harvest was late"
 

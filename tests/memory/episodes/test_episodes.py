@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepsake import Episode, Memory, NotFound, Refused
+from tallystick import Episode, Memory, NotFound, Refused
 
 
 @pytest.fixture

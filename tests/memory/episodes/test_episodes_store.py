@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from keepsake import Episode, Memory, NotFound, Refused
-from keepsake.projections.index import statements as sql
-from keepsake.records.errors import MemoryScopeError, MigrationNotSupported
-from keepsake.records.health import MigrationPlan
+from tallystick import Episode, Memory, NotFound, Refused
+from tallystick.projections.index import statements as sql
+from tallystick.records.errors import MemoryScopeError, MigrationNotSupported
+from tallystick.records.health import MigrationPlan
 from tests.memory.told import ALL, NEW_YEAR, tell, told_of
 
 HOSTILE = ["a", "A", "a/", "%", "_", "'", "a' OR ''='", "😀", "\u00e1", "a\u0301", " ", "\x00", "/user/a/"]
@@ -204,6 +204,6 @@ def test_a_shape_that_somebody_set_by_hand_and_that_says_nothing_is_passed_over(
 
 
 def _config(memory, said):
-    from keepsake.decide.sessions import set_config
+    from tallystick.decide.sessions import set_config
 
     return set_config(memory._book.work, "episodes.columns", said)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from keepsake import Memory, NeedsApproval, NotFound, Refused
-from keepsake.records.delta import DeleteDelta, DeltaScope
+from tallystick import Memory, NeedsApproval, NotFound, Refused
+from tallystick.records.delta import DeleteDelta, DeltaScope
 from tests.memory.told import ALL, NEW_YEAR, OTHER, Reader, held, tell, told_of
 
 BY_HAND = {"source_episode_ids": ["by hand"], "promotion_ts": NEW_YEAR, "rule_id": "r", "confidence": 1}

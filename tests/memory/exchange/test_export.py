@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from keepsake import Memory
-from keepsake.exchange.ndjson import END, EVENT, HEADER, RECORDS
-from keepsake.ledger.disk import Disk
-from keepsake.records.errors import Missing, NotWritten, Refused
+from tallystick import Memory
+from tallystick.exchange.ndjson import END, EVENT, HEADER, RECORDS
+from tallystick.ledger.disk import Disk
+from tallystick.records.errors import Missing, NotWritten, Refused
 from tests.acceptance.schema import faults
 from tests.memory.moved import live
 
@@ -45,7 +45,7 @@ def test_every_line_says_its_type_and_the_last_counts_them(memory, tmp_path):
     done = memory.export(tmp_path / "file")
     header, *lines, end = lines_in(tmp_path / "file")
 
-    assert (header["type"], header["format"], header["user"], header["history"]) == ("keepsake", 1, "me", True)
+    assert (header["type"], header["format"], header["user"], header["history"]) == ("tallystick", 1, "me", True)
     assert [line["type"] for line in lines] == ["belief", "episode", "event", "event"]
     assert end == {"type": "end", "records": 2, "events": 2}
     assert dict(done.counts) == {"belief": 1, "episode": 1, "event": 2}
@@ -107,7 +107,7 @@ def test_without_history_there_are_no_events(memory, tmp_path):
     memory.export(tmp_path / "file", history=False)
     memory.export(tmp_path / "folder", format="markdown", history=False)
 
-    assert {line["type"] for line in lines_in(tmp_path / "file")} == {"keepsake", "belief", "graph", "end"}
+    assert {line["type"] for line in lines_in(tmp_path / "file")} == {"tallystick", "belief", "graph", "end"}
     assert "prefers tea" not in (tmp_path / "file").read_text()
     assert "prefers tea" not in (tmp_path / "folder/pages/person-ana.md").read_text()
 
@@ -261,7 +261,7 @@ def test_no_word_and_no_name_becomes_a_heading_html_a_link_or_a_path(memory, tmp
         tokens = MarkdownIt("commonmark").parse(text)
         inline = [child for token in tokens for child in token.children or ()]
         html = [token.content for token in [*tokens, *inline] if token.type.startswith("html")]
-        assert html == (["<!-- a memory, exported by keepsake -->\n"] if path.name == "index.md" else [])
+        assert html == (["<!-- a memory, exported by tallystick -->\n"] if path.name == "index.md" else [])
         links = [child.attrs["href"] for child in inline if child.type == "link_open"]
         assert all((path.parent / _unquoted(link)).is_file() for link in links), "links lead to what is there"
         headings = [tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open"]

@@ -11,8 +11,8 @@ from typing import Any
 
 from hypothesis import example, given, settings
 
-from keepsake import Memory
-from keepsake.repair.check import check
+from tallystick import Memory
+from tallystick.repair.check import check
 from tests.conftest import at_most
 from tests.memory.moved import Life, lines_of, lives, pages_of, told_of
 

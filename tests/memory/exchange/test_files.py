@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from keepsake import Action, Memory, NeedsApproval, NotFound, Refused
-from keepsake.memory.exchange.file_parts import LONGEST, MOST, cut, joined
+from tallystick import Action, Memory, NeedsApproval, NotFound, Refused
+from tallystick.memory.exchange.file_parts import LONGEST, MOST, cut, joined
 from tests.strategies import HOSTILE
 
 NOTES = "# Tea\n\n- Ana likes green tea\n- Bob likes\n  black tea\n\nBoth drink it\nin the morning.\n"

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.memory.exchange import importer as bringing
-from keepsake.memory.verbs.import_ import formats
-from keepsake.records.errors import Refused
+from tallystick import Memory
+from tallystick.memory.exchange import importer as bringing
+from tallystick.memory.verbs.import_ import formats
+from tallystick.records.errors import Refused
 from tests.growth import assert_linear, seconds
 from tests.memory.elsewhere import SESSION, TREE, chatgpt, line, node, tool, transcript, uuid
 

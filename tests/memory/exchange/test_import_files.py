@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.exchange import claude_code
-from keepsake.memory.exchange import importer as bringing
-from keepsake.memory.exchange import sources
-from keepsake.memory.exchange.sources import Source, sources_in
-from keepsake.records.errors import Refused
+from tallystick import Memory
+from tallystick.exchange import claude_code
+from tallystick.memory.exchange import importer as bringing
+from tallystick.memory.exchange import sources
+from tallystick.memory.exchange.sources import Source, sources_in
+from tallystick.records.errors import Refused
 from tests.memory.elsewhere import TREE, chatgpt, line, node, transcript
 
 NOTES = """---
@@ -117,7 +117,7 @@ def test_instructions_to_an_assistant_are_nobodys_own_words_and_its_program_is_n
 
 def test_of_an_export_in_markdown_the_pages_are_brought_in(memory, tmp_path):
     (tmp_path / "md/pages").mkdir(parents=True)
-    (tmp_path / "md/index.md").write_text("<!-- a memory, exported by keepsake -->\n# The memory of me\n")
+    (tmp_path / "md/index.md").write_text("<!-- a memory, exported by tallystick -->\n# The memory of me\n")
     (tmp_path / "md/pages/person-ana.md").write_text(
         "---\nentry_count: 1\n---\n# Ana\n\n## [2026-05-03]\nAna likes tea\n"
     )

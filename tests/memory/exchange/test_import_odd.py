@@ -6,12 +6,12 @@ import zipfile
 
 import pytest
 
-from keepsake import Memory
-from keepsake.memory.exchange import sources
-from keepsake.memory.exchange.importer import ImportRun
-from keepsake.memory.exchange.sources import Source
-from keepsake.memory.verbs import import_ as brings
-from keepsake.records.errors import NotFound
+from tallystick import Memory
+from tallystick.memory.exchange import sources
+from tallystick.memory.exchange.importer import ImportRun
+from tallystick.memory.exchange.sources import Source
+from tallystick.memory.verbs import import_ as brings
+from tallystick.records.errors import NotFound
 from tests.memory.elsewhere import line, transcript, uuid
 
 
@@ -80,7 +80,7 @@ def test_an_export_that_cannot_be_read_to_its_end_is_told_and_nothing_of_it_come
 
     source = Source("x.zip/all.ndjson", len(lines), opened)
     bringing = ImportRun(memory, memory.user, quarantine=False, mine=False, dry_run=False, tick=None)
-    brings._bring(bringing, source, "keepsake", is_alone=True)
+    brings._bring(bringing, source, "tallystick", is_alone=True)
     assert [each.reason for each in bringing.result().skipped] == ["it is no zip that can be read (Bad CRC-32)"]
     assert memory.beliefs.all() == []
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import ChronoStore, Memory, Refused
-from keepsake.memory.maintenance.check import check
+from tallystick import ChronoStore, Memory, Refused
+from tallystick.memory.maintenance.check import check
 from tests.chronomemory_folder import ACTS, OldStore, made
 from tests.conftest import at_most
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from keepsake import Memory
-from keepsake.records.errors import KeepsakeError, NotFound, Refused
-from keepsake.records.frame import Frame
-from keepsake.repair.check import check
+from tallystick import Memory
+from tallystick.records.errors import NotFound, Refused, TallystickError
+from tallystick.records.frame import Frame
+from tallystick.repair.check import check
 
 Told = dict[str, Any]
 
@@ -368,7 +368,7 @@ def test_only_a_person_takes_a_memory_in(home, file):
 
 def test_where_a_person_is_asked_a_history_does_not_pass_the_gate(home, file):
     (home / "strict").mkdir()
-    (home / "strict/keepsake.toml").write_text(
+    (home / "strict/tallystick.toml").write_text(
         '[[policy.rules]]\naction = ["remember"]\ntrust = ["human"]\nabout = ["person-ana"]\nthen = "review"\n'
     )
     with Memory(home / "strict", embedder="none") as strict:
@@ -386,7 +386,7 @@ def test_what_cannot_be_read_is_told_in_one_line(memory, tmp_path, file):
         with pytest.raises(kind) as raised:
             memory.import_export(tmp_path / name, mine=True)
         assert "\n" not in str(raised.value)
-    with pytest.raises(KeepsakeError):
+    with pytest.raises(TallystickError):
         memory.import_export(tmp_path / "nul\0", mine=True)
 
     with file.open("rb") as opened:
@@ -396,7 +396,7 @@ def test_what_cannot_be_read_is_told_in_one_line(memory, tmp_path, file):
 def test_a_disk_that_fails_half_way_leaves_nothing(memory, file, monkeypatch):
     ledger = memory._shelf.ledger
     monkeypatch.setattr(ledger.disk, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(KeepsakeError, match="No space left"):
+    with pytest.raises(TallystickError, match="No space left"):
         memory.import_export(file, mine=True)
     monkeypatch.undo()
 

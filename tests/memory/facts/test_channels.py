@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from keepsake import Memory
-from keepsake.records.delta import AddDelta, DeltaScope
-from keepsake.records.fact import Fact
-from keepsake.records.rule import ConsolidationRule
+from tallystick import Memory
+from tallystick.records.delta import AddDelta, DeltaScope
+from tallystick.records.fact import Fact
+from tallystick.records.rule import ConsolidationRule
 from tests.memory.told import ALL, NEW_YEAR, OTHER, held, tell
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory, NeedsApproval, Refused
-from keepsake.memory.facts import consolidate as consolidation
-from keepsake.records.errors import Busy, ConsolidationRuleError, NotWritable
-from keepsake.records.rule import ConsolidationRule
+from tallystick import Memory, NeedsApproval, Refused
+from tallystick.memory.facts import consolidate as consolidation
+from tallystick.records.errors import Busy, ConsolidationRuleError, NotWritable
+from tallystick.records.rule import ConsolidationRule
 from tests.conftest import at_most
 from tests.memory.told import ALL, NEW_YEAR, OTHER, Reader, held, known, refolded, tell, told_of
 from tests.strategies import json_objects, json_values
@@ -264,7 +264,7 @@ def test_a_filter_selects_and_what_it_leaves_out_is_considered_too(memory):
 
 
 def test_a_column_that_was_added_may_be_named_by_a_filter(memory):
-    from keepsake.records.health import MigrationPlan
+    from tallystick.records.health import MigrationPlan
 
     rule = ConsolidationRule(id="r", when_filter="mood = 'glad'")
     tell(memory, "Ana likes tea", metadata={"mood": "glad"})

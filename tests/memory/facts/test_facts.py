@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from keepsake import Memory, NotFound, Refused
-from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
-from keepsake.records.errors import MemoryScopeError, MigrationNotSupported
-from keepsake.records.fact import Fact, FactPattern
-from keepsake.records.health import MigrationPlan
+from tallystick import Memory, NotFound, Refused
+from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
+from tallystick.records.errors import MemoryScopeError, MigrationNotSupported
+from tallystick.records.fact import Fact, FactPattern
+from tallystick.records.health import MigrationPlan
 from tests.memory.told import ALL, NEW_YEAR, held, tell, told_of
 
 ME = DeltaScope(user="me")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from keepsake.records.delta import DeltaScope, UpdateDelta
-from keepsake.records.fact import Fact
-from keepsake.repair.check import check
+from tallystick.records.delta import DeltaScope, UpdateDelta
+from tallystick.records.fact import Fact
+from tallystick.repair.check import check
 from tests.memory.told import ALL, NEW_YEAR, OTHER, Reader, held, known, refolded, tell
 
 WORD = "Zanzibarco"
@@ -80,7 +80,7 @@ def test_also_when_the_fact_was_merged_into_another(memory):
 
 
 def merged(memory, names):
-    from keepsake.decide.beliefs import merge
+    from tallystick.decide.beliefs import merge
 
     return merge(memory._book, names, {}, memory._shelf.draw())
 

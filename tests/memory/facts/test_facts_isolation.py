@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import KeepsakeError, Memory
-from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
-from keepsake.records.episode import Episode
-from keepsake.records.fact import Fact
+from tallystick import Memory, TallystickError
+from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
+from tallystick.records.episode import Episode
+from tallystick.records.fact import Fact
 from tests.memory.told import ALL, NEW_YEAR
 from tests.strategies import names
 
@@ -68,11 +68,11 @@ def test_whatever_one_user_does_to_the_others_names_the_other_sees_none_of_it(
 
         ids_of_facts = [name for fact in theirs for name in (fact.id, fact.version)]
         reach_for(memory, two, [one, episode, other, *ids_of_facts], agent)
-        with suppress(KeepsakeError):
+        with suppress(TallystickError):
             memory.consolidate(ALL, user=two, since_last=False)
-        with suppress(KeepsakeError):
+        with suppress(TallystickError):
             memory.episodes.retract(episode, user=two, withdraw=True)
-        with suppress(KeepsakeError):
+        with suppress(TallystickError):
             memory.erase(other, user=two)
 
         assert all_of(memory, one) == before
@@ -103,7 +103,7 @@ def reach_for(memory: Memory, user: str, targets: list[str], agent: str) -> None
                      lineage=[{"sources": targets, "source_episode_ids": targets, "kind": "add"}])
             ),
         ):  # fmt: skip
-            with suppress(KeepsakeError):
+            with suppress(TallystickError):
                 attempt()
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from keepsake import Memory, NeedsApproval, Refused
-from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, UpdateDelta
-from keepsake.records.fact import Fact, FactPattern
+from tallystick import Memory, NeedsApproval, Refused
+from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, UpdateDelta
+from tallystick.records.fact import Fact, FactPattern
 from tests.memory.told import ALL, NEW_YEAR, Reader, held, tell, told_of
 
 SAID = {

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.memory.core.yaml import LARGEST
-from keepsake.memory.facts.rule_file import FilterError, read_rules
-from keepsake.records.errors import ConsolidationRuleError, NotFound, Refused
-from keepsake.records.rule import ConsolidationRule
+from tallystick.memory.core.yaml import LARGEST
+from tallystick.memory.facts.rule_file import FilterError, read_rules
+from tallystick.records.errors import ConsolidationRuleError, NotFound, Refused
+from tallystick.records.rule import ConsolidationRule
 from tests.growth import assert_text_linear
 
 PEOPLE = ConsolidationRule(
@@ -110,7 +110,7 @@ def test_a_filter_that_is_not_understood_comes_with_its_text_and_the_character(r
 
 
 def test_a_file_that_cannot_be_read_is_told(read, tmp_path):
-    with pytest.raises(NotFound, match="keepsake consolidate --help"):
+    with pytest.raises(NotFound, match="tallystick consolidate --help"):
         read_rules(tmp_path / "none.yaml")
     with pytest.raises(Refused, match="is a folder; name a file of rules"):
         read_rules(tmp_path)

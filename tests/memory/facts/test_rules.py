@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from keepsake import Memory, NotFound, Refused
-from keepsake.records.errors import Busy, ConsolidationRuleError, NotWritable
-from keepsake.records.rule import ConsolidationRule
+from tallystick import Memory, NotFound, Refused
+from tallystick.records.errors import Busy, ConsolidationRuleError, NotWritable
+from tallystick.records.rule import ConsolidationRule
 from tests.memory.told import Reader, held, known, refolded, tell, told_of
 
 

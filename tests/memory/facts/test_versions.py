@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from keepsake import Memory, NotFound
-from keepsake.records.errors import Missing
-from keepsake.records.fact import Fact
+from tallystick import Memory, NotFound
+from tallystick.records.errors import Missing
+from tallystick.records.fact import Fact
 from tests.memory.told import ALL, NEW_YEAR, held, tell
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory, NeedsApproval, NotFound, Refused
-from keepsake.memory.graph.entity_names import Naming
-from keepsake.records.named_entity import LONGEST, NamedEntity, Relation
+from tallystick import Memory, NeedsApproval, NotFound, Refused
+from tallystick.memory.graph.entity_names import Naming
+from tallystick.records.named_entity import LONGEST, NamedEntity, Relation
 from tests.strategies import HOSTILE, names
 
 

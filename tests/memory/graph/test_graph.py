@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from keepsake import Memory
-from keepsake.records.errors import Busy, NotApproved, NotFound, Refused
-from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
-from keepsake.records.path import MemoryPath
-from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.phase.graph.diagnostics import diagnose
-from keepsake.stores.phase.graph.traverse import Limits
+from tallystick import Memory
+from tallystick.records.errors import Busy, NotApproved, NotFound, Refused
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance
+from tallystick.records.path import MemoryPath
+from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
+from tallystick.stores.phase.graph.diagnostics import diagnose
+from tallystick.stores.phase.graph.traverse import Limits
 
 NOON = "2026-05-03T12:00:00.000000Z"
 
@@ -321,7 +321,7 @@ def test_an_import_that_the_disk_refuses_leaves_nothing(memory, monkeypatch):
     def full_disk(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("keepsake.ledger.writer.write_all", full_disk)
+    monkeypatch.setattr("tallystick.ledger.writer.write_all", full_disk)
     with pytest.raises(Busy, match="No space left"):
         memory.graph.import_envelope(GraphEnvelope(nodes=[node(f"n{number}") for number in range(5000)]))
     monkeypatch.undo()

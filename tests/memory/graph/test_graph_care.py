@@ -7,13 +7,13 @@ import threading
 
 import pytest
 
-from keepsake import Memory
-from keepsake.ledger.layout import Folder
-from keepsake.records.errors import Busy, Missing, NotFound, Refused
-from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.graph.events import MemoryEvent
-from keepsake.records.graph.nodes import Provenance
-from keepsake.repair.files import foreign
+from tallystick import Memory
+from tallystick.ledger.layout import Folder
+from tallystick.records.errors import Busy, Missing, NotFound, Refused
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.events import MemoryEvent
+from tallystick.records.graph.nodes import Provenance
+from tallystick.repair.files import foreign
 from tests.memory.graph.test_graph import NOON, arrows, edge, full, ids, node, seqs, tell
 
 WORD = "Zugspitzenrundweg"

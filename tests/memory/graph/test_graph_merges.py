@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.records.errors import NotApproved, NotFound, Refused
-from keepsake.stores.phase.graph.diagnostics import diagnose
+from tallystick import Memory
+from tallystick.records.errors import NotApproved, NotFound, Refused
+from tallystick.stores.phase.graph.diagnostics import diagnose
 from tests.conftest import at_most
 from tests.memory.graph.test_graph import arrows, edge, ids, node, seqs, tell
 

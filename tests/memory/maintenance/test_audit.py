@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.memory.verbs import audit
-from keepsake.memory.verbs.audit import AuditFile
-from keepsake.records.errors import NeedsApproval
-from keepsake.records.event import Draft
-from keepsake.repair.check import check
+from tallystick import Memory
+from tallystick.memory.verbs import audit
+from tallystick.memory.verbs.audit import AuditFile
+from tallystick.records.errors import NeedsApproval
+from tallystick.records.event import Draft
+from tallystick.repair.check import check
 from tests.crash.disks import at_once
 from tests.text.secrets.leaks import drawn
 
@@ -103,8 +103,8 @@ def test_no_words_of_the_memory_are_repeated(memory, home):
 
 
 def test_a_refused_attempt_a_grant_a_path_and_a_source_are_told_in_plain_words():
-    from keepsake.records.audit import Auditor
-    from keepsake.records.event import Event
+    from tallystick.records.audit import Auditor
+    from tallystick.records.event import Event
 
     def act(op, **body):
         return Auditor(lambda _: None).line(Event(1, "t", op, "01X", "cli:local", "h", body), "me")
@@ -121,8 +121,8 @@ def test_a_refused_attempt_a_grant_a_path_and_a_source_are_told_in_plain_words()
 
 
 def test_a_marker_is_told_with_the_act_it_allowed():
-    from keepsake.records.audit import Auditor
-    from keepsake.records.event import Event
+    from tallystick.records.audit import Auditor
+    from tallystick.records.event import Event
 
     auditor = Auditor(lambda _: None)
     auditor.line(Event(1, "t1", "review.grant/1", "01X", "cli:local", "h", {"review": "r-1", "marker": "m-1"}), "me")
@@ -308,9 +308,9 @@ def test_a_line_may_be_very_long(memory, monkeypatch):
     assert (memory.folder / "audit.jsonl").read_bytes().count(b'"action":"x"') == 40  # it was not made anew
 
 
-def test_it_is_off_if_keepsake_toml_says_so(home):
+def test_it_is_off_if_tallystick_toml_says_so(home):
     (home / "m").mkdir()
-    (home / "m" / "keepsake.toml").write_text("[audit]\nfollow = false\n")
+    (home / "m" / "tallystick.toml").write_text("[audit]\nfollow = false\n")
     with Memory(home / "m") as memory:
         memory.remember("one")
         assert not (home / "m" / "audit.jsonl").exists()
@@ -337,7 +337,7 @@ def test_a_place_that_cannot_be_written_is_told_once_and_the_write_stands(home):
         memory.remember("two")
         assert len(memory.beliefs) == 2
     assert [each for each in told if "audit.jsonl" in each] == [
-        "audit.jsonl could not be written (Is a directory); `keepsake rebuild-index` makes it anew"
+        "audit.jsonl could not be written (Is a directory); `tallystick rebuild-index` makes it anew"
     ]
 
 
@@ -363,7 +363,7 @@ def test_check_notices_a_line_that_the_ledger_does_not_give(memory, old, new):
     file.write_bytes(first + second.replace(old, new) + third)
     (finding,) = check(memory.folder)
     assert (finding.code, finding.severity, finding.place) == ("audit-differs", "note", "audit.jsonl, line 2")
-    assert finding.remedy == "keepsake rebuild-index"
+    assert finding.remedy == "tallystick rebuild-index"
 
 
 @pytest.mark.parametrize("order", [(0, 2), (0, 2, 1), (0, 1, 1, 2)])

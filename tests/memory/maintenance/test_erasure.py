@@ -11,15 +11,15 @@ from typing import Any
 import orjson
 import pytest
 
-from keepsake import Memory, MemoryNode, NeedsApproval, Refused
-from keepsake.records.errors import NotFound, NotWritten
-from keepsake.records.event import Draft
-from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.graph.events import MemoryEvent
-from keepsake.records.graph.nodes import MemoryEdge, MemoryProfile, Provenance
-from keepsake.records.rule import ConsolidationRule
-from keepsake.records.schema import SCHEMA, WORDS, words_in
-from keepsake.repair.check import check
+from tallystick import Memory, MemoryNode, NeedsApproval, Refused
+from tallystick.records.errors import NotFound, NotWritten
+from tallystick.records.event import Draft
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.events import MemoryEvent
+from tallystick.records.graph.nodes import MemoryEdge, MemoryProfile, Provenance
+from tallystick.records.rule import ConsolidationRule
+from tallystick.records.schema import SCHEMA, WORDS, words_in
+from tallystick.repair.check import check
 
 MARK = "zuxu"  # no id has a u
 
@@ -244,7 +244,7 @@ def test_the_hours_of_a_working_session_count_when_its_name_is_erased(memory: Me
 @pytest.mark.parametrize("name", ["page:nobody", "path:nowhere", "source:mcp:9", "frame:none", "rule:none", "graph:x"])
 def test_erasing_what_has_no_words_is_refused_in_a_line(memory: Memory, name: str) -> None:
     size = memory.ledger.size
-    with pytest.raises(Refused, match=r"`keepsake log` shows|is erased so"):
+    with pytest.raises(Refused, match=r"`tallystick log` shows|is erased so"):
         memory.erase(name)
     assert memory.ledger.size == size
 

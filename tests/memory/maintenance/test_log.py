@@ -6,10 +6,10 @@ from itertools import product
 
 import pytest
 
-from keepsake import Memory
-from keepsake.records.errors import Damaged, Refused
-from keepsake.records.event import Event
-from keepsake.records.log import LogPage
+from tallystick import Memory
+from tallystick.records.errors import Damaged, Refused
+from tallystick.records.event import Event
+from tallystick.records.log import LogPage
 
 
 @pytest.fixture

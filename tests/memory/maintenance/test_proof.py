@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from keepsake import Memory
-from keepsake.ledger import merkle
-from keepsake.ledger.proof import Tree
-from keepsake.memory.maintenance.ledger import check_proof
-from keepsake.records.errors import KeepsakeError, Missing, NotFound, RolledBack
+from tallystick import Memory
+from tallystick.ledger import merkle
+from tallystick.ledger.proof import Tree
+from tallystick.memory.maintenance.ledger import check_proof
+from tallystick.records.errors import Missing, NotFound, RolledBack, TallystickError
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_a_ledger_that_was_written_anew_under_a_checkpoint_proves_nothing(said: 
     said.close()
     wal = said.folder / "events.wal"
     wal.write_bytes(wal.read_bytes().replace(b'"op":"belief.put/1"', b'"op":"belief.puu/1"', 1))
-    with Memory(said.folder) as again, pytest.raises(KeepsakeError):
+    with Memory(said.folder) as again, pytest.raises(TallystickError):
         again.ledger.proof(0)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keepsake import ChronoRecord, ChronoStore, Memory, RolledBack
+from tallystick import ChronoRecord, ChronoStore, Memory, RolledBack
 
 READS: dict[str, Callable[[Memory], Any]] = {
     "get": lambda m: m.get("port"), "show": lambda m: m.show("port"), "history": lambda m: m.history("port"),

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.memory.maintenance.tidy import TidyService
-from keepsake.memory.recall.feedback import FeedbackService
-from keepsake.memory.recall.receipts import ReceiptStore
-from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
-from keepsake.records.proposal import Proposal, in_short
+from tallystick import Memory
+from tallystick.memory.maintenance.tidy import TidyService
+from tallystick.memory.recall.feedback import FeedbackService
+from tallystick.memory.recall.receipts import ReceiptStore
+from tallystick.records.errors import Moved, NeedsApproval, NotFound, Refused
+from tallystick.records.proposal import Proposal, in_short
 from tests.conftest import at_most
 from tests.strategies import texts
 

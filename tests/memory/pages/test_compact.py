@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.memory.pages.compact import Compactor
-from keepsake.records.compaction import Compaction
-from keepsake.records.errors import Moved, NeedsApproval, NotFound, Refused
+from tallystick import Memory
+from tallystick.memory.pages.compact import Compactor
+from tallystick.records.compaction import Compaction
+from tallystick.records.errors import Moved, NeedsApproval, NotFound, Refused
 
 OLD, NEW = "User works at Old Corp as a principal engineer.", "User joined Acme Corp as a senior engineer."
 FOLDED = f"{NEW} (Until 2026-05-21: {OLD})"
@@ -66,7 +66,7 @@ def test_only_pages_that_are_flagged_or_long_are_proposed(memory, clock):
 
 def test_a_page_above_the_soft_limit_is_proposed_with_the_limit(home, clock):
     with Memory(clock=clock) as memory:
-        (memory.folder / "keepsake.toml").write_text("[writer]\nsoft_limit_tokens = 100\n")
+        (memory.folder / "tallystick.toml").write_text("[writer]\nsoft_limit_tokens = 100\n")
     with Memory(clock=clock) as memory:
         job(memory, clock)
         assert memory.pages.foldings() == []

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.ledger import writer as append
+from tallystick import Memory
+from tallystick.ledger import writer as append
 from tests.crash.disks import DIED, DyingDisk, in_a_child
 
 FORK = multiprocessing.get_context("fork")

@@ -7,7 +7,7 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory
+from tallystick import Memory
 from tests.conftest import at_most
 from tests.memory.conftest import Clock
 from tests.strategies import texts

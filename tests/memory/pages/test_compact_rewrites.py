@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.records.errors import KeepsakeError, Refused
+from tallystick import Memory
+from tallystick.records.errors import Refused, TallystickError
 from tests.conftest import at_most
 from tests.memory.conftest import Clock
 from tests.strategies import HOSTILE, texts
@@ -332,7 +332,7 @@ def test_no_rewrite_whatever_breaks_the_page(tmp_path_factory, data):
         rewrite = before[:cut] + come + before[end:]
         try:
             memory.pages.compact("topic-x", rewrite)
-        except KeepsakeError:
+        except TallystickError:
             assert [each.text for each in memory.pages.read("topic-x").entries] == held
             assert path.read_bytes().decode().replace("needs_compact: true", "needs_compact: false") == before
         assert memory.pages.sync().adopted == ()

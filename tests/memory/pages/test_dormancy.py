@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.records.errors import Moved, Refused
-from keepsake.records.operations import PAGE_PUT
-from keepsake.records.proposal import Proposal
+from tallystick import Memory
+from tallystick.records.errors import Moved, Refused
+from tallystick.records.operations import PAGE_PUT
+from tallystick.records.proposal import Proposal
 from tests.memory.maintenance.test_tidy import tidy_of
 from tests.memory.told import ALL
 
@@ -56,7 +56,7 @@ def test_a_page_is_proposed_when_nobody_touched_it_for_longer_than_is_set_and_no
 
 def test_how_long_is_a_setting(home, clock):
     with Memory(clock=clock) as memory:
-        (memory.folder / "keepsake.toml").write_text("[pages]\nauto_dormant_days = 7\n")
+        (memory.folder / "tallystick.toml").write_text("[pages]\nauto_dormant_days = 7\n")
     with Memory(clock=clock) as memory:
         memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
         clock.now += timedelta(days=8)
@@ -247,7 +247,7 @@ WAYS: dict[str, Callable[[Memory], object]] = {
 def limited(home, clock):
     """A memory with low limits, and a page that is below both."""
     with Memory(clock=clock) as memory:
-        (memory.folder / "keepsake.toml").write_text("[writer]\nsoft_limit_tokens = 50\nhard_limit_tokens = 100\n")
+        (memory.folder / "tallystick.toml").write_text("[writer]\nsoft_limit_tokens = 50\nhard_limit_tokens = 100\n")
     with Memory(clock=clock) as memory:
         memory.pages.append("person-ana", "Ana came.", ["visit"], key="k")
         yield memory

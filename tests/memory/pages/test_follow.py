@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from keepsake import Memory
-from keepsake.memory.pages import follow as page_follow
-from keepsake.memory.pages.sync import Sync
+from tallystick import Memory
+from tallystick.memory.pages import follow as page_follow
+from tallystick.memory.pages.sync import Sync
 from tests.memory.paged import folder_in, is_settled, page_at
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.memory.pages import follow as page_follow
-from keepsake.records.errors import Moved
-from keepsake.records.page import PageEntry
-from keepsake.stores.page_files import PageFolder
-from keepsake.surfaces.cli import watch
+from tallystick import Memory
+from tallystick.memory.pages import follow as page_follow
+from tallystick.records.errors import Moved
+from tallystick.records.page import PageEntry
+from tallystick.stores.page_files import PageFolder
+from tallystick.surfaces.cli import watch
 from tests.conftest import SOAK
 from tests.memory.conftest import Clock
 from tests.memory.paged import entry_texts, folder_in, page_at

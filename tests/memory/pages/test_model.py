@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from keepsake import Memory
-from keepsake.memory.pages import follow as page_follow
-from keepsake.records.errors import KeepsakeError
+from tallystick import Memory
+from tallystick.memory.pages import follow as page_follow
+from tallystick.records.errors import TallystickError
 from tests import strategies
 from tests.memory.paged import entry_texts, everything_in, files_of, folder_in, is_exactly_ours, is_settled
 
@@ -99,7 +99,7 @@ class Hands(RuleBasedStateMachine):
                 self.memory.invalidate(belief.id, "it proved wrong")
             else:
                 self.memory.revise(belief.id, **changes[how])
-        except KeepsakeError:  # forgotten already
+        except TallystickError:  # forgotten already
             return
 
     @rule(which=places, is_yes=st.booleans())
@@ -109,7 +109,7 @@ class Hands(RuleBasedStateMachine):
             review, reviews = waiting[which % len(waiting)], self.memory.reviews
             try:
                 (reviews.approve if is_yes else reviews.reject)(review.id)
-            except KeepsakeError:  # it is stale
+            except TallystickError:  # it is stale
                 return
 
     @rule(text=said, name=st.sampled_from(["person-ana", "project-x", "topic-notes"]), tags=tags)
@@ -125,7 +125,7 @@ class Hands(RuleBasedStateMachine):
                 pages.describe("person-ana", title=title, description=words)
             else:
                 (pages.archive if how == "archive" else pages.flag_compact)("person-ana")
-        except KeepsakeError:  # more than a line, or the page was cleaned away
+        except TallystickError:  # more than a line, or the page was cleaned away
             return
 
     @rule(everything=st.booleans())

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.memory.pages import sync as page_sync
-from keepsake.memory.pages.files import PagesAt
-from keepsake.projections.markdown import parse
-from keepsake.projections.pages.queries import PagesFile
-from keepsake.records.errors import Busy, KeepsakeError, NotFound, Refused
+from tallystick import Memory
+from tallystick.memory.pages import sync as page_sync
+from tallystick.memory.pages.files import PagesAt
+from tallystick.projections.markdown import parse
+from tallystick.projections.pages.queries import PagesFile
+from tallystick.records.errors import Busy, NotFound, Refused, TallystickError
 from tests import strategies
 from tests.memory.paged import (
     end_of,
@@ -714,7 +714,7 @@ def test_users_do_not_see_each_others_pages(m):
     m.pages.append("person-ana", "mine", ["x"])
 
     for name in ("@bob/person-ana", "@bob/person-ana.md", "../memory/person-ana", "person-a/../ana"):
-        with pytest.raises(KeepsakeError):
+        with pytest.raises(TallystickError):
             m.pages.read(name)
     with Memory(m.folder, user="bob") as bob:
         assert [e.text for e in bob.pages.read("person-ana").entries] == ["a secret of Bob"]
@@ -784,7 +784,7 @@ def test_a_memory_that_may_only_be_read_shows_its_pages_and_writes_nothing(m):
         for write in (reader.pages.sync, reader.pages.rebuild, reader.pages.clean):
             with pytest.raises(Refused, match="only be read"):
                 write()
-        with pytest.raises(KeepsakeError):
+        with pytest.raises(TallystickError):
             reader.pages.append("person-ana", "three", ["x"])
     assert files_of(m).keys() == before.keys()
     assert b"\ntwo\n" in files_of(m)["person-ana.md"]

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.memory.pages import files as pages_at
-from keepsake.memory.pages.sync import Sync
-from keepsake.projections.markdown import parse
-from keepsake.records.errors import Busy, KeepsakeError, Moved
-from keepsake.stores.page_files import NoPage, PageFolder, Raced
+from tallystick import Memory
+from tallystick.memory.pages import files as pages_at
+from tallystick.memory.pages.sync import Sync
+from tallystick.projections.markdown import parse
+from tallystick.records.errors import Busy, Moved, TallystickError
+from tallystick.stores.page_files import NoPage, PageFolder, Raced
 from tests.memory.paged import (
     end_of,
     entry_texts,
@@ -463,7 +463,7 @@ def test_closing_while_others_write_pages_harms_nothing(m):
         for number in range(50):
             try:
                 m.pages.append("person-ana", f"number {number}", ["x"])
-            except KeepsakeError:
+            except TallystickError:
                 return
 
     assert run_all(append, append, m.close) == []
@@ -478,9 +478,9 @@ def test_a_forked_child_is_told_to_open_the_memory_anew(m):
     m.pages.append("person-ana", "one", ["x"])
 
     def child():
-        with pytest.raises(KeepsakeError, match="fork"):
+        with pytest.raises(TallystickError, match="fork"):
             m.pages.append("person-ana", "two", ["x"])
-        with pytest.raises(KeepsakeError, match="fork"):
+        with pytest.raises(TallystickError, match="fork"):
             m.pages.sync()
         with Memory(m.folder) as own:
             own.pages.append("person-ana", "three", ["x"])

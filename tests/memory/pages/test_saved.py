@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from keepsake import Memory
-from keepsake.projections.markdown import parse
+from tallystick import Memory
+from tallystick.projections.markdown import parse
 from tests.memory.paged import end_of, entry_texts, folder_in, is_settled, page_at
 from tests.memory.pages.test_pages import edit, m
 
@@ -209,7 +209,7 @@ SPOILED = {
 @pytest.mark.parametrize("how", SPOILED)
 @pytest.mark.parametrize("answer", ["approve", "reject", "mended", "removed"])
 def test_a_page_that_is_spoiled_is_one_question_and_retracts_nothing(m, how, answer):
-    from keepsake.repair.check import check
+    from tallystick.repair.check import check
 
     text = five(m)
     path = page_at(m, "person-ana.md")
@@ -226,7 +226,7 @@ def test_a_page_that_is_spoiled_is_one_question_and_retracts_nothing(m, how, ans
     assert path.read_bytes() == spoiled
     assert len(texts_of(m)) == 6
     [review] = m.reviews.waiting()
-    assert f"keepsake review {review.id[-6:]}" in problem
+    assert f"tallystick review {review.id[-6:]}" in problem
 
     if answer in ("approve", "reject"):
         getattr(m.reviews, answer)(review.id)
@@ -387,7 +387,7 @@ UNCLEAR = {
 
 @pytest.mark.parametrize("what", UNCLEAR)
 def test_what_is_not_understood_is_told_every_time_until_it_is_set_right(m, what):
-    from keepsake.repair.check import check
+    from tallystick.repair.check import check
 
     old = m.pages.append("person-ana", "one", ["x"])
     m.pages.supersede("person-ana", old.id, "two")

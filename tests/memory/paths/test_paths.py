@@ -6,9 +6,9 @@ import inspect
 
 import pytest
 
-from keepsake import Memory, Moved, NotFound, Refused
-from keepsake.memory.paths.view import calls
-from keepsake.records.path import MemoryPath
+from tallystick import Memory, Moved, NotFound, Refused
+from tallystick.memory.paths.view import calls
+from tallystick.records.path import MemoryPath
 
 
 def held(memory: Memory, path: str = "") -> dict[str, tuple[str, str, float]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from keepsake import Memory
-from keepsake.records.rule import ConsolidationRule
+from tallystick import Memory
+from tallystick.records.rule import ConsolidationRule
 
 
 def words(memory: Memory, path: str = "") -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from keepsake import Memory
-from keepsake.records.rule import ConsolidationRule
+from tallystick import Memory
+from tallystick.records.rule import ConsolidationRule
 
 
 def tell(memory: Memory, value: str, name: str, path: str = "") -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keepsake import KeepsakeError, Memory
+from tallystick import Memory, TallystickError
 from tests.strategies import HOSTILE
 
 ODD = [*HOSTILE, "\ud800", "\u200b", "漢" * 5000, "x" * (1 << 20), None, 5, b"x", ["a"], {"a": 1}]
@@ -40,7 +40,7 @@ def test_what_is_odd_is_taken_or_refused_in_one_short_line(memory: Memory, numbe
         call = calls(memory, ODD[number])[what]
         try:
             call()
-        except KeepsakeError as error:
+        except TallystickError as error:
             told = str(error)
             assert "\n" not in told, what
             assert len(told) < 400, what

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from keepsake import Memory, Refused
-from keepsake.records.belief import Belief
-from keepsake.records.path_merge import Merged
+from tallystick import Memory, Refused
+from tallystick.records.belief import Belief
+from tallystick.records.path_merge import Merged
 
 Door = Callable[..., Memory]
 

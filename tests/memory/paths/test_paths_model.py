@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from keepsake import KeepsakeError, Memory, Refused
+from tallystick import Memory, Refused, TallystickError
 from tests.conftest import at_most
 
 IN_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # nobody pulls the plug here
@@ -122,7 +122,7 @@ class Walk(RuleBasedStateMachine):
         given_ = {"revise": (key, f"brew {text}"), "forget": (key,), "invalidate": (key, "no")}[how]
         try:
             getattr(self.memory.on(path), how)(*given_)
-        except KeepsakeError:
+        except TallystickError:
             assert not self.is_open(path) or before is None or before.status == "tombstone"
             return
         assert self.is_open(path)
@@ -248,7 +248,7 @@ def play(memory: Memory, path: str, side: str, told: list[tuple[str, str, str]])
         named = {"key": key} if how == "remember" else {}
         try:
             getattr(memory.on(path), how)(*given_, **named)
-        except KeepsakeError:
+        except TallystickError:
             continue
 
 

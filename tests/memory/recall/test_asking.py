@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from keepsake import Memory, Refused
+from tallystick import Memory, Refused
 
 NOON = datetime(2026, 5, 20, 12, tzinfo=UTC)  # a Wednesday
 

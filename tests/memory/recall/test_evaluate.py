@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake import Memory, NotFound, Refused
-from keepsake.memory.recall.evaluation_file import read_questions
-from keepsake.records.errors import Closed
-from keepsake.records.evaluation import Verdicts
+from tallystick import Memory, NotFound, Refused
+from tallystick.memory.recall.evaluation_file import read_questions
+from tallystick.records.errors import Closed
+from tallystick.records.evaluation import Verdicts
 from tests.growth import assert_text_linear
 
 
@@ -161,7 +161,7 @@ def test_the_summary_counts_what_was_wanted_and_found_and_where(story: Memory) -
 def test_asking_writes_nothing_even_where_every_recall_leaves_a_receipt(home: Path) -> None:
     with Memory() as memory:
         memory.remember("Ana prefers tea", key="ana")
-        memory.folder.joinpath("keepsake.toml").write_text("[recall]\nreceipts = true\n")
+        memory.folder.joinpath("tallystick.toml").write_text("[recall]\nreceipts = true\n")
     with Memory() as memory:
         memory.test([{"ask": "tea", "find": "ana"}, {"ask": "tea", "find": "ana", "frame": "attention"}])
         memory.receipts.flush()

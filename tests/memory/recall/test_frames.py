@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from keepsake import Memory, Refused
-from keepsake.records.frame import Frame
+from tallystick import Memory, Refused
+from tallystick.records.frame import Frame
 
 WEIGHTS = {"similarity": 0.5, "confidence": 0.2, "recency": 0.1, "centrality": 0.1, "reinforcement": 0.1}
 

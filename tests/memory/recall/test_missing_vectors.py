@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keepsake import Memory
-from keepsake.records.errors import Busy
-from keepsake.records.protocols import Identity
+from tallystick import Memory
+from tallystick.records.errors import Busy
+from tallystick.records.protocols import Identity
 
 
 class Slow:

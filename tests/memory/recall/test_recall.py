@@ -10,12 +10,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory, Refused
-from keepsake.projections.index import batch as desk
-from keepsake.projections.index.block_ids import address
-from keepsake.projections.index.rows import Block
-from keepsake.records.hit import Hit
-from keepsake.state.history import beliefs_at
+from tallystick import Memory, Refused
+from tallystick.projections.index import batch as desk
+from tallystick.projections.index.block_ids import address
+from tallystick.projections.index.rows import Block
+from tallystick.records.hit import Hit
+from tallystick.state.history import beliefs_at
 from tests.conftest import at_most
 
 MANY = 10_000

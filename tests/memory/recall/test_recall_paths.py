@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.records.errors import KeepsakeError
+from tallystick import Memory
+from tallystick.records.errors import TallystickError
 from tests.conftest import at_most
 from tests.strategies import HOSTILE
 
@@ -342,7 +342,7 @@ def _do(m: Memory, act: str, text: str, number: int) -> None:
             m.paths.compact("down", summary=text)
         else:
             m.remember(f"The kettle number {number} is green", path="down")
-    except KeepsakeError:
+    except TallystickError:
         return
 
 

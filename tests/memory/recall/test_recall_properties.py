@@ -7,8 +7,8 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.records.errors import KeepsakeError
+from tallystick import Memory
+from tallystick.records.errors import TallystickError
 from tests.conftest import at_most
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
@@ -58,7 +58,7 @@ class Told:
             elif what == "erase" and name:
                 m.erase(name, user=user, path=path)
                 del self.held[name]
-        except KeepsakeError:  # an episode cannot be revised or forgotten
+        except TallystickError:  # an episode cannot be revised or forgotten
             pass
 
     def seen_by(self, user: str, path: str) -> dict[str, str]:

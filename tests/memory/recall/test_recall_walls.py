@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from keepsake import Memory, Refused
-from keepsake.recall import pipeline as answer
+from tallystick import Memory, Refused
+from tallystick.recall import pipeline as answer
 
 
 class Clock:
@@ -122,7 +122,7 @@ def test_how_much_others_remember_does_not_move_the_floor_where_there_are_no_vec
 
 
 def _without_vectors() -> Any:
-    from keepsake.recall.vectors import VectorSearch
+    from tallystick.recall.vectors import VectorSearch
 
     return VectorSearch(None, None, None)
 

@@ -9,12 +9,12 @@ from contextlib import suppress
 
 import pytest
 
-from keepsake import Memory
-from keepsake.memory.recall.feedback import FeedbackService
-from keepsake.memory.recall.receipts import GROUP, MOST, ReceiptStore
-from keepsake.records.errors import NotFound, NotWritten, Refused
-from keepsake.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
-from keepsake.records.receipt import Receipt
+from tallystick import Memory
+from tallystick.memory.recall.feedback import FeedbackService
+from tallystick.memory.recall.receipts import GROUP, MOST, ReceiptStore
+from tallystick.records.errors import NotFound, NotWritten, Refused
+from tallystick.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
+from tallystick.records.receipt import Receipt
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keepsake import Memory, NotApproved, NotFound, Refused
+from tallystick import Memory, NotApproved, NotFound, Refused
 
 ASKED = "which dates does the parser reject?"
 PARSER, MUSEUM = "The parser rejects dates before 1900", "Invoices from the museum go back to 1874"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keepsake import Memory, NotFound
+from tallystick import Memory, NotFound
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_a_receipt_is_left_only_if_asked_for_and_keeps_the_question_only_if_told
 
 
 def test_the_settings_may_ask_for_receipts(filled, home):
-    (filled.folder / "keepsake.toml").write_text("[recall]\nreceipts = true\n")
+    (filled.folder / "tallystick.toml").write_text("[recall]\nreceipts = true\n")
     with Memory() as other:
         assert other.recall("which boats?").receipt
         assert other.recall("which boats?", receipt=False).receipt == ""

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory, Refused
-from keepsake.memory.recall.recall import RecallService
-from keepsake.projections.vectors.erase import is_swept
-from keepsake.recall import vectors as meaning
-from keepsake.recall.vectors import NoVectors
-from keepsake.stores.esdb.store import ChronoStore
+from tallystick import Memory, Refused
+from tallystick.memory.recall.recall import RecallService
+from tallystick.projections.vectors.erase import is_swept
+from tallystick.recall import vectors as meaning
+from tallystick.recall.vectors import NoVectors
+from tallystick.stores.esdb.store import ChronoStore
 from tests.conftest import at_most
 from tests.projections.vectors.doubles import Fast, Slow, traces
 
@@ -158,7 +158,7 @@ def test_an_erasure_needs_no_room_on_the_disk(root: Path, monkeypatch: pytest.Mo
 
     with Memory(root, embedder=embedder) as m:
         with monkeypatch.context() as patch:
-            patch.setattr("keepsake.projections.vectors.file.open", full, raising=False)
+            patch.setattr("tallystick.projections.vectors.file.open", full, raising=False)
             for user in USERS:
                 m.erase("secret", user=user)
             assert m.recall("green tea")

@@ -1,4 +1,4 @@
-"""The policy of `keepsake.toml`: how it is read, followed, and what a bad one does."""
+"""The policy of `tallystick.toml`: how it is read, followed, and what a bad one does."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory, NeedsApproval, Refused
-from keepsake.memory.core.policy_file import PolicyFile, read_policy
-from keepsake.records.errors import NotApproved
-from keepsake.records.policy import DEFAULT
+from tallystick import Memory, NeedsApproval, Refused
+from tallystick.memory.core.policy_file import PolicyFile, read_policy
+from tallystick.records.errors import NotApproved
+from tallystick.records.policy import DEFAULT
 
 Write = Callable[[str], None]
 Door = Callable[..., Memory]
@@ -29,9 +29,9 @@ def write(memory: Memory) -> Write:
     """Put a policy into force. The file is a new one each time, as an editor leaves it."""
 
     def put(text: str) -> None:
-        fresh = memory.folder / "keepsake.toml.new"
+        fresh = memory.folder / "tallystick.toml.new"
         fresh.write_text(text, "utf-8")
-        os.replace(fresh, memory.folder / "keepsake.toml")
+        os.replace(fresh, memory.folder / "tallystick.toml")
 
     return put
 
@@ -50,7 +50,7 @@ def door(memory: Memory) -> Iterator[Door]:
 
 
 def test_all_that_a_policy_may_say_is_read(tmp_path: Path) -> None:
-    (tmp_path / "keepsake.toml").write_text(
+    (tmp_path / "tallystick.toml").write_text(
         """
         [policy]
         approvers = ["cli:*", "web:ana"]
@@ -73,7 +73,7 @@ def test_all_that_a_policy_may_say_is_read(tmp_path: Path) -> None:
         then = "quarantine"
         """
     )
-    policy = read_policy(tmp_path / "keepsake.toml")
+    policy = read_policy(tmp_path / "tallystick.toml")
 
     assert policy.approvers == ("cli:*", "web:ana")
     assert policy.expires.total_seconds() == 12 * 3600
@@ -130,7 +130,7 @@ def test_a_policy_that_is_not_understood_lets_nothing_be_written_and_everything_
         with pytest.raises(Refused, match=says) as refused:
             do()
         assert "\n" not in str(refused.value)
-        assert str(memory.folder / "keepsake.toml") in str(refused.value)
+        assert str(memory.folder / "tallystick.toml") in str(refused.value)
         assert "until then nothing is written" in str(refused.value)
     assert memory.status().events == before
     assert memory.show("tea").text == "Ana prefers tea"
@@ -145,7 +145,7 @@ def test_a_file_that_breaks_while_a_program_runs_stops_its_writing(
     memory: Memory, write: Write, damage: bytes
 ) -> None:
     memory.remember("tea", key="tea")
-    (memory.folder / "keepsake.toml").write_bytes(damage)
+    (memory.folder / "tallystick.toml").write_bytes(damage)
 
     with pytest.raises(Refused, match="cannot be read"):
         memory.remember("x")
@@ -155,7 +155,7 @@ def test_a_file_that_breaks_while_a_program_runs_stops_its_writing(
 
 
 def test_a_file_that_cannot_be_opened_stops_writing_too(memory: Memory) -> None:
-    (memory.folder / "keepsake.toml").mkdir()
+    (memory.folder / "tallystick.toml").mkdir()
 
     with pytest.raises(Refused, match="cannot be read"):
         memory.remember("x")
@@ -173,7 +173,7 @@ def test_a_running_program_follows_the_file(memory: Memory, write: Write, door: 
     write("[[policy.rules]]\naction = 'erase'\nthen = 'refuse'\n")
     with pytest.raises(NotApproved):
         agent.erase("b")
-    (memory.folder / "keepsake.toml").unlink()
+    (memory.folder / "tallystick.toml").unlink()
     memory.erase("a")
 
     assert (memory.get("a"), memory.show("b").text) == (None, "two")
@@ -184,8 +184,8 @@ def test_the_file_is_read_once_while_it_stays_the_same(
 ) -> None:
     write(_ASK_ME)
     reads = []
-    monkeypatch.setattr("keepsake.memory.core.policy_file.read_policy", lambda path: reads.append(path) or DEFAULT)
-    file = PolicyFile(memory.folder / "keepsake.toml")
+    monkeypatch.setattr("tallystick.memory.core.policy_file.read_policy", lambda path: reads.append(path) or DEFAULT)
+    file = PolicyFile(memory.folder / "tallystick.toml")
 
     assert [file.now() for _ in range(5)] == [DEFAULT] * 5
     assert len(reads) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory, Moved, NeedsApproval, NotApproved, Refused
+from tallystick import Memory, Moved, NeedsApproval, NotApproved, Refused
 
 RULE = '[policy]\napprovers = ["cli:ana"]\n\n[[policy.rules]]\naction = ["merge", "archive", "compact", "trust"]\n'
 
@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> Path:
     with Memory(tmp_path) as memory:
         memory.paths.branch("b")
         memory.on("b").remember("Ana prefers tea")
-    (tmp_path / "keepsake.toml").write_text(RULE + 'then = "review"\n')
+    (tmp_path / "tallystick.toml").write_text(RULE + 'then = "review"\n')
     return tmp_path
 
 
@@ -58,7 +58,7 @@ def test_where_a_rule_asks_for_approval_of_what_cannot_be_asked_only_a_person_th
 
 @pytest.mark.parametrize("end", ENDS)
 def test_what_a_rule_forbids_nobody_does(folder, end):
-    (folder / "keepsake.toml").write_text(RULE + 'then = "refuse"\n')
+    (folder / "tallystick.toml").write_text(RULE + 'then = "refuse"\n')
     with Memory(folder, by="cli:ana") as memory:
         with pytest.raises(NotApproved, match="rule 1"):
             ENDS[end](memory)
@@ -67,7 +67,7 @@ def test_what_a_rule_forbids_nobody_does(folder, end):
 
 
 def test_what_is_brought_over_passes_the_rules_of_where_it_is_brought_to(folder):
-    (folder / "keepsake.toml").write_text(
+    (folder / "tallystick.toml").write_text(
         '[[policy.rules]]\naction = "remember"\npath = ""\ntrust = "agent"\nthen = "review"\n'
     )
     with Memory(folder, by="mcp:x", trust="agent") as memory:

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake import Memory, Moved, NeedsApproval, NotFound, Refused
-from keepsake.records.errors import NotApproved
-from keepsake.records.review import Action, Applied, Approval, Review
+from tallystick import Memory, Moved, NeedsApproval, NotFound, Refused
+from tallystick.records.errors import NotApproved
+from tallystick.records.review import Action, Applied, Approval, Review
 from tests.memory.conftest import Clock
 
 Door = Callable[..., Memory]
@@ -59,7 +59,7 @@ def refused(why: str, do: Callable[[], object], memory: Memory) -> None:
 
 
 def set_policy(memory: Memory, text: str) -> None:
-    (memory.folder / "keepsake.toml").write_text(text, "utf-8")
+    (memory.folder / "tallystick.toml").write_text(text, "utf-8")
 
 
 # -- actions -----------------------------------------------------------------------------------------------------------
@@ -434,7 +434,7 @@ def test_an_erasure_with_a_yes_that_was_cut_short_is_finished_with_the_same_yes(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("keepsake.ledger.ledger.Ledger.erase", die)
+        patch.setattr("tallystick.ledger.ledger.Ledger.erase", die)
         with pytest.raises(KeyboardInterrupt):
             agent.apply(action, approval)
     assert memory.show("k").text == "a secret"
@@ -494,7 +494,7 @@ def test_a_flood_of_refusals_does_not_fill_the_ledger(
 def test_a_source_that_tries_everything_is_recorded_so_often_and_no_more(
     memory: Memory, agent: Memory, asked: tuple[Action, Review], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("keepsake.decide.refusals.MOST", 3)
+    monkeypatch.setattr("tallystick.decide.refusals.MOST", 3)
     yes = memory.reviews.grant(asked[1].id)
     names = [memory.remember(f"belief {number}").id for number in range(6)]
     before = memory.status().events
@@ -558,9 +558,9 @@ def test_two_processes_with_one_yes_do_it_once(memory: Memory, agent: Memory) ->
     approval = memory.reviews.grant(review.id, expires="2999-01-01")
     code = """
 import json, sys
-from keepsake import Memory
-from keepsake.records.errors import NotApproved
-from keepsake.records.review import Action, Approval
+from tallystick import Memory
+from tallystick.records.errors import NotApproved
+from tallystick.records.review import Action, Approval
 folder, action, approval = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
 with Memory(folder, trust="agent", by="agent:test") as m:
     print("ready", flush=True)

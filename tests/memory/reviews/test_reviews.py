@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import ChronoStore, Memory, Moved, NeedsApproval, NotApproved, NotFound, Refused
-from keepsake.ledger.ledger import Ledger
+from tallystick import ChronoStore, Memory, Moved, NeedsApproval, NotApproved, NotFound, Refused
+from tallystick.ledger.ledger import Ledger
 
 Door = Callable[..., Memory]
 
@@ -370,7 +370,7 @@ def test_a_write_that_fails_takes_its_question_back(
 def test_two_processes_see_each_others_reviews(memory: Memory) -> None:
     memory.remember("tea", key="k")
     code = f"""
-from keepsake import Memory, NeedsApproval
+from tallystick import Memory, NeedsApproval
 with Memory({str(memory.folder)!r}, trust="agent", by="mcp:2") as m:
     try:
         m.forget("k")

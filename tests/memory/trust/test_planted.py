@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from keepsake import KeyReused, Memory
-from keepsake.records.named_entity import NamedEntity
-from keepsake.surfaces.cli.root import keepsake as program
+from tallystick import KeyReused, Memory
+from tallystick.records.named_entity import NamedEntity
+from tallystick.surfaces.cli.root import tallystick as program
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepsake import Memory, NeedsApproval, NotFound, Refused
-from keepsake.records.delta import read_delta
-from keepsake.records.errors import NotApproved
-from keepsake.records.review import Action
+from tallystick import Memory, NeedsApproval, NotFound, Refused
+from tallystick.records.delta import read_delta
+from tallystick.records.errors import NotApproved
+from tallystick.records.review import Action
 
 
 @pytest.fixture

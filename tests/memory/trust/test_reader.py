@@ -6,15 +6,15 @@ from dataclasses import dataclass, field, make_dataclass
 
 import pytest
 
-from keepsake import Memory
-from keepsake.memory import async_memory as aio
-from keepsake.memory.trust.field_kinds import MADE, OPEN, emptied
-from keepsake.memory.trust.quarantine import PENDING
-from keepsake.memory.trust.reader import _ACTS
-from keepsake.records.belief import Belief
-from keepsake.records.errors import NotApproved, NotFound
-from keepsake.records.event import Draft
-from keepsake.records.schema import WRITER_TRUST
+from tallystick import Memory
+from tallystick.memory import async_memory as aio
+from tallystick.memory.trust.field_kinds import MADE, OPEN, emptied
+from tallystick.memory.trust.quarantine import PENDING
+from tallystick.memory.trust.reader import _ACTS
+from tallystick.records.belief import Belief
+from tallystick.records.errors import NotApproved, NotFound
+from tallystick.records.event import Draft
+from tallystick.records.schema import WRITER_TRUST
 
 HANDLES = {kind.__name__ for kind in aio.NOUNS.values()} | {"Memory", "On"}
 NO_RECORDS = {  # of what calls return

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keepsake import Memory
+from tallystick import Memory
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import ConsolidationRule, Memory, NeedsApproval, NotFound, Refused
-from keepsake.records.delta import AddDelta, DeltaScope
+from tallystick import ConsolidationRule, Memory, NeedsApproval, NotFound, Refused
+from tallystick.records.delta import AddDelta, DeltaScope
 
 NOON = datetime(2026, 5, 20, 12, tzinfo=UTC)
 
@@ -342,7 +342,7 @@ def test_what_rests_on_a_source_that_was_set_aside_waits(doors):
 
 
 def test_only_what_is_trusted_alike_becomes_one(doors):
-    from keepsake.records.proposal import MERGE, REPEAT, Proposal
+    from tallystick.records.proposal import MERGE, REPEAT, Proposal
 
     names = [doors[name].remember("The shop opens at nine.").id for name in ("me", "a", "b")]
     [merge] = [each for each in doors["me"].tidy.proposals() if each.action == MERGE]
@@ -409,7 +409,7 @@ def test_other_letters_are_other_words_and_what_came_first_confirms_nothing(door
 
 @pytest.mark.parametrize(("needed", "voices"), [(0, 3), (2, 2), (3, 3)])
 def test_how_many_are_needed_is_set_and_none_means_only_a_persons_yes(doors, needed, voices):
-    (doors["me"].folder / "keepsake.toml").write_text(f"[policy]\ncorroborate = {needed}\n")
+    (doors["me"].folder / "tallystick.toml").write_text(f"[policy]\ncorroborate = {needed}\n")
     page = doors["web"].remember("The shop opens at nine.")
     for number, name in enumerate(("a", "b", "me")[:voices], 1):
         assert page.id not in [each for hit in says(doors["me"], "when does the shop open?") for each in hit]
@@ -420,7 +420,7 @@ def test_how_many_are_needed_is_set_and_none_means_only_a_persons_yes(doors, nee
 
 @pytest.mark.parametrize("wrong", ["-1", '"two"', "1.5", "true"])
 def test_a_number_that_is_none_is_refused_with_the_way_out(doors, wrong):
-    (doors["me"].folder / "keepsake.toml").write_text(f"[policy]\ncorroborate = {wrong}\n")
+    (doors["me"].folder / "tallystick.toml").write_text(f"[policy]\ncorroborate = {wrong}\n")
     with pytest.raises(Refused, match="policy.corroborate is a whole number"):
         Memory(doors["me"].folder)
 
@@ -433,7 +433,7 @@ def test_what_was_set_aside_bears_nothing_out(doors):
 
 
 def test_what_was_erased_bears_nothing_out(doors):
-    (doors["me"].folder / "keepsake.toml").write_text("[policy]\ncorroborate = 2\n")
+    (doors["me"].folder / "tallystick.toml").write_text("[policy]\ncorroborate = 2\n")
     doors["web"].remember("The shop opens at nine.")
     said = doors["a"].remember("The shop opens at nine.")
     doors["me"].erase(said.id)
@@ -442,7 +442,7 @@ def test_what_was_erased_bears_nothing_out(doors):
 
 
 def test_what_was_said_before_a_page_said_it_again_bears_out_the_first_time_alone(doors):
-    (doors["me"].folder / "keepsake.toml").write_text("[policy]\ncorroborate = 2\n")
+    (doors["me"].folder / "tallystick.toml").write_text("[policy]\ncorroborate = 2\n")
     first = doors["web"].remember("The shop opens at nine.", key="one")
     doors["a"].remember("The shop opens at nine.")
     doors["tool"].remember("The shop opens at nine.", key="two")

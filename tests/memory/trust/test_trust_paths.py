@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
+from tallystick import Memory
 
 SAID = "the printer is on the third floor"
 
@@ -33,7 +33,7 @@ def test_what_is_said_on_a_branch_bears_out_nothing_above_it(memory):
 
 
 def test_nor_does_it_count_when_somebody_above_says_it_later(tmp_path, memory):
-    (tmp_path / "keepsake.toml").write_text("[policy]\ncorroborate = 2\n")
+    (tmp_path / "tallystick.toml").write_text("[policy]\ncorroborate = 2\n")
     memory.paths.branch("b")
     with Memory(tmp_path, by="mcp:one", trust="agent") as one:
         one.on("b").remember(SAID)

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from keepsake.decide import beliefs as decide
-from keepsake.decide import trust as decide_trust
-from keepsake.decide.episodes import put as tell
-from keepsake.decide.episodes import retract as take_back
-from keepsake.records.belief import OWNER
-from keepsake.records.episode import Episode
-from keepsake.records.event import Draft, Event
-from keepsake.records.operations import BELIEF_INVALIDATE, BELIEF_TOMBSTONE, EPISODE_PUT, EPISODE_RETRACT, TRUST_SET
-from keepsake.state.beliefs import Beliefs
-from keepsake.state.state import State
+from tallystick.decide import beliefs as decide
+from tallystick.decide import trust as decide_trust
+from tallystick.decide.episodes import put as tell
+from tallystick.decide.episodes import retract as take_back
+from tallystick.records.belief import OWNER
+from tallystick.records.episode import Episode
+from tallystick.records.event import Draft, Event
+from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_TOMBSTONE, EPISODE_PUT, EPISODE_RETRACT, TRUST_SET
+from tallystick.state.beliefs import Beliefs
+from tallystick.state.state import State
 from tests.projections.index.ledgers import MadeUp
 
 TEXTS = ["tea", "coffee", "the port is 5432", "the port is 6543", "milk"]

@@ -9,29 +9,29 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from keepsake.decide import beliefs as decide
-from keepsake.decide import facts as decide_fact
-from keepsake.decide import path_merge
-from keepsake.decide import paths as decide_path
-from keepsake.decide import reviews as review
-from keepsake.decide import rules as decide_rule
-from keepsake.decide import sessions as decide_work
-from keepsake.decide import usage as decide_use
-from keepsake.decide.actions import targets
-from keepsake.decide.episodes import put as tell
-from keepsake.decide.episodes import retract as take_back
-from keepsake.records.clock import stamp
-from keepsake.records.delta import read_delta
-from keepsake.records.episode import Episode
-from keepsake.records.errors import KeepsakeError
-from keepsake.records.event import Draft, Event
-from keepsake.records.frame import Frame
-from keepsake.records.operations import DELTA_NOOP
-from keepsake.records.policy import DEFAULT
-from keepsake.records.receipt import Receipt
-from keepsake.records.review import Action
-from keepsake.records.rule import ConsolidationRule
-from keepsake.state.state import State
+from tallystick.decide import beliefs as decide
+from tallystick.decide import facts as decide_fact
+from tallystick.decide import path_merge
+from tallystick.decide import paths as decide_path
+from tallystick.decide import reviews as review
+from tallystick.decide import rules as decide_rule
+from tallystick.decide import sessions as decide_work
+from tallystick.decide import usage as decide_use
+from tallystick.decide.actions import targets
+from tallystick.decide.episodes import put as tell
+from tallystick.decide.episodes import retract as take_back
+from tallystick.records.clock import stamp
+from tallystick.records.delta import read_delta
+from tallystick.records.episode import Episode
+from tallystick.records.errors import TallystickError
+from tallystick.records.event import Draft, Event
+from tallystick.records.frame import Frame
+from tallystick.records.operations import DELTA_NOOP
+from tallystick.records.policy import DEFAULT
+from tallystick.records.receipt import Receipt
+from tallystick.records.review import Action
+from tallystick.records.rule import ConsolidationRule
+from tallystick.state.state import State
 
 TEXTS = ["tea", "Tea ", "coffee", "the port is 5432", "the port is 6543", "ÄPFEL", "äpfel", "茶", "'; DROP TABLE x", ""]
 USERS = ["me", "me", "ana", "U3:ana:tea"]
@@ -68,7 +68,7 @@ class MadeUp:
         self.now += timedelta(minutes=minutes)
         try:
             getattr(self, f"_{what}")(*rest)
-        except KeepsakeError:
+        except TallystickError:
             return
 
     def _known(self, number: int, user: str):
@@ -134,7 +134,7 @@ class MadeUp:
 
     def _learn(self, user, number, kind, value):
         """What a rule makes of an episode: a fact, a better one, none any more, or one more witness."""
-        with suppress(KeepsakeError):  # it may have been told before, and otherwise
+        with suppress(TallystickError):  # it may have been told before, and otherwise
             self._observe(value, user, TRUSTS[number % len(TRUSTS)], number | 1, "cli:local", "", SESSIONS[number % 4])
         told = [each for name in range(5) for each in self.book.episodes.find(user, f"D{name}")]
         if not told:

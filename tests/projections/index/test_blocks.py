@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
-from keepsake.projections.index.models import block_tags, blocks, contradictions, edges
-from keepsake.records.errors import Refused
-from keepsake.stores.elfmem.queries import bytes_to_embedding, content_hash
+from tallystick.projections.index.models import block_tags, blocks, contradictions, edges
+from tallystick.records.errors import Refused
+from tallystick.stores.elfmem.queries import bytes_to_embedding, content_hash
 
 # In
 

@@ -4,13 +4,13 @@ import sqlite3
 
 import pytest
 
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index import file as file_module
-from keepsake.projections.index import fold
-from keepsake.projections.index.batch import WriteBatch
-from keepsake.projections.index.compare import differences
-from keepsake.projections.index.file import NOTHING, IndexFile
-from keepsake.state.sessions import ActiveHours
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index import file as file_module
+from tallystick.projections.index import fold
+from tallystick.projections.index.batch import WriteBatch
+from tallystick.projections.index.compare import differences
+from tallystick.projections.index.file import NOTHING, IndexFile
+from tallystick.state.sessions import ActiveHours
 from tests.projections.index.ledgers import MadeUp
 
 

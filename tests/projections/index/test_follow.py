@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import Memory
-from keepsake.ledger import snapshot
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index import file as file_module
-from keepsake.projections.index.compare import differences, text_trouble
-from keepsake.projections.index.file import NOTHING, IndexFile
-from keepsake.projections.index.fold import Stale
-from keepsake.records.errors import KeepsakeError
-from keepsake.repair.check import check
-from keepsake.state.state import State
+from tallystick import Memory
+from tallystick.ledger import snapshot
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index import file as file_module
+from tallystick.projections.index.compare import differences, text_trouble
+from tallystick.projections.index.file import NOTHING, IndexFile
+from tallystick.projections.index.fold import Stale
+from tallystick.records.errors import TallystickError
+from tallystick.repair.check import check
+from tallystick.state.state import State
 from tests.memory.told import known
 from tests.projections.index.ledgers import TAGS, TEXTS, TRUSTS, USERS, MadeUp, lessons, steps, walks
 
@@ -241,7 +241,7 @@ class InAFolder:
         m = self.handles[which]
         held = m._shelf.book.query(user=user)
         name = held[number % len(held)].belief().id if held else ""
-        with suppress(KeepsakeError):
+        with suppress(TallystickError):
             if act == "put":
                 keyed = {"key": f"k{number % 9}"} if number % 3 else {}
                 m.remember(text or "words", user=user, trust=trust, tags=TAGS[: number % 3], **keyed)

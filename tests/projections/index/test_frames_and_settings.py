@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
-from keepsake.projections.index.builtin import CONFIG, FRAMES
-from keepsake.projections.index.models import frames, sessions, system_config
-from keepsake.records.errors import Damaged, Refused
+from tallystick.projections.index.builtin import CONFIG, FRAMES
+from tallystick.projections.index.models import frames, sessions, system_config
+from tallystick.records.errors import Damaged, Refused
 
 A_FRAME = {
     "name": "mine", "weights_json": '{"similarity": 1.0}', "filters_json": "{}", "guarantees_json": "[]",

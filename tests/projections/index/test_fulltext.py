@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.search import (
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.search import (
     MOST_WORDS,
     NOW,
     Scope,

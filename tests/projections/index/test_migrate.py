@@ -16,15 +16,15 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
-import keepsake.stores.elfmem.migrations as scripts_package
-from keepsake.projections.index.models import metadata
-from keepsake.records.errors import Busy, Damaged, NotFound, Refused
-from keepsake.stores.elfmem import migrate as migrating
-from keepsake.stores.elfmem.engine import prepare, url_of
-from keepsake.stores.elfmem.migrate import migrate
-from keepsake.stores.elfmem.rows.blocks import get_block, insert_block
-from keepsake.stores.elfmem.rows.edges import get_neighbours, insert_edge
-from keepsake.stores.elfmem.rows.tags import add_tags, get_tags
+import tallystick.stores.elfmem.migrations as scripts_package
+from tallystick.projections.index.models import metadata
+from tallystick.records.errors import Busy, Damaged, NotFound, Refused
+from tallystick.stores.elfmem import migrate as migrating
+from tallystick.stores.elfmem.engine import prepare, url_of
+from tallystick.stores.elfmem.migrate import migrate
+from tallystick.stores.elfmem.rows.blocks import get_block, insert_block
+from tallystick.stores.elfmem.rows.edges import get_neighbours, insert_edge
+from tallystick.stores.elfmem.rows.tags import add_tags, get_tags
 
 SCRIPTS = Path(next(iter(scripts_package.__path__)))
 A_SECOND = '''
@@ -141,7 +141,7 @@ def test_revisions_form_one_line(tmp_path):
 def test_the_environment_imports_the_tables_without_a_guard_and_rebuilds_in_batches():
     text = (SCRIPTS / "env.py").read_text()
 
-    assert "from keepsake.projections.index.models import metadata as target_metadata" in text
+    assert "from tallystick.projections.index.models import metadata as target_metadata" in text
     assert "except ImportError" not in text
     assert text.count("render_as_batch=True") == text.count("context.configure(")
 
@@ -150,7 +150,7 @@ def test_the_wheel_carries_the_migrations_and_their_template(wheel):
     shipped = set(zipfile.ZipFile(wheel).namelist())
     wanted = {path.relative_to(SCRIPTS) for path in SCRIPTS.rglob("*") if path.suffix in (".py", ".mako")}
 
-    assert {f"keepsake/stores/elfmem/migrations/{path}" for path in wanted} <= shipped
+    assert {f"tallystick/stores/elfmem/migrations/{path}" for path in wanted} <= shipped
     assert Path("script.py.mako") in wanted
 
 
@@ -223,12 +223,12 @@ def test_tables_that_are_nearly_ours_are_refused_by_name_and_left_as_they_are(tm
     assert asked(path, "SELECT name FROM sqlite_master WHERE name = 'alembic_version'") == []
 
 
-def test_a_database_of_a_newer_keepsake_is_refused_in_one_line(tmp_path):
+def test_a_database_of_a_newer_tallystick_is_refused_in_one_line(tmp_path):
     migrate(tmp_path / "a.db")
     with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
         db.execute("UPDATE alembic_version SET version_num = '9999'")
 
-    with pytest.raises(Refused, match=r"a.db is at revision '9999', which this keepsake does not know") as told:
+    with pytest.raises(Refused, match=r"a.db is at revision '9999', which this tallystick does not know") as told:
         migrate(tmp_path / "a.db")
 
     assert "\n" not in str(told.value)
@@ -291,7 +291,7 @@ def test_two_at_once_take_turns(tmp_path):
 
 
 def test_two_processes_at_once_take_turns(tmp_path):
-    code = "import sys; from keepsake.stores.elfmem.migrate import migrate; print(migrate(sys.argv[1]))"
+    code = "import sys; from tallystick.stores.elfmem.migrate import migrate; print(migrate(sys.argv[1]))"
     command = [sys.executable, "-c", code, str(tmp_path / "a.db")]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in "ab"]
 
@@ -340,12 +340,12 @@ def test_an_upgrade_that_fails_half_way_leaves_the_database_as_it_was(tmp_path, 
     assert using(path, is_filled)
 
 
-def test_this_keepsake_refuses_what_the_made_up_one_has_migrated(tmp_path, with_a_second, monkeypatch):
+def test_this_tallystick_refuses_what_the_made_up_one_has_migrated(tmp_path, with_a_second, monkeypatch):
     with_a_second()
     migrate(tmp_path / "a.db")
     monkeypatch.undo()
 
-    with pytest.raises(Refused, match="'0002', which this keepsake does not know"):
+    with pytest.raises(Refused, match="'0002', which this tallystick does not know"):
         migrate(tmp_path / "a.db")
 
 
@@ -355,7 +355,7 @@ def test_this_keepsake_refuses_what_the_made_up_one_has_migrated(tmp_path, with_
 @pytest.fixture
 def alembic(tmp_path):
     (tmp_path / "pyproject.toml").write_text(
-        '[tool.alembic]\nscript_location = "keepsake.stores.elfmem:migrations"\n'
+        '[tool.alembic]\nscript_location = "tallystick.stores.elfmem:migrations"\n'
     )
 
     def run(*words):

@@ -5,7 +5,7 @@ import sys
 
 from sqlalchemy import create_mock_engine, inspect
 
-from keepsake.projections.index.models import (
+from tallystick.projections.index.models import (
     block_tags,
     blocks,
     contradictions,
@@ -130,7 +130,7 @@ def test_no_table_has_a_place_for_a_secret():
 def test_the_index_is_used_without_loading_sqlalchemy_or_numpy():
     code = """
 import sys
-from keepsake.projections.index import builtin, hashing
+from tallystick.projections.index import builtin, hashing
 hashing.content_hash("x")
 print([name for name in ("sqlalchemy", "numpy", "alembic", "aiosqlite") if name in sys.modules])
 """

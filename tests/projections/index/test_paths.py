@@ -5,15 +5,15 @@ from math import log
 import pytest
 from hypothesis import given
 
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index import batch as desk
-from keepsake.projections.index import search as fulltext
-from keepsake.projections.index.block_ids import address
-from keepsake.projections.index.compare import differences
-from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.search import Scope, count_of, rarity, search, search_letters, shown
-from keepsake.records.operations import EPISODE_PUT
-from keepsake.state.state import State
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index import batch as desk
+from tallystick.projections.index import search as fulltext
+from tallystick.projections.index.block_ids import address
+from tallystick.projections.index.compare import differences
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.search import Scope, count_of, rarity, search, search_letters, shown
+from tallystick.records.operations import EPISODE_PUT
+from tallystick.state.state import State
 from tests.projections.index.ledgers import MadeUp, walks
 from tests.projections.index.test_follow import rebuilt
 

@@ -4,10 +4,10 @@ import re
 import sqlite3
 from pathlib import Path
 
-from keepsake.projections.index import expressions, file
-from keepsake.projections.index import statements as prepared
-from keepsake.projections.index.rows import Block, Source
-from keepsake.projections.index.schema import bookmark, sources
+from tallystick.projections.index import expressions, file
+from tallystick.projections.index import statements as prepared
+from tallystick.projections.index.rows import Block, Source
+from tallystick.projections.index.schema import bookmark, sources
 
 
 def test_prepared_is_what_the_expressions_compile_to():
@@ -43,7 +43,7 @@ def test_importing_the_open_file_does_not_import_the_expression_language():
     import subprocess
     import sys
 
-    code = "import sys, keepsake.memory.core.index, keepsake.recall.pipeline; print('sqlalchemy' in sys.modules)"
+    code = "import sys, tallystick.memory.core.index, tallystick.recall.pipeline; print('sqlalchemy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
     assert file.SHAPE >= 1

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from keepsake.projections.index.models import metadata
-from keepsake.records.errors import Damaged, Refused
-from keepsake.stores.elfmem import queries, rows
-from keepsake.stores.elfmem.queries import bytes_to_embedding, content_hash, embedding_to_bytes
+from tallystick.projections.index.models import metadata
+from tallystick.records.errors import Damaged, Refused
+from tallystick.stores.elfmem import queries, rows
+from tallystick.stores.elfmem.queries import bytes_to_embedding, content_hash, embedding_to_bytes
 from tests.projections.index.doors import ROWS
 from tests.strategies import HOSTILE, texts
 
@@ -412,7 +412,7 @@ def test_the_page_shows_every_table_with_its_columns():
 
 SNIPPET = """
 from sqlalchemy.ext.asyncio import AsyncConnection
-from keepsake.stores.elfmem.queries import get_weighted_degree, insert_block
+from tallystick.stores.elfmem.queries import get_weighted_degree, insert_block
 
 async def right(conn: AsyncConnection) -> dict[str, float]:
     await insert_block(conn, block_id="a", content="x", category="c", source="s")
@@ -426,7 +426,7 @@ async def wrong(conn: AsyncConnection) -> None:
 def test_the_three_modules_pass_strictly_and_a_wrong_call_is_seen(tmp_path):
     (tmp_path / "snippet.py").write_text(SNIPPET)
     modules = ("projections/index/models", "stores/elfmem/engine", "stores/elfmem/queries")
-    files = [f"src/keepsake/{name}.py" for name in modules]
+    files = [f"src/tallystick/{name}.py" for name in modules]
     command = [sys.executable, "-m", "mypy", "--strict", *files, str(tmp_path / "snippet.py")]
     done = subprocess.run(command, cwd=PAGE.parents[2], capture_output=True, text=True)
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from keepsake.projections.index.models import block_tags, contradictions, edges
-from keepsake.records.edge import Edge
-from keepsake.records.errors import Refused
+from tallystick.projections.index.models import block_tags, contradictions, edges
+from tallystick.records.edge import Edge
+from tallystick.records.errors import Refused
 from tests.projections.index.doors import SyncDoor
 
 

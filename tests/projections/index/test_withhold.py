@@ -5,13 +5,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keepsake.projections.database import IN_MEMORY
-from keepsake.projections.index import file as file_module
-from keepsake.projections.index import statements as sql
-from keepsake.projections.index.compare import differences
-from keepsake.projections.index.file import IndexFile
-from keepsake.projections.index.search import Scope
-from keepsake.state.state import State
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index import file as file_module
+from tallystick.projections.index import statements as sql
+from tallystick.projections.index.compare import differences
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.search import Scope
+from tallystick.state.state import State
 from tests.projections.index.distrusted import Doubted, doubts, seen_at
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from keepsake.projections.markdown import (
+from tallystick.projections.markdown import (
     Draft,
     Edit,
     appended,
@@ -18,7 +18,7 @@ from keepsake.projections.markdown import (
     superseded,
     tail_of,
 )
-from keepsake.records.errors import Moved, NotFound, Refused
+from tallystick.records.errors import Moved, NotFound, Refused
 from tests.projections.markdown.samples import BERLIN, HEADING, NOON, SAMPLE, any_texts, bodies, draft, drafts
 
 KMING, OLD, NEW = "20260420-1402-a1b23c", "20260420-1630-3f0e99", "20260421-0915-c4f1a5"

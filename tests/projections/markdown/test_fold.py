@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.projections.markdown.compact import propose as folding
-from keepsake.projections.markdown.compact.check import preserved
-from keepsake.projections.markdown.compact.losses import Loss
-from keepsake.projections.markdown.compact.propose import Statement, fold, words_in
+from tallystick.projections.markdown.compact import propose as folding
+from tallystick.projections.markdown.compact.check import preserved
+from tallystick.projections.markdown.compact.losses import Loss
+from tallystick.projections.markdown.compact.propose import Statement, fold, words_in
 from tests.growth import assert_linear
 from tests.strategies import HOSTILE, texts
 

@@ -9,10 +9,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from keepsake.projections.markdown import Draft, Edit, front_set, new_page, parse
-from keepsake.projections.markdown import front_matter as reading
-from keepsake.projections.markdown.front_matter import NotRead
-from keepsake.records.errors import Refused
+from tallystick.projections.markdown import Draft, Edit, front_set, new_page, parse
+from tallystick.projections.markdown import front_matter as reading
+from tallystick.projections.markdown.front_matter import NotRead
+from tallystick.records.errors import Refused
 from tests.projections.markdown.samples import BERLIN, FRONT_PIECES, NOON, SAMPLE, bodies, draft, fronts
 
 AHEAD = timezone(timedelta(hours=8))

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.projections.markdown import entity_of, file_name, file_of, is_plain
-from keepsake.projections.markdown.tag import is_tag, tag_of
-from keepsake.projections.markdown.zone import in_full, moment, on_the_clock, zone_name, zone_named
-from keepsake.records.entity import PREFIXES
-from keepsake.records.errors import Refused
+from tallystick.projections.markdown import entity_of, file_name, file_of, is_plain
+from tallystick.projections.markdown.tag import is_tag, tag_of
+from tallystick.projections.markdown.zone import in_full, moment, on_the_clock, zone_name, zone_named
+from tallystick.records.entity import PREFIXES
+from tallystick.records.errors import Refused
 from tests.projections.markdown.samples import moments
 
 names = st.one_of(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keepsake.projections.markdown import Edit, new_page, parse
-from keepsake.projections.markdown.front import LARGEST
-from keepsake.records.errors import NotFound, Refused
+from tallystick.projections.markdown import Edit, new_page, parse
+from tallystick.projections.markdown.front import LARGEST
+from tallystick.records.errors import NotFound, Refused
 from tests.growth import assert_text_linear
 from tests.projections.markdown.samples import BERLIN, HEADING, NOON, SAMPLE, any_texts, draft
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from keepsake.projections.markdown.compact.check import preserved
-from keepsake.projections.markdown.compact.notes import Note, joined, parted
-from keepsake.projections.markdown.compact.propose import Statement
+from tallystick.projections.markdown.compact.check import preserved
+from tallystick.projections.markdown.compact.notes import Note, joined, parted
+from tallystick.projections.markdown.compact.propose import Statement
 from tests.growth import assert_linear
 from tests.strategies import texts
 

@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import orjson
 import pytest
 
-from keepsake.projections.pages.schema import TABLES
-from keepsake.projections.pages.search import (
+from tallystick.projections.pages.schema import TABLES
+from tallystick.projections.pages.search import (
     ENOUGH,
     index_all,
     index_entry,
@@ -16,7 +16,7 @@ from keepsake.projections.pages.search import (
     span_of,
     unindex_entry,
 )  # fmt: skip
-from keepsake.records.errors import Refused
+from tallystick.records.errors import Refused
 
 
 class Notes:

@@ -3,8 +3,8 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keepsake.projections.pages.query import MOST_TERMS, parse
-from keepsake.projections.pages.search import index_all, index_entry, unindex_entry
+from tallystick.projections.pages.query import MOST_TERMS, parse
+from tallystick.projections.pages.search import index_all, index_entry, unindex_entry
 from tests.projections.pages.test_search import Notes
 from tests.strategies import texts
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.errors import Refused
-from keepsake.records.graph.events import CUSTOM, MemoryEvent, fault_in
+from tallystick.records.errors import Refused
+from tallystick.records.graph.events import CUSTOM, MemoryEvent, fault_in
 from tests.strategies import json_objects, json_values, names, texts
 
 NOON = "2026-05-18T12:00:00.000000Z"

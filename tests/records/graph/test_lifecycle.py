@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.errors import Refused
-from keepsake.records.graph.lifecycle import GATED, KINDS, LifecycleAction, LifecycleApproval, PhasePolicy
+from tallystick.records.errors import Refused
+from tallystick.records.graph.lifecycle import GATED, KINDS, LifecycleAction, LifecycleApproval, PhasePolicy
 from tests.strategies import json_objects, names, texts
 
 NOON = datetime(2026, 5, 18, 12, tzinfo=UTC)

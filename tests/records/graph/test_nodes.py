@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.errors import Refused, UnknownVersion
-from keepsake.records.graph import envelope as module
-from keepsake.records.graph.envelope import GraphEnvelope, Records, record_in
-from keepsake.records.graph.events import MemoryEvent
-from keepsake.records.graph.fields import SCHEMA_VERSION, line_of
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance, edge_id
-from keepsake.records.graph.normal_form import is_normal
-from keepsake.records.path import MemoryPath
+from tallystick.records.errors import Refused, UnknownVersion
+from tallystick.records.graph import envelope as module
+from tallystick.records.graph.envelope import GraphEnvelope, Records, record_in
+from tallystick.records.graph.events import MemoryEvent
+from tallystick.records.graph.fields import SCHEMA_VERSION, line_of
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, Provenance, edge_id
+from tallystick.records.graph.normal_form import is_normal
+from tallystick.records.path import MemoryPath
 from tests.strategies import json_objects, names, texts
 
 DOCS = Path(__file__).parent.parent.parent.parent / "docs" / "reference"

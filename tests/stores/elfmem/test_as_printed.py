@@ -1,8 +1,8 @@
 """elfmem's storage plan as it is printed: every snippet, run in one interpreter session with nothing added.
 
 Most of them declare what there is to be: tables, and functions without a body. So each declaration is compared with
-what keepsake has under that name. Two things come from around the snippets: `elfmem` is `keepsake.stores.elfmem`, and
-`sqlalchemy.Real`, which no SQLAlchemy has (it is `REAL` there).
+what tallystick has under that name. Two things come from around the snippets: `elfmem` is `tallystick.stores.elfmem`,
+and `sqlalchemy.Real`, which no SQLAlchemy has (it is `REAL` there).
 """
 
 import asyncio
@@ -15,8 +15,8 @@ import sqlalchemy
 from sqlalchemy import Table
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from keepsake.stores import elfmem
-from keepsake.stores.elfmem.db import queries
+from tallystick.stores import elfmem
+from tallystick.stores.elfmem.db import queries
 
 SNIPPETS = {
     "db/__init__.py": r'''
@@ -558,7 +558,7 @@ def _is_declared(value):
     return inspect.isfunction(value) and value.__code__.co_filename in SNIPPETS
 
 
-def test_the_imports_of_the_plan_give_what_keepsake_has(printed):
+def test_the_imports_of_the_plan_give_what_tallystick_has(printed):
     session, _ = printed
     for name in (
         "metadata", "blocks", "block_tags", "edges", "contradictions", "frames", "sessions", "system_config",

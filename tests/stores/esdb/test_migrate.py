@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake import ChronoStore, Damaged, EsdbBridge, Memory, NotWritten
-from keepsake.memory.maintenance.check import check, repair
-from keepsake.records.errors import NotWritable, Refused, Unfinished
-from keepsake.stores.esdb import migrate as takeover
-from keepsake.stores.esdb.migrate import TakeoverWarning, take_over
+from tallystick import ChronoStore, Damaged, EsdbBridge, Memory, NotWritten
+from tallystick.memory.maintenance.check import check, repair
+from tallystick.records.errors import NotWritable, Refused, Unfinished
+from tallystick.stores.esdb import migrate as takeover
+from tallystick.stores.esdb.migrate import TakeoverWarning, take_over
 from tests.chronomemory_folder import ACTS, OldStore, made
 from tests.conftest import at_most
 from tests.crash.disks import DIED, DyingDisk, FailingDisk, Listing, in_a_child
@@ -58,7 +58,7 @@ def old(tmp_path: Path) -> OldStore:
 # -- what comes over -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::keepsake.stores.esdb.migrate.TakeoverWarning")
+@pytest.mark.filterwarnings("ignore::tallystick.stores.esdb.migrate.TakeoverWarning")
 def test_every_version_comes_over_with_its_time_its_status_and_its_confidence(old: OldStore, tmp_path: Path) -> None:
     content = old.wal.read_bytes()
     with ChronoStore(tmp_path) as store:
@@ -308,12 +308,12 @@ def test_a_folder_that_is_not_whole_is_refused_with_what_is_missing_and_left_as_
     with pytest.raises(Refused, match="import --format chronomemory"):
         repair(old.folder, ["line-damaged"])
 
-    assert "keepsake import --format chronomemory" in str(refused.value)
+    assert "tallystick import --format chronomemory" in str(refused.value)
     assert [finding.code for finding in check(old.folder) if finding.severity == "error"] == ["old-ledger-damaged"]
     assert _files(old.folder) == before
 
 
-@pytest.mark.filterwarnings("ignore::keepsake.stores.esdb.migrate.TakeoverWarning")
+@pytest.mark.filterwarnings("ignore::tallystick.stores.esdb.migrate.TakeoverWarning")
 def test_a_whole_log_stands_where_the_snapshot_says_otherwise_and_that_is_reported(
     old: OldStore, tmp_path: Path
 ) -> None:
@@ -330,7 +330,7 @@ def test_a_whole_log_stands_where_the_snapshot_says_otherwise_and_that_is_report
     assert "'Z': the snapshot says otherwise" in said
 
 
-@pytest.mark.filterwarnings("ignore::keepsake.stores.esdb.migrate.TakeoverWarning")
+@pytest.mark.filterwarnings("ignore::tallystick.stores.esdb.migrate.TakeoverWarning")
 @pytest.mark.parametrize("is_folder", [True, False])
 def test_a_whole_log_needs_no_snapshot(old: OldStore, tmp_path: Path, is_folder: bool) -> None:
     if is_folder:
@@ -356,7 +356,7 @@ def test_looking_at_an_old_folder_writes_nothing(old: OldStore, tmp_path: Path) 
         ("REQ-1", "It starts", ["spec"])
     ]
     assert bridge.record_counts() == {"fact": 1, "requirement": 1}
-    with pytest.raises(NotWritable, match="`keepsake backup` takes it over"):
+    with pytest.raises(NotWritable, match="`tallystick backup` takes it over"):
         ChronoStore(tmp_path, read_only=True).open()
     assert [finding.code for finding in check(old.folder)] == ["old-ledger"]
     assert _files(tmp_path) == before
@@ -373,7 +373,7 @@ def test_a_folder_that_may_only_be_read_says_what_to_do(
     assert _files(tmp_path) == before
 
 
-@pytest.mark.filterwarnings("ignore::keepsake.stores.esdb.migrate.TakeoverWarning")
+@pytest.mark.filterwarnings("ignore::tallystick.stores.esdb.migrate.TakeoverWarning")
 def test_a_disk_that_is_full_at_any_step_leaves_the_old_folder_or_the_new_one(old: OldStore, tmp_path: Path) -> None:
     old.write_snapshot()
     wal, snapshot = old.wal.read_bytes(), old.snapshot.read_bytes()
@@ -396,7 +396,7 @@ def test_a_disk_that_is_full_at_any_step_leaves_the_old_folder_or_the_new_one(ol
         assert _held(store) == old.records
 
 
-@pytest.mark.filterwarnings("ignore::keepsake.stores.esdb.migrate.TakeoverWarning")
+@pytest.mark.filterwarnings("ignore::tallystick.stores.esdb.migrate.TakeoverWarning")
 def test_a_process_that_ends_at_any_step_leaves_the_old_folder_or_the_new_one(old: OldStore, tmp_path: Path) -> None:
     old.write_snapshot()
     (old.folder / "events.wal.tmp").write_bytes(old.wal.read_bytes())

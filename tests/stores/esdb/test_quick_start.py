@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-import keepsake
-from keepsake import ChronoRecord, ChronoStore, EsdbBridge
+import tallystick
+from tallystick import ChronoRecord, ChronoStore, EsdbBridge
 
 
 @pytest.fixture
@@ -204,7 +204,7 @@ def test_the_bridge_reads_json_until_there_is_a_store_and_then_the_store(project
     folder = _specsmith(project)
     bridge = EsdbBridge(project_dir=project)
     assert bridge.status().to_dict() == {
-        "available": True, "backend": ".specsmith/ JSON (run keepsake migrate to upgrade)", "record_count": 3,
+        "available": True, "backend": ".specsmith/ JSON (run tallystick migrate to upgrade)", "record_count": 3,
         "wal_seq": 0, "epoch": 0, "chain_valid": True,
     }  # fmt: skip
     from_json = (bridge.requirements(), bridge.testcases())
@@ -352,7 +352,7 @@ def test_the_guide_runs_as_printed_in_one_session(
     for name, count in (("requirements", 12), ("testcases", 10)):
         items = [{"id": f"{name}-{number}", "title": f"number {number}"} for number in range(count)]
         (folder / f"{name}.json").write_bytes(orjson.dumps(items))
-    monkeypatch.setitem(sys.modules, "chronomemory", keepsake)
+    monkeypatch.setitem(sys.modules, "chronomemory", tallystick)
     session: dict[str, Any] = {"confirmed": True}
 
     for section in PRINTED:
@@ -372,4 +372,4 @@ def test_the_guide_runs_as_printed_in_one_session(
 
 def test_every_name_of_that_api_is_at_the_front() -> None:
     names = ("ChronoStore", "ChronoRecord", "WalEvent", "open_store", "EsdbBridge", "EsdbRecord", "EsdbStatus")
-    assert [name for name in names if not hasattr(keepsake, name)] == []
+    assert [name for name in names if not hasattr(tallystick, name)] == []

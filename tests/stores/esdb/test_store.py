@@ -9,10 +9,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from keepsake import ChronoRecord, ChronoStore, EsdbBridge, EsdbRecord, KeepsakeError, Memory, Refused, open_store
-from keepsake.records.errors import Damaged
-from keepsake.stores.esdb.bridge import FallbackWarning
-from keepsake.stores.esdb.store import SkippedRecord
+from tallystick import ChronoRecord, ChronoStore, EsdbBridge, EsdbRecord, Memory, Refused, TallystickError, open_store
+from tallystick.records.errors import Damaged
+from tallystick.stores.esdb.bridge import FallbackWarning
+from tallystick.stores.esdb.store import SkippedRecord
 
 
 @pytest.fixture
@@ -503,7 +503,7 @@ def test_a_damaged_store_still_reads_and_refuses_to_write(tmp_path: Path) -> Non
 
 def test_every_error_is_one_line(store: ChronoStore) -> None:
     for name in ("\n", "\x1b[31m", "x" * 300):
-        with pytest.raises(KeepsakeError) as caught:
+        with pytest.raises(TallystickError) as caught:
             store.why(name)
         assert "\n" not in str(caught.value)
 

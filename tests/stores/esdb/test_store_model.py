@@ -12,8 +12,8 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from keepsake import ChronoRecord, ChronoStore
-from keepsake.ledger.backup import restore_from
+from tallystick import ChronoRecord, ChronoStore
+from tallystick.ledger.backup import restore_from
 from tests.conftest import at_most
 from tests.strategies import confidences, json_objects, names, texts
 

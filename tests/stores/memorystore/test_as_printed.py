@@ -1,7 +1,7 @@
 """The MemoryStore page, snippet by snippet as it is printed, in one session per language. No line is added.
 
 The page is another package's: its name stands for ours here, and the session begins with the names that the page is
-about, as after `from keepsake import *` in the module that its listings are of.
+about, as after `from tallystick import *` in the module that its listings are of.
 """
 
 import ast
@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-import keepsake
-from keepsake.records import delta as module_of_the_listing
-from keepsake.stores import wiring
+import tallystick
+from tallystick.records import delta as module_of_the_listing
+from tallystick.stores import wiring
 
 PROTOCOL = """
 from typing import Protocol, runtime_checkable
@@ -94,7 +94,7 @@ class Session:
     """What stands between two prompts of one interpreter, in which a line may begin with `await`."""
 
     def __init__(self):
-        self.names = {**vars(module_of_the_listing), **{name: getattr(keepsake, name) for name in keepsake.__all__}}
+        self.names = {**vars(module_of_the_listing), **{name: getattr(tallystick, name) for name in tallystick.__all__}}
 
     async def run(self, text):
         code = compile(text, "<page>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
@@ -108,8 +108,8 @@ class Session:
 @pytest.fixture
 def session(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "stargraph", keepsake)
-    monkeypatch.setitem(sys.modules, "stargraph.stores", keepsake.stores)
+    monkeypatch.setitem(sys.modules, "stargraph", tallystick)
+    monkeypatch.setitem(sys.modules, "stargraph.stores", tallystick.stores)
     return Session()
 
 
@@ -120,10 +120,10 @@ def test_every_snippet_of_python_runs_in_one_session(session, tmp_path):
         store = session.names["store"]
         try:
             assert isinstance(store, session.names["MemoryStore"])
-            assert repr(session.names["MemoryDelta"]) == repr(keepsake.MemoryDelta)
+            assert repr(session.names["MemoryDelta"]) == repr(tallystick.MemoryDelta)
             scopes = [("alice", "S1", "rag"), ("alice", "S1", "web"), ("alice", "S2", "rag"), ("aliceX", "S1", "rag")]
             for number, (user, session_id, agent) in enumerate(scopes):
-                told = keepsake.Episode(id=f"e{number}", content="hello", timestamp=datetime(2026, 5, 3, tzinfo=UTC))
+                told = tallystick.Episode(id=f"e{number}", content="hello", timestamp=datetime(2026, 5, 3, tzinfo=UTC))
                 await store.put(told, user=user, session=session_id, agent=agent)
             with closing(sqlite3.connect(tmp_path / ".memory")) as conn:
                 for call, pattern in CALLS:
@@ -140,7 +140,7 @@ def test_every_snippet_of_python_runs_in_one_session(session, tmp_path):
 def test_the_schema_makes_the_stores_table_and_the_store_makes_the_schemas(tmp_path, first):
     path = tmp_path / ".memory"
     if first == "store":
-        asyncio.run(keepsake.SQLiteMemoryStore(path=path).bootstrap())
+        asyncio.run(tallystick.SQLiteMemoryStore(path=path).bootstrap())
     with closing(sqlite3.connect(path)) as conn, conn:
         conn.executescript(SCHEMA)
         name = "/user/alice/session/S1/agent/rag/"
@@ -149,7 +149,7 @@ def test_the_schema_makes_the_stores_table_and_the_store_makes_the_schemas(tmp_p
                      ("e1", name, body, "2026-05-03T12:00:00+00:00", b'{"k":1}'))  # fmt: skip
 
     async def scene():
-        async with keepsake.SQLiteMemoryStore(path=path) as store:
+        async with tallystick.SQLiteMemoryStore(path=path) as store:
             return await store.recent("alice", "S1", "rag", limit=10)
 
     [episode] = asyncio.run(scene())

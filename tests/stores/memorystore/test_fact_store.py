@@ -8,12 +8,12 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from keepsake.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
-from keepsake.records.errors import Damaged, MemoryScopeError, NotFound, Refused
-from keepsake.records.fact import Fact, FactPattern
-from keepsake.records.health import MigrationPlan
-from keepsake.stores import SQLiteFactStore
-from keepsake.stores.memorystore import facts as sqlite_facts
+from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
+from tallystick.records.errors import Damaged, MemoryScopeError, NotFound, Refused
+from tallystick.records.fact import Fact, FactPattern
+from tallystick.records.health import MigrationPlan
+from tallystick.stores import SQLiteFactStore
+from tallystick.stores.memorystore import facts as sqlite_facts
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 ANA = DeltaScope(user="ana", agent="rag")
@@ -533,7 +533,7 @@ def test_a_facts_file_that_cannot_be_read_is_left_as_it_is(path):
 
 
 def test_facts_and_episodes_may_share_a_file(play, path):
-    from keepsake.stores import SQLiteMemoryStore
+    from tallystick.stores import SQLiteMemoryStore
     from tests.contracts.providers import told
 
     async def scene(store):
@@ -542,7 +542,7 @@ def test_facts_and_episodes_may_share_a_file(play, path):
             await apply(store, *await memory.consolidate(rule))
             assert (await memory.health()).fragment_count == (await store.health()).fragment_count == 1
 
-    from keepsake.records.rule import ConsolidationRule
+    from tallystick.records.rule import ConsolidationRule
 
     rule = ConsolidationRule(id="r")
     play(scene)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from keepsake import (
+from tallystick import (
     FactPattern,
     Memory,
     MemoryEdge,
@@ -14,7 +14,7 @@ from keepsake import (
     SQLiteFactStore,
     UnportableCypherError,
 )
-from keepsake.stores import InMemoryMemoryGraphStore
+from tallystick.stores import InMemoryMemoryGraphStore
 
 EVERY = "MATCH (s:Entity)-[r:Rel]->(o:Entity) RETURN s.id AS subject, r.predicate AS predicate, o.id AS object"
 RULE = {"rule_id": "rule.promotion.evidence", "agent_id": "agent.curator"}

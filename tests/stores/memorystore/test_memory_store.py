@@ -14,25 +14,25 @@ from pathlib import Path
 import orjson
 import pytest
 
-from keepsake.records.episode import Episode
-from keepsake.records.errors import (
+from tallystick.records.episode import Episode
+from tallystick.records.errors import (
     Busy,
     Closed,
     ConsolidationRuleError,
     Damaged,
-    KeepsakeError,
     MemoryScopeError,
     MigrationNotSupported,
     NotFound,
     NotWritable,
     NotWritten,
     Refused,
+    TallystickError,
 )
-from keepsake.records.health import MigrationPlan
-from keepsake.records.rule import ConsolidationRule
-from keepsake.stores import SQLiteMemoryStore, file_system
-from keepsake.stores.memorystore import database as sqlite_file
-from keepsake.stores.memorystore import episodes as sqlite_episodes
+from tallystick.records.health import MigrationPlan
+from tallystick.records.rule import ConsolidationRule
+from tallystick.stores import SQLiteMemoryStore, file_system
+from tallystick.stores.memorystore import database as sqlite_file
+from tallystick.stores.memorystore import episodes as sqlite_episodes
 from tests.contracts.providers import ALL, NOON, told
 from tests.crash.disks import at_once
 
@@ -531,7 +531,7 @@ def test_a_file_that_is_damaged_later_is_told(path):
     path.write_bytes(whole[:8192] + b"\xff" * (len(whole) - 8192))
 
     async def read(store):
-        with pytest.raises(KeepsakeError) as caught:
+        with pytest.raises(TallystickError) as caught:
             await store.recent("ana", limit=100)
         assert isinstance(caught.value, Damaged)
 
@@ -590,7 +590,7 @@ def test_a_store_that_is_forgotten_leaves_no_warning_and_no_thread(path):
         asyncio.run(scene())
         gc.collect()
     for thread in threading.enumerate():
-        if thread.name.startswith("keepsake-store"):
+        if thread.name.startswith("tallystick-store"):
             thread.join(120)
     assert threading.active_count() <= before
 

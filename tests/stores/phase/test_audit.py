@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.errors import Refused
-from keepsake.stores.phase.audit import OUTCOMES, AuditRecord, AuditSink, InMemoryAuditSink, JsonlAuditSink
+from tallystick.records.errors import Refused
+from tallystick.stores.phase.audit import OUTCOMES, AuditRecord, AuditSink, InMemoryAuditSink, JsonlAuditSink
 from tests.strategies import HOSTILE, json_objects, names, texts
 
 NOON = "2026-05-18T12:00:00.000000Z"

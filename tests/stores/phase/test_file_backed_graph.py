@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.ledger.disk import Disk
-from keepsake.records.errors import Busy, Damaged, NotFound, NotWritable, NotWritten, Refused
-from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.graph.events import CUSTOM, MemoryEvent
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.path import MemoryPath
-from keepsake.stores.phase import findings as phase_findings
-from keepsake.stores.phase.event_log.protocol import DUPLICATE, MALFORMED, UNKNOWN_SCHEMA
-from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, layout
-from keepsake.stores.phase.graph.contents import PARTS
-from keepsake.stores.phase.graph.diagnostics import CODES, diagnose
+from tallystick.ledger.disk import Disk
+from tallystick.records.errors import Busy, Damaged, NotFound, NotWritable, NotWritten, Refused
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.events import CUSTOM, MemoryEvent
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from tallystick.records.path import MemoryPath
+from tallystick.stores.phase import findings as phase_findings
+from tallystick.stores.phase.event_log.protocol import DUPLICATE, MALFORMED, UNKNOWN_SCHEMA
+from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, layout
+from tallystick.stores.phase.graph.contents import PARTS
+from tallystick.stores.phase.graph.diagnostics import CODES, diagnose
 
 OF_A_LOG_ALONE = (MALFORMED, UNKNOWN_SCHEMA, DUPLICATE)
 NOON = "2026-05-03T12:00:00.000000Z"
@@ -74,7 +74,7 @@ def test_the_layout_is_the_one_that_is_documented(root):
     assert lines == [b'{"id":"ana","kind":"person","label":"Ana"}', b'{"id":"bob","kind":"person"}', b""]
     assert orjson.loads(header)["schema_version"] == 1
     assert orjson.loads(files(root)["workspace.json"]) == {
-        "format": "keepsake-graph", "metadata": {"made": "here"}, "schema_version": 1,
+        "format": "tallystick-graph", "metadata": {"made": "here"}, "schema_version": 1,
     }  # fmt: skip
     assert opened(root).list_activation_plans() == [{"id": "p1", "why": "tea"}]
 
@@ -158,8 +158,8 @@ def test_one_sees_what_another_saved(root):
 
 def test_processes_that_save_at_once_lose_nothing(root):
     script = (
-        "import sys; from keepsake.stores.phase.graph import FileBackedMemoryGraphStore as S;"
-        "from keepsake.records.graph.nodes import MemoryNode as N\n"
+        "import sys; from tallystick.stores.phase.graph import FileBackedMemoryGraphStore as S;"
+        "from tallystick.records.graph.nodes import MemoryNode as N\n"
         "s = S(sys.argv[1])\n"
         "for i in range(15): s.save_node(N(id=f'{sys.argv[2]}{i}', kind='k'))\n"
     )
@@ -357,7 +357,7 @@ def test_a_bad_line_is_named_by_file_line_and_byte_read_past_and_not_written_ove
     other.save_edge(MemoryEdge.between("ana", "knows", "zoe"))  # another file is another matter
 
 
-def test_what_a_newer_keepsake_wrote_is_named_and_left_alone(root):
+def test_what_a_newer_tallystick_wrote_is_named_and_left_alone(root):
     opened(root).save_node(node("ana"))
     edit(root / "nodes/all.jsonl", lambda data: data.replace(b'"schema_version":1', b'"schema_version":2', 1))
     edit(root / "workspace.json", lambda data: data.replace(b'"schema_version": 1', b'"schema_version": 2', 1))
@@ -375,9 +375,9 @@ def test_what_a_newer_keepsake_wrote_is_named_and_left_alone(root):
         ("unknown-schema-version", "runtime.json"),
         ("unknown-schema-version", "workspace.json"),
     ]
-    with pytest.raises(NotWritable, match="upgrade keepsake"):
+    with pytest.raises(NotWritable, match="upgrade tallystick"):
         store.save_node(node("bob"))
-    with pytest.raises(NotWritable, match="workspace.json.*upgrade keepsake"):
+    with pytest.raises(NotWritable, match="workspace.json.*upgrade tallystick"):
         store.import_envelope(GraphEnvelope(metadata={"a": 1}))
 
 

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake.records.errors import Moved, NeedsApproval, NotWritten, Refused, Unfinished
-from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.graph.events import APPLIED, MemoryEvent
-from keepsake.records.graph.lifecycle import LifecycleAction, PhasePolicy
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.path import MemoryPath
-from keepsake.stores.phase.audit import JsonlAuditSink
-from keepsake.stores.phase.event_log import JsonlMemoryEventLog
-from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.phase.recovery import Turn
-from keepsake.stores.phase.runtime import PhaseMemoryRuntime
+from tallystick.records.errors import Moved, NeedsApproval, NotWritten, Refused, Unfinished
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.events import APPLIED, MemoryEvent
+from tallystick.records.graph.lifecycle import LifecycleAction, PhasePolicy
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from tallystick.records.path import MemoryPath
+from tallystick.stores.phase.audit import JsonlAuditSink
+from tallystick.stores.phase.event_log import JsonlMemoryEventLog
+from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
+from tallystick.stores.phase.recovery import Turn
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import at_most
 from tests.crash.disks import DIED, DyingDisk, FailingDisk, at_once, in_a_child
 from tests.crash.shelf import SOAK

@@ -10,17 +10,17 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake.records.errors import NeedsApproval, Refused
-from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.graph.events import APPLIED, MemoryEvent
-from keepsake.records.graph.lifecycle import LifecycleAction, PhasePolicy
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
-from keepsake.records.path import MemoryPath
-from keepsake.stores.phase.audit import AuditRecord
-from keepsake.stores.phase.event_log import InMemoryMemoryEventLog
-from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.phase.runtime import PhaseMemoryRuntime
-from keepsake.surfaces.cli.root import keepsake as program
+from tallystick.records.errors import NeedsApproval, Refused
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.events import APPLIED, MemoryEvent
+from tallystick.records.graph.lifecycle import LifecycleAction, PhasePolicy
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
+from tallystick.records.path import MemoryPath
+from tallystick.stores.phase.audit import AuditRecord
+from tallystick.stores.phase.event_log import InMemoryMemoryEventLog
+from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime
+from tallystick.surfaces.cli.root import tallystick as program
 from tests.conftest import at_most
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.errors import NotFound, Refused
-from keepsake.records.graph.events import NODE_PUT, MemoryEvent
-from keepsake.records.path import MemoryPath
-from keepsake.stores.phase.event_log.path_states import DEEPEST
-from keepsake.stores.phase.event_log.replay import replay
-from keepsake.stores.phase.paths import abandon, branch, compact, conflicts_of, merge
+from tallystick.records.errors import NotFound, Refused
+from tallystick.records.graph.events import NODE_PUT, MemoryEvent
+from tallystick.records.path import MemoryPath
+from tallystick.stores.phase.event_log.path_states import DEEPEST
+from tallystick.stores.phase.event_log.replay import replay
+from tallystick.stores.phase.paths import abandon, branch, compact, conflicts_of, merge
 from tests.strategies import HOSTILE, names
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)

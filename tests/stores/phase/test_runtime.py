@@ -9,20 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from keepsake.records.errors import Moved, NeedsApproval, NotFound, NotWritten, Refused, Unfinished
-from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.graph.events import APPLIED, CUSTOM, DENIED, MemoryEvent
-from keepsake.records.graph.lifecycle import GATED, KINDS, LifecycleAction, LifecycleApproval, PhasePolicy
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode
-from keepsake.records.path import MemoryPath
-from keepsake.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
-from keepsake.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
-from keepsake.stores.phase.findings import rings
-from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.phase.graph.diagnostics import diagnose
-from keepsake.stores.phase.graph.merge import unmerge
-from keepsake.stores.phase.paths import branch
-from keepsake.stores.phase.runtime import PhaseMemoryRuntime
+from tallystick.records.errors import Moved, NeedsApproval, NotFound, NotWritten, Refused, Unfinished
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.events import APPLIED, CUSTOM, DENIED, MemoryEvent
+from tallystick.records.graph.lifecycle import GATED, KINDS, LifecycleAction, LifecycleApproval, PhasePolicy
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
+from tallystick.records.path import MemoryPath
+from tallystick.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
+from tallystick.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
+from tallystick.stores.phase.findings import rings
+from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
+from tallystick.stores.phase.graph.diagnostics import diagnose
+from tallystick.stores.phase.graph.merge import unmerge
+from tallystick.stores.phase.paths import branch
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import at_most
 from tests.crash.disks import FailingDisk
 from tests.growth import assert_linear, seconds

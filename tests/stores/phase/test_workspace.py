@@ -18,17 +18,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepsake.records.errors import Moved, NeedsApproval, Refused
-from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.graph.events import APPLIED, CUSTOM, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent
-from keepsake.records.graph.lifecycle import KINDS, LifecycleAction
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.stores.phase import paths as phase_paths
-from keepsake.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
-from keepsake.stores.phase.event_log import JsonlMemoryEventLog
-from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
-from keepsake.stores.phase.recovery import Turn
-from keepsake.stores.phase.runtime import PhaseMemoryRuntime
+from tallystick.records.errors import Moved, NeedsApproval, Refused
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.events import APPLIED, CUSTOM, EDGE_PUT, NODE_PUT, PATH_KINDS, PROFILE_PUT, MemoryEvent
+from tallystick.records.graph.lifecycle import KINDS, LifecycleAction
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from tallystick.stores.phase import paths as phase_paths
+from tallystick.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
+from tallystick.stores.phase.event_log import JsonlMemoryEventLog
+from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
+from tallystick.stores.phase.recovery import Turn
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.conftest import ROOT
 from tests.crash.disks import DIED, DyingDisk, in_a_child
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from click.testing import CliRunner
 
-from keepsake import (
+from tallystick import (
     FileBackedMemoryGraphStore,
     JsonlMemoryEventLog,
     MemoryEdge,
@@ -16,10 +16,10 @@ from keepsake import (
     MemoryProfile,
     PhaseMemoryRuntime,
 )
-from keepsake.records.errors import Damaged, NotWritable, Refused
-from keepsake.records.graph.events import APPLIED
-from keepsake.records.graph.lifecycle import LifecycleAction
-from keepsake.surfaces.cli.root import keepsake as program
+from tallystick.records.errors import Damaged, NotWritable, Refused
+from tallystick.records.graph.events import APPLIED
+from tallystick.records.graph.lifecycle import LifecycleAction
+from tallystick.surfaces.cli.root import tallystick as program
 
 NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 TEA = MemoryNode(id="tea", kind="fact", label="Ana likes tea")
@@ -248,7 +248,7 @@ def test_what_a_newer_program_wrote_is_read_and_not_written_to(used, name):
         runtime.rebuild,
     ]
     for write in writes:
-        with pytest.raises(NotWritable, match="schema version 2, and this program knows 1; upgrade keepsake"):
+        with pytest.raises(NotWritable, match="schema version 2, and this program knows 1; upgrade tallystick"):
             write()
 
     assert content(root) == before
@@ -263,7 +263,7 @@ def test_so_it_is_with_a_store_by_itself(root, name):
     path.write_bytes(path.read_bytes().replace(b'version": 1', b'version": 2').replace(b'version":1', b'version":2', 1))
     before = content(root)
 
-    with pytest.raises(NotWritable, match="upgrade keepsake"):
+    with pytest.raises(NotWritable, match="upgrade tallystick"):
         FileBackedMemoryGraphStore(root).save_node(MemoryNode(id="n", kind="fact"))
 
     assert content(root) == before
@@ -283,7 +283,7 @@ def test_a_log_by_itself_that_a_newer_program_wrote_to_is_read_and_not_appended_
         file.write(MemoryEvent(id="new", kind="custom", at=NINE).to_line().replace(b'version":1', b'version":2'))
     before = log.path.read_bytes()
 
-    with pytest.raises(NotWritable, match=r"events.jsonl, line 6, byte \d+: schema version 2.*; upgrade keepsake"):
+    with pytest.raises(NotWritable, match=r"events.jsonl, line 6, byte \d+: schema version 2.*; upgrade tallystick"):
         log.append(MemoryEvent(id="e6", kind="custom", at=NINE))
 
     assert (len(log), log.path.read_bytes()) == (5, before)

@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepsake.records.errors import Damaged, Moved, NeedsApproval, Refused
-from keepsake.records.graph.envelope import GraphEnvelope
-from keepsake.records.graph.events import CUSTOM, MemoryEvent
-from keepsake.records.graph.lifecycle import LifecycleAction
-from keepsake.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
-from keepsake.records.path import MemoryPath
-from keepsake.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
-from keepsake.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, layout
-from keepsake.stores.phase.graph.diagnostics import diagnose
-from keepsake.stores.phase.runtime import PhaseMemoryRuntime
-from keepsake.stores.phase.workspace import create
+from tallystick.records.errors import Damaged, Moved, NeedsApproval, Refused
+from tallystick.records.graph.envelope import GraphEnvelope
+from tallystick.records.graph.events import CUSTOM, MemoryEvent
+from tallystick.records.graph.lifecycle import LifecycleAction
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
+from tallystick.records.path import MemoryPath
+from tallystick.stores.phase.event_log import InMemoryMemoryEventLog, JsonlMemoryEventLog
+from tallystick.stores.phase.graph import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, layout
+from tallystick.stores.phase.graph.diagnostics import diagnose
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime
+from tallystick.stores.phase.workspace import create
 from tests.conftest import SOAK
 from tests.strategies import HOSTILE
 
@@ -189,7 +189,7 @@ def test_a_line_that_is_an_event_to_one_reader_is_one_to_all(root):
     told = [(each.line, each.byte) for each in log.diagnostics()]
     assert sorted((each.line, each.byte) for each in diagnose(store)) == told
     assert [line for line, _ in told] == [3, 4, 6, 7, 8]
-    with pytest.raises(Refused, match="line 6, byte .*: schema version 2, and .*; upgrade keepsake"):
+    with pytest.raises(Refused, match="line 6, byte .*: schema version 2, and .*; upgrade tallystick"):
         store.import_envelope(GraphEnvelope(events=[MemoryEvent(id="newer", kind=CUSTOM, at=NINE)]))
 
 

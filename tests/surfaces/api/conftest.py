@@ -12,10 +12,10 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from keepsake import Memory
-from keepsake.surfaces.api.errors import answer
-from keepsake.surfaces.api.router import made
-from keepsake.surfaces.server.worker import MemoryWorker
+from tallystick import Memory
+from tallystick.surfaces.api.errors import answer
+from tallystick.surfaces.api.router import made
+from tallystick.surfaces.server.worker import MemoryWorker
 
 TOKEN = "the-token-of-these-tests"
 

@@ -8,12 +8,12 @@ from typing import Any
 _HEAD = """\
 # The HTTP API
 
-Made from the program: what `keepsake serve` answers under `/v1`. [Use it over HTTP](../how-to/use-over-http.md) tells
+Made from the program: what `tallystick serve` answers under `/v1`. [Use it over HTTP](../how-to/use-over-http.md) tells
 how it is meant; `/openapi.json` has the same for programs.
 
 Every request says `Authorization: Bearer TOKEN`. Bodies are JSON; a field or parameter that is not named here is
 refused (422). Errors are `application/problem+json`, with `type`, `title`, `status`, `detail`, and `errors` where the
-request itself is wrong. `type` names the [error](errors.md): `urn:keepsake:error:NotFound`. What needs a person's yes
+request itself is wrong. `type` names the [error](errors.md): `urn:tallystick:error:NotFound`. What needs a person's yes
 is 202, with the question's address in `Location`. Any request may also be answered 400 (it cannot be done as it
 stands), 401 (no token), 403 (not allowed), 413 (too long), 421 (another server's name), 429 (too many), 500, and 503
 (busy, damaged, closed, or only to be read).

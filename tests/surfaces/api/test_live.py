@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from keepsake import Memory
+from tallystick import Memory
 from tests.docs.runner import Block, commands, compare
 from tests.serving import serving
 

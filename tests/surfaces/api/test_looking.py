@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from keepsake import Memory
+from tallystick import Memory
 from tests.surfaces.api.conftest import Api
 
 
@@ -148,7 +148,7 @@ def test_a_304_asks_the_memory_for_its_mark_alone(filled, monkeypatch):
     def read(*_, **__):
         raise AssertionError("it was asked for more")
 
-    monkeypatch.setattr("keepsake.memory.beliefs.store.BeliefsOf.page", read)
+    monkeypatch.setattr("tallystick.memory.beliefs.store.BeliefsOf.page", read)
     assert filled.get("/v1/beliefs", headers={"If-None-Match": tag}).status_code == 304
     assert filled.get("/v1/beliefs").status_code == 500
 

@@ -4,8 +4,8 @@ import inspect
 import json
 from pathlib import Path
 
-from keepsake import Memory
-from keepsake.memory.async_memory import NOUNS
+from tallystick import Memory
+from tallystick.memory.async_memory import NOUNS
 from tests.surfaces.api.conftest import openapi
 from tests.surfaces.api.offers import LEFT_OUT, SERVED
 from tests.surfaces.api.reference_page import page

@@ -5,8 +5,8 @@ import io
 
 import orjson
 
-from keepsake import ConsolidationRule, Memory
-from keepsake.memory.maintenance.ledger import check_proof
+from tallystick import ConsolidationRule, Memory
+from tallystick.memory.maintenance.ledger import check_proof
 from tests.surfaces.api.conftest import Api
 
 MARKDOWN = {"Accept": "text/markdown"}
@@ -106,7 +106,7 @@ def test_an_event_is_proved_to_whoever_has_the_key(api):
 
     assert told["event"]["op"] == "belief.put/1"
     assert check_proof(told["proof"], told["key"])["event"]["seq"] == 1
-    assert api.say("ledger/checkpoint")["note"].startswith("keepsake/")
+    assert api.say("ledger/checkpoint")["note"].startswith("tallystick/")
     assert api.see("ledger/verify")["outside"] is True
     assert api.see("check") == {"findings": []}
     assert api.see("events/99", status=404)

@@ -5,8 +5,8 @@ import json
 import orjson
 import pytest
 
-from keepsake.records import errors
-from keepsake.surfaces.server.errors import status_of
+from tallystick.records import errors
+from tallystick.surfaces.server.errors import status_of
 from tests.growth import assert_no_slower
 from tests.surfaces.api.conftest import Api
 
@@ -70,7 +70,7 @@ def test_a_long_name_is_not_repeated_at_length(api):
     assert len(found["detail"]) <= 400
 
 
-KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.KeepsakeError)]
+KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.TallystickError)]
 
 
 def test_every_error_of_the_memory_has_its_status(api, monkeypatch):
@@ -81,17 +81,18 @@ def test_every_error_of_the_memory_has_its_status(api, monkeypatch):
         return recall
 
     for kind in KINDS:
-        monkeypatch.setattr("keepsake.memory.memory.Memory.recall", raises(kind))
+        monkeypatch.setattr("tallystick.memory.memory.Memory.recall", raises(kind))
         status = status_of(kind("x"))
         found = problem(api.post("/v1/recall", json={"question": "x"}), status)
-        assert (found["type"], found["detail"]) == (f"urn:keepsake:error:{kind.__name__}", "what is wrong; the way out")
+        assert found["type"] == f"urn:tallystick:error:{kind.__name__}"
+        assert found["detail"] == "what is wrong; the way out"
 
 
 def test_what_nobody_expected_is_told_without_its_story(api, monkeypatch):
     def recall(*_, **__):
         raise ZeroDivisionError("a secret of the program")
 
-    monkeypatch.setattr("keepsake.memory.memory.Memory.recall", recall)
+    monkeypatch.setattr("tallystick.memory.memory.Memory.recall", recall)
     told = api.post("/v1/recall", json={"question": "x"})
 
     problem(told, 500)

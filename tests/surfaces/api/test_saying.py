@@ -2,7 +2,7 @@
 
 import pytest
 
-from keepsake import Memory
+from tallystick import Memory
 
 
 def test_what_is_remembered_is_held_and_says_where_it_is(api):
@@ -32,7 +32,7 @@ def test_an_idempotency_key_makes_a_call_count_once(api):
     first = say("Ana prefers tea", status=201)
     assert say("Ana prefers tea") == first
     refused = api.say("remember", text="Ana prefers gin", headers={"Idempotency-Key": "call-1"}, status=422)
-    assert refused["type"] == "urn:keepsake:error:KeyReused"
+    assert refused["type"] == "urn:tallystick:error:KeyReused"
     assert len(api.m.beliefs) == 1
     one = api.say("observe", text="hello", headers={"Idempotency-Key": "e-1"}, status=201)["episode"]
     assert api.say("observe", text="hello", headers={"Idempotency-Key": "e-1"})["episode"] == one

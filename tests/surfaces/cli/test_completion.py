@@ -11,16 +11,16 @@ import pytest
 
 
 @pytest.fixture
-def tab(keepsake, monkeypatch):
+def tab(tallystick, monkeypatch):
     """Press the Tab key behind the last word, as bash does it."""
 
     def press(*words: str):
-        line = ["keepsake", *words]
+        line = ["tallystick", *words]
         with monkeypatch.context() as pressed:
-            pressed.setenv("_KEEPSAKE_COMPLETE", "bash_complete")
+            pressed.setenv("_TALLYSTICK_COMPLETE", "bash_complete")
             pressed.setenv("COMP_WORDS", " ".join(line))
             pressed.setenv("COMP_CWORD", str(len(line) - 1))
-            return keepsake()
+            return tallystick()
 
     return press
 
@@ -31,9 +31,9 @@ def offered(done) -> list[str]:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_is_taught_with_one_line(process, shell):
-    done = process(_KEEPSAKE_COMPLETE=f"{shell}_source")
+    done = process(_TALLYSTICK_COMPLETE=f"{shell}_source")
 
-    assert "_KEEPSAKE_COMPLETE" in done.out
+    assert "_TALLYSTICK_COMPLETE" in done.out
 
 
 def test_commands_and_options_are_offered(tab):
@@ -44,25 +44,25 @@ def test_commands_and_options_are_offered(tab):
 
 
 @pytest.mark.parametrize("command", ["show", "forget", "erase", "revise"])
-def test_beliefs_are_offered_by_key_and_by_id(keepsake, tab, command):
-    keepsake("remember", "Ana prefers tea", "--key", "ana-tea")
-    drawn = keepsake("remember", "Bea prefers coffee", "--json").json["id"]
+def test_beliefs_are_offered_by_key_and_by_id(tallystick, tab, command):
+    tallystick("remember", "Ana prefers tea", "--key", "ana-tea")
+    drawn = tallystick("remember", "Bea prefers coffee", "--json").json["id"]
 
     assert offered(tab(command, "ana")) == ["ana-tea"]
     assert offered(tab(command, drawn[-6:-2])) == [drawn[-6:]]
     assert drawn in offered(tab(command, drawn[:6]))
 
 
-def test_a_folder_that_is_named_is_the_one_that_is_looked_into(keepsake, tab, home):
-    keepsake("-C", str(home / "a"), "remember", "x", "--key", "only-in-a")
+def test_a_folder_that_is_named_is_the_one_that_is_looked_into(tallystick, tab, home):
+    tallystick("-C", str(home / "a"), "remember", "x", "--key", "only-in-a")
 
     assert offered(tab("show", "only")) == []
     assert offered(tab("-C", str(home / "a"), "show", "only")) == ["only-in-a"]
     assert offered(tab("show", "-C", str(home / "a"), "only")) == ["only-in-a"]
 
 
-def test_another_users_beliefs_are_not_offered(keepsake, tab):
-    keepsake("remember", "hers", "--key", "bea-only", "--user", "bea")
+def test_another_users_beliefs_are_not_offered(tallystick, tab):
+    tallystick("remember", "hers", "--key", "bea-only", "--user", "bea")
 
     assert offered(tab("show", "bea")) == []
     assert offered(tab("show", "--user", "bea", "bea")) == ["bea-only"]
@@ -77,8 +77,8 @@ def test_without_a_memory_nothing_is_offered_said_or_made(tab, home):
 
 
 @pytest.mark.parametrize("spoil", [b"", b"garbage\n", b"\xff" * 4096])
-def test_a_damaged_memory_offers_nothing_and_says_nothing(keepsake, tab, folder, spoil):
-    keepsake("remember", "x", "--key", "abc")
+def test_a_damaged_memory_offers_nothing_and_says_nothing(tallystick, tab, folder, spoil):
+    tallystick("remember", "x", "--key", "abc")
     (folder / "events.wal").write_bytes(spoil)
 
     assert tab("show", "a").err == ""
@@ -97,17 +97,17 @@ def test_a_memory_that_chronomemory_wrote_is_not_taken_over_by_a_key_press(tab, 
     assert (folder / "events.wal").read_bytes() == old
 
 
-def test_names_that_a_terminal_would_obey_are_not_offered(keepsake, tab):
+def test_names_that_a_terminal_would_obey_are_not_offered(tallystick, tab):
     for key in ("a\x1b[31m", "a\nb", "a\u202eb", "a b", "a,b"):
-        keepsake("remember", "x", "--key", key)
-    keepsake("remember", "x", "--key", "ab")
+        tallystick("remember", "x", "--key", key)
+    tallystick("remember", "x", "--key", "ab")
 
     assert offered(tab("show", "a")) == ["ab"]
 
 
-def test_copies_are_offered_to_go_back_to(keepsake, tab):
-    keepsake("remember", "x")
-    made = keepsake("backup", "--json").json["backup"].rpartition("/")[2]
+def test_copies_are_offered_to_go_back_to(tallystick, tab):
+    tallystick("remember", "x")
+    made = tallystick("backup", "--json").json["backup"].rpartition("/")[2]
 
     assert offered(tab("restore", "2")) == [made]
 
@@ -116,11 +116,11 @@ def test_copies_are_offered_to_go_back_to(keepsake, tab):
 
 
 @pytest.fixture
-def filled(keepsake):
-    keepsake("remember", "Ana prefers tea", "--key", "ana-tea", "--about", "person-ana")
-    keepsake("paths", "branch", "plan-b")
-    keepsake("forget", "ana-tea", "--trust", "agent")
-    return keepsake
+def filled(tallystick):
+    tallystick("remember", "Ana prefers tea", "--key", "ana-tea", "--about", "person-ana")
+    tallystick("paths", "branch", "plan-b")
+    tallystick("forget", "ana-tea", "--trust", "agent")
+    return tallystick
 
 
 @pytest.mark.parametrize(
@@ -147,8 +147,8 @@ def test_reviews_that_wait_are_offered(filled, tab):
     assert offered(tab("review", "r-")) == [waits["id"]]
 
 
-def test_of_very_many_names_some_are_offered(keepsake, tab):
-    keepsake("remember", "--lines", stdin="\n".join(map(str, range(300))))
+def test_of_very_many_names_some_are_offered(tallystick, tab):
+    tallystick("remember", "--lines", stdin="\n".join(map(str, range(300))))
 
     assert len(offered(tab("show", ""))) == 200
 
@@ -158,7 +158,7 @@ def test_of_very_many_names_some_are_offered(keepsake, tab):
 
 @pytest.fixture
 def shells(filled, warm_program, monkeypatch):
-    """A search path on which `keepsake` is."""
+    """A search path on which `tallystick` is."""
     monkeypatch.setenv("PATH", f"{warm_program.parent}{os.pathsep}{os.environ['PATH']}")
 
 
@@ -171,23 +171,25 @@ def needs(shell: str) -> str:
 
 def test_bash_completes(shells):
     asked = """
-eval "$(_KEEPSAKE_COMPLETE=bash_source keepsake)"
-press() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _keepsake_completion "$1"; echo "${COMPREPLY[@]}"; }
-press keepsake reme; press keepsake show ana; press keepsake pages pers; press keepsake recall --frame atte
-complete -p keepsake
+eval "$(_TALLYSTICK_COMPLETE=bash_source tallystick)"
+press() {
+  COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _tallystick_completion "$1"; echo "${COMPREPLY[@]}"
+}
+press tallystick reme; press tallystick show ana; press tallystick pages pers; press tallystick recall --frame atte
+complete -p tallystick
 """
     done = subprocess.run([needs("bash"), "--norc", "-c", asked], capture_output=True, text=True)
 
     assert done.stderr == ""
     *pressed, taught = done.stdout.splitlines()
     assert pressed == ["remember", "ana-tea", "person-ana", "attention"]
-    assert "_keepsake_completion" in taught
+    assert "_tallystick_completion" in taught
 
 
 def test_fish_completes_and_says_what_each_is(shells):
     asked = """
-_KEEPSAKE_COMPLETE=fish_source keepsake | source
-complete -C "keepsake show ana"; complete -C "keepsake pages user-pre"; complete -C "keepsake recall --path "
+_TALLYSTICK_COMPLETE=fish_source tallystick | source
+complete -C "tallystick show ana"; complete -C "tallystick pages user-pre"; complete -C "tallystick recall --path "
 """
     done = subprocess.run([needs("fish"), "--no-config", "-c", asked], capture_output=True, text=True)
 
@@ -205,9 +207,9 @@ def test_zsh_completes(shells):
     os.close(theirs)
     try:
         os.write(ours, b"autoload -Uz compinit; compinit -u -D\n")
-        os.write(ours, b'eval "$(_KEEPSAKE_COMPLETE=zsh_source keepsake)"; echo rea""dy\n')
+        os.write(ours, b'eval "$(_TALLYSTICK_COMPLETE=zsh_source tallystick)"; echo rea""dy\n')
         assert b"ready" in drawn_until(ours, b"ready")
-        os.write(ours, b"keepsake show ana-t\t")
+        os.write(ours, b"tallystick show ana-t\t")
         assert b"ana-tea" in drawn_until(ours, b"ana-tea")
     finally:
         child.kill()

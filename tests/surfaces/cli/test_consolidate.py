@@ -1,4 +1,4 @@
-"""keepsake consolidate: facts out of what was observed, by rules, and everything that could go wrong on the way."""
+"""tallystick consolidate: facts out of what was observed, by rules, and everything that could go wrong on the way."""
 
 import re
 from contextlib import contextmanager
@@ -9,13 +9,13 @@ ANA = ("--meta", "subject=Ana", "--meta", "predicate=works_at")
 
 
 @pytest.fixture
-def told(keepsake, home):
+def told(tallystick, home):
     """Something was observed, and there is a rule."""
-    keepsake("observe", "Ana works at Acme", "--session", "s1", "--id", "e1", *ANA, "--meta", "object=Acme")
-    keepsake("observe", "Ana works at Acme", "--session", "s2", "--id", "e2", *ANA, "--meta", "object=Acme")
-    keepsake("observe", "Ana works at Initech", "--session", "s3", "--id", "e3", *ANA, "--meta", "object=Initech")
+    tallystick("observe", "Ana works at Acme", "--session", "s1", "--id", "e1", *ANA, "--meta", "object=Acme")
+    tallystick("observe", "Ana works at Acme", "--session", "s2", "--id", "e2", *ANA, "--meta", "object=Acme")
+    tallystick("observe", "Ana works at Initech", "--session", "s3", "--id", "e3", *ANA, "--meta", "object=Initech")
     (home / "work/people.yaml").write_text("id: people\ncadence: {every: 2}\nthen_emits: [people]\n")
-    return keepsake
+    return tallystick
 
 
 def test_it_prints_what_was_made_how_sure_it_is_and_from_which_episode(told):
@@ -102,7 +102,7 @@ def test_what_a_web_page_said_waits_for_a_yes(told):
     done = told("consolidate", "people.yaml")
     [asked] = told("review", "--json").json
 
-    assert f"  1 review waits for a yes: {asked['id'][-6:]}    keepsake review\n" in done.out
+    assert f"  1 review waits for a yes: {asked['id'][-6:]}    tallystick review\n" in done.out
     assert told("consolidate", "people.yaml", "--all", "--json").json[0]["waiting"] == []
 
 
@@ -139,7 +139,7 @@ def test_several_rules_of_a_file_run_one_after_another_and_one_wrong_rule_stops_
     done = told("consolidate", "two.yaml")
 
     assert wrong.err == (
-        "keepsake: bad.yaml, line 3: a rule has no field 'when'; it has id, cadence, when_filter, then_emits\n"
+        "tallystick: bad.yaml, line 3: a rule has no field 'when'; it has id, cadence, when_filter, then_emits\n"
     )
     assert [line for line in done.out.splitlines() if not line.startswith(" ")] == [
         "a: 1 add of 1 episode", "b: 1 update of 1 episode",
@@ -152,13 +152,13 @@ def test_a_filter_that_is_not_understood_is_shown_with_a_caret_under_the_charact
 
     assert (done.status, done.out) == (1, "")
     assert done.err.splitlines()[:2] == ["  content LIKE 5", "               ^"]
-    assert done.err.splitlines()[2].startswith("keepsake: bad.yaml, line 2: when_filter at character 13")
+    assert done.err.splitlines()[2].startswith("tallystick: bad.yaml, line 2: when_filter at character 13")
     assert told("consolidate", "bad.yaml", "--json").err.count("\n") == 1
 
 
 def test_a_filter_may_name_a_column_that_was_added(told, home):
-    from keepsake import Memory
-    from keepsake.records.health import MigrationPlan
+    from tallystick import Memory
+    from tallystick.records.health import MigrationPlan
 
     (home / "work/by-object.yaml").write_text("id: by-object\nwhen_filter: object = 'Acme'\n")
     before = told("consolidate", "by-object.yaml")
@@ -172,7 +172,7 @@ def test_a_filter_may_name_a_column_that_was_added(told, home):
 
 @pytest.mark.parametrize("before", ["\u202e", "日本", "\x85", "e\u0301", "\t", "x" * 3000])
 def test_the_caret_stands_under_the_character_whatever_comes_before_it(told, home, before):
-    from keepsake.surfaces.present.text import cells
+    from tallystick.surfaces.present.text import cells
 
     (home / "work/bad.yaml").write_text(f"id: a\nwhen_filter: \"content = '{before}' AND !\"\n")
     shown, caret, _ = told("consolidate", "bad.yaml").err.splitlines()
@@ -275,11 +275,11 @@ def test_options_that_do_not_go_together_are_wrong_usage(told, args, says):
     assert says in done.err
 
 
-def test_where_no_memory_is_none_is_made(keepsake, home, folder):
+def test_where_no_memory_is_none_is_made(tallystick, home, folder):
     (home / "work/people.yaml").write_text("id: people\n")
 
-    assert keepsake("consolidate", "people.yaml").status == 1
-    assert keepsake("consolidate", "--due").status == 1
+    assert tallystick("consolidate", "people.yaml").status == 1
+    assert tallystick("consolidate", "--due").status == 1
     assert not folder.exists()
 
 
@@ -301,7 +301,7 @@ def test_the_bar_of_a_long_run_ends_where_the_run_ends(told, monkeypatch):
         drawn.append((total, steps := []))
         yield steps.append
 
-    monkeypatch.setattr("keepsake.surfaces.cli.consolidate.progress", progress)
+    monkeypatch.setattr("tallystick.surfaces.cli.consolidate.progress", progress)
     told("consolidate", "people.yaml")
     told("observe", "One more")
     told("consolidate", "people.yaml")
@@ -321,7 +321,7 @@ def test_on_a_terminal_the_table_fits_its_width(told, terminal):
 
 
 def test_very_many_are_not_all_printed(told, home):
-    from keepsake import Memory
+    from tallystick import Memory
 
     with Memory() as memory, memory.batch():
         for number in range(120):
@@ -329,7 +329,7 @@ def test_very_many_are_not_all_printed(told, home):
     done = told("consolidate", "people.yaml")
 
     assert "  and 13 more, shown by --json\n" in done.out
-    assert "  and 10 more; `keepsake consolidate --findings` lists them\n" in done.out
+    assert "  and 10 more; `tallystick consolidate --findings` lists them\n" in done.out
     assert done.out.count("\n") == 103
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import click
 import pytest
 
-from keepsake.records import errors
-from keepsake.surfaces.cli.call import Call
-from keepsake.surfaces.cli.ending import end_well
-from keepsake.surfaces.cli.root import keepsake as root
-from keepsake.surfaces.cli.wrong_usage import OTHER_WORDS
+from tallystick.records import errors
+from tallystick.surfaces.cli.call import Call
+from tallystick.surfaces.cli.ending import end_well
+from tallystick.surfaces.cli.root import tallystick as root
+from tallystick.surfaces.cli.wrong_usage import OTHER_WORDS
 
 
 def fail(error: BaseException):
@@ -44,7 +44,7 @@ def test_an_error_is_one_line_and_a_status(capsys, error, status):
 
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith("keepsake: ")
+    assert printed.err.startswith("tallystick: ")
     assert printed.err.count("\n") == 1
     assert "\x1b" not in printed.err
 
@@ -58,19 +58,19 @@ def test_an_interruption_is_quiet(capsys, error, status):
 
 
 @pytest.mark.parametrize(
-    "leaf", [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.KeepsakeError)]
+    "leaf", [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.TallystickError)]
 )
 def test_every_error_of_ours_has_a_status_from_one_to_four(leaf):
     assert end_well(fail(leaf("no")), Call()) in (1, 3, 4)
 
 
-def test_debug_prints_where_it_arose_before_the_line(keepsake):
-    keepsake("remember", "x")
-    plain, told = keepsake("show", "nobody"), keepsake("show", "nobody", "--debug")
+def test_debug_prints_where_it_arose_before_the_line(tallystick):
+    tallystick("remember", "x")
+    plain, told = tallystick("show", "nobody"), tallystick("show", "nobody", "--debug")
 
     assert told.err.startswith("Traceback")
     assert told.err.splitlines()[-1] == plain.err.strip()
-    assert keepsake("--debug", "show", "nobody").err.startswith("Traceback")
+    assert tallystick("--debug", "show", "nobody").err.startswith("Traceback")
     assert (plain.status, told.status) == (1, 1)
 
 
@@ -86,7 +86,7 @@ def test_a_warning_is_one_plain_line(capsys):
         warnings.warn("left out\nbecause \x1b[31m", UserWarning, stacklevel=1)
 
     assert end_well(run, Call()) == 0
-    assert capsys.readouterr().err == "keepsake: left out\\nbecause \\x1b[31m\n" * 2
+    assert capsys.readouterr().err == "tallystick: left out\\nbecause \\x1b[31m\n" * 2
 
 
 @pytest.mark.parametrize(
@@ -95,16 +95,16 @@ def test_a_warning_is_one_plain_line(capsys):
      (["forget"], "missing argument"), (["log", "abc"], "abc"), (["ledger", "verfy"], "did you mean 'verify'?"),
      (["ledger", "prune"], "--to"), (["remember", "x", "--confidence", "high"], "high"), (["show", "a", "b"], "b"),
      (["remember", "--tgs", "x"], "there is no option '--tgs'; did you mean --tag or --trust? (see"),
-     (["erase"], "; for example: keepsake erase ana-tea"), (["clean"], "; it is one of memory, all; for example:"),
-     (["export", "all.ndjson"], "too many words: all.ndjson; for example: keepsake export > everything.ndjson (see"),
-     (["recall", "x", "-k", "few"], "'few' is not a whole number"), (["list"], "did you mean `keepsake show`?"),
-     (["search", "tea"], "did you mean `keepsake recall`?"), (["help"], "did you mean `keepsake --help`?"),
-     (["revise", "Ana likes coffee"], 'keepsake revise NAME "the new words"'),
-     (["revise", "ana-tea"], 'keepsake revise ana-tea "the new words"'),
-     (["frame", "task"], "did you mean `keepsake recall --frame`?"), (["ledger", "add"], "no command 'add' (see")],
+     (["erase"], "; for example: tallystick erase ana-tea"), (["clean"], "; it is one of memory, all; for example:"),
+     (["export", "all.ndjson"], "too many words: all.ndjson; for example: tallystick export > everything.ndjson (see"),
+     (["recall", "x", "-k", "few"], "'few' is not a whole number"), (["list"], "did you mean `tallystick show`?"),
+     (["search", "tea"], "did you mean `tallystick recall`?"), (["help"], "did you mean `tallystick --help`?"),
+     (["revise", "Ana likes coffee"], 'tallystick revise NAME "the new words"'),
+     (["revise", "ana-tea"], 'tallystick revise ana-tea "the new words"'),
+     (["frame", "task"], "did you mean `tallystick recall --frame`?"), (["ledger", "add"], "no command 'add' (see")],
 )  # fmt: skip
-def test_wrong_usage_says_what_is_wrong_and_where_to_look(keepsake, folder, args, says):
-    done = keepsake(*args)
+def test_wrong_usage_says_what_is_wrong_and_where_to_look(tallystick, folder, args, says):
+    done = tallystick(*args)
 
     assert (done.status, done.out) == (2, "")
     assert says in done.err
@@ -114,34 +114,34 @@ def test_wrong_usage_says_what_is_wrong_and_where_to_look(keepsake, folder, args
 
 
 @pytest.mark.parametrize("group", ["ledger", "graph", "store"])
-def test_a_group_of_commands_alone_shows_which_it_has(keepsake, folder, group):
-    done, asked = keepsake(group), keepsake(group, "--help")
+def test_a_group_of_commands_alone_shows_which_it_has(tallystick, folder, group):
+    done, asked = tallystick(group), tallystick(group, "--help")
 
     assert (done.status, done.out, done.err) == (2, "", asked.out)
     assert not folder.exists()
 
 
-def test_what_other_programs_call_a_command_leads_to_one_that_is_here(keepsake):
+def test_what_other_programs_call_a_command_leads_to_one_that_is_here(tallystick):
     assert not OTHER_WORDS.keys() & set(root.list_commands(click.Context(root)))
     for line in set(OTHER_WORDS.values()):
         words = [word for word in line.split()[1:] if word != "NAME"]
         option = words.pop() if words[-1].startswith("-") else "--help"
-        assert option in keepsake(*words, "--help").out, line
+        assert option in tallystick(*words, "--help").out, line
 
 
-def test_a_folder_that_is_a_file_is_refused_whatever_is_asked(keepsake, home):
+def test_a_folder_that_is_a_file_is_refused_whatever_is_asked(tallystick, home):
     (home / "file").write_text("mine")
 
     for args in (["remember", "x"], ["status"], ["show"], ["init"], ["check"], ["ledger", "verify"], []):
-        done = keepsake("-C", str(home / "file"), *args)
+        done = tallystick("-C", str(home / "file"), *args)
         assert (done.status, done.out) == (1, ""), args
         assert "is a file, and a memory is a folder" in done.err
     assert (home / "file").read_text() == "mine"
 
 
-def test_a_folder_under_a_file_is_refused(keepsake, home):
+def test_a_folder_under_a_file_is_refused(tallystick, home):
     (home / "file").write_text("mine")
-    done = keepsake("-C", str(home / "file/below"), "remember", "x")
+    done = tallystick("-C", str(home / "file/below"), "remember", "x")
 
     assert (done.status, done.err.count("\n")) == (1, 1)
 
@@ -152,16 +152,16 @@ UNPRIVILEGED = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-grou
 @pytest.fixture
 def open_place() -> Iterator[Path]:
     """A folder of this test's own that other users may enter. pytest's are closed to them, and stay so."""
-    place = Path(tempfile.mkdtemp(prefix="keepsake-test-"))
+    place = Path(tempfile.mkdtemp(prefix="tallystick-test-"))
     place.chmod(0o755)
     yield place
     shutil.rmtree(place)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_a_user_who_may_not_write_reads_and_is_told_so(keepsake, open_place):
+def test_a_user_who_may_not_write_reads_and_is_told_so(tallystick, open_place):
     shared = open_place / "shared"
-    keepsake("-C", str(shared), "remember", "Ana prefers tea", "--key", "k")
+    tallystick("-C", str(shared), "remember", "Ana prefers tea", "--key", "k")
     shared.chmod(0o755)
     for path in shared.iterdir():
         path.chmod(0o644)
@@ -170,7 +170,7 @@ def test_a_user_who_may_not_write_reads_and_is_told_so(keepsake, open_place):
 
     def as_nobody(*args: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*UNPRIVILEGED, sys.executable, "-m", "keepsake", "-C", str(shared), *args],
+            [*UNPRIVILEGED, sys.executable, "-m", "tallystick", "-C", str(shared), *args],
             capture_output=True, text=True, cwd=open_place, env={**os.environ, **theirs},
         )  # fmt: skip
 
@@ -187,15 +187,15 @@ def test_a_user_who_may_not_write_reads_and_is_told_so(keepsake, open_place):
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
 
 
-def test_as_a_module_and_as_a_program_it_is_called_keepsake(process):
-    assert process("--help").out.startswith("Usage: keepsake ")
-    assert "keepsake" in process("--version").out
+def test_as_a_module_and_as_a_program_it_is_called_tallystick(process):
+    assert process("--help").out.startswith("Usage: tallystick ")
+    assert "tallystick" in process("--version").out
 
 
 AT_THE_END = """
 import atexit, sys, threading, time
 from concurrent.futures import ThreadPoolExecutor
-from keepsake.surfaces.cli import main
+from tallystick.surfaces.cli import main
 idle = ThreadPoolExecutor(1)
 idle.submit(time.sleep, 0).result()  # its thread waits for more
 def slow():
@@ -203,7 +203,7 @@ def slow():
     print("a thread")
 threading.Thread(target=slow).start()
 atexit.register(lambda: print("at exit"))
-sys.argv = ["keepsake", *sys.argv[1:]]
+sys.argv = ["tallystick", *sys.argv[1:]]
 main()
 """
 

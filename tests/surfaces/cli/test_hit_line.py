@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keepsake.records.clock import stamp
-from keepsake.records.hit import Hit
-from keepsake.surfaces.cli import hit_line
-from keepsake.surfaces.cli.hit_line import hit_lines, speaker
-from keepsake.surfaces.present import time as moments
-from keepsake.surfaces.present.text import cells, one_line, wrapped
-from keepsake.surfaces.present.time import lately
+from tallystick.records.clock import stamp
+from tallystick.records.hit import Hit
+from tallystick.surfaces.cli import hit_line
+from tallystick.surfaces.cli.hit_line import hit_lines, speaker
+from tallystick.surfaces.present import time as moments
+from tallystick.surfaces.present.text import cells, one_line, wrapped
+from tallystick.surfaces.present.time import lately
 
 HIT = Hit(
     "20260503-1400-c4f1a5", "Ana prefers tea", 0.832, "says tea", "belief", "fact", "human", "", 0.7,

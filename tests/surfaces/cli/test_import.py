@@ -1,11 +1,11 @@
-"""`keepsake import`: what came in is told in a few lines, and a client that calls it as a hook is never held up."""
+"""`tallystick import`: what came in is told in a few lines, and a client that calls it as a hook is never held up."""
 
 import json
 import time
 
 import pytest
 
-from keepsake import Memory
+from tallystick import Memory
 from tests.memory.elsewhere import TREE, chatgpt, line, tool, transcript, uuid
 
 TALK = (line(1, "What do I drink?"), line(2, "You drink green tea.", side="assistant"), tool(3, "tea.txt: green"))
@@ -16,54 +16,54 @@ def talk(home):
     return transcript(home / ".claude/projects/tea/s.jsonl", *TALK)
 
 
-def test_what_came_in_is_told_in_a_few_lines(keepsake, home, talk):
+def test_what_came_in_is_told_in_a_few_lines(tallystick, home, talk):
     (home / "work/conversations.json").write_text(chatgpt(*TREE, living="b", title="Tea \x1b[31m time"))
 
-    done = keepsake("import", "~/.claude/projects", "conversations.json")
+    done = tallystick("import", "~/.claude/projects", "conversations.json")
 
     assert (done.status, done.err) == (0, "")
     assert done.out == (
         "Brought in 9 episodes of 2 conversations, from 2 files (claude-code, chatgpt)\n"
-        "  2 branches are paths of their own; `keepsake paths` draws them\n"
-        "  1 of it is kept out of recall; `keepsake recall --quarantined` looks there too\n"
+        "  2 branches are paths of their own; `tallystick paths` draws them\n"
+        "  1 of it is kept out of recall; `tallystick recall --quarantined` looks there too\n"
     )
-    assert "You drink green tea." in keepsake("recall", "green tea").out
-    assert keepsake("import", "~/.claude/projects").out == "Nothing new: 3 known already\n"
-    assert "chatgpt/tea-31m-time/" in keepsake("paths").out
+    assert "You drink green tea." in tallystick("recall", "green tea").out
+    assert tallystick("import", "~/.claude/projects").out == "Nothing new: 3 known already\n"
+    assert "chatgpt/tea-31m-time/" in tallystick("paths").out
 
 
-def test_what_did_not_come_in_is_told_with_the_reason_and_nothing_that_a_terminal_obeys(keepsake, home):
+def test_what_did_not_come_in_is_told_with_the_reason_and_nothing_that_a_terminal_obeys(tallystick, home):
     bad = "\n".join(["{"] * 15)
     (home / "work/\x1b[31mred.jsonl").write_text(
         json.dumps(line(1, "my token: ghp_16C7e42F292c6912E7710c838347Ae178B4a")) + "\n" + bad
     )
 
-    done = keepsake("import", ".", "--json")
+    done = tallystick("import", ".", "--json")
     assert done.json["masked"] == {"GitHub token": 1}
     assert len(done.json["skipped"]) == 15
 
-    told = keepsake("import", ".").out
+    told = tallystick("import", ".").out
     assert told.startswith("Nothing new: 1 known already\n15 not taken:\n  \\x1b[31mred.jsonl, line 2: it is not JSON")
     assert told.endswith("  and 5 more; --json names them\n")
 
 
-def test_standard_input_and_a_named_format(keepsake):
-    done = keepsake("import", "-", "--format", "markdown", "--quarantine", stdin="Ana drinks tea.\n")
+def test_standard_input_and_a_named_format(tallystick):
+    done = tallystick("import", "-", "--format", "markdown", "--quarantine", stdin="Ana drinks tea.\n")
     assert done.out == (
         "Brought in 1 belief, from 1 file (markdown)\n"
-        "  1 of it is kept out of recall; `keepsake recall --quarantined` looks there too\n"
+        "  1 of it is kept out of recall; `tallystick recall --quarantined` looks there too\n"
     )
-    assert "Ana drinks tea" in keepsake("review").out
+    assert "Ana drinks tea" in tallystick("review").out
 
 
-def test_a_dry_run_makes_no_memory(keepsake, folder, talk):
-    done = keepsake("import", str(talk), "--dry-run")
+def test_a_dry_run_makes_no_memory(tallystick, folder, talk):
+    done = tallystick("import", str(talk), "--dry-run")
     assert done.out.startswith("Would bring in 3 episodes of 1 conversation")
     assert not folder.exists()
 
-    keepsake("remember", "Ana likes tea")
+    tallystick("remember", "Ana likes tea")
     before = (folder / "events.wal").read_bytes()
-    assert keepsake("import", str(talk), "--dry-run", "--json").json["episodes"] == 3
+    assert tallystick("import", str(talk), "--dry-run", "--json").json["episodes"] == 3
     assert (folder / "events.wal").read_bytes() == before
 
 
@@ -79,12 +79,12 @@ def test_a_dry_run_makes_no_memory(keepsake, folder, talk):
         (["--hook", "s.jsonl"], 2, "from standard input alone"),
     ],
 )
-def test_what_cannot_be_brought_in_is_one_line_and_nothing_is_written(keepsake, home, folder, args, status, said):
+def test_what_cannot_be_brought_in_is_one_line_and_nothing_is_written(tallystick, home, folder, args, status, said):
     transcript(home / "work/s.jsonl", *TALK)
     (home / "work/odd.txt").write_text("words")
     (home / "work/empty").mkdir()
 
-    done = keepsake("import", *args)
+    done = tallystick("import", *args)
 
     assert done.status == status
     assert said in done.err
@@ -95,24 +95,24 @@ def test_what_cannot_be_brought_in_is_one_line_and_nothing_is_written(keepsake, 
 # -- as a hook ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_hook_brings_in_the_session_that_the_client_names(keepsake, folder, talk):
+def test_a_hook_brings_in_the_session_that_the_client_names(tallystick, folder, talk):
     told = json.dumps({"session_id": "s", "transcript_path": str(talk), "cwd": "/x", "hook_event_name": "PreCompact"})
 
-    first, again = keepsake("import", "--hook", stdin=told), keepsake("import", "--hook", stdin=told)
+    first, again = tallystick("import", "--hook", stdin=told), tallystick("import", "--hook", stdin=told)
 
-    assert (first.status, first.out, first.err) == (0, "", "keepsake: remembered 3 turns of this session\n")
-    assert (again.status, again.out, again.err) == (0, "", "keepsake: nothing new in this session\n")
+    assert (first.status, first.out, first.err) == (0, "", "tallystick: remembered 3 turns of this session\n")
+    assert (again.status, again.out, again.err) == (0, "", "tallystick: nothing new in this session\n")
     with Memory(folder) as memory:
         assert memory.episodes.get(uuid(1)).content == "What do I drink?"
 
 
-def test_a_session_that_is_over_is_recorded_while_nobody_waits(keepsake, folder, talk):
+def test_a_session_that_is_over_is_recorded_while_nobody_waits(tallystick, folder, talk):
     """Some clients end their hooks with themselves, a second or so later."""
     told = json.dumps({"transcript_path": str(talk), "hook_event_name": "SessionEnd"})
 
-    done = keepsake("import", "--hook", stdin=told)
+    done = tallystick("import", "--hook", stdin=told)
 
-    assert (done.status, done.err) == (0, "keepsake: recording this session\n")
+    assert (done.status, done.err) == (0, "tallystick: recording this session\n")
     until = time.monotonic() + 120
     while not (folder / "events.wal").exists() or b"episode.put" not in (folder / "events.wal").read_bytes():
         assert time.monotonic() < until
@@ -126,18 +126,18 @@ def test_a_session_that_is_over_is_recorded_while_nobody_waits(keepsake, folder,
         '{"transcript_path": "a\\u0000b"}', '{"transcript_path": "/dev/zero"}', "[" * 5_000, b"\xff\xfe",
     ],
 )  # fmt: skip
-def test_a_hook_that_is_told_nonsense_says_one_line_and_holds_nobody_up(keepsake, told):
-    done = keepsake("import", "--hook", stdin=told)
+def test_a_hook_that_is_told_nonsense_says_one_line_and_holds_nobody_up(tallystick, told):
+    done = tallystick("import", "--hook", stdin=told)
 
     assert (done.status, done.out) == (0, "")
-    assert done.err.startswith("keepsake: this session is not remembered: ")
+    assert done.err.startswith("tallystick: this session is not remembered: ")
     assert done.err.count("\n") == 1
 
 
-def test_a_hook_holds_nobody_up_where_the_memory_cannot_be_written(keepsake, folder, talk):
+def test_a_hook_holds_nobody_up_where_the_memory_cannot_be_written(tallystick, folder, talk):
     folder.write_text("this is a file")
 
-    done = keepsake("import", "--hook", stdin=json.dumps({"transcript_path": str(talk)}))
+    done = tallystick("import", "--hook", stdin=json.dumps({"transcript_path": str(talk)}))
 
     assert (done.status, done.err.count("\n")) == (0, 1)
     assert folder.read_text() == "this is a file"

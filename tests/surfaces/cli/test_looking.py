@@ -13,46 +13,47 @@ HOSTILE = "red \x1b[31m\x1b]0;owned\x07 \u202egnp.exe\u202c line\u2028two\nnext\
 RAW = set("\x1b\x07\u202e\u202c\u2028\x9b\U000e0041\u200c")
 
 
-def test_without_a_memory_looking_says_how_to_make_one_and_makes_none(keepsake, folder):
+def test_without_a_memory_looking_says_how_to_make_one_and_makes_none(tallystick, folder):
     for command in (["status"], ["show"], ["show", "x"], ["log"], ["backup"], ["restore"], ["forget", "x"],
                     ["ledger", "compact"], ["ledger", "verify"], ["check"]):  # fmt: skip
-        done = keepsake(*command)
+        done = tallystick(*command)
         assert (done.status, done.out) == (1, ""), command
         assert done.err == (
-            "keepsake: there is no memory at ~/.keepsake yet; `keepsake remember` makes one, --folder names another\n"
+            "tallystick: there is no memory at ~/.tallystick yet; "
+            "`tallystick remember` makes one, --folder names another\n"
         )
     assert not folder.exists()
 
 
-def test_alone_it_helps_until_there_is_something_to_see(keepsake):
-    assert keepsake().out == keepsake("--help").out
-    assert keepsake().status == 0
+def test_alone_it_helps_until_there_is_something_to_see(tallystick):
+    assert tallystick().out == tallystick("--help").out
+    assert tallystick().status == 0
 
 
-def test_alone_in_a_pipe_it_helps_even_if_there_is_a_memory(keepsake):
-    keepsake("remember", "one")
+def test_alone_in_a_pipe_it_helps_even_if_there_is_a_memory(tallystick):
+    tallystick("remember", "one")
 
-    assert keepsake().out == keepsake("--help").out
-    assert keepsake("--json").json["beliefs"] == 1
-
-
-def test_a_folder_may_be_named_before_or_after_the_command(keepsake, home):
-    keepsake("-C", str(home / "a"), "remember", "in a")
-    keepsake("remember", "in b", "--folder", str(home / "b"))
-
-    assert [belief["text"] for belief in keepsake("show", "-C", str(home / "a"), "--json").json] == ["in a"]
-    assert [belief["text"] for belief in keepsake("--json", "-C", str(home / "b"), "show").json] == ["in b"]
-    assert keepsake("show", "-C", "").status == 2
-    assert not (home / ".keepsake").exists()
+    assert tallystick().out == tallystick("--help").out
+    assert tallystick("--json").json["beliefs"] == 1
 
 
-def test_show_tells_all_there_is_to_a_belief(keepsake):
-    keepsake("remember", "Tea is made of leaves", "--key", "leaves")
-    keepsake("remember", "Ana prefers tea\nwith milk", "--key", "ana-tea", "--tag", "drinks", "--about", "ana",
+def test_a_folder_may_be_named_before_or_after_the_command(tallystick, home):
+    tallystick("-C", str(home / "a"), "remember", "in a")
+    tallystick("remember", "in b", "--folder", str(home / "b"))
+
+    assert [belief["text"] for belief in tallystick("show", "-C", str(home / "a"), "--json").json] == ["in a"]
+    assert [belief["text"] for belief in tallystick("--json", "-C", str(home / "b"), "show").json] == ["in b"]
+    assert tallystick("show", "-C", "").status == 2
+    assert not (home / ".tallystick").exists()
+
+
+def test_show_tells_all_there_is_to_a_belief(tallystick):
+    tallystick("remember", "Tea is made of leaves", "--key", "leaves")
+    tallystick("remember", "Ana prefers tea\nwith milk", "--key", "ana-tea", "--tag", "drinks", "--about", "ana",
              "--evidence", "she said so", "--evidence", "mail", "--rests-on", "leaves",
              "--valid-from", "2026-05-03")  # fmt: skip
 
-    out = keepsake("show", "ana-tea").out
+    out = tallystick("show", "ana-tea").out
 
     assert out.startswith("Ana prefers tea\nwith milk\n\n  name        ana-tea\n")
     for row in ("  status      held", "  about       ana", "  tags        drinks",
@@ -62,12 +63,12 @@ def test_show_tells_all_there_is_to_a_belief(keepsake):
     assert "expires" not in out
 
 
-def test_history_tells_every_version_and_the_reasons(keepsake):
-    keepsake("remember", "Ana prefers tea", "--key", "ana-tea")
-    keepsake("revise", "ana-tea", "Ana prefers green tea", "--reason", "she said so")
-    keepsake("forget", "ana-tea")
+def test_history_tells_every_version_and_the_reasons(tallystick):
+    tallystick("remember", "Ana prefers tea", "--key", "ana-tea")
+    tallystick("revise", "ana-tea", "Ana prefers green tea", "--reason", "she said so")
+    tallystick("forget", "ana-tea")
 
-    lines = keepsake("show", "ana-tea", "--history").out.splitlines()
+    lines = tallystick("show", "ana-tea", "--history").out.splitlines()
 
     assert [line.split()[3] for line in (lines[0], lines[1], lines[3])] == ["remembered", "revised", "forgotten"]
     assert lines[2].strip() == "because she said so"
@@ -96,30 +97,30 @@ def test_a_time_that_the_log_prints_can_be_asked_for_in_any_zone(process):
         assert process("show", "--at", f"{int(day[:4]) - 1}{minute[4:]}", "--json", TZ=zone).json == []
 
 
-def test_why_leads_down_to_what_a_belief_rests_on(keepsake):
-    keepsake("remember", "Leaves are dried", "--key", "leaves", "--evidence", "seen")
-    keepsake("remember", "Tea keeps", "--key", "tea", "--rests-on", "leaves")
+def test_why_leads_down_to_what_a_belief_rests_on(tallystick):
+    tallystick("remember", "Leaves are dried", "--key", "leaves", "--evidence", "seen")
+    tallystick("remember", "Tea keeps", "--key", "tea", "--rests-on", "leaves")
 
-    lines = keepsake("show", "tea", "--why").out.splitlines()
+    lines = tallystick("show", "tea", "--why").out.splitlines()
 
     assert lines[0].startswith("tea: Tea keeps")
     assert lines[1] == "  rests on"
     assert lines[2].startswith("    leaves: Leaves are dried")
     assert lines[3] == "      evidence: seen"
-    assert keepsake("show", "tea", "--why", "--json").json["rests_on"][0]["belief"]["key"] == "leaves"
+    assert tallystick("show", "tea", "--why", "--json").json["rests_on"][0]["belief"]["key"] == "leaves"
 
 
 @pytest.mark.parametrize("args", [["x", "--why", "--history"], ["x", "--at", "1", "--why"], ["--history"], ["--why"]])
-def test_views_that_do_not_go_together_are_wrong_usage(keepsake, args):
-    assert keepsake("show", *args).status == 2
+def test_views_that_do_not_go_together_are_wrong_usage(tallystick, args):
+    assert tallystick("show", *args).status == 2
 
 
-def test_the_log_has_a_line_for_every_event(keepsake):
-    keepsake("remember", "Ana prefers\ntea", "--key", "ana-tea")
-    keepsake("revise", "ana-tea", "Ana prefers green tea", "--reason", "she said so")
-    keepsake("forget", "ana-tea", "--reason", "she left")
+def test_the_log_has_a_line_for_every_event(tallystick):
+    tallystick("remember", "Ana prefers\ntea", "--key", "ana-tea")
+    tallystick("revise", "ana-tea", "Ana prefers green tea", "--reason", "she said so")
+    tallystick("forget", "ana-tea", "--reason", "she left")
 
-    lines = [line.split(maxsplit=5) for line in keepsake("log").out.splitlines()]
+    lines = [line.split(maxsplit=5) for line in tallystick("log").out.splitlines()]
 
     assert [(line[0], line[3], line[4], line[5]) for line in lines] == [
         ("0", "cli:local", "ledger.begin", "the ledger begins"),
@@ -129,13 +130,13 @@ def test_the_log_has_a_line_for_every_event(keepsake):
     ]
 
 
-def test_the_log_can_be_narrowed(keepsake):
+def test_the_log_can_be_narrowed(tallystick):
     for number in range(5):
-        keepsake("remember", f"number {number}", "--key", str(number))
-    keepsake("forget", "0", "1")
+        tallystick("remember", f"number {number}", "--key", str(number))
+    tallystick("forget", "0", "1")
 
     def seqs(*args: str) -> list[int]:
-        return [event["seq"] for event in keepsake("log", "--json", *args).json]
+        return [event["seq"] for event in tallystick("log", "--json", *args).json]
 
     assert seqs() == list(range(8))
     assert seqs("6") == [6, 7]
@@ -145,15 +146,15 @@ def test_the_log_can_be_narrowed(keepsake):
     assert seqs("--op", "belief.tombstone") == [6, 7]
     assert seqs("7", "-n", "5") == [7]
     assert seqs("99") == []
-    assert keepsake("log", "--last", "-1").status == 2
+    assert tallystick("log", "--last", "-1").status == 2
 
 
-def test_a_long_text_is_one_short_line_in_lists_and_whole_in_json(keepsake):
-    keepsake("remember", "word " * 1000, "--key", "k")
+def test_a_long_text_is_one_short_line_in_lists_and_whole_in_json(tallystick):
+    tallystick("remember", "word " * 1000, "--key", "k")
 
-    assert all(len(line) <= 120 for line in (keepsake("log").out + keepsake("show").out).splitlines())
-    assert keepsake("show").out.rstrip().endswith("…")
-    assert keepsake("show", "--json").json[0]["text"] == "word " * 1000
+    assert all(len(line) <= 120 for line in (tallystick("log").out + tallystick("show").out).splitlines())
+    assert tallystick("show").out.rstrip().endswith("…")
+    assert tallystick("show", "--json").json[0]["text"] == "word " * 1000
 
 
 VIEWS = [
@@ -167,34 +168,34 @@ VIEWS = [
 @pytest.mark.parametrize("args", VIEWS)
 @pytest.mark.parametrize("form", [[], ["--json"]])
 @pytest.mark.sample(12)
-def test_hostile_text_never_reaches_a_terminal_raw(keepsake, args, form):
+def test_hostile_text_never_reaches_a_terminal_raw(tallystick, args, form):
     fields = ("--about", "--tag", "--evidence", "--kind", "--source-type", "--session", "--agent")
-    keepsake("remember", HOSTILE, "--key", "k", *(word for field in fields for word in (field, HOSTILE)))
-    keepsake("remember", "another", "--key", HOSTILE, "--rests-on", "k")
-    keepsake("revise", "k", HOSTILE + "!", "--reason", HOSTILE)
+    tallystick("remember", HOSTILE, "--key", "k", *(word for field in fields for word in (field, HOSTILE)))
+    tallystick("remember", "another", "--key", HOSTILE, "--rests-on", "k")
+    tallystick("revise", "k", HOSTILE + "!", "--reason", HOSTILE)
 
-    done = keepsake(*args, *form)
+    done = tallystick(*args, *form)
 
     assert not set(done.out + done.err) & RAW
     assert len(done.err.splitlines()) == (done.status != 0)
     assert done.status in (0, 1, 2)
 
 
-def test_hostile_text_comes_back_whole_as_json(keepsake):
-    keepsake("remember", HOSTILE, "--key", HOSTILE)
+def test_hostile_text_comes_back_whole_as_json(tallystick):
+    tallystick("remember", HOSTILE, "--key", HOSTILE)
 
-    [belief] = keepsake("show", "--json").json
+    [belief] = tallystick("show", "--json").json
 
     assert (belief["text"], belief["key"]) == (HOSTILE, HOSTILE)
 
 
-def test_a_name_may_be_typed_in_either_spelling_only_if_it_was_given_in_that_one(keepsake):
+def test_a_name_may_be_typed_in_either_spelling_only_if_it_was_given_in_that_one(tallystick):
     """Two spellings of é are two keys: a name is never guessed."""
-    keepsake("remember", "composed", "--key", "caf\u00e9")
-    keepsake("remember", "decomposed", "--key", "cafe\u0301")
+    tallystick("remember", "composed", "--key", "caf\u00e9")
+    tallystick("remember", "decomposed", "--key", "cafe\u0301")
 
-    assert keepsake("show", "caf\u00e9", "--json").json["text"] == "composed"
-    assert keepsake("show", "cafe\u0301", "--json").json["text"] == "decomposed"
+    assert tallystick("show", "caf\u00e9", "--json").json["text"] == "composed"
+    assert tallystick("show", "cafe\u0301", "--json").json["text"] == "decomposed"
 
 
 def test_following_prints_what_others_write_as_it_comes(process, home, warm_program):
@@ -243,9 +244,9 @@ def test_text_that_the_encoding_lacks_is_printed_as_escapes(process):
     assert process("show", "--json", PYTHONIOENCODING="latin-1").json[0]["text"] == "tea is 茶"
 
 
-def test_looking_changes_no_byte_of_the_folder(keepsake, folder):
-    keepsake("remember", "one", "--key", "1")
-    keepsake("backup")
+def test_looking_changes_no_byte_of_the_folder(tallystick, folder):
+    tallystick("remember", "one", "--key", "1")
+    tallystick("backup")
 
     def bytes_of() -> dict[str, bytes]:
         return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -253,16 +254,16 @@ def test_looking_changes_no_byte_of_the_folder(keepsake, folder):
     before = bytes_of()
     for command in (["status"], ["show"], ["show", "1"], ["show", "1", "--history"], ["log"], ["restore"], ["check"],
                     ["ledger", "verify"], ["erase", "1", "--dry-run"]):  # fmt: skip
-        assert keepsake(*command).status == 0, command
+        assert tallystick(*command).status == 0, command
     assert bytes_of() == before
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_only_be_read_is_shown(keepsake, folder):
-    keepsake("remember", "one", "--key", "1")
+def test_a_folder_that_may_only_be_read_is_shown(tallystick, folder):
+    tallystick("remember", "one", "--key", "1")
     for path in (folder / "events.wal", folder / "lock", folder):
         path.chmod(0o500)
 
-    assert keepsake("show", "1").status == 0
-    assert "may only be read here" in keepsake("status").out
-    assert keepsake("remember", "two").status == 1
+    assert tallystick("show", "1").status == 0
+    assert "may only be read here" in tallystick("status").out
+    assert tallystick("remember", "two").status == 1

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from keepsake.surfaces.cli.command import Command
-from keepsake.surfaces.cli.map import CARE, DAILY, DECIDE, GRAPH, LEDGER, LOOK, MOVE, PATHS, SERVE, SPECIALIST, STORE
-from keepsake.surfaces.cli.root import keepsake as program
+from tallystick.surfaces.cli.command import Command
+from tallystick.surfaces.cli.map import CARE, DAILY, DECIDE, GRAPH, LEDGER, LOOK, MOVE, PATHS, SERVE, SPECIALIST, STORE
+from tallystick.surfaces.cli.root import tallystick as program
 
 EVERYWHERE = {"--folder", "--json", "--jsonl", "--debug"}
 BELIEF = {
@@ -148,11 +148,11 @@ def test_a_commands_help_begins_with_an_order_without_a_full_stop(path):
 
 
 @pytest.mark.parametrize("path", COMMANDS)
-def test_a_commands_help_has_an_example_and_the_exit_statuses(keepsake, path):
-    done = keepsake(*path.split(), "--help")
+def test_a_commands_help_has_an_example_and_the_exit_statuses(tallystick, path):
+    done = tallystick(*path.split(), "--help")
 
     assert done.status == 0
-    assert f"$ keepsake {path}" in done.out or f"| keepsake {path}" in done.out or f"elsewhere {path}" in done.out
+    assert f"$ tallystick {path}" in done.out or f"| tallystick {path}" in done.out or f"elsewhere {path}" in done.out
     assert "Exit status:\n  0  done" in done.out
     assert all(f"\n  {status}  " in done.out for status in range(5))
     assert max(map(len, done.out.splitlines())) <= 100
@@ -166,8 +166,8 @@ def test_every_argument_is_told_of_in_the_text():
                 assert name in (command.help or ""), f"{path}: {name}"
 
 
-def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(keepsake):
-    first, second = keepsake("--help"), keepsake("--help-all")
+def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(tallystick):
+    first, second = tallystick("--help"), tallystick("--help-all")
 
     for entry in (*DAILY, *LOOK, *DECIDE, *MOVE, *CARE, *SERVE):
         assert f"\n  {entry.name} " in first.out
@@ -175,49 +175,49 @@ def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(keep
     for entry in (*SPECIALIST, *LEDGER, *PATHS, *GRAPH, *STORE):
         assert entry.line not in first.out
         assert f"\n  {entry.name} " in second.out
-    assert first.out.rstrip().endswith("`keepsake --help-all` shows the specialist commands.")
-    assert "_KEEPSAKE_COMPLETE=bash_source" in second.out
+    assert first.out.rstrip().endswith("`tallystick --help-all` shows the specialist commands.")
+    assert "_TALLYSTICK_COMPLETE=bash_source" in second.out
 
 
 def test_help_loads_no_command_and_nothing_heavy():
     code = """
 import atexit, sys
-sys.argv = ["keepsake", "--help"]
-from keepsake.surfaces.cli import main
-told = {"keepsake", "rich", "orjson", "cryptography", "sqlite3", "sqlalchemy", "numpy"}
+sys.argv = ["tallystick", "--help"]
+from tallystick.surfaces.cli import main
+told = {"tallystick", "rich", "orjson", "cryptography", "sqlite3", "sqlalchemy", "numpy"}
 atexit.register(lambda: print(*(name for name in sys.modules if name.split(".")[0] in told), file=sys.stderr))
 main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    ours = {f"keepsake.surfaces.cli.{name}" for name in ("call", "command", "ending", "map", "root")}
+    ours = {f"tallystick.surfaces.cli.{name}" for name in ("call", "command", "ending", "map", "root")}
 
-    assert set(done.stderr.split()) == {"keepsake", "keepsake.surfaces", "keepsake.surfaces.cli"} | ours
+    assert set(done.stderr.split()) == {"tallystick", "tallystick.surfaces", "tallystick.surfaces.cli"} | ours
 
 
-def a_graph(keepsake, folder):
-    """What the examples of `keepsake graph` are about."""
-    keepsake("remember", "Anna likes tea too", "--about", "person-anna")
+def a_graph(tallystick, folder):
+    """What the examples of `tallystick graph` are about."""
+    tallystick("remember", "Anna likes tea too", "--about", "person-anna")
     (folder / "ana.json").write_text('{"id": "ana", "label": "Ana"}')
     (folder / "graph.json").write_text('{"schema_version": 1, "nodes": [{"id": "n1", "kind": "place"}]}')
-    if keepsake("graph", "merge", "person-anna", "person-ana", "--sure").status:
+    if tallystick("graph", "merge", "person-anna", "person-ana", "--sure").status:
         raise AssertionError("the examples have nothing to stand on")
 
 
-def a_workspace(keepsake, folder):
-    """What the examples of `keepsake store` are about."""
-    keepsake("store", "create", "notes")
+def a_workspace(tallystick, folder):
+    """What the examples of `tallystick store` are about."""
+    tallystick("store", "create", "notes")
     (folder / "ana.json").write_text('{"id": "ana", "label": "Ana"}')
     nodes = '[{"id": "likes-tea", "kind": "fact", "label": "Ana likes tea"}]'
     (folder / "graph.json").write_text(f'{{"schema_version": 1, "nodes": {nodes}}}')
     (folder / "archive.json").write_text('{"kind": "archive", "subject_ids": ["likes-tea"], "by": "bot"}')
     (folder / "events.jsonl").write_text('{"kind": "path.branch", "path_id": "other", "at": "2026-05-18T09:00:00Z"}\n')
-    assert keepsake("store", "import", "notes", "graph.json").status == 0
-    assert keepsake("store", "append", "notes", stdin='{"kind": "path.branch", "path_id": "main"}').status == 0
-    (folder / "yes.json").write_text(keepsake("store", "approve", "notes", "archive.json", "--by", "ana").out)
+    assert tallystick("store", "import", "notes", "graph.json").status == 0
+    assert tallystick("store", "append", "notes", stdin='{"kind": "path.branch", "path_id": "main"}').status == 0
+    (folder / "yes.json").write_text(tallystick("store", "approve", "notes", "archive.json", "--by", "ana").out)
 
 
 def what_others_keep(home):
-    """What the examples of `keepsake import` bring in."""
+    """What the examples of `tallystick import` bring in."""
     (home / ".claude/projects/tea").mkdir(parents=True)
     turn = '{"type": "user", "uuid": "a", "sessionId": "s", "message": {"content": "Tea, please."}}'
     (home / ".claude/projects/tea/s.jsonl").write_text(turn)
@@ -228,13 +228,13 @@ def what_others_keep(home):
 
 
 @pytest.mark.parametrize("path", COMMANDS)
-def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
+def test_the_examples_in_the_help_work_as_they_stand(tallystick, home, path):
     """Everything is run, in a folder with something in it, but what goes through a shell or ends only when told to."""
-    keepsake("remember", "Ana prefers tea", "--key", "ana-tea", "--about", "person-ana")
-    keepsake("backup", "--to", "copies")
+    tallystick("remember", "Ana prefers tea", "--key", "ana-tea", "--about", "person-ana")
+    tallystick("backup", "--to", "copies")
     made = next((home / "work/copies").iterdir())
-    keepsake("forget", "ana-tea", "--trust", "agent")
-    [asked] = keepsake("review", "--json").json
+    tallystick("forget", "ana-tea", "--trust", "agent")
+    [asked] = tallystick("review", "--json").json
     (home / "work/.specsmith").mkdir()
     (home / "work/.specsmith/requirements.json").write_text('[{"id": "R-1", "title": "It works"}]')
     (home / "work/questions.yaml").write_text("- ask: what does Ana prefer?\n  find: [ana-tea]\n")
@@ -243,23 +243,23 @@ def test_the_examples_in_the_help_work_as_they_stand(keepsake, home, path):
     (home / "work/.specsmith").joinpath("testcases.json").write_text("[]")
     (home / "other/.specsmith").symlink_to(home / "work/.specsmith")
     if path.startswith("graph "):
-        a_graph(keepsake, home / "work")
+        a_graph(tallystick, home / "work")
     if path == "graph merge":
-        keepsake("graph", "unmerge", "person-anna")
+        tallystick("graph", "unmerge", "person-anna")
     if path == "import":
         what_others_keep(home)
-        keepsake("export", "--to", "everything.ndjson")
+        tallystick("export", "--to", "everything.ndjson")
     if path == "relate":
-        keepsake("remember", "Ana sleeps badly after coffee", "--key", "ana-sleep")
+        tallystick("remember", "Ana sleeps badly after coffee", "--key", "ana-sleep")
     if path.startswith("store ") and path != "store create":
-        a_workspace(keepsake, home / "work")
+        a_workspace(tallystick, home / "work")
 
     for line in COMMANDS[path].example.strip().splitlines():
         line = line.replace("20260503T140000", made.name).replace("c4f1a5", asked["id"][-6:])
         typed, _, into = line.partition(" > ")
         words = shlex.split(typed)
         if "|" not in words and (path != "serve" or "--link" in words):
-            done = keepsake(*words[1:])
+            done = tallystick(*words[1:])
             assert done.status == 0, f"{line}\n{done.err}"
             if into:
                 (home / "work" / into).write_text(done.out)

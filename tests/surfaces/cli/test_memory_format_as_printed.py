@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from keepsake import Memory
-from keepsake.surfaces.mcp.profiles import tools_of
+from tallystick import Memory
+from tallystick.surfaces.mcp.profiles import tools_of
 
 PAGE = """\
 ---
@@ -67,14 +67,14 @@ def chronicle(home: Path, warm_program: Path, monkeypatch: pytest.MonkeyPatch) -
     """`~/.openchronicle`, and the two programs that the page calls."""
     place, programs = home / ".openchronicle", home / "bin"
     (place / "memory").mkdir(parents=True)
-    (place / "keepsake.toml").write_text(KNOBS)
+    (place / "tallystick.toml").write_text(KNOBS)
     (place / "memory" / FILES[0]).write_text(PAGE)
     programs.mkdir()
     for name, what in {"openchronicle": f'exec {warm_program} "$@"', "uv": 'shift\nexec "$@"'}.items():
         (programs / name).write_text(f"#!/bin/sh\n{what}\n")
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setenv("KEEPSAKE_HOME", str(place))
+    monkeypatch.setenv("TALLYSTICK_HOME", str(place))
     return place
 
 
@@ -100,7 +100,7 @@ def test_every_command_runs_in_one_session_as_it_is_printed(chronicle, terminal)
     assert wiped.out.count("Put all of it out of sight?") == wiped.out.count("Cleaned") == 2
     assert list((chronicle / "memory").iterdir()) == []
     assert tables_of(chronicle) == {"files": 0, "entries": 0, "entries_fts": 0}
-    assert (chronicle / "keepsake.toml").read_text() == KNOBS
+    assert (chronicle / "tallystick.toml").read_text() == KNOBS
 
 
 def test_every_call_and_setting_is_as_it_is_printed(chronicle):

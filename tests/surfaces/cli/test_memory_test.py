@@ -1,4 +1,4 @@
-"""keepsake test: a person's own questions, put again, and noticed when their answers get worse."""
+"""tallystick test: a person's own questions, put again, and noticed when their answers get worse."""
 
 import re
 
@@ -17,11 +17,11 @@ QUESTIONS = """\
 
 
 @pytest.fixture
-def story(keepsake, home):
-    keepsake("remember", "Ana prefers tea over coffee", "--key", "ana-drinks")
-    keepsake("remember", "We ship on Friday", "--key", "plan", "--always")
+def story(tallystick, home):
+    tallystick("remember", "Ana prefers tea over coffee", "--key", "ana-drinks")
+    tallystick("remember", "We ship on Friday", "--key", "plan", "--always")
     (home / "work/q.yaml").write_text(QUESTIONS)
-    return keepsake
+    return tallystick
 
 
 def test_each_question_is_a_line_with_what_is_wrong_below_it_and_a_failure_is_status_1(story):
@@ -109,7 +109,7 @@ def test_a_file_that_is_not_there_is_told(story):
     done = story("test", "none.yaml")
 
     assert (done.status, done.out) == (1, "")
-    assert done.err.startswith("keepsake: there is no file none.yaml")
+    assert done.err.startswith("tallystick: there is no file none.yaml")
     assert story("test").status == 2
 
 
@@ -128,8 +128,8 @@ def test_on_a_terminal_it_is_coloured_and_in_a_pipe_it_is_not(story, terminal, p
     assert not re.search(r"\x1b\[\d*m", terminal("test", "q.yaml", NO_COLOR="1").out)
 
 
-def test_without_a_memory_none_is_made(keepsake, home, folder):
+def test_without_a_memory_none_is_made(tallystick, home, folder):
     (home / "work/q.yaml").write_text(QUESTIONS)
 
-    assert keepsake("test", "q.yaml").status == 1
+    assert tallystick("test", "q.yaml").status == 1
     assert not folder.exists()

@@ -1,4 +1,4 @@
-"""Text in through a pipe, an object a line out of one: how keepsake stands between two other programs."""
+"""Text in through a pipe, an object a line out of one: how tallystick stands between two other programs."""
 
 import json
 
@@ -6,12 +6,12 @@ import pytest
 
 
 @pytest.fixture
-def story(keepsake):
-    keepsake("remember", "Ana prefers tea", "--key", "tea", "--about", "person-ana")
-    keepsake("remember", "Bob prefers rum", "--key", "rum", "--about", "person-bob")
-    keepsake("observe", "Let's ship on Friday.")
-    keepsake("forget", "tea", "--trust", "agent")
-    return keepsake
+def story(tallystick):
+    tallystick("remember", "Ana prefers tea", "--key", "tea", "--about", "person-ana")
+    tallystick("remember", "Bob prefers rum", "--key", "rum", "--about", "person-bob")
+    tallystick("observe", "Let's ship on Friday.")
+    tallystick("forget", "tea", "--trust", "agent")
+    return tallystick
 
 
 def objects(done) -> list[dict]:
@@ -51,11 +51,11 @@ def test_with_jsonl_nothing_is_said_beside_the_answer_and_nobody_is_asked(story)
     assert "--yes" in done.err
 
 
-def test_hostile_text_stays_on_its_line(keepsake):
-    keepsake("remember", "one\ntwo\u2028three\x1b[2J", "--key", "k\n1")
+def test_hostile_text_stays_on_its_line(tallystick):
+    tallystick("remember", "one\ntwo\u2028three\x1b[2J", "--key", "k\n1")
 
-    assert [each["text"] for each in objects(keepsake("show", "--jsonl"))] == ["one\ntwo\u2028three\x1b[2J"]
-    assert not set(keepsake("show", "--jsonl").out) & {"\x1b", "\u2028"}
+    assert [each["text"] for each in objects(tallystick("show", "--jsonl"))] == ["one\ntwo\u2028three\x1b[2J"]
+    assert not set(tallystick("show", "--jsonl").out) & {"\x1b", "\u2028"}
 
 
 # -- in ----------------------------------------------------------------------------------------------------------------
@@ -76,61 +76,61 @@ def test_where_an_option_says_what_to_change_a_pipe_is_left_alone(story):
     assert (rum["text"], rum["confidence"]) == ("Bob prefers rum", 0.9)
 
 
-def test_several_lines_are_one_memory_and_with_lines_each_is_one(keepsake):
-    keepsake("remember", stdin="one\ntwo\n")
-    done = keepsake("remember", "--lines", "--tag", "notes", stdin="three\r\n\n  four  \n")
+def test_several_lines_are_one_memory_and_with_lines_each_is_one(tallystick):
+    tallystick("remember", stdin="one\ntwo\n")
+    done = tallystick("remember", "--lines", "--tag", "notes", stdin="three\r\n\n  four  \n")
 
-    assert done.out == "Remembered 2 beliefs in ~/.keepsake. On page topic-notes.md\n"
-    found = keepsake("show", "--json").json
+    assert done.out == "Remembered 2 beliefs in ~/.tallystick. On page topic-notes.md\n"
+    found = tallystick("show", "--json").json
     assert [(each["text"], each["tags"]) for each in found] == [
         ("one\ntwo", []), ("three", ["notes"]), ("four", ["notes"]),
     ]  # fmt: skip
 
 
-def test_of_lines_all_are_recorded_or_none(keepsake, folder):
-    keepsake("remember", "first")
+def test_of_lines_all_are_recorded_or_none(tallystick, folder):
+    tallystick("remember", "first")
     before = (folder / "events.wal").read_bytes()
 
     for command in ("remember", "observe"):
-        done = keepsake(command, "--lines", stdin="good\n" + "x" * 2_000_000)
+        done = tallystick(command, "--lines", stdin="good\n" + "x" * 2_000_000)
         assert (done.status, done.out) == (1, "")
         assert "too long" in done.err
-        empty = keepsake(command, "--lines", stdin="\n \n")
-        assert (empty.status, empty.err) == (1, "keepsake: there is nothing in it: every line is empty\n")
+        empty = tallystick(command, "--lines", stdin="\n \n")
+        assert (empty.status, empty.err) == (1, "tallystick: there is nothing in it: every line is empty\n")
     assert (folder / "events.wal").read_bytes() == before
 
 
-def test_each_line_may_be_an_episode(keepsake):
-    done = keepsake("observe", "--lines", "--session", "chat", "--jsonl", stdin="hello\nhi\n")
+def test_each_line_may_be_an_episode(tallystick):
+    done = tallystick("observe", "--lines", "--session", "chat", "--jsonl", stdin="hello\nhi\n")
 
     assert [(each["content"], each["session"]) for each in objects(done)] == [("hello", "chat"), ("hi", "chat")]
-    assert keepsake("observe", "--lines", stdin="a\nb\nc").out == "Observed 3 episodes in ~/.keepsake.\n"
+    assert tallystick("observe", "--lines", stdin="a\nb\nc").out == "Observed 3 episodes in ~/.tallystick.\n"
 
 
 @pytest.mark.parametrize("args", [["remember", "--key", "k"], ["observe", "--id", "k"]])
-def test_one_name_for_many_lines_is_wrong_usage(keepsake, folder, args):
-    assert keepsake(*args, "--lines", stdin="a\nb").status == 2
+def test_one_name_for_many_lines_is_wrong_usage(tallystick, folder, args):
+    assert tallystick(*args, "--lines", stdin="a\nb").status == 2
     assert not folder.exists()
 
 
 # -- the names that are printed ----------------------------------------------------------------------------------------
 
 
-def test_the_short_name_of_an_episode_is_taken_by_the_commands_that_take_an_id(keepsake):
-    episode = keepsake("observe", "Let's ship on Friday.", "--json").json
+def test_the_short_name_of_an_episode_is_taken_by_the_commands_that_take_an_id(tallystick):
+    episode = tallystick("observe", "Let's ship on Friday.", "--json").json
     short = episode["id"][-6:]
 
-    assert keepsake("recall", "ship friday").out.endswith(f"   {short} · you · just now\n")
-    assert keepsake("show", short, "--json").json["id"] == episode["id"]
-    assert keepsake("show", short, "--user", "bea").status == 1
-    assert keepsake("forget", short).out == f"Took back {short}: Let's ship on Friday.\n"
-    assert keepsake("erase", short, "--yes").status == 0
-    assert keepsake("show", short).status == 1
+    assert tallystick("recall", "ship friday").out.endswith(f"   {short} · you · just now\n")
+    assert tallystick("show", short, "--json").json["id"] == episode["id"]
+    assert tallystick("show", short, "--user", "bea").status == 1
+    assert tallystick("forget", short).out == f"Took back {short}: Let's ship on Friday.\n"
+    assert tallystick("erase", short, "--yes").status == 0
+    assert tallystick("show", short).status == 1
 
 
-def test_a_short_name_that_two_episodes_share_names_neither(keepsake):
-    from keepsake import Memory
-    from keepsake.records.errors import Refused
+def test_a_short_name_that_two_episodes_share_names_neither(tallystick):
+    from tallystick import Memory
+    from tallystick.records.errors import Refused
 
     with Memory() as memory:
         memory.observe("one")
@@ -142,11 +142,11 @@ def test_a_short_name_that_two_episodes_share_names_neither(keepsake):
             memory.episodes.find(source[-6:])
 
 
-def test_a_belief_of_a_branch_or_one_that_waits_is_on_no_page(keepsake):
-    keepsake("remember", "x")
-    keepsake("paths", "branch", "b")
-    there, web = keepsake("remember", "y", "--path", "b"), keepsake("remember", "z", "--trust", "web")
-    hers = keepsake("remember", "w", "--user", "bea", "--about", "person-ana")
+def test_a_belief_of_a_branch_or_one_that_waits_is_on_no_page(tallystick):
+    tallystick("remember", "x")
+    tallystick("paths", "branch", "b")
+    there, web = tallystick("remember", "y", "--path", "b"), tallystick("remember", "z", "--trust", "web")
+    hers = tallystick("remember", "w", "--user", "bea", "--about", "person-ana")
 
     assert "On page" not in there.out + web.out
     assert hers.out.endswith(". On page @bea/person-ana.md\n")

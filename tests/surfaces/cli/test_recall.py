@@ -13,17 +13,17 @@ import pytest
 HOSTILE = "tea \x1b[31m\x1b]0;owned\x07 \u202egnp.exe\u202c line\u2028two\nnext\x9b2J \U000e0041tag pay\u200cpal"
 RAW = set("\x1b\x07\u202e\u202c\u2028\x9b\U000e0041\u200c")
 KEYS = ("ana-drinks", "port")
-MADE_ANEW = "keepsake: the index was made anew from the ledger, because it was {}; nothing is lost\n"
+MADE_ANEW = "tallystick: the index was made anew from the ledger, because it was {}; nothing is lost\n"
 
 
 @pytest.fixture
-def story(keepsake):
+def story(tallystick):
     """Three beliefs: two of one user and one of another, and one of them revised."""
-    keepsake("remember", "Ana prefers tea over coffee", "--key", "ana-drinks", "--about", "ana")  # event 1
-    keepsake("remember", "The staging port is 5432", "--key", "port", "--session", "monday")  # event 2
-    keepsake("remember", "Bea drinks tea as well", "--key", "hers", "--user", "bea")  # event 3
-    keepsake("revise", "port", "The staging port is 6543", "--reason", "it moved")  # event 4
-    return keepsake
+    tallystick("remember", "Ana prefers tea over coffee", "--key", "ana-drinks", "--about", "ana")  # event 1
+    tallystick("remember", "The staging port is 5432", "--key", "port", "--session", "monday")  # event 2
+    tallystick("remember", "Bea drinks tea as well", "--key", "hers", "--user", "bea")  # event 3
+    tallystick("revise", "port", "The staging port is 6543", "--reason", "it moved")  # event 4
+    return tallystick
 
 
 def texts(done) -> list[str]:
@@ -95,13 +95,13 @@ def test_other_forms_of_a_word_are_found_and_small_words_are_not_looked_for(stor
     assert texts(story("recall", "the", "--words", "--json")) == ["The staging port is 6543"], "it has no others"
 
 
-def test_at_most_as_many_as_are_wanted(keepsake):
+def test_at_most_as_many_as_are_wanted(tallystick):
     for number in range(7):
-        keepsake("remember", f"Tea number {number}")
+        tallystick("remember", f"Tea number {number}")
 
-    assert len(keepsake("recall", "tea", "--json").json) == 5
-    assert len(keepsake("recall", "tea", "--json", "-k", "2").json) == 2
-    assert len(keepsake("recall", "tea", "--json", "-k", "100").json) == 7
+    assert len(tallystick("recall", "tea", "--json").json) == 5
+    assert len(tallystick("recall", "tea", "--json", "-k", "2").json) == 2
+    assert len(tallystick("recall", "tea", "--json", "-k", "100").json) == 7
 
 
 @pytest.mark.parametrize("k", ["0", "-1", "many"])
@@ -109,7 +109,7 @@ def test_fewer_than_one_is_wrong_usage(story, k):
     done = story("recall", "tea", "-k", k)
 
     assert (done.status, done.out) == (2, "")
-    assert done.err.startswith("keepsake: invalid value for '-k'")
+    assert done.err.startswith("tallystick: invalid value for '-k'")
     assert done.err.count("\n") == 1
 
 
@@ -135,11 +135,11 @@ def test_bars_are_for_a_terminal_and_a_pipe_has_the_numbers_alone(process, termi
     assert "confidence     0.80" in process("recall", "tea", "--explain").out
 
 
-def test_the_same_words_in_other_capitals_are_each_shown_as_they_were_said(keepsake):
-    keepsake("remember", "The password is ABC", "--key", "door")
-    keepsake("remember", "the password is abc", "--key", "gate")
+def test_the_same_words_in_other_capitals_are_each_shown_as_they_were_said(tallystick):
+    tallystick("remember", "The password is ABC", "--key", "door")
+    tallystick("remember", "the password is abc", "--key", "gate")
 
-    assert sorted(texts(keepsake("recall", "password", "--json"))) == ["The password is ABC", "the password is abc"]
+    assert sorted(texts(tallystick("recall", "password", "--json"))) == ["The password is ABC", "the password is abc"]
 
 
 # -- what is not -------------------------------------------------------------------------------------------------------
@@ -237,18 +237,18 @@ def test_what_is_no_moment_is_refused(story):
     done = story("recall", "port", "--at", "yesterday")
 
     assert (done.status, done.out) == (1, "")
-    assert done.err.startswith("keepsake: not a moment: 'yesterday'")
+    assert done.err.startswith("tallystick: not a moment: 'yesterday'")
 
 
 # -- words that mean harm ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", [[], ["--explain"], ["--json"]])
-def test_hostile_text_never_reaches_a_terminal_raw(keepsake, form):
+def test_hostile_text_never_reaches_a_terminal_raw(tallystick, form):
     fields = ("--about", "--tag", "--evidence", "--kind", "--source-type", "--session", "--agent")
-    keepsake("remember", HOSTILE, "--key", "k", *(word for field in fields for word in (field, HOSTILE)))
-    found = keepsake("recall", "tea", *form)
-    asked = keepsake("recall", HOSTILE, "--session", HOSTILE, "--agent", HOSTILE, *form)
+    tallystick("remember", HOSTILE, "--key", "k", *(word for field in fields for word in (field, HOSTILE)))
+    found = tallystick("recall", "tea", *form)
+    asked = tallystick("recall", HOSTILE, "--session", HOSTILE, "--agent", HOSTILE, *form)
 
     for done in (found, asked):
         assert (done.status, done.err) == (0, "")
@@ -256,10 +256,10 @@ def test_hostile_text_never_reaches_a_terminal_raw(keepsake, form):
         assert "tea" in done.out
 
 
-def test_hostile_text_comes_back_whole_as_json(keepsake):
-    keepsake("remember", HOSTILE)
+def test_hostile_text_comes_back_whole_as_json(tallystick):
+    tallystick("remember", HOSTILE)
 
-    assert texts(keepsake("recall", "tea", "--json")) == [HOSTILE]
+    assert texts(tallystick("recall", "tea", "--json")) == [HOSTILE]
 
 
 @pytest.mark.parametrize(
@@ -267,14 +267,14 @@ def test_hostile_text_comes_back_whole_as_json(keepsake):
     ['tea"', "tea'; DROP TABLE blocks; --", "content : tea", "tea AND (", "NEAR(tea coffee)", "te*", "^tea", "-tea",
      "{tea}", "tea\x00", "tea OR NOT", "texts MATCH tea"],
 )  # fmt: skip
-def test_no_question_is_taken_for_an_order(keepsake, question):
+def test_no_question_is_taken_for_an_order(tallystick, question):
     """The words of it are looked for, and nothing else happens."""
-    keepsake("remember", "Ana prefers tea")
-    done = keepsake("recall", "--json", "--", question)
+    tallystick("remember", "Ana prefers tea")
+    done = tallystick("recall", "--json", "--", question)
 
     assert (done.status, done.err) == (0, "")
     assert texts(done) in ([], ["Ana prefers tea"])
-    assert keepsake("check").out == "Nothing is wrong\n"
+    assert tallystick("check").out == "Nothing is wrong\n"
 
 
 @pytest.mark.parametrize("where", [[], ["tea", "--session"], ["tea", "--agent"], ["tea", "--user"]], ids=" ".join)
@@ -284,7 +284,7 @@ def test_bytes_that_are_no_text_are_refused_or_found_nowhere(process, where):
 
     assert done.status in (0, 1)
     assert done.out == "" or done.out.startswith("Nothing I would stand behind.")
-    assert "a fault of keepsake" not in done.err
+    assert "a fault of tallystick" not in done.err
 
 
 def test_standard_input_that_is_no_text_is_refused(process):
@@ -298,8 +298,8 @@ def test_standard_input_that_is_no_text_is_refused(process):
 # -- pipes -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_hit_can_be_piped_to_the_next_command(warm_program, keepsake):
-    keepsake("remember", "Ana prefers tea", "--key", "ana")
+def test_a_hit_can_be_piped_to_the_next_command(warm_program, tallystick):
+    tallystick("remember", "Ana prefers tea", "--key", "ana")
     program = shlex.quote(str(warm_program))
     pick = f"{shlex.quote(sys.executable)} -IS -c 'import json, sys; print(json.load(sys.stdin)[0][\"id\"])'"
     done = subprocess.run(
@@ -364,7 +364,7 @@ def test_an_index_that_is_damaged_grows_back_too(story, process, folder, spoil, 
     assert process("check").out == "Nothing is wrong\n"
 
 
-def test_a_new_memory_says_nothing_of_its_index(keepsake, process, folder):
+def test_a_new_memory_says_nothing_of_its_index(tallystick, process, folder):
     assert process("remember", "Ana prefers tea").err == ""
     assert process("recall", "tea").err == ""
     assert (folder / "index.db").stat().st_mode & 0o777 == 0o600
@@ -410,11 +410,11 @@ def test_of_a_ledger_that_is_not_whole_nothing_is_recalled_and_the_index_is_left
 
 
 @pytest.mark.parametrize("command", [["recall", "tea"], ["rebuild-index"]], ids=" ".join)
-def test_without_a_memory_both_say_how_to_make_one_and_make_none(keepsake, folder, command):
-    done = keepsake(*command)
+def test_without_a_memory_both_say_how_to_make_one_and_make_none(tallystick, folder, command):
+    done = tallystick(*command)
 
     assert (done.status, done.out) == (1, "")
-    assert done.err.startswith("keepsake: there is no memory at ~/.keepsake yet; `keepsake remember` makes one")
+    assert done.err.startswith("tallystick: there is no memory at ~/.tallystick yet; `tallystick remember` makes one")
     assert not folder.exists()
 
 

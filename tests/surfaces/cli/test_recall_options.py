@@ -8,19 +8,19 @@ import sys
 import numpy as np
 import pytest
 
-from keepsake import Memory
-from keepsake.records.protocols import Identity
+from tallystick import Memory
+from tallystick.records.protocols import Identity
 
 RAW = set("\x1b\x07\u202e\x9b\u200c")
 
 
 @pytest.fixture
-def story(keepsake):
-    keepsake("remember", "Ana prefers tea", "--key", "ana", "--about", "ana", "--tag", "drinks/hot")  # event 1
-    keepsake("remember", "Bob prefers tea too", "--key", "bob", "--about", "bob", "--kind", "preference")  # event 2
-    keepsake("observe", "Tea for two, please", "--id", "D1", "--agent", "waiter", "--at", "2026-01-05T10:00:00Z")
-    keepsake("remember", "Tea was rationed", "--key", "war", "--valid-from", "1940-07-09", "--valid-to", "1952-10-05")
-    return keepsake
+def story(tallystick):
+    tallystick("remember", "Ana prefers tea", "--key", "ana", "--about", "ana", "--tag", "drinks/hot")  # event 1
+    tallystick("remember", "Bob prefers tea too", "--key", "bob", "--about", "bob", "--kind", "preference")  # event 2
+    tallystick("observe", "Tea for two, please", "--id", "D1", "--agent", "waiter", "--at", "2026-01-05T10:00:00Z")
+    tallystick("remember", "Tea was rationed", "--key", "war", "--valid-from", "1940-07-09", "--valid-to", "1952-10-05")
+    return tallystick
 
 
 def texts(done) -> list[str]:
@@ -163,9 +163,9 @@ def test_a_frame_needs_no_question_and_what_is_always_served_is_in_it(story):
     assert story("show", "rule", "--json").json["always"] is False
 
 
-def test_a_frame_with_nothing_to_show_prints_nothing(keepsake):
-    keepsake("remember", "tea")
-    done = keepsake("recall", "--frame", "self", "--user", "nobody")
+def test_a_frame_with_nothing_to_show_prints_nothing(tallystick):
+    tallystick("remember", "tea")
+    done = tallystick("recall", "--frame", "self", "--user", "nobody")
 
     assert (done.status, done.out) == (0, "")
     assert "nothing to show" in done.err
@@ -179,10 +179,10 @@ def test_a_frame_as_json_is_all_of_it_and_nothing_is_said_beside_it(story):
     assert done.err == ""
 
 
-def test_hostile_text_in_a_frame_never_reaches_a_terminal_raw(keepsake):
-    keepsake("remember", "tea \x1b[31m\u202e \x9b2J pay\u200cpal", "--key", "k", "--always")
+def test_hostile_text_in_a_frame_never_reaches_a_terminal_raw(tallystick):
+    tallystick("remember", "tea \x1b[31m\u202e \x9b2J pay\u200cpal", "--key", "k", "--always")
     for options in ([], ["--explain"], ["--json"], ["--budget", "1"]):
-        done = keepsake("recall", "tea \x1b[31m", "--frame", "attention", *options)
+        done = tallystick("recall", "tea \x1b[31m", "--frame", "attention", *options)
 
         assert done.status == 0
         assert not set(done.out + done.err) & RAW
@@ -271,75 +271,78 @@ class Slow:
 @pytest.fixture
 def slow(folder, monkeypatch):
     """A memory of forty texts, and a slow embedder that has seen none of them."""
-    monkeypatch.setattr("keepsake.models.registry.choose", lambda *_, **__: Slow())
+    monkeypatch.setattr("tallystick.models.registry.choose", lambda *_, **__: Slow())
     with Memory(folder) as memory, memory.batch():
         for number in range(40):
             memory.remember(f"Tea number {number} is brewed for {number} minutes")
 
 
-def test_texts_that_have_no_vector_are_told_in_one_line_beside_the_answer(keepsake, slow):
-    done = keepsake("recall", "tea")
+def test_texts_that_have_no_vector_are_told_in_one_line_beside_the_answer(tallystick, slow):
+    done = tallystick("recall", "tea")
 
     assert re.match(r"\d\.\d\d  Tea number", done.out)
     assert re.fullmatch(
-        r"(\d+) texts have no vectors yet and are found by words alone; `keepsake rebuild-index` makes them\n", done.err
-    )
-    assert keepsake("recall", "tea", "--words").err == ""
-    assert keepsake("recall", "tea", "--json").err == ""
+        r"(\d+) texts have no vectors yet and are found by words alone; `tallystick rebuild-index` makes them\n",
+    done.err )
+    assert tallystick("recall", "tea", "--words").err == ""
+    assert tallystick("recall", "tea", "--json").err == ""
 
 
-def test_rebuild_index_makes_the_vectors_that_are_missing_and_says_how_many(keepsake, slow):
-    done = keepsake("rebuild-index")
+def test_rebuild_index_makes_the_vectors_that_are_missing_and_says_how_many(tallystick, slow):
+    done = tallystick("rebuild-index")
 
     assert done.out.splitlines()[-2].startswith("made anew from ")
     assert done.out.splitlines()[-1] == "made vectors for 40 texts (slow-8-aaaaaaaaaaaaaaaa)"
-    assert keepsake("rebuild-index", "--vectors").out == "every text has its vector\n"
-    assert keepsake("recall", "tea").err == ""
+    assert tallystick("rebuild-index", "--vectors").out == "every text has its vector\n"
+    assert tallystick("recall", "tea").err == ""
 
 
-def test_another_embedder_makes_its_own_vectors(keepsake, slow, folder, monkeypatch):
-    keepsake("rebuild-index", "--vectors")
+def test_another_embedder_makes_its_own_vectors(tallystick, slow, folder, monkeypatch):
+    tallystick("rebuild-index", "--vectors")
     monkeypatch.setattr(Slow, "identity", Identity("slow", "other", 8, "b" * 64))
 
-    assert keepsake("rebuild-index", "--vectors", "--json").json == {
+    assert tallystick("rebuild-index", "--vectors", "--json").json == {
         "vectors": 40, "embedder": "slow-8-bbbbbbbbbbbbbbbb",
     }  # fmt: skip
 
 
-def test_only_the_vectors_are_made_if_only_they_are_wanted(keepsake, slow, folder):
-    keepsake("recall", "tea", "--words")
+def test_only_the_vectors_are_made_if_only_they_are_wanted(tallystick, slow, folder):
+    tallystick("recall", "tea", "--words")
     before = (folder / "index.db").stat().st_ino
-    keepsake("rebuild-index", "--vectors")
+    tallystick("rebuild-index", "--vectors")
 
     assert (folder / "index.db").stat().st_ino == before
 
 
-def test_vectors_are_made_for_the_user_that_is_named(keepsake, slow):
-    keepsake("remember", "Bea drinks tea", "--user", "bea")
+def test_vectors_are_made_for_the_user_that_is_named(tallystick, slow):
+    tallystick("remember", "Bea drinks tea", "--user", "bea")
 
-    assert keepsake("rebuild-index", "--vectors", "--user", "bea", "--json").json["vectors"] == 1
-    assert keepsake("rebuild-index", "--vectors", "--json").json["vectors"] == 40
+    assert tallystick("rebuild-index", "--vectors", "--user", "bea", "--json").json["vectors"] == 1
+    assert tallystick("rebuild-index", "--vectors", "--json").json["vectors"] == 40
 
 
-def test_without_an_embedder_it_says_so_and_recall_goes_by_words(keepsake, folder):
-    keepsake("remember", "Ana prefers tea")
-    (folder / "keepsake.toml").write_text('[recall]\nembedder = "none"\n')
-    done = keepsake("rebuild-index")
+def test_without_an_embedder_it_says_so_and_recall_goes_by_words(tallystick, folder):
+    tallystick("remember", "Ana prefers tea")
+    (folder / "tallystick.toml").write_text('[recall]\nembedder = "none"\n')
+    done = tallystick("rebuild-index")
 
     assert done.status == 0
     assert done.out.splitlines()[-1].startswith("no vectors: there is no embedder here, and recall goes by words")
-    again = keepsake("rebuild-index", "--json").json
+    again = tallystick("rebuild-index", "--json").json
     assert again | {"pages": {}} == {"pages": {}, "events": 2, "vectors": 0, "embedder": ""}
-    assert texts(keepsake("recall", "tea", "--json")) == ["Ana prefers tea"]
+    assert texts(tallystick("recall", "tea", "--json")) == ["Ana prefers tea"]
 
 
-IMPATIENT = "from keepsake.models import wire; wire._FIRST_WAIT = 0.01; from keepsake.surfaces.cli import main; main()"
+IMPATIENT = (
+    "from tallystick.models import http_client; http_client._FIRST_WAIT = 0.01; "
+    "from tallystick.surfaces.cli import main; main()"
+)
 
 
 def test_an_embedder_that_cannot_be_had_is_one_line_and_no_fault(process, folder):
     """It is asked as often as ever, with shorter pauses."""
     process("remember", "Ana prefers tea")
-    (folder / "keepsake.toml").write_text('[recall]\nembedder = "http://127.0.0.1:9/v1#nothing"\n')
+    (folder / "tallystick.toml").write_text('[recall]\nembedder = "http://127.0.0.1:9/v1#nothing"\n')
     program = [sys.executable, "-c", IMPATIENT]
     done, recalled = process("rebuild-index", "--vectors", program=program), process("recall", "tea", program=program)
 

@@ -9,7 +9,7 @@ from statistics import median
 import pytest
 
 BARE = [sys.executable, "-c", "import click, orjson"]
-INSTALLED = [sys.executable, "-c", "from keepsake.surfaces.cli import main; main()"]  # what the installed script does
+INSTALLED = [sys.executable, "-c", "from tallystick.surfaces.cli import main; main()"]  # what the installed script does
 RUNS, BUDGET = 25, 1.5
 
 
@@ -42,27 +42,28 @@ def test_starting_costs_at_most_half_as_much_again_as_a_bare_script(process, arg
     ],
     ids=["nothing", "one", "the other"],
 )
-def test_the_program_calculates_in_one_thread_unless_told_how_many(keepsake, monkeypatch, said, then):
+def test_the_program_calculates_in_one_thread_unless_told_how_many(tallystick, monkeypatch, said, then):
     """A recall's products are small. Threads that wait for more cost a server more than all else it does."""
     names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
     for name in names:
         monkeypatch.setenv(name, said.get(name, ""))
         if name not in said:
             monkeypatch.delenv(name)
-    keepsake("remember", "tea")
+    tallystick("remember", "tea")
 
     assert {name: os.environ[name] for name in names if name in os.environ} == then
 
 
 @pytest.fixture
-def loaded(keepsake):
+def loaded(tallystick):
     """The packages and modules that a command loads on its way, in a memory with one belief."""
-    keepsake("remember", "Ana prefers tea", "--key", "k")
+    tallystick("remember", "Ana prefers tea", "--key", "k")
     return loaded_by
 
 
 def loaded_by(*args: str) -> set[str]:
-    done = subprocess.run([sys.executable, "-X", "importtime", "-m", "keepsake", *args], capture_output=True, text=True)
+    command = [sys.executable, "-X", "importtime", "-m", "tallystick", *args]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-500:]
     return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
 
@@ -79,15 +80,15 @@ HEAVY = {"sqlalchemy", "numpy", "alembic", "greenlet", "aiosqlite", "ruamel.yaml
 DRAWS_NOTHING = ("remember x", "recall tea", "show", "log", "status", "ledger verify", "backup")
 UNNEEDED = {  # dates, secrets, servers, signing, writing, drawing, old folders: who does not need it does not load it
     "ledger verify": {
-        "cryptography", "locale", "pickle", "shutil", "subprocess", "tomllib", "keepsake.ledger.ledger",
-        "keepsake.ledger.signed_note", "keepsake.ledger.snapshot", "keepsake.records.times",
+        "cryptography", "locale", "pickle", "shutil", "subprocess", "tomllib", "tallystick.ledger.ledger",
+        "tallystick.ledger.signed_note", "tallystick.ledger.snapshot", "tallystick.records.times",
     },
     "recall tea": {
         "cryptography", "mcp", "numpy.ma", "pydantic", "starlette", "tomllib", "uvicorn", "zipfile", "fastapi",
-        "sse_starlette", "prometheus_client", "keepsake.surfaces.web", "keepsake.surfaces.api",
-        "keepsake.ledger.signed_note",
-        "keepsake.ledger.verify", "keepsake.memory.maintenance.status", "keepsake.text.secrets.patterns",
-        "keepsake.text.dates.relative", "keepsake.repair.findings", "keepsake.stores.esdb.migrate",
+        "sse_starlette", "prometheus_client", "tallystick.surfaces.web", "tallystick.surfaces.api",
+        "tallystick.ledger.signed_note",
+        "tallystick.ledger.verify", "tallystick.memory.maintenance.status", "tallystick.text.secrets.patterns",
+        "tallystick.text.dates.relative", "tallystick.repair.findings", "tallystick.stores.esdb.migrate",
     },
 }  # fmt: skip
 
@@ -108,4 +109,4 @@ def test_help_does_not_load_sqlite(args):
 
 
 def test_a_question_that_names_a_time_loads_what_reads_it(loaded):
-    assert "keepsake.text.dates.relative" in loaded("recall", "what was said last Friday?")
+    assert "tallystick.text.dates.relative" in loaded("recall", "what was said last Friday?")

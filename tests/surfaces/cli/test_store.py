@@ -1,4 +1,4 @@
-"""`keepsake store`: a workspace by commands. What is refused changes nothing, and says so in one line."""
+"""`tallystick store`: a workspace by commands. What is refused changes nothing, and says so in one line."""
 
 import json
 import os
@@ -20,15 +20,15 @@ ARCHIVE = {"kind": "archive", "subject_ids": ["likes-tea"], "by": "bot", "reason
 
 
 @pytest.fixture
-def store(keepsake, home):
-    """Call `keepsake store` in a folder with a workspace, `notes`, and a few files."""
+def store(tallystick, home):
+    """Call `tallystick store` in a folder with a workspace, `notes`, and a few files."""
     work = home / "work"
     for name, told in (("ana.json", ANA), ("graph.json", GRAPH), ("archive.json", ARCHIVE)):
         (work / name).write_text(json.dumps(told))
     (work / "talk.jsonl").write_text(json.dumps(BRANCH) + "\n")
 
     def call(*words, stdin=None):
-        return keepsake("store", *words, stdin=stdin)
+        return tallystick("store", *words, stdin=stdin)
 
     assert call("create", "notes").status == 0
     assert call("import", "notes", "ana.json", "graph.json").status == 0
@@ -43,7 +43,7 @@ def notes(store, home):
 def is_refused(done, *said, status=1):
     """One line, with what is wrong, and nothing on standard output."""
     assert (done.status, done.out) == (status, "")
-    assert done.err.startswith("keepsake: ")
+    assert done.err.startswith("tallystick: ")
     assert done.err.count("\n") == 1
     for text in said:
         assert text in done.err
@@ -74,7 +74,7 @@ def test_a_folder_that_is_no_workspace_is_named_and_nothing_is_made_in_it(store,
     (home / "work/empty").mkdir()
     more = {"import": ["ana.json"], "apply": ["archive.json"], "approve": ["archive.json", "--by", "ana"]}
     for place in ("empty", "nowhere"):
-        is_refused(store(command, place, *more.get(command, [])), "there is no workspace at", "keepsake store create")
+        is_refused(store(command, place, *more.get(command, [])), "there is no workspace at", "tallystick store create")
 
     assert os.listdir(home / "work/empty") == []
     assert not (home / "work/nowhere").exists()
@@ -395,7 +395,7 @@ def test_an_action_without_a_yes_is_denied_and_with_it_done_once(store, yes, not
     is_refused(store("apply", "notes", "archive.json"), "it needs a person's yes")
     assert status_of(store) is None
     told = yes()
-    assert told.err == "keepsake: ana says yes to: archive likes-tea, asked for by bot, because it is old\n"
+    assert told.err == "tallystick: ana says yes to: archive likes-tea, asked for by bot, because it is old\n"
 
     assert store("apply", "notes", "archive.json", "--approval", "yes.json", "--json").json["nodes"] == ["likes-tea"]
     assert status_of(store) == "archived"

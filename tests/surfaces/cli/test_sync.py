@@ -1,4 +1,4 @@
-"""keepsake sync: what a person did to a page comes in, and what is not understood is told and kept."""
+"""tallystick sync: what a person did to a page comes in, and what is not understood is told and kept."""
 
 import json
 import os
@@ -12,15 +12,15 @@ from contextlib import contextmanager
 
 import pytest
 
-from keepsake import Memory
-from keepsake.surfaces.cli.watch import LOOK
+from tallystick import Memory
+from tallystick.surfaces.cli.watch import LOOK
 from tests.projections.markdown.samples import SAMPLE
 
 
 @pytest.fixture
-def bob(keepsake, folder):
+def bob(tallystick, folder):
     """The page of somebody who plays chess."""
-    keepsake("remember", "Bob plays chess", "--about", "person-bob", "--key", "bob")
+    tallystick("remember", "Bob plays chess", "--about", "person-bob", "--key", "bob")
     return folder / "memory/person-bob.md"
 
 
@@ -31,37 +31,37 @@ def edit(page, old, new):
 # -- taking in ---------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_new_is_one_line(keepsake, bob):
+def test_nothing_new_is_one_line(tallystick, bob):
     before = bob.read_bytes()
 
-    assert keepsake("sync").out == "3 pages, nothing new\n"
-    assert keepsake("sync", "--json").json == {"seen": 3, "adopted": [], "written": [], "problems": [], "reviews": []}
+    assert tallystick("sync").out == "3 pages, nothing new\n"
+    assert tallystick("sync", "--json").json == {"seen": 3, "adopted": [], "written": [], "problems": [], "reviews": []}
     assert bob.read_bytes() == before
 
 
-def test_an_edit_is_taken_in_and_told_with_file_and_line(keepsake, bob):
+def test_an_edit_is_taken_in_and_told_with_file_and_line(tallystick, bob):
     edit(bob, "plays chess", "plays go")
     line = bob.read_text().splitlines().index("Bob plays go")
-    done = keepsake("sync")
+    done = tallystick("sync")
 
     assert (done.status, done.err) == (0, "")
     assert re.fullmatch(rf"person-bob\.md:{line}: edited \S+\nwrote person-bob\.md\n", done.out)
-    assert keepsake("show", "bob", "--json").json["text"] == "Bob plays go"
-    assert "remembered   0.7   Bob plays chess" in keepsake("show", "bob", "--history").out
+    assert tallystick("show", "bob", "--json").json["text"] == "Bob plays go"
+    assert "remembered   0.7   Bob plays chess" in tallystick("show", "bob", "--history").out
 
 
-def test_what_is_not_understood_is_told_on_stderr_and_stays_and_the_rest_goes_on(keepsake, bob, folder):
+def test_what_is_not_understood_is_told_on_stderr_and_stays_and_the_rest_goes_on(tallystick, bob, folder):
     (folder / "memory/notes.md").write_text("shopping")
-    (folder / "memory/person-link.md").symlink_to(folder / "keepsake.toml")
+    (folder / "memory/person-link.md").symlink_to(folder / "tallystick.toml")
     edit(bob, "plays chess", "plays go")
-    done = keepsake("sync")
+    done = tallystick("sync")
 
     assert done.status == 1
     assert "person-bob.md:" in done.out
     assert "notes.md: its name is no page's; a page is called user-, project-" in done.err
     assert "person-link.md: it is a link, and links are not followed\n" in done.err
     assert (folder / "memory/notes.md").read_text() == "shopping"
-    told = keepsake("sync", "--json")
+    told = tallystick("sync", "--json")
     assert (told.status, told.err) == (1, "")
     assert {each["path"] for each in told.json["problems"]} == {"notes.md", "person-link.md"}
 
@@ -74,61 +74,61 @@ def test_a_name_of_a_file_is_not_obeyed_by_a_terminal(terminal, bob, folder):
     assert not set(drawn) & set("\x1b\x07\u202e")
 
 
-def test_what_changed_on_both_sides_is_asked_and_the_command_to_answer_is_told(keepsake, bob, folder):
-    (folder / "keepsake.toml").write_text("[pages]\nfollow = false\n")
+def test_what_changed_on_both_sides_is_asked_and_the_command_to_answer_is_told(tallystick, bob, folder):
+    (folder / "tallystick.toml").write_text("[pages]\nfollow = false\n")
     edit(bob, "plays chess", "plays go")
-    keepsake("revise", "bob", "Bob plays the drums")
-    done = keepsake("sync")
+    tallystick("revise", "bob", "Bob plays the drums")
+    done = tallystick("sync")
 
-    found = re.search(r"^changed on both sides, and asked: keepsake review (\w{6})$", done.out, re.MULTILINE)
+    found = re.search(r"^changed on both sides, and asked: tallystick review (\w{6})$", done.out, re.MULTILINE)
     assert done.status == 0
     assert found
-    asked = keepsake("review", found[1]).out
+    asked = tallystick("review", found[1]).out
     assert "Bob plays go" in asked
     assert "Bob plays the drums" in asked
-    assert keepsake("review", found[1], "--approve").status == 0
-    assert keepsake("show", "bob", "--json").json["text"] == "Bob plays go"
+    assert tallystick("review", found[1], "--approve").status == 0
+    assert tallystick("show", "bob", "--json").json["text"] == "Bob plays go"
 
 
-def test_a_folder_of_pages_without_a_ledger_is_adopted_byte_for_byte(keepsake, folder):
+def test_a_folder_of_pages_without_a_ledger_is_adopted_byte_for_byte(tallystick, folder):
     (folder / "memory").mkdir(parents=True)
     page = folder / "memory/user-profile.md"
     page.write_text(SAMPLE)
-    done = keepsake("sync")
+    done = tallystick("sync")
 
     assert done.status == 0
     assert done.out.count(": added 2026042") == 3
     assert page.read_text() == SAMPLE
-    assert "Acme" in keepsake("pages", "--search", "senior engineer").out
-    assert keepsake("sync").out.endswith("nothing new\n")
+    assert "Acme" in tallystick("pages", "--search", "senior engineer").out
+    assert tallystick("sync").out.endswith("nothing new\n")
 
 
-def test_without_a_memory_or_pages_none_is_made(keepsake, folder):
-    done = keepsake("sync")
+def test_without_a_memory_or_pages_none_is_made(tallystick, folder):
+    done = tallystick("sync")
 
     assert (done.status, done.out) == (1, "")
-    assert done.err.startswith("keepsake: there is no memory at ~/.keepsake yet")
+    assert done.err.startswith("tallystick: there is no memory at ~/.tallystick yet")
     assert not folder.exists()
 
 
-def test_a_folder_of_pages_that_is_a_link_is_told_and_not_followed(keepsake, bob, folder, tmp_path):
+def test_a_folder_of_pages_that_is_a_link_is_told_and_not_followed(tallystick, bob, folder, tmp_path):
     (folder / "memory").rename(tmp_path / "elsewhere")
     (folder / "memory").symlink_to(tmp_path / "elsewhere")
     edit(tmp_path / "elsewhere/person-bob.md", "chess", "go")
-    done = keepsake("sync")
+    done = tallystick("sync")
 
     assert done.status == 1
     assert "link" in done.err
-    assert keepsake("show", "bob", "--json").json["text"] == "Bob plays chess"
+    assert tallystick("show", "bob", "--json").json["text"] == "Bob plays chess"
     assert "go" in (tmp_path / "elsewhere/person-bob.md").read_text()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_page_that_may_not_be_read_is_told_and_the_others_go_on(keepsake, bob, folder):
+def test_a_page_that_may_not_be_read_is_told_and_the_others_go_on(tallystick, bob, folder):
     edit(folder / "memory/user-profile.md", "# User Profile", "# User Profile\n\n## #home\nUser lives in Rome.")
     bob.chmod(0)
     os.utime(bob)
-    done = keepsake("sync")
+    done = tallystick("sync")
     bob.chmod(0o600)
 
     assert done.status == 1
@@ -139,35 +139,35 @@ def test_a_page_that_may_not_be_read_is_told_and_the_others_go_on(keepsake, bob,
 # -- making the tables anew --------------------------------------------------------------------------------------------
 
 
-def test_rebuild_index_takes_edits_in_and_tells_of_a_broken_page_and_goes_on(keepsake, bob, folder):
+def test_rebuild_index_takes_edits_in_and_tells_of_a_broken_page_and_goes_on(tallystick, bob, folder):
     edit(bob, "plays chess", "plays go")
     (folder / "memory/notes.md").write_text("shopping")
-    done = keepsake("rebuild-index")
+    done = tallystick("rebuild-index")
 
     assert done.status == 1
     assert re.match(r"person-bob\.md:\d+: edited \S+\nwrote person-bob\.md\nread 4 pages\nmade anew from ", done.out)
     assert done.err.startswith("notes.md: its name is no page's")
-    assert "go" in keepsake("pages", "--search", "bob").out
+    assert "go" in tallystick("pages", "--search", "bob").out
     (folder / "memory/notes.md").unlink()
-    again = keepsake("rebuild-index")
+    again = tallystick("rebuild-index")
     assert (again.status, again.err) == (0, "")
     assert again.out.startswith("read 3 pages\n")
 
 
-def test_rebuild_index_adopts_pages_without_a_ledger(keepsake, folder):
+def test_rebuild_index_adopts_pages_without_a_ledger(tallystick, folder):
     (folder / "memory").mkdir(parents=True)
     (folder / "memory/user-profile.md").write_text(SAMPLE)
 
-    assert keepsake("rebuild-index").status == 0
-    assert "Kming" in keepsake("pages", "--search", "shanghai").out
+    assert tallystick("rebuild-index").status == 0
+    assert "Kming" in tallystick("pages", "--search", "shanghai").out
 
 
-def test_vectors_alone_leave_the_pages_as_they_are(keepsake, bob):
+def test_vectors_alone_leave_the_pages_as_they_are(tallystick, bob):
     edit(bob, "plays chess", "plays go")
-    found = keepsake("rebuild-index", "--vectors", "--json").json
+    found = tallystick("rebuild-index", "--vectors", "--json").json
 
     assert "pages" not in found
-    assert keepsake("show", "bob", "--json").json["text"] == "Bob plays chess"
+    assert tallystick("show", "bob", "--json").json["text"] == "Bob plays chess"
 
 
 # -- watching ----------------------------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def test_a_watch_takes_in_each_edit_and_follows_what_others_write(bob, warm_prog
         watching.until(r"person-bob\.md:\d+: edited \S+\nwrote person-bob\.md\n")
 
         time.sleep(LOOK * 2)  # all that the edit set off is over
-        (folder / "keepsake.toml").write_text("[pages]\nfollow = false\n")
+        (folder / "tallystick.toml").write_text("[pages]\nfollow = false\n")
         with Memory(folder) as m:
             m.remember("Ana sings", about="person-ana")
         watching.until(r"wrote person-ana\.md\n")

@@ -1,15 +1,15 @@
-"""`keepsake trust`: who said what is held, and whom recall leaves out."""
+"""`tallystick trust`: who said what is held, and whom recall leaves out."""
 
 import pytest
 
-from keepsake import Memory
+from tallystick import Memory
 
 
 @pytest.fixture
-def said(keepsake):
-    keepsake("remember", "Tea is green")
-    keepsake("remember", "Tea is blue", "--trust", "agent", "--agent", "Bob")
-    return keepsake
+def said(tallystick):
+    tallystick("remember", "Tea is green")
+    tallystick("remember", "Tea is blue", "--trust", "agent", "--agent", "Bob")
+    return tallystick
 
 
 def test_the_list_says_who_how_much_and_with_which_trust(said):
@@ -22,9 +22,9 @@ def test_the_list_says_who_how_much_and_with_which_trust(said):
     ]  # fmt: skip
 
 
-def test_an_empty_memory_has_no_sources(keepsake):
-    keepsake("init")
-    assert "nobody has said anything" in keepsake("trust").out
+def test_an_empty_memory_has_no_sources(tallystick):
+    tallystick("init")
+    assert "nobody has said anything" in tallystick("trust").out
 
 
 def test_one_command_takes_a_source_out_of_recall_and_one_brings_it_back(said):

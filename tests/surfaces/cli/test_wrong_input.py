@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from keepsake.memory.settings import tokens_folder
-from keepsake.records.errors import Refused
+from tallystick.memory.settings import tokens_folder
+from tallystick.records.errors import Refused
 from tests.surfaces.cli.test_map import ALL
 
 ODD = (
@@ -39,27 +39,27 @@ TELLING = ("check", "ledger verify", "test", "status", "sync", "rebuild-index") 
 
 
 @pytest.fixture
-def story(keepsake, home):
-    keepsake("remember", "Ana prefers tea", "--key", "tea", "--about", "person-ana")
-    keepsake("remember", "hers", "--key", "hers", "--user", "bea")
-    keepsake("observe", "hello", "--id", "e1")
-    keepsake("paths", "branch", "plan-b")
+def story(tallystick, home):
+    tallystick("remember", "Ana prefers tea", "--key", "tea", "--about", "person-ana")
+    tallystick("remember", "hers", "--key", "hers", "--user", "bea")
+    tallystick("observe", "hello", "--id", "e1")
+    tallystick("paths", "branch", "plan-b")
     (home / "work/questions.yaml").write_text("- ask: tea\n  find: [tea]\n")
     (home / "work/rule.yaml").write_text("id: people\ncadence: {every: 1}\n")
     (home / "work/graph.json").write_text('{"schema_version": 1, "nodes": []}')
-    return keepsake
+    return tallystick
 
 
 def check(done, what) -> None:
     """A status that is known, one line that a terminal may have, and nothing half said."""
     assert done.status in (0, 1, 2, 3, 4), (what, done)
-    assert "a fault of keepsake" not in done.err, (what, done.err)
+    assert "a fault of tallystick" not in done.err, (what, done.err)
     assert "Traceback" not in done.out + done.err, what
     assert not set(done.out + done.err) & set("\x1b\x07\u202e\u200b\ud800"), (what, done)
     if done.status and not what[0].startswith(TELLING):
         *others, last = done.err.splitlines() or [""]
-        assert last.startswith("keepsake: "), (what, done)
-        assert all(line.startswith("keepsake: this is not all: ") for line in others), (what, done.err)
+        assert last.startswith("tallystick: "), (what, done)
+        assert all(line.startswith("tallystick: this is not all: ") for line in others), (what, done.err)
         assert done.out == "", (what, done.out)
 
 
@@ -143,8 +143,8 @@ def in_place_of_the_ledger(make):
         pytest.param(lambda folder: (folder / "events.wal").unlink(), id="gone"),
         pytest.param(in_place_of_the_ledger(os.mkdir), id="ledger-is-a-folder"),
         pytest.param(in_place_of_the_ledger(os.mkfifo), id="ledger-is-a-pipe"),
-        pytest.param(lambda folder: (folder / "keepsake.toml").write_bytes(b"\xff = ="), id="settings"),
-        pytest.param(lambda folder: (folder / "keepsake.toml").write_text("a = " + "[" * 9000), id="nested-settings"),
+        pytest.param(lambda folder: (folder / "tallystick.toml").write_bytes(b"\xff = ="), id="settings"),
+        pytest.param(lambda folder: (folder / "tallystick.toml").write_text("a = " + "[" * 9000), id="nested-settings"),
     ],
 )
 def test_a_spoiled_folder_is_told_of_in_one_line_by_every_command(story, folder, home, spoil):
@@ -165,7 +165,7 @@ def test_nobody_gets_at_anothers_things_by_naming_them(story):
             done = story(*(name if word == "{}" else word for word in line.split()))
             check(done, (line, name))
             assert done.status == 1
-            assert done.err == f"keepsake: nothing is known as {name!r}; `keepsake log` shows what is\n"
+            assert done.err == f"tallystick: nothing is known as {name!r}; `tallystick log` shows what is\n"
     assert story("show", "hers", "--user", "bea", "--json").json["text"] == "hers"
 
 
@@ -182,15 +182,15 @@ def test_bytes_and_too_much_on_standard_input_are_refused_and_nothing_is_recorde
 @pytest.mark.parametrize(
     ("line", "status", "says"),
     [
-        ("keepsake status >&-", 0, ""),
-        ("keepsake show nobody 2>&-", 1, ""),
-        ("keepsake remember <&-", 1, "there is nothing to remember"),
-        ("keepsake show >/dev/full", 3, "no space left on device"),
+        ("tallystick status >&-", 0, ""),
+        ("tallystick show nobody 2>&-", 1, ""),
+        ("tallystick remember <&-", 1, "there is nothing to remember"),
+        ("tallystick show >/dev/full", 3, "no space left on device"),
     ],
 )
 def test_a_closed_or_full_stream_is_no_fault(story, line, status, says):
-    program = f"{shlex.quote(sys.executable)} -m keepsake"
-    done = subprocess.run(["bash", "-c", line.replace("keepsake", program, 1)], capture_output=True, text=True)
+    program = f"{shlex.quote(sys.executable)} -m tallystick"
+    done = subprocess.run(["bash", "-c", line.replace("tallystick", program, 1)], capture_output=True, text=True)
 
     assert done.returncode == status
     assert says in done.stderr

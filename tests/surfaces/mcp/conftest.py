@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from keepsake import Memory
-from keepsake.surfaces.mcp.dispatch import _read
-from keepsake.surfaces.mcp.tools import TOOLS
-from keepsake.surfaces.server.worker import CallContext, MemoryWorker, Person
+from tallystick import Memory
+from tallystick.surfaces.mcp.dispatch import _read
+from tallystick.surfaces.mcp.tools import TOOLS
+from tallystick.surfaces.server.worker import CallContext, MemoryWorker, Person
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 

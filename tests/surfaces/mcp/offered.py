@@ -7,10 +7,10 @@ from typing import Any
 
 from mcp import Client
 
-from keepsake import Memory
-from keepsake.surfaces.mcp.offers import Offers
-from keepsake.surfaces.mcp.server import made
-from keepsake.surfaces.server.worker import MemoryWorker
+from tallystick import Memory
+from tallystick.surfaces.mcp.offers import Offers
+from tallystick.surfaces.mcp.server import made
+from tallystick.surfaces.server.worker import MemoryWorker
 
 LEGACY, MODERN = "legacy", "2026-07-28"
 ERAS = (LEGACY, MODERN)

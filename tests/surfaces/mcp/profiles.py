@@ -7,11 +7,11 @@ from typing import Any
 
 import jsonschema
 
-from keepsake import Memory
-from keepsake.surfaces.mcp.definition import defined
-from keepsake.surfaces.mcp.profiles import tools_of
-from keepsake.surfaces.mcp.tool import Tool
-from keepsake.surfaces.server.worker import CallContext
+from tallystick import Memory
+from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.profiles import tools_of
+from tallystick.surfaces.mcp.tool import Tool
+from tallystick.surfaces.server.worker import CallContext
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from keepsake.surfaces.mcp.definition import defined
-from keepsake.surfaces.mcp.tool import Tool
+from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.tool import Tool
 
 _HEAD = """\
 # Tools of the MCP server
 
-Made from the program: every server of `keepsake mcp` has these tools, in this order. [Use it with an
+Made from the program: every server of `tallystick mcp` has these tools, in this order. [Use it with an
 agent](../how-to/use-with-an-agent.md) tells how they are meant. Each answer comes as structure, as its fields say, and
 as text. A number may be given as text, a list as a text with commas, and a field under one of its other names.
 """
@@ -20,7 +20,7 @@ as text. A number may be given as text, a list as a text with commas, and a fiel
 _HEAD_OF_PROFILES = """\
 # Tools of the profiles
 
-Made from the program: what `keepsake mcp --profile NAME` offers beside [the tools that every server
+Made from the program: what `tallystick mcp --profile NAME` offers beside [the tools that every server
 has](mcp-tools.md). [Profiles of the MCP server](../how-to/mcp-profiles.md) tells what they are for.
 """
 

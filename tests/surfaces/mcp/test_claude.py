@@ -2,7 +2,7 @@
 
 import pytest
 
-from keepsake import Memory, NeedsApproval, Refused
+from tallystick import Memory, NeedsApproval, Refused
 from tests.surfaces.mcp.profiles import Profile
 
 LISTING = "Here're the files and directories up to 2 levels deep in {}, excluding hidden items and node_modules:\n"

@@ -9,10 +9,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from keepsake import Memory
-from keepsake.surfaces.mcp.definition import defined
-from keepsake.surfaces.mcp.tools import TOOLS
-from keepsake.surfaces.server.worker import CallContext
+from tallystick import Memory
+from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.tools import TOOLS
+from tallystick.surfaces.server.worker import CallContext
 from tests.surfaces.mcp.reference_page import page
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "mcp-tools.json"

@@ -12,12 +12,12 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from keepsake import Memory
-from keepsake.memory.core.token import token_of
-from keepsake.surfaces.mcp import http
-from keepsake.surfaces.mcp.tool import Answer, Args, Tool
-from keepsake.surfaces.server import listen as listening
-from keepsake.surfaces.server.worker import MemoryWorker
+from tallystick import Memory
+from tallystick.memory.core.token import token_of
+from tallystick.surfaces.mcp import http
+from tallystick.surfaces.mcp.tool import Answer, Args, Tool
+from tallystick.surfaces.server import listen as listening
+from tallystick.surfaces.server.worker import MemoryWorker
 from tests.surfaces.mcp.offered import LEGACY, MODERN
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from keepsake import Memory, NeedsApproval, NotFound, Refused
-from keepsake.surfaces.mcp.wording import NOTICE
+from tallystick import Memory, NeedsApproval, NotFound, Refused
+from tallystick.surfaces.mcp.wording import NOTICE
 from tests.surfaces.mcp.profiles import Profile
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.surfaces.mcp import pipe
-from keepsake.surfaces.mcp.transport import refusal
+from tallystick.surfaces.mcp import pipe
+from tallystick.surfaces.mcp.transport import refusal
 
 
 def lines_of(pieces):

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from keepsake import Memory, NeedsApproval, NotFound, Refused
-from keepsake.surfaces.mcp.definition import defined
-from keepsake.surfaces.mcp.profiles import tools_of
+from tallystick import Memory, NeedsApproval, NotFound, Refused
+from tallystick.surfaces.mcp.definition import defined
+from tallystick.surfaces.mcp.profiles import tools_of
 from tests.surfaces.mcp.profiles import Profile
 
 ANA = {"name": "Ana Lima", "entityType": "person", "observations": ["drinks tea"]}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from keepsake import Moved, NotFound, Refused
-from keepsake.records.errors import NeedsApproval
-from keepsake.surfaces.mcp.wording import NOTICE
+from tallystick import Moved, NotFound, Refused
+from tallystick.records.errors import NeedsApproval
+from tallystick.surfaces.mcp.wording import NOTICE
 
 
 def test_what_is_remembered_is_recalled_with_where_it_comes_from(call, tea):
@@ -280,7 +280,7 @@ def test_a_review_is_looked_at_proposed_and_withdrawn_but_never_answered(call, t
 
     assert [each.id for each in call("review").reviews] == [asked.id]
     assert (asked.kind, asked.by, asked.status) == ("merge", "mcp:local", "waiting")
-    assert "keepsake review approve" in call("review").text()
+    assert "tallystick review approve" in call("review").text()
     assert call("review", action="withdraw", id=asked.id).reviews[0].status == "stale"
     assert call("review").reviews == []
     for answer in ("approve", "reject", "grant"):
@@ -289,7 +289,7 @@ def test_a_review_is_looked_at_proposed_and_withdrawn_but_never_answered(call, t
 
 
 def test_what_another_asked_or_what_is_in_doubt_is_not_withdrawn(call, tea, folder):
-    from keepsake import Memory
+    from tallystick import Memory
 
     call("remember", text="from a page", trust="web")
     [doubt] = call("review").reviews
@@ -297,7 +297,7 @@ def test_what_another_asked_or_what_is_in_doubt_is_not_withdrawn(call, tea, fold
         theirs = other.propose(other.action("forget", tea))
 
     for name in (doubt.id, theirs.id):
-        with pytest.raises(Refused, match="keepsake review"):
+        with pytest.raises(Refused, match="tallystick review"):
             call("review", action="withdraw", id=name)
     assert len(call("review").reviews) == 2
 
@@ -331,7 +331,7 @@ def test_status_says_how_the_memory_stands(call, tea):
 
 
 def test_no_call_crosses_the_user(call, folder):
-    from keepsake import Memory
+    from tallystick import Memory
 
     with Memory(folder, user="bob") as bob:
         theirs = bob.remember("Bob's diary says chess")

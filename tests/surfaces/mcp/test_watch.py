@@ -8,11 +8,11 @@ from mcp import Client
 from mcp.client.subscriptions import ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 
-from keepsake import Memory
-from keepsake.surfaces.mcp.changes import Changes
-from keepsake.surfaces.mcp.offers import Offers
-from keepsake.surfaces.mcp.server import made
-from keepsake.surfaces.server.worker import MemoryWorker
+from tallystick import Memory
+from tallystick.surfaces.mcp.changes import Changes
+from tallystick.surfaces.mcp.offers import Offers
+from tallystick.surfaces.mcp.server import made
+from tallystick.surfaces.server.worker import MemoryWorker
 from tests.surfaces.mcp.offered import LEGACY, MODERN, play
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")  # of the older era
@@ -161,7 +161,7 @@ def test_nothing_is_done_while_nobody_listens_and_who_left_is_forgotten(folder):
 
 
 def test_a_client_may_not_listen_to_more_than_its_share(folder, monkeypatch):
-    monkeypatch.setattr("keepsake.surfaces.mcp.subscriptions._MOST", 2)
+    monkeypatch.setattr("tallystick.surfaces.mcp.subscriptions._MOST", 2)
 
     async def scene(client):
         with pytest.raises(MCPError, match="2 resources at most"):
@@ -196,7 +196,7 @@ def test_a_page_that_is_erased_or_forgotten_is_told(folder):
 def test_a_page_that_is_written_after_its_event_is_looked_at_once_more(folder):
     with Memory(folder) as memory:
         memory.pages.sync()
-    (folder / "keepsake.toml").write_text("[pages]\nfollow = false\n")
+    (folder / "tallystick.toml").write_text("[pages]\nfollow = false\n")
     with Memory(folder) as memory:
         changes = Changes()
         changes.begin(memory, [ANA, STATUS], anew=True)

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from keepsake.records.hit import Hit
-from keepsake.surfaces.mcp.format import Note, of_hit
-from keepsake.surfaces.mcp.tools.history import Entry
-from keepsake.surfaces.mcp.tools.read import Got, Recalled, Timeline
-from keepsake.surfaces.mcp.tools.write import RememberArgs
-from keepsake.surfaces.mcp.wording import NOTICE, fenced, one_line, wrong_arguments
-from keepsake.surfaces.present.text import shown
+from tallystick.records.hit import Hit
+from tallystick.surfaces.mcp.format import Note, of_hit
+from tallystick.surfaces.mcp.tools.history import Entry
+from tallystick.surfaces.mcp.tools.read import Got, Recalled, Timeline
+from tallystick.surfaces.mcp.tools.write import RememberArgs
+from tallystick.surfaces.mcp.wording import NOTICE, fenced, one_line, wrong_arguments
+from tallystick.surfaces.present.text import shown
 from tests.strategies import HOSTILE, texts
 
 FAKES = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keepsake.surfaces.present.text import cells, lines, short, shown, shown_in_json
+from tallystick.surfaces.present.text import cells, lines, short, shown, shown_in_json
 
 HOSTILE = [chr(n) for n in [
     *range(0x20), *range(0x7F, 0xA0), 0x00AD, 0x061C, 0x200B, *range(0x200E, 0x2010), 0x2028, 0x2029,

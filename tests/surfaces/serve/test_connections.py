@@ -1,4 +1,4 @@
-"""Connections to a real `keepsake serve`: nobody is locked out by those who are silent, and no request is ambiguous."""
+"""Connections to a real `tallystick serve`: the silent lock nobody out, and no request is ambiguous."""
 
 import json
 import resource
@@ -16,7 +16,7 @@ SILENT = 1100
 def served(tmp_path_factory, warm_program):
     folder = tmp_path_factory.mktemp("served") / "notes"
     folder.mkdir()
-    (folder / "keepsake.toml").write_text('[recall]\nembedder = "none"\n')
+    (folder / "tallystick.toml").write_text('[recall]\nembedder = "none"\n')
     with serving(folder, program=warm_program) as server:
         yield server
 

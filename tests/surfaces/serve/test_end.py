@@ -13,11 +13,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from keepsake import Memory, Refused
-from keepsake.surfaces.serve.app import Holds, serve
-from keepsake.surfaces.serve.notices import ServerNotices
-from keepsake.surfaces.server.listen import Where
-from keepsake.surfaces.server.worker import MemoryWorker
+from tallystick import Memory, Refused
+from tallystick.surfaces.serve.app import Holds, serve
+from tallystick.surfaces.serve.notices import ServerNotices
+from tallystick.surfaces.server.listen import Where
+from tallystick.surfaces.server.worker import MemoryWorker
 
 ANY = Where(port=0)
 HANGS = 120  # seconds after which nobody believes that it still ends
@@ -128,8 +128,8 @@ def test_told_twice_it_waits_for_no_client(home):
 
 
 def test_a_client_that_says_nothing_and_one_that_reads_nothing_hold_up_no_end(home, monkeypatch):
-    monkeypatch.setattr("keepsake.surfaces.server.listen._MOMENT", 0.4)
-    monkeypatch.setattr("keepsake.surfaces.server.listen._PATIENCE", 10 * HANGS)
+    monkeypatch.setattr("tallystick.surfaces.server.listen._MOMENT", 0.4)
+    monkeypatch.setattr("tallystick.surfaces.server.listen._PATIENCE", 10 * HANGS)
     with Memory(home / "notes") as memory:
         for number in range(12):
             memory.observe(f"{number} " + "long " * 120_000)
@@ -174,7 +174,7 @@ def test_a_new_token_ends_every_session_and_locks_the_old_token_out(home):
         tell_to_end()
 
     async def again(stage):
-        cookie = {"cookie": f"keepsake-{stage.client.base_url.port}={kept['cookie']}"}
+        cookie = {"cookie": f"tallystick-{stage.client.base_url.port}={kept['cookie']}"}
         found = (await stage.browser.get("/", headers=cookie)).status_code
         old = await stage.browser.get("/v1/status", headers={"authorization": kept["token"]})
         tell_to_end()
@@ -187,7 +187,7 @@ def test_a_new_token_ends_every_session_and_locks_the_old_token_out(home):
 
 def test_what_cannot_be_opened_is_refused_and_nothing_is_left_running(home):
     (home / "notes").mkdir()
-    (home / "notes/keepsake.toml").write_text("[ledger]\ndurability = 1\n")
+    (home / "notes/tallystick.toml").write_text("[ledger]\ndurability = 1\n")
     with pytest.raises(Refused, match="durability"):
         play(home / "notes", None)
 
@@ -231,14 +231,14 @@ def test_a_damaged_memory_is_served_as_far_as_it_can_be_read_and_says_so(home):
 
     health, numbers, page = play(home / "notes", scene)
     assert (health.status_code, health.json()) == (503, {"status": "damaged"})
-    assert "\nkeepsake_writable 0.0\n" in numbers
+    assert "\ntallystick_writable 0.0\n" in numbers
     assert page.status_code == 200
     assert "prefers gin" not in page.text
 
 
 def test_a_stream_of_mcp_ends_too_and_one_that_asks_there_is_answered(home, monkeypatch):
     for name in ("_MOMENT", "_PATIENCE"):  # nothing but the stream's own end lets the server end
-        monkeypatch.setattr(f"keepsake.surfaces.server.listen.{name}", 10 * HANGS)
+        monkeypatch.setattr(f"tallystick.surfaces.server.listen.{name}", 10 * HANGS)
 
     async def scene(stage):
         accept = {"accept": "application/json, text/event-stream"}

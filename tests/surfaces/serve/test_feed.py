@@ -6,10 +6,10 @@ from functools import partial
 
 import pytest
 
-from keepsake import Memory
-from keepsake.surfaces.serve.notices import ServerNotices
-from keepsake.surfaces.server.changes import Feed
-from keepsake.surfaces.server.worker import MemoryWorker
+from tallystick import Memory
+from tallystick.surfaces.serve.notices import ServerNotices
+from tallystick.surfaces.server.changes import Feed
+from tallystick.surfaces.server.worker import MemoryWorker
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_a_torn_end_that_was_set_aside_is_told_once_in_a_line_and_nothing_else_i
         told.hear(memory.log())
         for number in range(50):
             told(f"the index was made anew {number}")
-    assert said[0].startswith("keepsake: a write was cut off by a crash: its 17 bytes were set aside (event ")
+    assert said[0].startswith("tallystick: a write was cut off by a crash: its 17 bytes were set aside (event ")
     assert said.count(said[0]) == 1
     assert len(told.lines) == 20
     fresh = ServerNotices(said.append)

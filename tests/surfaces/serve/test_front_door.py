@@ -8,13 +8,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from starlette.responses import PlainTextResponse
 
-from keepsake.memory.core.token import Token
-from keepsake.surfaces.serve.front_door import AccessControl, Key, Place
-from keepsake.surfaces.serve.headers import PAGE_POLICY
-from keepsake.surfaces.serve.limits import Buckets, Limits
-from keepsake.surfaces.serve.login import Sessions
-from keepsake.surfaces.serve.metrics import Metrics
-from keepsake.surfaces.server.guard import Names
+from tallystick.memory.core.token import Token
+from tallystick.surfaces.serve.front_door import AccessControl, Key, Place
+from tallystick.surfaces.serve.headers import PAGE_POLICY
+from tallystick.surfaces.serve.limits import Buckets, Limits
+from tallystick.surfaces.serve.login import Sessions
+from tallystick.surfaces.serve.metrics import Metrics
+from tallystick.surfaces.server.guard import Names
 
 SECRET = "k" * 43
 TOKEN = Token(Path("t"), SECRET)
@@ -24,7 +24,7 @@ PROGRAMS = ("/v1", "/v1/status", "/v1/nothing", "/openapi.json", "/mcp", "/mcp/x
 PAGES = (
     "/", "/search", "/pages/person-ana", "/logout", "/v2", "/v1x", "//v1", "/V1", "/live", "/healthz2", "/favicon.ico",
 )  # fmt: skip
-OPEN = ("/healthz", "/static/keepsake.css", "/login", "/static/../v1")
+OPEN = ("/healthz", "/static/tallystick.css", "/login", "/static/../v1")
 
 
 class Behind:
@@ -120,7 +120,7 @@ def test_what_programs_ask_opens_with_the_token_and_with_no_cookie(house, path):
 
 @pytest.mark.parametrize("path", PAGES)
 def test_what_a_person_looks_at_opens_with_the_cookie_and_with_no_token(house, path):
-    for headers in ((), (BEARER,), (("cookie", "keepsake-8722=x"),)):
+    for headers in ((), (BEARER,), (("cookie", "tallystick-8722=x"),)):
         assert house.status(path, *headers) in (303, 401)
         assert house.status(path, *headers, method="POST") == 401
     assert house.seen == [[], [], [], []]
@@ -176,7 +176,7 @@ def test_another_site_may_lead_a_person_here_and_nothing_else(house, site):
         (asked, ("sec-fetch-site", "same-origin")),
     ):  # fmt: skip
         assert house.status("/", key, *headers) == 403, headers
-        assert house.status("/static/keepsake.css", *headers) == 403
+        assert house.status("/static/tallystick.css", *headers) == 403
     assert house.status("/", key, *link, method="POST") == 403
     assert house.seen == [[], [], [], []]
     assert house.status("/", key, *link) == 200
@@ -201,7 +201,7 @@ def test_a_body_that_is_too_long_is_refused_unread(house):
     ("path", "key"), [("/login", ""), ("/logout", "cookie"), ("/logout", ""), ("/v1/x", "token")]
 )  # fmt: skip
 def test_a_body_that_does_not_come_is_not_waited_for(house, monkeypatch, path, key):
-    monkeypatch.setattr("keepsake.surfaces.serve.front_door._BODY", 0.05)
+    monkeypatch.setattr("tallystick.surfaces.serve.front_door._BODY", 0.05)
     headers = [("content-length", "9"), ("content-type", "application/x-www-form-urlencoded")]
     headers += [house.cookie] if key == "cookie" else [BEARER] if key == "token" else []
     status, told, text = house.ask(path, *headers, method="POST", chunks=(b"a=", None))
@@ -264,7 +264,7 @@ def test_wrong_tokens_are_counted_apart_and_lock_out_nobody_who_has_the_right_on
 
 
 def test_streams_are_bounded(house, monkeypatch):
-    monkeypatch.setattr("keepsake.surfaces.serve.front_door._STREAMS", 2)
+    monkeypatch.setattr("tallystick.surfaces.serve.front_door._STREAMS", 2)
     house.door._streams = 2
     assert house.status("/live", house.cookie) == 503
     assert house.status("/v1/events/stream", BEARER) == 503
@@ -352,7 +352,7 @@ def test_numbers_are_kept_by_address_and_no_text_of_anybody_is_in_them(house):
     house.ask("/pages/person-ana", house.cookie)
     house.ask("/v1/x", method="BREW")
     text = house.metrics.text().decode()
-    assert 'keepsake_requests_total{method="other",route="none",status="401"} 1.0' in text
+    assert 'tallystick_requests_total{method="other",route="none",status="401"} 1.0' in text
     assert "secret" not in text
     assert "ana" not in text.replace("process", "")
     assert "process_resident_memory_bytes" in text

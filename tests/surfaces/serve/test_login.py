@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.memory.core.token import Token
-from keepsake.surfaces.serve.login import CODE_LASTS, LASTS, Sessions, _seal, made_code
+from tallystick.memory.core.token import Token
+from tallystick.surfaces.serve.login import CODE_LASTS, LASTS, Sessions, _seal, made_code
 
 TOKEN, OTHER = Token(Path("t"), "k" * 43), Token(Path("t"), "l" * 43)
 START = 1_800_000_000.0
@@ -31,7 +31,7 @@ def sessions(time):
     return Sessions(TOKEN, 8722, clock=time)
 
 
-def cookie(value, name="keepsake-8722"):
+def cookie(value, name="tallystick-8722"):
     return [f"{name}={value}".encode()]
 
 
@@ -87,7 +87,7 @@ def test_no_text_is_a_code_or_a_cookie(text):
 def test_a_session_is_known_by_its_cookie_after_a_restart_too_until_it_is_over(sessions, time):
     begun, value = sessions.begin()
     assert sessions.of(cookie(value)) == begun
-    assert sessions.of([b"a=b; keepsake-9999=x; " + cookie(value)[0] + b"; c=d"]) == begun
+    assert sessions.of([b"a=b; tallystick-9999=x; " + cookie(value)[0] + b"; c=d"]) == begun
     assert sessions.of([b"a=b", *cookie("nonsense"), *cookie(value)]) == begun
     time.now += LASTS - 1
     assert Sessions(TOKEN, 8722, clock=time).of(cookie(value)) == begun
@@ -98,8 +98,8 @@ def test_a_session_is_known_by_its_cookie_after_a_restart_too_until_it_is_over(s
 def test_a_session_is_of_one_token_and_under_one_name(sessions, time):
     _, value = sessions.begin()
     assert Sessions(OTHER, 8722, clock=time).of(cookie(value)) is None
-    assert sessions.of(cookie(value, "keepsake-8723")) is None
-    assert sessions.of(cookie(value, "keepsake")) is None
+    assert sessions.of(cookie(value, "tallystick-8723")) is None
+    assert sessions.of(cookie(value, "tallystick")) is None
 
 
 def test_a_cookie_that_was_touched_is_nobodys(sessions):

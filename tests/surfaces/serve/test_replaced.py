@@ -5,7 +5,7 @@ import shutil
 from contextlib import closing
 from http.client import HTTPConnection
 
-from keepsake import Memory
+from tallystick import Memory
 from tests.serving import serving
 from tests.surfaces.serve.test_end import HELLO
 
@@ -47,7 +47,7 @@ def test_a_server_whose_folder_was_replaced_serves_nothing_from_the_other_one(tm
     folder, away = tmp_path / "notes", tmp_path / "away"
     for place, text in ((folder, BELIEF), (tmp_path / "other", "Mallory keeps bees")):
         place.mkdir()
-        (place / "keepsake.toml").write_text('[recall]\nembedder = "none"\n')
+        (place / "tallystick.toml").write_text('[recall]\nembedder = "none"\n')
         with Memory(place) as memory:
             memory.remember(text, key="bees")
     with serving(folder, "--trust", "human", "--rate", "0", program=warm_program) as served:

@@ -5,11 +5,11 @@ from functools import partial
 
 import pytest
 
-from keepsake import Memory
-from keepsake.records.errors import Refused
-from keepsake.records.rule import ConsolidationRule
-from keepsake.surfaces.serve.rules import Rules
-from keepsake.surfaces.server.worker import MemoryWorker
+from tallystick import Memory
+from tallystick.records.errors import Refused
+from tallystick.records.rule import ConsolidationRule
+from tallystick.surfaces.serve.rules import Rules
+from tallystick.surfaces.server.worker import MemoryWorker
 
 
 @pytest.fixture

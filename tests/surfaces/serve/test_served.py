@@ -1,4 +1,4 @@
-"""`keepsake serve` as browsers and programs meet it: a process of its own, a real socket, requests byte by byte."""
+"""`tallystick serve` as browsers and programs meet it: a process of its own, a real socket, requests byte by byte."""
 
 import json
 import re
@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from keepsake import Memory
-from keepsake.memory.core.token import Token, token_of
-from keepsake.surfaces.serve.login import Sessions, made_code
-from keepsake.surfaces.server.changes import EVERY
+from tallystick import Memory
+from tallystick.memory.core.token import Token, token_of
+from tallystick.surfaces.serve.login import Sessions, made_code
+from tallystick.surfaces.server.changes import EVERY
 from tests.serving import serving
 from tests.surfaces.serve.test_end import HELLO
 
@@ -26,7 +26,7 @@ def killed(tmp_path_factory, warm_program):
     """A folder that was served and written to when the server was killed, and what it had acknowledged."""
     folder, told = tmp_path_factory.mktemp("served") / "notes", []
     folder.mkdir()
-    (folder / "keepsake.toml").write_text('[recall]\nembedder = "none"\n')
+    (folder / "tallystick.toml").write_text('[recall]\nembedder = "none"\n')
     with serving(folder, program=warm_program) as server:
         writer = threading.Thread(target=write_until_it_is_gone, args=(server, told))
         writer.start()
@@ -97,7 +97,7 @@ def token_for(served, user):
 
 
 def link_for(served, user="me"):
-    """What `keepsake serve --link` prints, without the address."""
+    """What `tallystick serve --link` prints, without the address."""
     return f"/login?code={made_code(token_for(served, user), served.port, time.time())}"
 
 
@@ -115,7 +115,7 @@ def form(served, path, *headers, **fields):
 def test_killed_and_started_again_nothing_is_lost_and_the_page_says_what_was_set_aside(killed, served, cookie):
     told = killed[1]
     assert len(told) >= 8
-    assert "keepsake: a write was cut off by a crash: its " in served.said
+    assert "tallystick: a write was cut off by a crash: its " in served.said
     status, _, page = served.ask("GET /", cookie)
     assert (status, b"a write was cut off by a crash: its " in page) == (200, True)
     with Memory(served.folder) as memory:
@@ -127,7 +127,7 @@ def test_killed_and_started_again_nothing_is_lost_and_the_page_says_what_was_set
 
 
 def test_it_says_how_to_reach_it_and_never_the_token(served):
-    assert f"keepsake: serving {served.folder} at {served.url} until Ctrl-C\n" in served.said
+    assert f"tallystick: serving {served.folder} at {served.url} until Ctrl-C\n" in served.said
     assert f"open {served.url}/login?code=" in served.said
     assert served.token not in served.said
     assert stat.S_IMODE(served.token_path.stat().st_mode) == 0o600
@@ -198,7 +198,7 @@ def test_a_link_works_once_and_another_one_can_be_made(served):
     status, headers, body = served.ask(f"GET {fresh}")
     assert status == 200
     name, *flags = headers["set-cookie"].split("; ")
-    assert name.startswith(f"keepsake-{served.port}=")
+    assert name.startswith(f"tallystick-{served.port}=")
     assert {each.lower() for each in flags} == {"httponly", "samesite=strict", "path=/", "max-age=2592000"}
     assert b'http-equiv="refresh" content="0; url=/"' in body
     assert served.ask(f"GET {fresh}")[0] == 401
@@ -228,7 +228,7 @@ def test_logging_in_leads_to_no_other_site(served, to):
 
 
 def test_the_page_the_api_mcp_and_the_numbers_are_all_there(served, cookie, bearer):
-    assert served.ask("GET /static/keepsake.css")[1]["content-type"].startswith("text/css")
+    assert served.ask("GET /static/tallystick.css")[1]["content-type"].startswith("text/css")
     assert served.ask("GET /static/../site.py")[0] == 404
     assert served.ask("GET /static/%2e%2e/site.py")[0] == 404
     assert served.ask("GET /v1/status", bearer)[0] == 200
@@ -237,9 +237,9 @@ def test_the_page_the_api_mcp_and_the_numbers_are_all_there(served, cookie, bear
     assert (status, "mcp-session-id" in headers) == (200, True)
     assert served.ask("GET /healthz") == (200, served.ask("GET /healthz")[1], b'{"status":"ok"}')
     numbers = served.ask("GET /metrics", bearer)[2].decode()
-    for line in ("keepsake_writable 1.0", "keepsake_reviews_waiting 0.0", "keepsake_streams 0.0"):
+    for line in ("tallystick_writable 1.0", "tallystick_reviews_waiting 0.0", "tallystick_streams 0.0"):
         assert f"\n{line}\n" in numbers
-    assert float(re.search(r"\nkeepsake_beliefs (\S+)\n", numbers)[1]) >= 8
+    assert float(re.search(r"\ntallystick_beliefs (\S+)\n", numbers)[1]) >= 8
     assert 'route="/v1/status"' in numbers
     assert 'route="/login"' in numbers
 
@@ -255,7 +255,7 @@ def test_what_another_process_writes_is_told_within_half_a_second(served, cookie
         assert next(lines) == "event: change"
         assert int(next(lines).removeprefix("data: ")) > first
         numbers = served.ask("GET /metrics", f"Authorization: Bearer {served.token}")[2]
-        assert b"\nkeepsake_streams 1.0\n" in numbers
+        assert b"\ntallystick_streams 1.0\n" in numbers
 
 
 def test_who_asks_too_often_is_told_when_to_come_again(served, bearer):

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake import Refused
-from keepsake.memory.core.token import Token
-from keepsake.surfaces.server.guard import Guard, Names, bracketed, is_loopback
+from tallystick import Refused
+from tallystick.memory.core.token import Token
+from tallystick.surfaces.server.guard import Guard, Names, bracketed, is_loopback
 
 SECRET = "k" * 43
 GOOD = {"host": "127.0.0.1:8722", "authorization": f"Bearer {SECRET}"}
@@ -118,12 +118,12 @@ def test_a_page_from_elsewhere_is_forbidden_even_with_the_token(origin):
 def test_a_wrong_token_is_told_how_it_is_said(said):
     answered, headers, _, seen = ask({**GOOD, "authorization": said})
     assert (answered, seen) == (401, None)
-    assert headers[b"www-authenticate"] == b'Bearer realm="keepsake", error="invalid_token"'
+    assert headers[b"www-authenticate"] == b'Bearer realm="tallystick", error="invalid_token"'
 
 
 def test_no_token_and_two_tokens_are_not_let_in():
     answered, headers, _, _ = ask({"host": GOOD["host"]})
-    assert (answered, headers[b"www-authenticate"]) == (401, b'Bearer realm="keepsake"')
+    assert (answered, headers[b"www-authenticate"]) == (401, b'Bearer realm="tallystick"')
     assert status([*GOOD.items(), ("authorization", "Bearer x")]) == 401
     assert status([*GOOD.items(), ("authorization", GOOD["authorization"])]) == 401
 

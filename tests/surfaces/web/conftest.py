@@ -14,9 +14,9 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from keepsake import Memory
-from keepsake.surfaces.server.worker import MemoryWorker
-from keepsake.surfaces.web.app import made
+from tallystick import Memory
+from tallystick.surfaces.server.worker import MemoryWorker
+from tallystick.surfaces.web.app import made
 
 CSRF = "the-word-of-this-session"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from keepsake import ConsolidationRule, Memory
-from keepsake.records.errors import NeedsApproval
-from keepsake.surfaces.web.episode import AROUND
+from tallystick import ConsolidationRule, Memory
+from tallystick.records.errors import NeedsApproval
+from tallystick.surfaces.web.episode import AROUND
 from tests.surfaces.web.conftest import Page
 
 

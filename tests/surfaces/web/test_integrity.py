@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from keepsake import Memory
-from keepsake.records.errors import Busy, Missing
-from keepsake.surfaces.server.worker import MemoryWorker
-from keepsake.surfaces.web import background as errands
-from keepsake.surfaces.web import integrity
-from keepsake.surfaces.web.app import made
+from tallystick import Memory
+from tallystick.records.errors import Busy, Missing
+from tallystick.surfaces.server.worker import MemoryWorker
+from tallystick.surfaces.web import background as errands
+from tallystick.surfaces.web import integrity
+from tallystick.surfaces.web.app import made
 from tests.surfaces.web.conftest import LetIn, Page, Web
 from tests.surfaces.web.test_timeline import HOSTILE, is_harmless
 
@@ -81,11 +81,11 @@ def test_check_finds_nothing_in_a_healthy_memory_and_says_what_each_finding_mean
     web.m.remember("Ana prefers tea")
     assert "Nothing is wrong" in web.say("/integrity/check").text
     (web.m.folder / "notes<b>.txt").write_text("mine")
-    (web.m.folder / "keepsake.toml").write_text("nonsense")
+    (web.m.folder / "tallystick.toml").write_text("nonsense")
     page = Page(web.say("/integrity/check").text)
 
     assert "settings-unreadable" in page.text
-    assert "keepsake.toml cannot be read" in page.text
+    assert "tallystick.toml cannot be read" in page.text
     assert "foreign-file" in page.text
     assert "notes<b>.txt" in page.text
     assert is_harmless(page)
@@ -99,7 +99,7 @@ def test_a_backup_is_made_and_listed_with_the_way_back(web: Web) -> None:
 
     [copy] = (web.m.folder / "backup").iterdir()
     assert f"Copied to {copy}" in page.text
-    assert f"keepsake -C {web.m.folder} restore {copy.name}" in page.text
+    assert f"tallystick -C {web.m.folder} restore {copy.name}" in page.text
     with Memory(copy, read_only=True) as copied:
         assert [belief.text for belief in copied.beliefs] == ["Ana prefers tea"]
 
@@ -178,7 +178,7 @@ def test_a_damaged_memory_says_what_is_wrong_and_what_to_do_and_nothing_writes(d
     assert page.all("section", role="alert")
     assert "events.wal is damaged" in page.text
     for words in (" check", " repair CODE", f" restore {copy.name}"):
-        assert f"keepsake -C {folder}{words}" in page.text
+        assert f"tallystick -C {folder}{words}" in page.text
     assert forms(page) == LOOK
     for address in WRITE:
         assert damaged.say(address).status_code == 503
@@ -187,7 +187,7 @@ def test_a_damaged_memory_says_what_is_wrong_and_what_to_do_and_nothing_writes(d
     assert "First bad line: events.wal, line 3 (event 2, byte" in bad.text
     found = Page(damaged.say("/integrity/check").text)
     assert "line-damaged" in found.text
-    assert "keepsake repair line-damaged" in found.text
+    assert "tallystick repair line-damaged" in found.text
     assert every_byte(folder) == before
 
 
@@ -196,7 +196,7 @@ def test_a_rolled_back_memory_says_so_and_nothing_writes(rolled_back: Web) -> No
     page, before = rolled_back.page("/integrity"), every_byte(folder)
 
     assert "rolled back or replaced" in page.text
-    assert "keepsake restore" in page.text
+    assert "tallystick restore" in page.text
     assert "It vouches for 3 events, which is more than can be read here" in page.text
     assert forms(page) == LOOK
     for address in WRITE:
@@ -232,7 +232,7 @@ def test_a_memory_that_cannot_be_opened_still_has_a_page_that_says_why() -> None
     assert answer.status_code == 200
     assert "This memory cannot be opened" in page.text
     assert "put their files <back> there" in page.text
-    assert "keepsake check" in page.text
+    assert "tallystick check" in page.text
     assert not forms(page)
 
 

@@ -8,11 +8,11 @@ from functools import partial
 import pytest
 from starlette.testclient import TestClient
 
-from keepsake import Memory
-from keepsake.records.errors import NeedsApproval
-from keepsake.records.review import Review
-from keepsake.surfaces.server.worker import MemoryWorker
-from keepsake.surfaces.web.app import made
+from tallystick import Memory
+from tallystick.records.errors import NeedsApproval
+from tallystick.records.review import Review
+from tallystick.surfaces.server.worker import MemoryWorker
+from tallystick.surfaces.web.app import made
 from tests.surfaces.web.conftest import CSRF, LetIn, Page, Web
 from tests.surfaces.web.test_timeline import HOSTILE, is_harmless
 
@@ -166,12 +166,12 @@ def test_an_approved_erasure_takes_its_question_along_and_the_page_says_so(web: 
 def test_where_the_policy_leaves_the_page_out_it_says_so_and_offers_the_command(web: Web) -> None:
     web.m.remember("Ana prefers tea", key="drinks")
     review = asks(web.m, "forget", "drinks")
-    (web.m.folder / "keepsake.toml").write_text('[policy]\napprovers = ["cli:*"]\n')
+    (web.m.folder / "tallystick.toml").write_text('[policy]\napprovers = ["cli:*"]\n')
     for address in ("/reviews", f"/reviews/{review.id}"):
         page = web.page(address)
         assert "does not let the page answer" in page.text
         assert not forms(page)
-        assert f"keepsake -C {web.m.folder} review approve {review.id[-6:]}" in page.text
+        assert f"tallystick -C {web.m.folder} review approve {review.id[-6:]}" in page.text
 
     assert web.say(f"/reviews/{review.id}/approve", digest=review.digest).status_code == 403
     assert web.m.show("drinks").is_held

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.text.dates.find import Span, fit, spans_in
+from tallystick.text.dates.find import Span, fit, spans_in
 
 NOW = datetime(2023, 7, 20, 20, 56, tzinfo=UTC)  # a Thursday
 MAY_3 = "3 May 2023"

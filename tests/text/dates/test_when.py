@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keepsake.text.dates.find import Span, fit, spans_in, wants_a_time
+from tallystick.text.dates.find import Span, fit, spans_in, wants_a_time
 from tests.growth import assert_text_linear
 
 NOW = datetime(2023, 7, 20, 20, 56, tzinfo=UTC)  # a Thursday

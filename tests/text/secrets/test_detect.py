@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.records.secret_count import told
-from keepsake.text.secrets import nested as secrets_fields
-from keepsake.text.secrets.detect import Secret, find, masked
-from keepsake.text.secrets.nested import kind_under, kinds_in, masked_fields
+from tallystick.records.secret_count import told
+from tallystick.text.secrets import nested as secrets_fields
+from tallystick.text.secrets.detect import Secret, find, masked
+from tallystick.text.secrets.nested import kind_under, kinds_in, masked_fields
 from tests.growth import assert_linear
 from tests.strategies import json_objects, texts
 from tests.text.secrets.leaks import UNSEEN_OTHERS, drawn, others, secrets, unseen_secrets

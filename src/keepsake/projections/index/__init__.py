@@ -1,1 +1,0 @@
-"""The index: blocks and what connects them, on SQLite. What elfmem calls its `db` is in `keepsake.stores.elfmem`."""
