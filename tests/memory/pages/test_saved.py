@@ -48,6 +48,31 @@ def test_what_others_recorded_since_a_page_was_opened_is_not_taken_for_removed(m
     is_settled(m)
 
 
+def test_an_old_copy_that_says_what_was_replaced_since_brings_nothing_back(m):
+    m.pages.append("person-ana", "one", ["x"])
+    path = page_at(m, "person-ana.md")
+    buffer = path.read_text()
+    for words in ("two", "three", "one", "two"):  # from copies of the page, one of them saved again
+        path.write_text(buffer.replace("\none\n", f"\n{words}\n"))
+        m.pages.sync()
+
+    assert texts_of(m) == ["three"]
+    is_settled(m)
+
+
+def test_a_page_on_which_the_version_before_stands_again_retracts_nothing(m):
+    first = m.pages.append("person-ana", "one", ["x"])
+    second = m.pages.supersede("person-ana", first.id, "two")
+    path = page_at(m, "person-ana.md")
+    old, new = entry_texts(path.read_text())
+    edit(path, new, "")
+    edit(path, old, old.replace("~~", "").replace(f" #superseded-by:{second.id}", ""))
+
+    assert any("was put back" in line for line in told(m))
+    assert texts_of(m) == ["two"]
+    is_settled(m)
+
+
 def test_an_entry_removed_in_an_old_buffer_is_taken_back_and_nothing_else(m):
     first = m.pages.append("person-ana", "one", ["x"])
     m.pages.append("person-ana", "two", ["x"])

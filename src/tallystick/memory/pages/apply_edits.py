@@ -302,12 +302,12 @@ class EditApplier:
         if held is None or same_words(held.belief().text, entry.body):
             return
         belief, versions, changes = held.belief(), self._versions(held), {"text": entry.body, "trust": "human"}
+        if any(same_words(each.belief.text, entry.body) for each in versions):
+            return  # an old copy that says what has been said
         later = [each for each in versions if each.seq > self._base.seq]
         if belief.status == "active" and later and all(each.by == PAGE_EDIT for each in later):
             self._revise(entry, belief.id, changes, _EDITED)  # an editor that was open for long saves once more
             return
-        if any(same_words(each.belief.text, entry.body) for each in versions):
-            return  # or says what has been said
         why = f"{row.id} was edited on the page while it was changed elsewhere"
         if belief.status != "active":
             changes["status"] = "active"

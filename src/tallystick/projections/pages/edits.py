@@ -113,11 +113,14 @@ def compare(page: Page, file: File | None, rows: Sequence[Entry], known: Known, 
         _compare_one(look, entry)
     missing = [row for row in rows if row.shown and row.id not in found.there and not row.folded_into]
     named = {name[1]: name.start() for name in reversed(list(_NAMED.finditer(page.text)))} if missing else {}
+    undone = {row.superseded_by for row in rows if (old := found.there.get(row.id)) and old.is_current}
     for row in missing:
         if row.id in named:
             found.garbled.add(row.id)
             what = f"the heading of {row.id} begins no entry: it begins a line, with ## and a space, in no code block"
             found.notes.append(Note(page.text.count("\n", 0, named[row.id]) + 1, what))
+        elif row.id in undone and not row.is_struck:  # what it replaced stands there: the statement was not removed
+            found.notes.append(Note(0, f"{row.id} was put back: what it replaced stands there and counts for nothing"))
         elif not any(name in found.there for name in row.folded):  # else the page is older than the fold
             found.changes += _missing(look, row)
     found.front = _front(page, file, base)
