@@ -46,6 +46,7 @@ class Hands:
         self.path, self.copy = page_at(memory, f"{PAGE}.md"), place / "copy" / f"{PAGE}.md"
         self.touched = set[str]()  # what somebody removed, replaced or reworded
         self.held = set[str]()  # what was held at some moment
+        self.origins = dict[str, set[str]]()  # what somebody wrote into an entry: what stood there before
         self.buffers = list[str]()
         self.is_busy = False
         self.append()
@@ -116,9 +117,14 @@ class Hands:
         if how in ("reword", "remove", "strike"):
             self.touched |= stated_in(entry)
         body = entry.partition("\n")[2].strip()
+        if how in ("reword", "prose"):
+            words, inside = self.fresh(), entry if how == "reword" else entries[-1]
+            self.origins[words] = {root for each in stated_in(inside) for root in self.origins.get(each, {each})}
+            if how == "prose":
+                return f"{text}\n- {words}\n"
+            return text.replace(body, words)
         return {
-            "reword": text.replace(body, self.fresh()), "remove": text.replace(entry, ""),
-            "strike": text.replace(body, f"~~{body.strip('~')}~~"), "prose": f"{text}\n- {self.fresh()}\n",
+            "remove": text.replace(entry, ""), "strike": text.replace(body, f"~~{body.strip('~')}~~"),
             "wrap": text.replace(" of Ana.", "\nof Ana.", 1),
             "front": re.sub("\ndescription:.*", "\ndescription: hers", text),
             "nothing": text,
@@ -204,21 +210,17 @@ class Hands:
     def check(self) -> None:
         held = {each for entry in self.memory.pages.read(PAGE).entries for each in stated_in(entry.text)}
         lost = self.held - held - self.touched
-        if lost:
-            lost -= self.saved_over()
-        assert not lost, lost
+        over = {each for each in lost if self.saved_over(each, held)}
+        assert lost == over, lost - over
+        self.touched |= over
         self.held |= held
 
-    def saved_over(self) -> set[str]:
-        """What a person wrote on the page, and wrote otherwise in a copy that was opened before: the last save holds.
+    def saved_over(self, lost: str, held: set[str]) -> bool:
+        """Whether two copies of one entry were both reworded: the last save holds, and the words before stay struck.
 
         One editor that saves twice and two editors that save once leave the same file, so nobody is asked.
         """
-        found = set[str]()
-        for entry in self.memory.pages.read(PAGE).entries:
-            edits = [each for each in self.memory.history(entry.id) if each.by == PAGE_EDIT]
-            found |= {text for each in edits[:-1] for text in stated_in(each.belief.text)}
-        return found
+        return any(self.origins.get(lost, set()) & self.origins.get(each, set()) for each in held)
 
     def meanwhile(self) -> None:
         """Somebody saves at the very moment at which a page is written."""
@@ -237,6 +239,7 @@ class Hands:
         while self.count < STATEMENTS:
             for _ in range(self.draw.randrange(4)):
                 self.draw.choice(acts)()
+                self.check()
                 self.clock.now += timedelta(seconds=self.draw.choice([0, 0, 1, 100]))
             self.sync() if self.draw.random() < 0.2 else None
             yield self.draw.random() < 0.8
