@@ -54,9 +54,10 @@ def test_an_old_copy_that_says_what_was_replaced_since_brings_nothing_back(m):
     buffer = path.read_text()
     for words in ("two", "three", "one", "two"):  # from copies of the page, one of them saved again
         path.write_text(buffer.replace("\none\n", f"\n{words}\n"))
-        m.pages.sync()
+        last = m.pages.sync()
 
     assert texts_of(m) == ["three"]
+    assert any("said this before it was changed: it stays as it is now" in each.what for each in last.problems)
     is_settled(m)
 
 
