@@ -387,19 +387,12 @@ def test_a_format_that_is_not_known_and_a_file_that_is_not_there_are_refused(mem
         memory.import_from("/dev/null")
 
 
-def test_to_bring_in_at_once_is_quicker_than_one_by_one(memory, tmp_path):
-    def took(number: int) -> tuple[float, float]:
-        said = [f"tea number {number}-{n} is green" for n in range(60)]
-        lines_ = [line(n + 100 * number, words, sessionId=str(number)) for n, words in enumerate(said, 1)]
-        path = transcript(tmp_path / f"{number}.jsonl", *lines_)
-        start = perf_counter()
-        memory.import_from(path)
-        middle = perf_counter()
-        for words in said:
-            memory.observe(words, session="other")
-        return middle - start, perf_counter() - middle
+def test_to_bring_in_at_once_takes_few_syncs_and_not_one_for_each(memory, tmp_path, monkeypatch):
+    syncs, sync = list[int](), os.fdatasync
+    monkeypatch.setattr(os, "fdatasync", lambda fd: (syncs.append(fd), sync(fd)))
+    said = [f"tea number {n} is green" for n in range(60)]
 
-    memory.bring(transcript(tmp_path / "a.jsonl", *(line(n, words) for n, words in enumerate(said, 1))))
+    memory.import_from(transcript(tmp_path / "a.jsonl", *(line(n, words) for n, words in enumerate(said, 1))))
     at_once = len(syncs)
     for words in said:
         memory.observe(words, session="other")
