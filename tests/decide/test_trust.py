@@ -73,6 +73,6 @@ def test_saying_so_again_is_no_event_and_trusting_whom_nobody_doubts_is_refused(
     assert decide.distrust(book, "mcp:a", **given) == []
     assert decide.distrust(book, "mcp:a", **{**given, "first": 3}) != []
     with pytest.raises(NotFound):
-        decide.trust_again(book, "mcp:b", user="me")
+        decide.restore_trust(book, "mcp:b", user="me")
     with pytest.raises(NotFound):
-        decide.trust_again(book, "mcp:a", user="bob")
+        decide.restore_trust(book, "mcp:a", user="bob")

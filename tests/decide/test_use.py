@@ -103,7 +103,7 @@ def test_an_outcome_of_what_is_not_known_is_refused_in_one_line(made, name):
 
 
 def test_what_is_anothers_is_not_known(made):
-    for decision in (lambda name: decide.outcome(made.book, [name], 1), lambda name: decide.fade(made.book, [name])):
+    for decision in (lambda name: decide.outcome(made.book, [name], 1), lambda name: decide.archive(made.book, [name])):
         with pytest.raises(NotFound):
             decision(told(made, "ana")[0])
 
@@ -133,13 +133,13 @@ def test_nothing_named_is_refused(made):
     with pytest.raises(Refused, match="say which"):
         decide.outcome(made.book, [], 1)
     with pytest.raises(Refused, match="say which"):
-        decide.fade(made.book, [])
+        decide.archive(made.book, [])
 
 
 def test_with_a_reason_each_stands_by_itself_so_that_an_erasure_takes_no_other_along(made):
     for drafts in (
         decide.outcome(made.book, ["key-7", "D1"], 1, reason="it was right"),
-        decide.fade(made.book, ["D1"], reason="small talk"),
+        decide.archive(made.book, ["D1"], reason="small talk"),
     ):
         assert [len(draft.body["ids"]) for draft in drafts] == [1] * len(drafts)
         assert len(drafts) > 1
@@ -149,16 +149,16 @@ def test_with_a_reason_each_stands_by_itself_so_that_an_erasure_takes_no_other_a
 
 
 def test_an_episode_fades_once(made):
-    drafts = decide.fade(made.book, ["D1", told(made)[0]])
+    drafts = decide.archive(made.book, ["D1", told(made)[0]])
     made.record(drafts)
 
     assert [(draft.op, draft.body) for draft in drafts] == [(EPISODE_FADE, {"ids": told(made), "user": "me"})]
-    assert decide.fade(made.book, ["D1"]) == decide.fade(made.book, [told(made)[1]]) == []
+    assert decide.archive(made.book, ["D1"]) == decide.archive(made.book, [told(made)[1]]) == []
 
 
 def test_a_belief_does_not_fade_but_is_forgotten(made):
     with pytest.raises(Refused, match="tallystick forget"):
-        decide.fade(made.book, ["key-7"])
+        decide.archive(made.book, ["key-7"])
 
 
 # -- erasing -----------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def test_an_erasure_empties_the_reasons_that_speak_of_what_goes_and_no_other(mad
     start = len(made.events)
     made.record(decide.outcome(made.book, ["key-7", "D1"], 0, reason="she drinks rum"))  # three events
     made.record(decide.outcome(made.book, ["key-7"], 0))
-    made.record(decide.fade(made.book, ["D1"], reason="small talk of hers"))  # two
+    made.record(decide.archive(made.book, ["D1"], reason="small talk of hers"))  # two
 
     assert emptied(made, "key-7") == [start]
     assert emptied(made, "D1") == [start + 1, start + 2, start + 4, start + 5]

@@ -303,7 +303,7 @@ DO: dict[str, dict[str, Act]] = {
     },
     "episode.fade": {
         "python": lambda w: w.p.archive(w.episode()),
-        "http": lambda w: w.http("fade", names=[w.episode()]),
+        "http": lambda w: w.http("archive", names=[w.episode()]),
     },
     "episode.erase": {
         "python": lambda w: w.p.erase(w.episode()),
@@ -368,7 +368,7 @@ DO: dict[str, dict[str, Act]] = {
     },
     "source.trust": {
         "python": lambda w: w.p.restore_trust(w.source(is_out=True)),
-        "http": lambda w: w.http("trust-again", source=w.source(is_out=True)),
+        "http": lambda w: w.http("restore-trust", source=w.source(is_out=True)),
     },
     "source.erase": erased(lambda w: f"source:{w.source(is_out=True)}"),
     "review.answer": {
@@ -520,6 +520,6 @@ READS = """
     paths.preview paths.said paths.tree policy recall receipts.all receipts.get related replay reviews.all reviews.find
     reviews.get reviews.is_approved reviews.may_answer reviews.quarantined_episodes reviews.waiting rules.all
     rules.findings rules.get
-    rules.waiting seq_at show sources status tidy.proposals trouble trust unembedded what_rests_on what_would_go
+    rules.waiting seq_at show sources status tidy.proposals trouble trust missing_vectors dependents preview_erase
     what_would_happen why withheld work.hours work.session writable
 """  # what only looks

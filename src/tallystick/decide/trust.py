@@ -35,7 +35,7 @@ def distrust(known: State, source: str, *, user: str, since: str, first: int, re
     return [Draft(TRUST_SET, {**body, "reason": reason} if reason else body)]
 
 
-def trust_again(known: State, source: str, *, user: str, reason: str = "") -> list[Draft]:
+def restore_trust(known: State, source: str, *, user: str, reason: str = "") -> list[Draft]:
     """Let a source be recalled as before."""
     if known.distrusts.find(user, source) is None:
         raise NotFound(f"{source!r} is not withheld; `tallystick trust` lists what is")

@@ -75,7 +75,7 @@ def again(known: State, name: str, *, user: str = OWNER, path: str = "") -> list
     return [Draft(OUTCOME_PUT, {"ids": sources_of(known, name, user, path), **said, **on_path})]
 
 
-def fade(known: State, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:
+def archive(known: State, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:
     """Put episodes out of recall; what happened stays in history. Those that have faded already are no event."""
     sources: list[str] = []
     for name in _named(names):

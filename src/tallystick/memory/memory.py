@@ -298,9 +298,9 @@ class Memory(Asks, Looks, Walks, Governs, Leaves, Keeps, States, Brings):
 
     def preview_erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """What `erase` would destroy."""
-        from tallystick.memory.maintenance.status import what_would_go
+        from tallystick.memory.maintenance.status import preview_erase
 
-        return what_would_go(self._shelf, self._episodes, names, self._user(user), path)
+        return preview_erase(self._shelf, self._episodes, names, self._user(user), path)
 
     def erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """Destroy the words of beliefs, all versions, here and in the backups of this folder. The proof stays.

@@ -267,7 +267,7 @@ class VectorSearch:
         if batch.of == held.comparison:
             held.done, held.reads_to = max(held.done, batch.done), max(held.reads_to, batch.reads_to)
 
-    def unembedded(self, index: IndexFile, user: str, erasures: int) -> int:
+    def missing_vectors(self, index: IndexFile, user: str, erasures: int) -> int:
         """How many texts of a user have no vector yet."""
         if self.missing(index, user, erasures, 1) is None:
             return 0

@@ -40,7 +40,7 @@ def _fallen(known: Beliefs, user: str, path: str, cause: str, via: str) -> str:
     return f"weakened: {fallen.key} is no longer held{f' ({reason})' if reason else ''}{through}"
 
 
-def what_rests_on(known: Beliefs, held: CurrentVersion, *, path: str = "") -> list[CurrentVersion]:
+def dependents(known: Beliefs, held: CurrentVersion, *, path: str = "") -> list[CurrentVersion]:
     """Everything that rests on a belief, directly or through others, nearest first, as far as a path sees it."""
     seen, queue, found = {held.ref}, [held], []
     while queue:

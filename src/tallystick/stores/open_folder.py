@@ -27,7 +27,7 @@ from tallystick.records.times import Times
 from tallystick.state import history as timeline
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.imports import Taken
-from tallystick.state.reasons import what_rests_on, why
+from tallystick.state.reasons import dependents, why
 from tallystick.state.state import State
 from tallystick.state.version import CurrentVersion
 
@@ -157,9 +157,9 @@ class OpenFolder:
         with self.known() as known:
             return why(known, known.get(name, user=user, path=path), path=path)
 
-    def what_rests_on(self, name: str, *, user: str = OWNER, path: str = "") -> list[CurrentVersion]:
+    def dependents(self, name: str, *, user: str = OWNER, path: str = "") -> list[CurrentVersion]:
         with self.known() as known:
-            return what_rests_on(known, known.get(name, user=user, path=path), path=path)
+            return dependents(known, known.get(name, user=user, path=path), path=path)
 
 
 def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:

@@ -65,7 +65,7 @@ class Doubted(MadeUp):
         self.record(decide_trust.distrust(self.book, source, user=OWNER, since="", first=first, reason=""))
 
     def _again(self, source):
-        self.record(decide_trust.trust_again(self.book, source, user=OWNER))
+        self.record(decide_trust.restore_trust(self.book, source, user=OWNER))
 
 
 def doubts() -> st.SearchStrategy[list[tuple]]:

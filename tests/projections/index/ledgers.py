@@ -127,7 +127,7 @@ class MadeUp:
 
     def _fade(self, user, number, reason):
         names = [f"D{number % 5}"] if number % 2 else self._sources(user, number)
-        self.record(decide_use.fade(self.book, names, user=user, reason=reason))
+        self.record(decide_use.archive(self.book, names, user=user, reason=reason))
 
     def _retract(self, user, number, reason):
         self.record(take_back(self.book.episodes, [f"D{number % 5}"], user=user, reason=reason))

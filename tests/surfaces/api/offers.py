@@ -4,14 +4,14 @@ from __future__ import annotations
 
 SERVED = {  # a call, and the operations that make it
     "audit": ("list_audit",), "consolidate": ("consolidate",), "diff": ("diff",), "distrust": ("distrust",),
-    "erase": ("erase",), "export_lines": ("export",), "archive": ("fade",), "forget": ("forget",), "frame": ("frame",),
+    "erase": ("erase",), "export_lines": ("export",), "archive": ("archive",), "forget": ("forget",), "frame": ("frame",),
     "get": ("get_belief",), "history": ("belief_history",), "invalidate": ("invalidate",), "is_shown": ("remember",),
     "log": ("list_events", "get_event", "follow_events"), "content_version": ("list_beliefs",),
     "masked": ("remember", "observe"),
     "observe": ("observe",), "outcome": ("outcome",), "recall": ("recall", "recall_by_query"),
     "relate": ("relate_memories",), "related": ("belief_related",), "remember": ("remember",),
     "replay": ("replay",), "revise": ("revise",), "show": ("get_belief",),
-    "sources": ("list_sources",), "status": ("status",), "trouble": ("status",), "restore_trust": ("trust_again",),
+    "sources": ("list_sources",), "status": ("status",), "trouble": ("status",), "restore_trust": ("restore_trust",),
     "dependents": ("belief_resting",), "preview_erase": ("erase",), "why": ("belief_why",),
     "beliefs.page": ("list_beliefs",), "beliefs.query": ("list_beliefs",), "beliefs.all": ("list_beliefs",),
     "entities.all": ("list_entities",), "entities.create": ("create_entities",),

@@ -39,7 +39,7 @@ def test_every_call_of_a_memory_is_served_or_left_out_for_a_reason():
 def test_every_operation_makes_a_call_and_every_call_has_its_operation():
     used = {name for names in SERVED.values() for name in names}
 
-    assert used | {"check", "trust_again"} == set(OPERATIONS)
+    assert used | {"check", "restore_trust"} == set(OPERATIONS)
 
 
 def test_the_description_is_the_one_that_was_agreed_on():

@@ -83,9 +83,9 @@ def test_whom_to_trust_is_a_persons_word(api, person):
     api.say("distrust", source="http:*", status=403)
     assert person.say("distrust", source="http:*", reason="it made things up")["reason"] == "it made things up"
     assert person.say("recall", question="what does Ana prefer?")["hits"] == []
-    api.say("trust-again", source="http:*", status=403)
-    assert person.say("trust-again", source="http:*")["sources"][0]["withheld"] is None
-    assert person.say("trust-again", source="http:*", status=404)
+    api.say("restore-trust", source="http:*", status=403)
+    assert person.say("restore-trust", source="http:*")["sources"][0]["withheld"] is None
+    assert person.say("restore-trust", source="http:*", status=404)
 
 
 def test_a_kept_rule_is_run_and_no_other(api):

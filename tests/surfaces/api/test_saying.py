@@ -192,8 +192,8 @@ def test_what_came_of_it_counts_for_what_was_served(api):
 def test_episodes_fade_only_for_a_person(api, person):
     episode = api.say("observe", text="small talk", status=201)["episode"]["id"]
 
-    api.say("fade", names=[episode], status=403)
-    assert person.say("fade", names=[episode])["ids"] == [episode]
+    api.say("archive", names=[episode], status=403)
+    assert person.say("archive", names=[episode])["ids"] == [episode]
     assert api.say("episodes/retract", names=[episode], reason="a test")["withdrawn"] is False
 
 

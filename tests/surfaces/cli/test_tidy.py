@@ -171,7 +171,7 @@ def test_the_log_tells_what_was_served_what_came_of_it_and_what_faded(tallystick
         ledger.write(lambda: decide.receipts([Receipt.made(**about, question="what to drink?")]))
         for signal, names in ((1, [tea]), (0, [tea, "D1"]), (0.25, [tea])):
             ledger.write(lambda signal=signal, names=names: decide.outcome(book, names, signal))
-        ledger.write(lambda: decide.fade(book, ["D1"], reason="small talk"))
+        ledger.write(lambda: decide.archive(book, ["D1"], reason="small talk"))
     told = [line.split("  ", 4)[-1].strip() for line in tallystick("log").out.splitlines()[3:]]
     short = tea[-6:]
 

@@ -176,7 +176,7 @@ class EpisodeStore:
             told = [episode_subject(episode, episode.trust) for episode in found]
             self._gated.must("episode", "forget", *told, user=whose)
         with nullcontext() if self._shelf.ledger.in_batch() else self._gated.batch():
-            resting, shared = self._what_rests_on(found, whose)
+            resting, shared = self._dependents(found, whose)
             self._shelf.ledger.write(
                 lambda: decide.retract(self._shelf.book.episodes, names, user=whose, reason=reason)
             )
@@ -198,7 +198,7 @@ class EpisodeStore:
                 told.update({each.source: each.seq for each in found})
             return [self.read(seq) for seq in told.values()]
 
-    def _what_rests_on(self, episodes: list[Episode], user: str) -> tuple[list[Fact], list[Fact]]:
+    def _dependents(self, episodes: list[Episode], user: str) -> tuple[list[Fact], list[Fact]]:
         """The facts that come from these episodes: those that come from nothing else that stands, and the others."""
         book = self._shelf.book
         gone = {episode.source for episode in episodes}
@@ -214,7 +214,7 @@ class EpisodeStore:
     def learned(self, name: str, *, user: str | None = None) -> list[Fact]:
         """The facts that are held and come from an episode, among others or alone."""
         with self._shelf.ledger.reading():
-            resting, shared = self._what_rests_on([self.get(name, user=user)], self._of(user))
+            resting, shared = self._dependents([self.get(name, user=user)], self._of(user))
             return [*resting, *shared]
 
     def consolidate(

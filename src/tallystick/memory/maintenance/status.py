@@ -106,7 +106,7 @@ def _size(folder: Path) -> int:
     return found
 
 
-def what_would_go(shelf: OpenFolder, episodes: EpisodeStore, names: Sequence[str], user: str, path: str) -> Erasure:
+def preview_erase(shelf: OpenFolder, episodes: EpisodeStore, names: Sequence[str], user: str, path: str) -> Erasure:
     """What an erasure of these names would destroy. NotFound, if one of them names nothing that has words."""
     plain, things = split_names(shelf, names, user)
     with shelf.ledger.reading():

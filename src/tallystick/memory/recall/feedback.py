@@ -72,12 +72,12 @@ class FeedbackService:
 
         return bool(self._gated.record(decision))
 
-    def fade(self, names: Iterable[str], *, reason: str = "", user: str | None = None) -> list[str]:
+    def archive(self, names: Iterable[str], *, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
         whose, named = self._of(user), checked_list(names, "names")
         self._gated.must("episode", "fade", user=whose)
         check_names(reason=reason)
-        return _ids(self._shelf.ledger.write(lambda: decide.fade(self._shelf.book, named, reason=reason, user=whose)))
+        return _ids(self._shelf.ledger.write(lambda: decide.archive(self._shelf.book, named, reason=reason, user=whose)))
 
     def _of(self, user: str | None) -> str:
         whose = self._user if user is None else user

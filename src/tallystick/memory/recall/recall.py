@@ -325,7 +325,7 @@ class RecallService:
             erasures = self._shelf.ledger.standing.erasures
             return self._index.read(lambda file: self.meaning.connect(file, user, erasures))
 
-    def unembedded(self, user: str | None = None) -> int:
+    def missing_vectors(self, user: str | None = None) -> int:
         """How many texts have no vector yet; none if there is no embedder to be had."""
         from tallystick.recall.vectors import NoVectors
 
@@ -337,7 +337,7 @@ class RecallService:
             self.meaning.get_ready()
             with self._shelf.ledger.reading():
                 erasures = self._shelf.ledger.standing.erasures
-                return self._index.read(lambda file: self.meaning.unembedded(file, whose, erasures))
+                return self._index.read(lambda file: self.meaning.missing_vectors(file, whose, erasures))
         except NoVectors:
             return 0
 

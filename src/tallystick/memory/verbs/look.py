@@ -59,7 +59,7 @@ class Looks(Opened):
 
     def dependents(self, name: str, *, user: str | None = None, path: str = "") -> list[Belief]:
         """Everything that stands on a belief, directly or through others."""
-        return [held.belief() for held in self._shelf.what_rests_on(name, user=self._user(user), path=path)]
+        return [held.belief() for held in self._shelf.dependents(name, user=self._user(user), path=path)]
 
     def related(self, name: str, *, user: str | None = None, path: str = "") -> list[Neighbour]:
         """What somebody said that a memory is related to, but for what is out of sight, and who is not trusted."""

@@ -67,7 +67,7 @@ class Tends(Learns, Accounts):
 
     def archive(self, *names: str, reason: str = "", user: str | None = None) -> list[str]:
         """Put episodes out of recall; what happened stays in history. Returns the ids of those that went."""
-        return self._use.fade(names, reason=reason, user=user)
+        return self._use.archive(names, reason=reason, user=user)
 
     def backup(self, to: str | Path | None = None) -> Path:
         """Make a checked copy under `backup/` (or under `to`) and return its place."""

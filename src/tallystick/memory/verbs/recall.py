@@ -132,7 +132,7 @@ class Asks(Tends, Trusts):
 
     def missing_vectors(self, *, user: str | None = None) -> int:
         """How many texts have no vector yet and are found by their words alone; `embed` makes what is missing."""
-        return self._recall.unembedded(user)
+        return self._recall.missing_vectors(user)
 
     @property
     def embedder(self) -> str:

@@ -61,7 +61,7 @@ class Trusts(Opened):
 
         def decision(_: Draw) -> list[Draft]:
             self._gated.may("source", "trust", user=whose)
-            return decide.trust_again(self._shelf.book, named, user=whose, reason=_words(reason))
+            return decide.restore_trust(self._shelf.book, named, user=whose, reason=_words(reason))
 
         self._gated.record(decision)
 

@@ -180,10 +180,10 @@ class ChronoStore:
         """The chain of reasons for a record's standing."""
         return self.shelf.why(record_id)
 
-    def what_rests_on(self, record_id: str) -> list[ChronoRecord]:
+    def dependents(self, record_id: str) -> list[ChronoRecord]:
         """Everything that stands on a record, directly or through others."""
         with self.shelf.known() as known:
-            return [_record(known, held) for held in self.shelf.what_rests_on(record_id)]
+            return [_record(known, held) for held in self.shelf.dependents(record_id)]
 
     def record_count(self) -> int:
         """How many records there are, tombstones apart."""

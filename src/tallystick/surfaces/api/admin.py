@@ -177,7 +177,7 @@ async def distrust(request: Request, said: Doubt) -> Response:
     return Json(await ask(request, work))
 
 
-class Again(Shape):
+class RestoreTrust(Shape):
     """A source that is to be relied on again."""
 
     model_config = shaped(source="mcp:3f9a", reason="it was mended")
@@ -186,10 +186,10 @@ class Again(Shape):
 
 
 @router.post(
-    "/v1/trust-again", operation_id="trust_again", response_model=Sources, responses=also(403, 404), tags=["sources"],
+    "/v1/restore-trust", operation_id="restore_trust", response_model=Sources, responses=also(403, 404), tags=["sources"],
     summary="Let a source be recalled again", response_description="Each source, and how it stands now.",
 )  # fmt: skip
-async def trust_again(request: Request, said: Again) -> Response:
+async def restore_trust(request: Request, said: RestoreTrust) -> Response:
     """As before, with what it said meanwhile. Only a person does this."""
 
     def work(memory: Memory) -> Any:

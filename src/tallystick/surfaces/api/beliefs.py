@@ -304,7 +304,7 @@ async def relate(said: Relate, request: Request) -> Response:
     return Json({"is_new": is_new})
 
 
-class Fade(Shape):
+class Archive(Shape):
     """Episodes to put out of recall."""
 
     model_config = shaped(names=["01M7GSWH27T4T6Q3EQ8CXHCZAF"], reason="small talk")
@@ -313,10 +313,10 @@ class Fade(Shape):
 
 
 @router.post(
-    "/v1/fade", operation_id="fade", response_model=Ids, summary="Put episodes out of recall",
+    "/v1/archive", operation_id="archive", response_model=Ids, summary="Put episodes out of recall",
     responses=also(403, 404), response_description="Those that went.",
 )  # fmt: skip
-async def fade(said: Fade, request: Request) -> Response:
+async def archive(said: Archive, request: Request) -> Response:
     """What happened stays in history. Only a person does this."""
 
     def work(memory: Memory) -> list[str]:
